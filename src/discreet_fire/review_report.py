@@ -51,12 +51,12 @@ img { max-width: 100%; } td.sum { font-family: monospace; }
 
 def review_page(queue: Queue, number: int, *, language: str = "en") -> str:
     """The report of a submission as one HTML page."""
-    found = view(queue, number)
+    entry = view(queue, number)
     folder = queue.store(queue.told(number, "token"))
     with queue.reading():
-        problems = content_problems(queue, number, list(found.history))
+        problems = content_problems(queue, number, list(entry.history))
         files = queue.files(number)
-    sheet = _Sheet(found=found, folder=folder, files=files, problems=problems, language=language)
+    sheet = _Sheet(found=entry, folder=folder, files=files, problems=problems, language=language)
     return sheet.page()
 
 
@@ -219,17 +219,17 @@ class _Sheet:
         if not grouped:
             return f"<p>{self.words['none_found']}</p>\n"
         return "".join(
-            self._cause(severity, stage, rule, found)
-            for (severity, stage, rule), found in grouped.items()
+            self._cause(severity, stage, rule, notes)
+            for (severity, stage, rule), notes in grouped.items()
         )
 
-    def _cause(self, severity: str, stage: str, rule: str, found: list[StageFinding]) -> str:
-        told = [finding_in(one, self.language) for one in found]
-        hints = "; ".join(dict.fromkeys(one.hint for one in told if one.hint))
+    def _cause(self, severity: str, stage: str, rule: str, notes: list[StageFinding]) -> str:
+        findings = [finding_in(one, self.language) for one in notes]
+        hints = "; ".join(dict.fromkeys(one.hint for one in findings if one.hint))
         rows = "".join(
             f"<tr><td>{escape(one.file)}</td><td>{one.line or ''}</td>"
             f"<td>{escape(one.what)}</td></tr>\n"
-            for one in told
+            for one in findings
         )
         heads = "".join(
             f'<th scope="col">{one}</th>'
@@ -237,7 +237,7 @@ class _Sheet:
         )
         return (
             f'<h3><span class="{severity}">{self._severity(severity)}</span>: {escape(rule)} '
-            f"({stage}, {len(found)})</h3>\n"
+            f"({stage}, {len(notes)})</h3>\n"
             + (f"<p>{escape(hints)}</p>\n" if hints else "")
             + f"<table>\n<thead><tr>{heads}</tr></thead>\n<tbody>\n{rows}</tbody>\n</table>\n"
         )
@@ -250,10 +250,10 @@ class _Sheet:
         if not now and not before:
             return f"<p>{words['no_differences']}</p>\n"
         lists = []
-        for name, told in ((words["now"], now), (words["before"], before)):
-            if told:
-                said = [sentence_in(one, self.language) for one in told]
-                lists.append(f"<h3>{name}</h3>\n<ul>\n{_items(said)}</ul>\n")
+        for name, sentences in ((words["now"], now), (words["before"], before)):
+            if sentences:
+                translated = [sentence_in(one, self.language) for one in sentences]
+                lists.append(f"<h3>{name}</h3>\n<ul>\n{_items(translated)}</ul>\n")
         return "".join(lists)
 
     def _program(self) -> str:
@@ -309,19 +309,21 @@ class _Sheet:
         words = self.words
         heads = ("role", "file", "bytes", "sum")
         head = "".join(f'<th scope="col">{words[one]}</th>' for one in heads)
-        told = f"<p>{words['intact']}</p>\n"
+        intact = f"<p>{words['intact']}</p>\n"
         if self.problems:
-            told = (
+            intact = (
                 f'<p class="error">{words["not_intact"]}</p>\n<ul>\n{_items(self.problems)}</ul>\n'
             )
         return (
-            f"{told}<table>\n<caption>{words['file_list']}</caption>\n<thead><tr>{head}</tr></thead>\n"
+            f"{intact}<table>\n<caption>{words['file_list']}</caption>\n<thead><tr>{head}</tr></thead>\n"
             f"<tbody>\n{rows}</tbody>\n</table>\n"
         )
 
     def _told(self, one: StageFinding) -> str:
-        what = escape(sentence_in(one.what, self.language))
-        return f'<span class="{one.severity.value}">{self._severity(one.severity)}</span>: {what}'
+        message = escape(sentence_in(one.what, self.language))
+        return (
+            f'<span class="{one.severity.value}">{self._severity(one.severity)}</span>: {message}'
+        )
 
     def _severity(self, severity: str) -> str:
         return texts_of("discreet_fire", "severities", self.language)[severity]
@@ -329,11 +331,11 @@ class _Sheet:
     def _history(self) -> str:
         kinds = texts_of("discreet_fire", "events", self.language)
         line = texts_of("discreet_fire", "queue", self.language)["event"]
-        told = [
+        entries = [
             line.format(at=one.at, kind=kinds[one.kind], person=one.person, reason=one.reason)
             for one in self.found.history
         ]
-        return f"<ol>\n{_items(told)}</ol>\n"
+        return f"<ol>\n{_items(entries)}</ol>\n"
 
 
 _PROGRAMS = (".do", ".py", ".r", ".rmd", ".qmd", ".ipynb")
@@ -350,16 +352,16 @@ def _lines(path: Path) -> list[str]:
 
 def _marked(text: str, hidden: str) -> str:
     """Text as HTML in which numbers that are hidden or missing can be seen, and heard."""
-    found: list[str] = []
+    pieces: list[str] = []
     at = 0
     for hit in _HIDDEN.finditer(text):
         if _SAID.match(text, hit.start()):
             continue
-        found.append(escape(text[at : hit.start()]))
-        found.append(f'<span class="hidden" role="img" aria-label="{hidden}">{hit[0]}</span>')
+        pieces.append(escape(text[at : hit.start()]))
+        pieces.append(f'<span class="hidden" role="img" aria-label="{hidden}">{hit[0]}</span>')
         at = hit.end()
-    return "".join([*found, escape(text[at:])])
+    return "".join([*pieces, escape(text[at:])])
 
 
-def _items(told: Iterable[str]) -> str:
-    return "".join(f"<li>{escape(one)}</li>\n" for one in told)
+def _items(entries: Iterable[str]) -> str:
+    return "".join(f"<li>{escape(one)}</li>\n" for one in entries)

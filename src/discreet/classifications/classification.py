@@ -288,11 +288,11 @@ class Classification(CodeTree):
         >>> Classification.read(path).codes
         ('Total', 'N', 'N1', 'N2', 'S')
         """
-        given: object = path
-        if not isinstance(given, str | os.PathLike):
-            what = f"the path of a file is needed, this is a {type(given).__name__}"
+        location: object = path
+        if not isinstance(location, str | os.PathLike):
+            message = f"the path of a file is needed, this is a {type(location).__name__}"
             hint = 'such as Classification.read("region.hrc")'
-            raise ClassificationError(what, code="classification-file", hint=hint)
+            raise ClassificationError(message, code="classification-file", hint=hint)
         suffix = check_suffix(Path(path), (".hrc", *documents.READERS))
         file = read_text(path, encoding)
         if suffix == ".hrc":
@@ -321,8 +321,8 @@ class Classification(CodeTree):
         target = Path(path)
         suffix = check_suffix(target, (".hrc", *documents.WRITERS, ".cdl"))
         if suffix != target.suffix.lower():
-            what = "compressed files are read but not written"
-            raise file_error(what, target, hint="leave out .gz")
+            message = "compressed files are read but not written"
+            raise file_error(message, target, hint="leave out .gz")
         if suffix == ".hrc":
             text = hrc.hrc_text(self, lead=lead)
         elif suffix == ".cdl":
@@ -336,9 +336,9 @@ class Classification(CodeTree):
     def _of(cls, tree: CodeTree, details: Details) -> Self:
         """The tree with the details given; labels are added code by code."""
         if not details:  # checked already
-            made = cls.__new__(cls)
-            made.__dict__.update(tree.fields())
-            return made
+            classification = cls.__new__(cls)
+            classification.__dict__.update(tree.fields())
+            return classification
         fields = {**tree.fields(), **details}
         if "labels" in details:
             fields["labels"] = {**tree.labels, **details["labels"]}

@@ -76,8 +76,8 @@ def nested_links(file: TextFile, entries: Sequence[tuple[int, int, str]]) -> lis
             problems.append(Problem("the line has no code", where))
             continue
         if depth > len(path):
-            what = f"code {code!r} is {depth - len(path) + 1} levels below the line before it"
-            problems.append(Problem(what, where, "levels go down one at a time"))
+            message = f"code {code!r} is {depth - len(path) + 1} levels below the line before it"
+            problems.append(Problem(message, where, "levels go down one at a time"))
             depth = len(path)
         del path[depth:]
         links.append(CodeLink(code, path[-1] if path else "", where))
@@ -93,8 +93,8 @@ def hrc_text(tree: CodeTree, *, lead: str = LEAD) -> str:
     pairs = zip(tree.codes[1:], depths[1:], strict=True)
     text = "".join(f"{lead * (depth - 1)}{code}\n" for code, depth in pairs)
     if _NOT_HRC.match(text):
-        what = f"code {tree.codes[1]!r} looks like the start of another format"
-        raise_problems(tree.name, [Problem(what, tree.name, "write .json instead")])
+        message = f"code {tree.codes[1]!r} looks like the start of another format"
+        raise_problems(tree.name, [Problem(message, tree.name, "write .json instead")])
     return text
 
 
@@ -106,17 +106,17 @@ def _unwritable(tree: CodeTree, lead: str) -> Iterator[Problem]:
         yield Problem("there are no codes below the total", tree.name)
     for code in tree.codes[1:]:
         if code.startswith(lead):
-            what = f"code {code!r} starts with the lead string"
-            yield Problem(what, tree.name, "choose another with lead=")
+            message = f"code {code!r} starts with the lead string"
+            yield Problem(message, tree.name, "choose another with lead=")
         elif lead == LEAD and tree.depth == 1 and code[0] in _OTHER_LEADS:
-            what = f"code {code!r} would be read as one on a lower level"
-            yield Problem(what, tree.name, "write .json instead")
+            message = f"code {code!r} would be read as one on a lower level"
+            yield Problem(message, tree.name, "write .json instead")
         elif _COMMENT.search(code):
-            what = f"code {code!r} has the mark of a comment, // or \\\\"
-            yield Problem(what, tree.name, "write .json instead")
+            message = f"code {code!r} has the mark of a comment, // or \\\\"
+            yield Problem(message, tree.name, "write .json instead")
         elif code != code.rstrip() or not code.strip() or len(code.splitlines()) != 1:
-            what = f"code {code!r} ends in a blank or has a line break"
-            yield Problem(what, tree.name, "write .json instead")
+            message = f"code {code!r} ends in a blank or has a line break"
+            yield Problem(message, tree.name, "write .json instead")
 
 
 # -- label files --------------------------------------------------------------
@@ -167,8 +167,8 @@ def cdl_text(tree: CodeTree, language: str) -> str:
         if label is None:
             continue
         if "," in code or len(f"{code}{label}".splitlines()) != 1 or '"' in (code[0], label[0]):
-            what = f"code {code!r} or its label has a comma, quote or line break"
-            problems.append(Problem(what, tree.name, "write .json or .csv instead"))
+            message = f"code {code!r} or its label has a comma, quote or line break"
+            problems.append(Problem(message, tree.name, "write .json or .csv instead"))
         lines.append(f"{code},{label}\n")
     raise_problems(tree.name, problems, what="{} labels do not fit a .cdl file")
     if not lines:

@@ -27,12 +27,12 @@ _WILD = ("*", "?", "[")
 
 def refuse_options(**options: Any) -> None:
     """Raise an error if one of these, which say nothing about a source, is given."""
-    given = [name for name, value in options.items() if value]
-    if given:
+    stated = [name for name, value in options.items() if value]
+    if stated:
         raise MicrodataError(
             "options do not apply to this source",
             code="option",
-            where=", ".join(given),
+            where=", ".join(stated),
             hint="format is for files, table and query for databases",
         )
 
@@ -88,8 +88,8 @@ def read_path(
 def _read_cubes(paths: list[Path], place: Path, options: ReadingOptions) -> NarwhalsFrame:
     options.refuse("cube", str(place))
     if not paths:
-        what, hint = "there are no cubes here", "discreet cube make makes some"
-        raise MicrodataError(what, code="file-missing", where=str(place), hint=hint)
+        message, hint = "there are no cubes here", "discreet cube make makes some"
+        raise MicrodataError(message, code="file-missing", where=str(place), hint=hint)
     return DistantCubes.of_paths(paths).plan()
 
 

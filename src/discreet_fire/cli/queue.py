@@ -137,10 +137,10 @@ def submit(
     )
     with open_queue(queue) as opened:
         number = enter(opened, handed)
-        found = view(opened, number)
-    told = language or bounds.language
-    entered = _words(told)["entered"].format(n=number)
-    show(f"{entered}\n{found.row.line(told)}", found.to_dict(), as_json=as_json)
+        entry = view(opened, number)
+    words_of = language or bounds.language
+    entered = _words(words_of)["entered"].format(n=number)
+    show(f"{entered}\n{entry.row.line(words_of)}", entry.to_dict(), as_json=as_json)
 
 
 command(app, "submit", example="discreet fire queue submit a.do --log a.log --researcher Weber")(
@@ -189,33 +189,33 @@ def show_submission(
     from discreet_fire.queue import open_queue, view
 
     with open_queue(queue) as opened:
-        found = view(opened, number)
-    lines = [found.row.line(language), *_view_lines(found, language)]
-    show("\n".join(lines), found.to_dict(), as_json=as_json)
+        entry = view(opened, number)
+    lines = [entry.row.line(language), *_view_lines(entry, language)]
+    show("\n".join(lines), entry.to_dict(), as_json=as_json)
 
 
-def _view_lines(found: QueueView, language: str) -> Iterator[str]:
+def _view_lines(entry: QueueView, language: str) -> Iterator[str]:
     from discreet.files import texts_of
     from discreet_fire.finding_words import finding_in, sentence_in
 
     words = _words(language)
     severities = texts_of("discreet_fire", "severities", language)
     events = texts_of("discreet_fire", "events", language)
-    yield words["version"].format(n=found.row.standing.version)
-    if found.row.standing.question:
-        yield f"  {words['question'].format(text=found.row.standing.question)}"
-    for one in found.findings:
+    yield words["version"].format(n=entry.row.standing.version)
+    if entry.row.standing.question:
+        yield f"  {words['question'].format(text=entry.row.standing.question)}"
+    for one in entry.findings:
         if one.severity.value != "info":
-            what = finding_in(one, language).what
-            yield f"  {one.file}:{one.line} {severities[one.severity.value]} [{one.rule}] {what}"
+            message = finding_in(one, language).what
+            yield f"  {one.file}:{one.line} {severities[one.severity.value]} [{one.rule}] {message}"
     yield from (
-        f"  {words['now'].format(text=sentence_in(one, language))}" for one in found.conflicts
+        f"  {words['now'].format(text=sentence_in(one, language))}" for one in entry.conflicts
     )
-    yield from (f"  {words['output'].format(path=path)}" for path in found.outputs)
-    yield from (f"  {_part_line(part, words)}" for part in found.to_dict()["parts"])
-    for event in found.history:
-        told = {"at": event.at, "person": event.person, "reason": event.reason}
-        yield f"  {words['event'].format(kind=events[event.kind], **told)}"
+    yield from (f"  {words['output'].format(path=path)}" for path in entry.outputs)
+    yield from (f"  {_part_line(part, words)}" for part in entry.to_dict()["parts"])
+    for event in entry.history:
+        fields = {"at": event.at, "person": event.person, "reason": event.reason}
+        yield f"  {words['event'].format(kind=events[event.kind], **fields)}"
 
 
 def _words(language: str) -> Mapping[str, str]:
@@ -305,8 +305,8 @@ def decide_outputs(
             for part in before.parts:
                 if part.number not in before.decisions:
                     chosen.setdefault(part.number, OutputDecision(verdict=PartVerdict.accept))
-        found = decide(opened, number, chosen, person=person, reason=reason, version=version)
-    _show_standing(number, found, language, as_json=as_json)
+        standing = decide(opened, number, chosen, person=person, reason=reason, version=version)
+    _show_standing(number, standing, language, as_json=as_json)
 
 
 @command(
@@ -328,7 +328,7 @@ def approve_submission(
     from discreet_fire.queue import approve, open_queue
 
     with open_queue(queue) as opened:
-        found = approve(
+        standing = approve(
             opened,
             number,
             person=person,
@@ -336,10 +336,10 @@ def approve_submission(
             version=version,
             despite_conflicts=despite_conflicts,
         )
-    _show_standing(number, found, language, as_json=as_json)
+    _show_standing(number, standing, language, as_json=as_json)
 
 
-def _add_decision(name: str, decide: str, reason: str, what: str) -> None:
+def _add_decision(name: str, decide: str, reason: str, doc: str) -> None:
     """Add a command that ends a submission, of the function of the queue that does it."""
 
     def decided(
@@ -355,10 +355,10 @@ def _add_decision(name: str, decide: str, reason: str, what: str) -> None:
 
         end = getattr(functions, decide)
         with functions.open_queue(queue) as opened:
-            found = end(opened, number, person=person, reason=reason, version=version)
-        _show_standing(number, found, language, as_json=as_json)
+            standing = end(opened, number, person=person, reason=reason, version=version)
+        _show_standing(number, standing, language, as_json=as_json)
 
-    decided.__doc__ = what
+    decided.__doc__ = doc
     example = f'discreet fire queue {name} 1 --person Anna --reason "{reason}" --version 2'
     command(app, name, example=example)(decided)
 
@@ -387,8 +387,8 @@ def ask_researcher(
     from discreet_fire.queue import ask, open_queue
 
     with open_queue(queue) as opened:
-        found = ask(opened, number, person=person, text=text)
-    _show_standing(number, found, language, as_json=as_json)
+        standing = ask(opened, number, person=person, text=text)
+    _show_standing(number, standing, language, as_json=as_json)
 
 
 @command(
@@ -406,8 +406,8 @@ def answer_question(
     from discreet_fire.queue import answer, open_queue
 
     with open_queue(queue) as opened:
-        found = answer(opened, number, researcher=researcher, text=text)
-    _show_standing(number, found, language, as_json=as_json)
+        standing = answer(opened, number, researcher=researcher, text=text)
+    _show_standing(number, standing, language, as_json=as_json)
 
 
 @command(app, "say", example='discreet fire queue say 1 --person Anna --text "seen" --queue q')
@@ -423,23 +423,23 @@ def say_something(
     from discreet_fire.queue import open_queue, say
 
     with open_queue(queue) as opened:
-        found = say(opened, number, person=person, text=text)
-    _show_standing(number, found, language, as_json=as_json)
+        standing = say(opened, number, person=person, text=text)
+    _show_standing(number, standing, language, as_json=as_json)
 
 
-def _show_standing(number: int, found: Any, language: str, *, as_json: bool) -> None:
+def _show_standing(number: int, standing: Any, language: str, *, as_json: bool) -> None:
     from discreet.files import texts_of
 
     words = _words(language)
-    state = texts_of("discreet_fire", "states", language)[found.state.value]
-    count = words["approvals"].format(n=len(found.approvals), needed=found.needed)
-    text = words["standing"].format(n=number, state=state, count=count, version=found.version)
-    if found.question:
-        asked = words["question"].format(text=found.question)
-        text += f"\n{asked[0].upper()}{asked[1:]}"
-    plain = {"submission": number, "state": found.state.value, "version": found.version}
-    plain |= {"question": found.question}
-    show(text, plain | {"approvals": sorted(found.approvals)}, as_json=as_json)
+    state = texts_of("discreet_fire", "states", language)[standing.state.value]
+    count = words["approvals"].format(n=len(standing.approvals), needed=standing.needed)
+    text = words["standing"].format(n=number, state=state, count=count, version=standing.version)
+    if standing.question:
+        question = words["question"].format(text=standing.question)
+        text += f"\n{question[0].upper()}{question[1:]}"
+    plain = {"submission": number, "state": standing.state.value, "version": standing.version}
+    plain |= {"question": standing.question}
+    show(text, plain | {"approvals": sorted(standing.approvals)}, as_json=as_json)
 
 
 @command(
@@ -493,10 +493,10 @@ def verify_queue(
     from discreet_fire.queue import head_of, open_queue, verify
 
     with open_queue(queue) as opened:
-        found, last = verify(opened, known_head=head), head_of(opened)
-    text = "\n".join(found) or f"All is as it was written. Last entry: {last}"
-    show(text, {"problems": found, "head": last}, as_json=as_json)
-    if found:
+        problems, last = verify(opened, known_head=head), head_of(opened)
+    text = "\n".join(problems) or f"All is as it was written. Last entry: {last}"
+    show(text, {"problems": problems, "head": last}, as_json=as_json)
+    if problems:
         raise typer.Exit(FAILURE)
 
 

@@ -51,18 +51,18 @@ class CratePublisher:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "name", plain_text(self.name, "publisher"))
-        for what, text in (("publisher", self.address), ("licence", self.licence)):
+        for field, text in (("publisher", self.address), ("licence", self.licence)):
             if not text.startswith(("https://", "http://")) or not text.isprintable():
                 hint = "such as https://fdz.example.org/"
-                raise queue_error("this is no address in the web", "crate", what, hint)
+                raise queue_error("this is no address in the web", "crate", field, hint)
 
 
 def write_crate(
     queue: Queue, number: int, folder: Path, publisher: CratePublisher, *, internal: bool = False
 ) -> Path:
     """Write a release as a Five Safes RO-Crate."""
-    found, files = _released(queue, number)
-    crate = _Crate(found=found, files=files, publisher=publisher, internal=internal)
+    entry, files = _released(queue, number)
+    crate = _Crate(found=entry, files=files, publisher=publisher, internal=internal)
     inside = {f"data/outputs/{name}": data for name, data in files.items()}
     inside["data/ro-crate-metadata.json"] = _json(crate.metadata())
     about = b"BagIt-Version: 1.0\nTag-File-Character-Encoding: UTF-8\n"
@@ -73,8 +73,8 @@ def write_crate(
 
 def write_decided(queue: Queue, number: int, folder: Path, *, internal: bool = False) -> Path:
     """Write a release in the form of SACRO, with what was decided on each output."""
-    found, files = _released(queue, number)
-    standing = found.row.standing
+    entry, files = _released(queue, number)
+    standing = entry.row.standing
     home = queue.store(queue.told(number, "token")) / "outputs"
     written: dict[str, bytes] = {}
     results: dict[str, Any] = {}
@@ -83,7 +83,7 @@ def write_decided(queue: Queue, number: int, folder: Path, *, internal: bool = F
         if part.end is not None:  # one of several in a log
             name, data = f"output_{part.number}.txt", part.text(home).encode()
         written[name] = data
-        results[f"output_{part.number}"] = _sacro_entry(found, part, name, internal=internal)
+        results[f"output_{part.number}"] = _sacro_entry(entry, part, name, internal=internal)
     about = {"@type": "SoftwareApplication", "name": "discreet", "version": __version__}
     written[RESULTS] = _json({"version": "1.0.2", "tool": about, "results": results})
     if folder.exists() or folder.is_symlink():
@@ -93,8 +93,8 @@ def write_decided(queue: Queue, number: int, folder: Path, *, internal: bool = F
 
 def _released(queue: Queue, number: int) -> tuple[QueueView, dict[str, bytes]]:
     """A submission and the bytes of its released outputs, as they were approved."""
-    found = view(queue, number)
-    standing, where = found.row.standing, f"submission {number}"
+    entry = view(queue, number)
+    standing, where = entry.row.standing, f"submission {number}"
     if standing.state is not State.released:
         message = f"only released submissions can be written; this one is {standing.state.value}"
         raise queue_error(message, "not-released", where)
@@ -102,16 +102,16 @@ def _released(queue: Queue, number: int) -> tuple[QueueView, dict[str, bytes]]:
     problem = folder_problem(target, standing.intent, standing.record)
     if problem:
         raise queue_error(f"the released folder: {problem}", "queue-damaged", where)
-    return found, {name: (target / name).read_bytes() for name in standing.intent["outputs"]}
+    return entry, {name: (target / name).read_bytes() for name in standing.intent["outputs"]}
 
 
 def _sacro_entry(
-    found: QueueView, part: OutputPart, name: str, *, internal: bool
+    entry: QueueView, part: OutputPart, name: str, *, internal: bool
 ) -> dict[str, Any]:
-    standing = found.row.standing
+    standing = entry.row.standing
     decision = standing.decisions.get(part.number)
     grave = (Severity.REVIEW, Severity.ERROR)
-    looked = any(one.severity in grave for one in found.findings)
+    looked = any(one.severity in grave for one in entry.findings)
     verdict: dict[str, str] = {"verdict": standing.verdict(part).value}
     if internal and decision is not None:
         verdict |= {"comment": decision.comment, "person": decision.person}
@@ -124,7 +124,7 @@ def _sacro_entry(
         "outcome": {},
         "command": part.title,
         "summary": "approved and released",
-        "timestamp": found.history[-1].at,
+        "timestamp": entry.history[-1].at,
         "comments": [],
         "exception": "",
         "fair": {},
@@ -220,7 +220,9 @@ class _Crate:
     def _file(self, name: str, data: bytes) -> dict[str, Any]:
         kind = mimetypes.guess_type(name)[0] or "text/plain"
         standing = self.found.row.standing
-        told = sorted({standing.verdict(one).value for one in standing.shown if one.file == name})
+        verdicts = sorted(
+            {standing.verdict(one).value for one in standing.shown if one.file == name}
+        )
         entity: dict[str, Any] = {
             "@id": _place(name),
             "@type": "File",
@@ -228,7 +230,7 @@ class _Crate:
             "encodingFormat": kind,
             "contentSize": str(len(data)),
             "sha256": hashlib.sha256(data).hexdigest(),
-            "description": f"decided: {', '.join(told)}",
+            "description": f"decided: {', '.join(verdicts)}",
         }
         comments = [
             one.comment
@@ -241,7 +243,7 @@ class _Crate:
         return entity
 
     def _about(self, approved: list[Event]) -> list[dict[str, Any]]:
-        row, told = self.found.row, self.publisher
+        row, publisher = self.found.row, self.publisher
         researcher = row.researcher if self.internal else "researcher of the project"
         persons = [
             {"@id": f"#officer-{at}", "@type": "Person", "name": one.person}
@@ -250,12 +252,12 @@ class _Crate:
         ]
         return [
             {
-                "@id": told.address,
+                "@id": publisher.address,
                 "@type": "Organization",
-                "name": told.name,
-                "url": told.address,
+                "name": publisher.name,
+                "url": publisher.address,
             },
-            {"@id": told.licence, "@type": "CreativeWork", "name": told.licence},
+            {"@id": publisher.licence, "@type": "CreativeWork", "name": publisher.licence},
             {"@id": "#project", "@type": "Project", "name": row.project or "project"},
             {"@id": "#researcher", "@type": "Person", "name": researcher},
             {"@id": "#program", "@type": "SoftwareSourceCode", "name": row.program},

@@ -38,8 +38,8 @@ def init(
     try:
         folder.mkdir(mode=0o700, parents=True, exist_ok=False)
     except OSError as error:
-        what, hint = f"the folder cannot be made ({error.strerror})", "name a new folder"
-        raise OutputCheckError(what, code="folder", where=str(folder), hint=hint) from None
+        message, hint = f"the folder cannot be made ({error.strerror})", "name a new folder"
+        raise OutputCheckError(message, code="folder", where=str(folder), hint=hint) from None
     Secret.generate().write(folder / _SECRET)
     BudgetLedger.create(folder / _LEDGER, budget)
     text = f"A secret and a ledger are in {folder}. Keep them safe, and back them up."
@@ -118,7 +118,7 @@ def ask(
     from discreet_fire.extras.remote_analysis import BudgetLedger, RemoteAnalysis
     from discreet_fire.statistics.limits import SafeLimits
 
-    found = {key: _value(key, text) for key, text in pairs(arguments, "NAME=VALUE").items()}
+    values = {key: _value(key, text) for key, text in pairs(arguments, "NAME=VALUE").items()}
     if original.resolve() == protected.resolve():
         raise typer.BadParameter("these are the original records", param_hint="--protected")
     analysis = RemoteAnalysis(
@@ -130,7 +130,7 @@ def ask(
         limits=None if limits is None else SafeLimits.read(limits),
         entity=entity,
     )
-    answer = analysis.ask(researcher, name, **found)
+    answer = analysis.ask(researcher, name, **values)
     show(str(answer), answer.to_dict(), as_json=as_json)
 
 
@@ -149,9 +149,9 @@ def usage(
     for name, text in (("--data", data), ("--researcher", researcher)):
         if not text.strip():
             raise typer.BadParameter("a name is needed", param_hint=name)
-    found = BudgetLedger(desk / _LEDGER).usage(data, researcher)
-    plain = {"data": data, "researcher": researcher, "answers": found.answers, "left": found.left}
-    text = f"{researcher} had {found.answers} answers on {data}; {found.left} are left."
+    spent = BudgetLedger(desk / _LEDGER).usage(data, researcher)
+    plain = {"data": data, "researcher": researcher, "answers": spent.answers, "left": spent.left}
+    text = f"{researcher} had {spent.answers} answers on {data}; {spent.left} are left."
     show(text, plain, as_json=as_json)
 
 

@@ -213,14 +213,14 @@ class PythonNames(Names[ast.AST]):
     def resolved(self, node: ast.AST) -> frozenset[str]:
         """The full names that an expression may stand for; none if it is no plain name."""
         if isinstance(node, ast.Name):
-            found = set(self.aliases.get(node.id, ()))
+            names = set(self.aliases.get(node.id, ()))
             if node.id == "__builtins__":
                 return frozenset({"builtins"})
             if node.id in _BUILTINS:
-                found.add(f"builtins.{node.id}")
+                names.add(f"builtins.{node.id}")
             elif node.id not in self.bound:
-                found.add(node.id)
-            return frozenset(found)
+                names.add(node.id)
+            return frozenset(names)
         if isinstance(node, ast.IfExp):
             return self.resolved(node.body) | self.resolved(node.orelse)
         if isinstance(node, ast.BoolOp):
@@ -347,9 +347,9 @@ class PythonNames(Names[ast.AST]):
         """Whether an expression is a call of a safe function."""
         if not isinstance(node, ast.Call):
             return False
-        found = self.resolved(node.func)
-        rules = [self.policy.rule(name) for name in found if name.startswith(_SAFE)]
-        is_safe = bool(rules) and len(rules) == len(found) and all(map(self._gives_clean, rules))
+        names = self.resolved(node.func)
+        rules = [self.policy.rule(name) for name in names if name.startswith(_SAFE)]
+        is_safe = bool(rules) and len(rules) == len(names) and all(map(self._gives_clean, rules))
         return is_safe and not self._rebound(node.func)
 
     def _rebound(self, node: ast.AST) -> bool:
@@ -394,13 +394,13 @@ class PythonNames(Names[ast.AST]):
 
     def is_plain_error(self, node: ast.AST) -> bool:
         """Whether an expression is an error class of this script that says what it is given."""
-        found = self.own.get(node.id) if isinstance(node, ast.Name) else None
-        if not isinstance(found, ast.ClassDef) or node.id in self.tainted:  # type: ignore[attr-defined]
+        own_class = self.own.get(node.id) if isinstance(node, ast.Name) else None
+        if not isinstance(own_class, ast.ClassDef) or node.id in self.tainted:  # type: ignore[attr-defined]
             return False
-        quiet = all(isinstance(item, ast.Pass | ast.Expr) for item in found.body)
-        return quiet and not found.keywords and all(
+        quiet = all(isinstance(item, ast.Pass | ast.Expr) for item in own_class.body)
+        return quiet and not own_class.keywords and all(
             isinstance(base, ast.Name) and (base.id in _BUILTINS or self.is_plain_error(base))
-            for base in found.bases
+            for base in own_class.bases
         )  # fmt: skip
 
     def _clean_call(self, node: ast.Call) -> bool:
@@ -457,16 +457,16 @@ class PythonNames(Names[ast.AST]):
                 self._held[name] |= self._fillable(_names(value))
             elif isinstance(value, ast.Subscript) or _is_view(value):
                 self._held[name] |= self._fillable(roots_of(value))
-        units += [(each, changed & targets) for each, changed in self.flows.under]
+        units += [(unit, changed & targets) for unit, changed in self.flows.under]
         self.tainted |= self.flows.loose & targets
         for node in ast.walk(self.tree):
             if isinstance(node, ast.Call):
                 self._fill(node, units)
         return units
 
-    def _fillable(self, found: Iterable[str]) -> set[str]:
+    def _fillable(self, names: Iterable[str]) -> set[str]:
         """Names of what something can be put into."""
-        return set(found) - self._fixed - self.functions
+        return set(names) - self._fixed - self.functions
 
     def _fill(self, call: ast.Call, units: list[tuple[ast.AST, Iterable[str]]]) -> None:
         """A method with data makes its object data; own functions may fill what they get."""

@@ -219,8 +219,8 @@ class RNames(Names[RNode]):
         return (n.value for n in value.walk() if n.kind in ("name", "string")) if followed else ()
 
     def _functions_in(self, value: RNode) -> set[str]:
-        found = self._meant(value)
-        return found if any(self.policy.rule(item).known for item in found) else set()
+        functions = self._meant(value)
+        return functions if any(self.policy.rule(item).known for item in functions) else set()
 
     def _meant(self, value: RNode) -> set[str]:
         """The functions that the value of an expression may be."""
@@ -233,11 +233,11 @@ class RNames(Names[RNode]):
     def called(self, function: RNode) -> set[str]:
         """Names of the functions that an expression may be."""
         if function.kind in ("name", "string"):
-            found = set(self.aliases.get(function.value, ()))
-            alias = bool(found) or function.value in self.functions
+            names = set(self.aliases.get(function.value, ()))
+            alias = bool(names) or function.value in self.functions
             if not alias or self.policy.rule(function.value).known:
-                found.add(function.value)
-            return found
+                names.add(function.value)
+            return names
         if function.kind == "binary" and function.value in ("::", ":::"):
             package, name = function.parts[0].value, function.parts[1].value
             full = f"{package}::{name}"

@@ -123,7 +123,7 @@ def _may_be_meant(name: str, begun: Iterable[tuple[str, str]]) -> bool:
 
 def temporary_files(parts: Iterable[StatementParts], *, or_numbers: bool = False) -> frozenset[str]:
     """The macros that name files which go with the session, and nothing else."""
-    found: set[str] = set()
+    names: set[str] = set()
     others: set[str] = set()
     begun: list[tuple[str, str]] = []
     for part in parts:
@@ -135,10 +135,10 @@ def temporary_files(parts: Iterable[StatementParts], *, or_numbers: bool = False
         if part.name in _GIVE_TEXTS and _MACRO_IN_NAME.match(text):
             begun.append(_ends(text))
         if part.name == "tempfile":
-            found.update(text.split())
+            names.update(text.split())
         elif part.name in _GIVE_TEXTS or part.name == "tokenize" or part.by_macro or "loc" in text:
             others.update(_WORD.findall(_MACRO.sub(" ", text)))
-    left = {name for name in found - others if name.isidentifier()}
+    left = {name for name in names - others if name.isidentifier()}
     return frozenset(name for name in left if not _may_be_meant(name, begun))
 
 
@@ -264,11 +264,11 @@ class FigureFlow:
             self.arguments
             | set("123456789")
             | {
-                found[1]
+                match[1]
                 for part, around in self.placed
                 if part.name in _GIVE_BOUNDS
                 and (part.statement.in_program or any(one.repeats for one in around.conditions))
-                if (found := _GIVEN_NAME.match(part.outside)) is not None
+                if (match := _GIVEN_NAME.match(part.outside)) is not None
             }
         )
         #: From which place on a variable holds a figure.
@@ -368,9 +368,9 @@ class FigureFlow:
             table.give(name, by_name.at_most(DOUBT))
         if _COUNTING.search(rest):
             # How many values there are tells none, but how long one is.
-            given = max(self._held(rest, part.inside), self.taints.named(f"list {rest}"))
+            length = max(self._held(rest, part.inside), self.taints.named(f"list {rest}"))
             table.give(
-                name, Held(DOUBT, f"the length of {given.what}") if given.rank >= BAD else CLEAN
+                name, Held(DOUBT, f"the length of {length.what}") if length.rank >= BAD else CLEAN
             )
             return
         held = max(self._held(rest, part.inside), self._in_texts(part))

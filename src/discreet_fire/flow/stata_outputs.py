@@ -225,8 +225,8 @@ class StatementJudge:
         counts = related_counts(placed, self.moving)
         for part, around in placed:
             one = self._by_form(part, self._decided_around(part, around.all))
-            if one is None and (what := counts.get(part.statement.start)) is not None:
-                one = ShownStatement(part.statement, Action.REVIEW, what)
+            if one is None and (reason := counts.get(part.statement.start)) is not None:
+                one = ShownStatement(part.statement, Action.REVIEW, reason)
             if one is not None:
                 statements.append(one)
         return statements
@@ -323,14 +323,14 @@ class StatementJudge:
     def _judge_prefixes(self, part: StatementParts) -> ShownStatement | None:
         """What prefixes gather, and figures in options; also ``bootstrap "su x" "r(max)"``."""
         statement = part.statement
-        given = [
+        prefixes = [
             (prefix.canonical or "", "get", statement.source[slice(*prefix.arguments)])
             for prefix in statement.prefixes
             if prefix.arguments and prefix.canonical not in _CONTROL
         ]
         if part.name in self.policy.gather:
-            given.append((part.name, part.word, statement.source[part.start : statement.end]))
-        for name, word, code in given:
+            prefixes.append((part.name, part.word, statement.source[part.start : statement.end]))
+        for name, word, code in prefixes:
             held = self._held(_gathered(name, word, code), "")
             if name not in self.policy.gather:
                 by_name = self._joined(code)

@@ -111,26 +111,26 @@ class HeldNames:
 
     def of(self, name: str) -> Held:
         """What a name holds."""
-        found = self.held.get(name, CLEAN)
+        best = self.held.get(name, CLEAN)
         if not self.begun:
-            return found
+            return best
         for (head, tail), held in self.begun.items():
-            if held.rank <= found.rank or not name.startswith(head) or not name.endswith(tail):
+            if held.rank <= best.rank or not name.startswith(head) or not name.endswith(tail):
                 continue
             if len(name) >= len(head) + len(tail):
-                found = held
-        return found
+                best = held
+        return best
 
     def of_begun(self, head: str) -> Held:
         """What a name with this beginning may hold; without any beginning it is a doubt."""
-        found = CLEAN
+        best = CLEAN
         for name, held in self.held.items():
-            if held.rank > found.rank and name.startswith(head):
-                found = held
+            if held.rank > best.rank and name.startswith(head):
+                best = held
         for (name, _), held in self.begun.items():
-            if held.rank > found.rank and (name.startswith(head) or head.startswith(name)):
-                found = held
-        return found if head else found.at_most(DOUBT)
+            if held.rank > best.rank and (name.startswith(head) or head.startswith(name)):
+                best = held
+        return best if head else best.at_most(DOUBT)
 
 
 def note(table: dict[_Key, Held], key: _Key, held: Held) -> bool:
@@ -202,10 +202,10 @@ class Taints:
         # Hardly any code has these signs, and to look for a sign is quick.
         expands = "`" in code or "$" in code
         if expands or "[" in code or "(" in code or "_rc" in code:
-            found = [*self._values(code, policy)] if _VALUES.search(code) else []
+            held_values = [*self._values(code, policy)] if _VALUES.search(code) else []
             if expands:
-                found += [*self._macros(code), *self._inline(code)]
-            best = max([best, *found])
+                held_values += [*self._macros(code), *self._inline(code)]
+            best = max([best, *held_values])
         if words and (self.scalars.any or self.matrices.any or self.unnamed):
             found_words = set(_NAME.findall(code))
             if self.unnamed and (bare_words(without_macros(code)) or _SCALAR.search(code)):
@@ -344,8 +344,8 @@ def _without_nested(code: str) -> str | None:
     return "".join(out) if depth == 0 else None
 
 
-def _blank(found: re.Match[str]) -> str:
-    return " " * len(found.group())
+def _blank(match: re.Match[str]) -> str:
+    return " " * len(match.group())
 
 
 def expansions(text: str) -> str:
@@ -356,7 +356,7 @@ def expansions(text: str) -> str:
     """
     if "`" not in text and "$" not in text:
         return ""
-    found = []
+    expanded = []
     depth = start = 0
     for sign in _SIGNS.finditer(text):
         mark = sign.group()
@@ -366,13 +366,13 @@ def expansions(text: str) -> str:
             depth += 1
         elif mark == "'":
             if depth == 1:
-                found.append(text[start : sign.end()])
+                expanded.append(text[start : sign.end()])
             depth = max(depth - 1, 0)
         elif depth == 0:
-            found.append(mark)
+            expanded.append(mark)
     if depth:
-        found.append(text[start:])
-    return " ".join(found)
+        expanded.append(text[start:])
+    return " ".join(expanded)
 
 
 _SIGNS = re.compile(r"`(?!\")|'|\$\{?\w*[`}]?")
@@ -491,12 +491,12 @@ class StatementParts:
     def by_words(self) -> set[str]:
         """The variables by which a prefix forms groups, without those it only sorts by."""
         source = self.statement.source
-        given = [
+        texts = [
             source[slice(*prefix.arguments)]
             for prefix in self.statement.prefixes
             if prefix.canonical in _BY and prefix.arguments
         ]
-        return {word for text in given for word in _SORTED.sub(" ", text).split(",")[0].split()}
+        return {word for text in texts for word in _SORTED.sub(" ", text).split(",")[0].split()}
 
     def reaches(self) -> bool:
         """Whether it may name a record, or use a function that reads or writes files."""

@@ -81,8 +81,8 @@ def _text(value: Any) -> str:
     return _WHOLE.sub(r"\1", text) if isinstance(value, str) else text
 
 
-def _error(what: str, where: str = "", hint: str = "") -> OutputCheckError:
-    return OutputCheckError(what, code="ledger-units", where=where, hint=hint)
+def _error(message: str, where: str = "", hint: str = "") -> OutputCheckError:
+    return OutputCheckError(message, code="ledger-units", where=where, hint=hint)
 
 
 #: A column that no variable can be called.

@@ -124,27 +124,27 @@ def _in_time(
     looked.late += 1
 
 
-def _opened(system: LinkedSystem, asked: Sequence[int], until: float | None) -> _Opened | None:
+def _opened(system: LinkedSystem, cells: Sequence[int], until: float | None) -> _Opened | None:
     attack = LinkedAttack(system, until=until)
-    ranges = attack.opened(asked)
+    ranges = attack.opened(cells)
     small = system.numbers.small
     ranges.sort(key=lambda one: (not small[one.cell], not one.determined, one.cell))
     return _Opened(system=system, attack=attack, ranges=ranges) if ranges else None
 
 
-def _told(found: Sequence[_Opened], until: float | None) -> Iterator[Finding]:
+def _told(opened: Sequence[_Opened], until: float | None) -> Iterator[Finding]:
     """A sentence for some of the open cells, and what helps, for some of the systems."""
     named: set[str] = set()
-    for one in found:
+    for one in opened:
         for item in one.ranges:
             name = one.system.name(item.cell)
             if len(named) < _FINDINGS and name not in named:
                 yield _finding(_sentence(one, item), "")
             named.add(name)
-    for one in found[:_SYSTEMS]:
+    for one in opened[:_SYSTEMS]:
         message = f"the tables give withheld cells away, taken together: {_titles(one.system)}"
         yield _finding(message, _advice(one.system, until))
-    more, cells = max(len(found) - _SYSTEMS, 0), max(len(named) - _FINDINGS, 0)
+    more, cells = max(len(opened) - _SYSTEMS, 0), max(len(named) - _FINDINGS, 0)
     if more or cells:
         yield _finding(f"{cells} more withheld cells are open, and {more} more sets of tables", "")
 
@@ -172,15 +172,15 @@ def _sentence(opened: _Opened, one: CellRange) -> str:
         because = opened.attack.reason(one)
     except TimeOverError:
         because = []
-    told = "follows from" if one.determined else "is nearly told by"
+    verb = "follows from" if one.determined else "is nearly told by"
     plus = [at for at, by in because if by > 0]
     minus = [at for at, by in because if by < 0]
     if not plus:
-        return f"{system.name(one.cell)} {told} other cells of the tables"
+        return f"{system.name(one.cell)} {verb} other cells of the tables"
     text = _listed(system, plus)
     if minus:
         text += f", less {_others(system, one.cell, minus) or _listed(system, minus)}"
-    return f"{system.name(one.cell)} {told} {text}"
+    return f"{system.name(one.cell)} {verb} {text}"
 
 
 def _others(system: LinkedSystem, cell: int, minus: Sequence[int]) -> str:
@@ -226,11 +226,11 @@ def _advice(system: LinkedSystem, until: float | None) -> str:
     return f"withhold besides: {'; '.join(names)}{nearly}"
 
 
-def _finding(what: str, hint: str, severity: Severity = Severity.REVIEW) -> Finding:
+def _finding(message: str, hint: str, severity: Severity = Severity.REVIEW) -> Finding:
     return Finding(
         rule="linked-tables",
         severity=severity,
-        what=what,
+        what=message,
         line=0,
         column=1,
         start=0,

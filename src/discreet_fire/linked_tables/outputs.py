@@ -52,9 +52,9 @@ class OutputRecords:
         labels = self.labels.select(self.labels.columns[: len(axes)])
         labels = labels.filter(kept) if axes else labels
         whom = self.owners[kept]
-        found = shown_counts(self.title, table, labels, self.numbers[kept], whom)
-        if found is not None or self.weights is None:
-            return found
+        counts = shown_counts(self.title, table, labels, self.numbers[kept], whom)
+        if counts is not None or self.weights is None:
+            return counts
         weights = pl.Series(WEIGHTS, self.weights[kept])
         if weights.n_unique() == 1:  # everyone sees through that
             table = table.with_columns(pl.col("n") / weights[0])
@@ -94,10 +94,10 @@ class OutputRecords:
 
 
 def _known(values: pl.Series) -> BoolArray:
-    found = values.is_not_null()
+    known = values.is_not_null()
     if values.dtype.is_float():
-        found &= values.is_not_nan().fill_null(value=False)
-    return found.to_numpy()
+        known &= values.is_not_nan().fill_null(value=False)
+    return known.to_numpy()
 
 
 def tables_of(

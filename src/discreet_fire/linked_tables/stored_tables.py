@@ -23,7 +23,7 @@ def with_records(
     tables: Sequence[ShownTable], identified: Callable[[IntArray], IntArray | None]
 ) -> tuple[list[ShownTable], list[str]]:
     """Tables with records by other numbers, and the names of those whose records have none."""
-    found: list[ShownTable] = []
+    restored: list[ShownTable] = []
     left: list[str] = []
     for one in tables:
         place = one.place if isinstance(one, ShownSums) else one
@@ -32,8 +32,8 @@ def with_records(
             left.append(place.name)
             continue
         moved = replace(place, records=records)
-        found.append(replace(one, place=moved) if isinstance(one, ShownSums) else moved)
-    return found, left
+        restored.append(replace(one, place=moved) if isinstance(one, ShownSums) else moved)
+    return restored, left
 
 
 def table_bytes(tables: Sequence[ShownTable], left: Sequence[str]) -> bytes:
@@ -49,14 +49,14 @@ def table_bytes(tables: Sequence[ShownTable], left: Sequence[str]) -> bytes:
         arrays |= {f"{at} records": place.records, f"{at} hidden": place.hidden}
         if place.owners is not None:
             arrays[f"{at} owners"] = place.owners
-        for axis, each in enumerate(place.axes):
-            arrays[f"{at} axis {axis}"] = each.codes
-        told: dict[str, Any] = {"name": place.name, "silent": place.silent}
-        told["axes"] = [[item.name, list(item.labels)] for item in place.axes]
+        for axis, axis_codes in enumerate(place.axes):
+            arrays[f"{at} axis {axis}"] = axis_codes.codes
+        fields: dict[str, Any] = {"name": place.name, "silent": place.silent}
+        fields["axes"] = [[item.name, list(item.labels)] for item in place.axes]
         if isinstance(one, ShownSums):
             arrays[f"{at} values"] = one.values
-            told |= {"variable": one.variable, "digits": one.digits}
-        described.append(told)
+            fields |= {"variable": one.variable, "digits": one.digits}
+        described.append(fields)
     text = json.dumps({"tables": described, "left": list(left)}).encode()
     target = io.BytesIO()
     np.savez_compressed(target, described=np.frombuffer(text, dtype=np.uint8), **arrays)
@@ -68,27 +68,27 @@ def read_tables(data: bytes) -> tuple[list[ShownTable], list[str]]:
     tables: list[ShownTable] = []
     with np.load(io.BytesIO(data), allow_pickle=False) as arrays:
         described = json.loads(arrays["described"].tobytes())
-        for at, told in enumerate(described["tables"]):
+        for at, fields in enumerate(described["tables"]):
             axes = tuple(
                 TableAxis(name=name, labels=tuple(labels), codes=arrays[f"{at} axis {axis}"])
-                for axis, (name, labels) in enumerate(told["axes"])
+                for axis, (name, labels) in enumerate(fields["axes"])
             )
             place = ShownCounts(
-                name=told["name"],
+                name=fields["name"],
                 axes=axes,
                 records=arrays[f"{at} records"],
                 owners=arrays.get(f"{at} owners"),
                 hidden=arrays[f"{at} hidden"],
-                silent=told["silent"],
+                silent=fields["silent"],
             )
-            if "variable" not in told:
+            if "variable" not in fields:
                 tables.append(place)
                 continue
             sums = ShownSums(
                 place=place,
-                variable=told["variable"],
+                variable=fields["variable"],
                 values=arrays[f"{at} values"],
-                digits=told["digits"],
+                digits=fields["digits"],
             )
             tables.append(sums)
     return tables, list(described["left"])

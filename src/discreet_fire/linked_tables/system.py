@@ -243,13 +243,13 @@ def systems_of(tables: Sequence[ShownCounts], limits: SafeLimits) -> Iterator[Li
 
 def _distinct(tables: Sequence[ShownCounts]) -> list[ShownCounts]:
     """The tables, but each only once."""
-    found: dict[tuple[object, ...], ShownCounts] = {}
+    tables_by_key: dict[tuple[object, ...], ShownCounts] = {}
     for table in tables:
         axes = tuple((axis.name, axis.labels) for axis in table.axes)
         order = np.argsort(table.records, kind="stable")
         inside = (table.records[order].tobytes(), table.cells[order].tobytes())
-        found.setdefault((axes, *inside, table.hidden.tobytes(), table.silent), table)
-    return list(found.values())
+        tables_by_key.setdefault((axes, *inside, table.hidden.tobytes(), table.silent), table)
+    return list(tables_by_key.values())
 
 
 def _columns(
@@ -329,10 +329,10 @@ def _groups(
         )
         if linked:
             parent[top(two)] = top(one)
-    found: dict[int, list[int]] = {}
+    groups_of: dict[int, list[int]] = {}
     for at in range(len(spans)):
-        found.setdefault(top(at), []).append(at)
-    return list(found.values())
+        groups_of.setdefault(top(at), []).append(at)
+    return list(groups_of.values())
 
 
 def _system(
@@ -399,12 +399,12 @@ def _joined(rows: IntArray) -> tuple[IntArray, IntArray, IntArray]:
 def _members(within: IntArray, axes: Sequence[IntArray], sizes: tuple[int, ...]) -> list[IntArray]:
     """For each cell and margin of a table the atoms that it is made of."""
     shape = tuple(size + 1 for size in sizes)
-    found: list[list[int]] = [[] for _ in range(int(np.prod(shape, dtype=np.int64)))]
-    number = np.arange(len(found)).reshape(shape)
+    members: list[list[int]] = [[] for _ in range(int(np.prod(shape, dtype=np.int64)))]
+    number = np.arange(len(members)).reshape(shape)
     for at, *place in zip(within.tolist(), *(axis.tolist() for axis in axes), strict=True):
         for ends in itertools.product(*((one, -1) for one in place)):
-            found[int(number[ends])].append(at)
-    return [np.array(one, dtype=np.int64) for one in found]
+            members[int(number[ends])].append(at)
+    return [np.array(one, dtype=np.int64) for one in members]
 
 
 def _combinations(occurring: IntArray, numbers: IntArray, variables: int) -> IntArray | None:
@@ -419,24 +419,24 @@ def _combinations(occurring: IntArray, numbers: IntArray, variables: int) -> Int
         if b >= variables or _is_related(pairs):
             allowed[a, b] = pairs > 0
     filters = [*_filters(occurring, numbers, variables)]
-    found = np.unique(occurring[0])[None, :]
+    combinations = np.unique(occurring[0])[None, :]
     for at in range(1, len(occurring)):
         more = np.unique(occurring[at])
-        if found.shape[1] * len(more) > 50 * _MOST_ATOMS:
+        if combinations.shape[1] * len(more) > 50 * _MOST_ATOMS:
             return None
-        old = np.repeat(found, len(more), axis=1)
-        new = np.tile(more, found.shape[1])
+        old = np.repeat(combinations, len(more), axis=1)
+        new = np.tile(more, combinations.shape[1])
         fits = np.ones(len(new), dtype=np.bool_)
         for before in range(at):
             if (before, at) in allowed:
                 fits &= allowed[before, at][old[before], new]
-        found = np.concatenate([old, new[None, :]])[:, fits]
+        combinations = np.concatenate([old, new[None, :]])[:, fits]
         for columns, inside in filters:
             if max(columns[-1], inside) == at:
-                found = found[:, _fitting(found, occurring, columns, inside)]
-        if found.shape[1] > _MOST_ATOMS:
+                combinations = combinations[:, _fitting(combinations, occurring, columns, inside)]
+        if combinations.shape[1] > _MOST_ATOMS:
             return None
-    return found
+    return combinations
 
 
 def _filters(
@@ -458,14 +458,14 @@ def _filters(
 
 
 def _fitting(
-    found: IntArray, occurring: IntArray, columns: Sequence[int], inside: int
+    combinations: IntArray, occurring: IntArray, columns: Sequence[int], inside: int
 ) -> BoolArray:
     """Combinations that are in a table as those of the same categories are, if there are any."""
     known: dict[tuple[int, ...], set[int]] = {}
     for one, at in zip(occurring[columns].T.tolist(), occurring[inside].tolist(), strict=True):
         known.setdefault(tuple(one), set()).add(at)
-    asked = zip(found[columns].T.tolist(), found[inside].tolist(), strict=True)
-    return np.array([at in known.get(tuple(one), (at,)) for one, at in asked], dtype=np.bool_)
+    pairs = zip(combinations[columns].T.tolist(), combinations[inside].tolist(), strict=True)
+    return np.array([at in known.get(tuple(one), (at,)) for one, at in pairs], dtype=np.bool_)
 
 
 def _numbered(atoms: IntArray, occurring: IntArray) -> IntArray:

@@ -91,11 +91,11 @@ def _pattern(system: LinkedSystem, exact: bool, seconds: float) -> IntArray:
         SuppressionProblem,
     )
 
-    told, n, hidden = system.numbers, system.counts, system.hidden
-    unit = 1 if told.whole else _WHOLE
-    bare = system.asked & (exact | ~told.small)
+    numbers, n, hidden = system.numbers, system.counts, system.hidden
+    unit = 1 if numbers.whole else _WHOLE
+    bare = system.asked & (exact | ~numbers.small)
     atoms, cells = len(system.atoms), system.cells
-    of_atoms = np.rint(told.atoms * unit).astype(np.int64)
+    of_atoms = np.rint(numbers.atoms * unit).astype(np.int64)
     of_cells = np.array([of_atoms[one].sum() for one in system.members], dtype=np.int64)
     state = np.full(cells, int(CellState.free), dtype=np.int8)
     state[n == 0] = CellState.fixed
@@ -106,7 +106,7 @@ def _pattern(system: LinkedSystem, exact: bool, seconds: float) -> IntArray:
         empty[system.members[at]] = True
     states = np.where(empty, int(CellState.fixed), int(CellState.secondary)).astype(np.int8)
     nothing = np.zeros(atoms, dtype=np.int64)
-    floor = np.full(atoms, -_UNBOUNDED if told.signed else 0, dtype=np.int64)
+    floor = np.full(atoms, -_UNBOUNDED if numbers.signed else 0, dtype=np.int64)
     cost = n + 1 + system.margins() * int(n.max(initial=0))
     rows = [
         [(atoms + at, -1), *((int(one), 1) for one in members)]
@@ -114,26 +114,26 @@ def _pattern(system: LinkedSystem, exact: bool, seconds: float) -> IntArray:
         if members.size
     ]
     total = atoms + cells
-    low = np.where(hidden, np.maximum(told.floor, -_UNBOUNDED / unit), 0) * unit
-    low = np.where(told.signed, -_UNBOUNDED, low).astype(np.int64)
+    low = np.where(hidden, np.maximum(numbers.floor, -_UNBOUNDED / unit), 0) * unit
+    low = np.where(numbers.signed, -_UNBOUNDED, low).astype(np.int64)
     room = np.maximum(of_cells - low, 0)
     # Of sums, what is not known exactly is so in what is shown.
-    sliding = bare * (1 if told.whole else int((told.rounding + 1e-3) * unit))
+    sliding = bare * (1 if numbers.whole else int((numbers.rounding + 1e-3) * unit))
     problem = SuppressionProblem(
         value=np.concatenate([of_atoms, of_cells]),
         cost=np.concatenate([nothing, cost]),
         state=np.concatenate([states, state]),
         low=np.concatenate([floor, low]),
         high=np.full(total, _UNBOUNDED, dtype=np.int64),
-        lower=np.concatenate([nothing, np.minimum(_levels(told.lower, unit, bare), room)]),
-        upper=np.concatenate([nothing, _levels(told.upper, unit, bare)]),
+        lower=np.concatenate([nothing, np.minimum(_levels(numbers.lower, unit, bare), room)]),
+        upper=np.concatenate([nothing, _levels(numbers.upper, unit, bare)]),
         sliding=np.concatenate([nothing, sliding.astype(np.int64)]),
         relations=Relations.of(total, rows),
         name=lambda at: "a group of records" if at < atoms else system.name(at - atoms),
         title="linked tables",
     )
-    found = find_pattern(problem, "fast", time_limit=seconds).hidden[atoms:]
-    return np.flatnonzero(found & ~hidden).astype(np.int64)
+    pattern = find_pattern(problem, "fast", time_limit=seconds).hidden[atoms:]
+    return np.flatnonzero(pattern & ~hidden).astype(np.int64)
 
 
 def _levels(wanted: object, unit: int, bare: BoolArray) -> IntArray:

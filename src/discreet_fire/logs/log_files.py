@@ -60,15 +60,15 @@ class CleanedFile:
         rules = ", ".join(f"{rule} {some}" for rule, some in self.described["rules"].items())
         lines = [f"{name}: {words['done']}"]
         if self.out is not None:
-            told = f"{count} {words['change' if count == 1 else 'changes']}"
-            told += f" ({rules})" if rules else ""
-            lines = [f"{name} → {self.out.name}: {told}"]
+            count_text = f"{count} {words['change' if count == 1 else 'changes']}"
+            count_text += f" ({rules})" if rules else ""
+            lines = [f"{name} → {self.out.name}: {count_text}"]
         findings = self.described["findings"]
         if self.described.get("checked"):
             lines.append(f"  {words['checked']}")
         for entry in findings:
-            said = f"{entry['severity']} [{entry['rule']}] {entry['what']}"
-            lines.append(f"  {words['line']} {entry['line']}: {said}")
+            sentence = f"{entry['severity']} [{entry['rule']}] {entry['what']}"
+            lines.append(f"  {words['line']} {entry['line']}: {sentence}")
         if self.needs_review:
             lines.append(f"  {words['look']}")
         return "\n".join(lines)
@@ -127,18 +127,20 @@ def _logs(paths: Sequence[str | os.PathLike[str]]) -> Iterator[Path]:
     """The logs that are named, and those in folders that are named; each once."""
     seen: set[Path] = set()
     for path in map(Path, paths):
-        found = [path]
+        remaining = [path]
         if path.is_dir():
             files = [one for one in sorted(path.iterdir()) if one.is_file()]
             copies = {_name(one) for one in files}
             logs = [one for one in files if one.suffix.lower() in _SUFFIXES]
-            made = {one for one in logs if one.name in copies and _made_here(one, _digest(one))}
-            found = [one for one in logs if one not in made]
-            if not found:
+            own_copies = {
+                one for one in logs if one.name in copies and _made_here(one, _digest(one))
+            }
+            remaining = [one for one in logs if one not in own_copies]
+            if not remaining:
                 raise _error(
                     "there is no log in this folder", path.name, f"logs: {', '.join(_SUFFIXES)}"
                 )
-        for one in found:
+        for one in remaining:
             if one.resolve() not in seen:
                 seen.add(one.resolve())
                 yield one
@@ -184,26 +186,31 @@ def _prepared(
         )
     if evidence is None and key is not None:
         evidence = RunEvidence.beside(place, key)
-    made = out is None and _made_here(place, source.sha256)
+    ready = out is None and _made_here(place, source.sha256)
     target = Path(out) if out is not None else place.with_name(_name(place))
     report = target.with_name(f"{target.name}.json")
     secret = None if confidential is None else Path(confidential)
-    if not made:
+    if not ready:
         _check_targets(place, target, report, secret, overwrite=overwrite)
     smcl = is_smcl(source.text, place.suffix)
     listing = listing_kind(source.text, place.suffix)
     cleaned = clean_log(source.text, rules, smcl=smcl, listing=listing, evidence=evidence)
     language = (rules or CleaningRules.default()).language
-    if made:  # the report may be made up: nothing is to do only if nothing is to be cleaned
+    if ready:  # the report may be made up: nothing is to do only if nothing is to be cleaned
         if not cleaned.corrections:
             return _unchanged(source, cleaned, language)
         _check_targets(place, target, report, secret, overwrite=overwrite)
     data = source.encoded(cleaned.text)
-    told = _described(source, target, data, cleaned, rules)
+    report_fields = _described(source, target, data, cleaned, rules)
     if cleaned.checked and evidence is not None and key is not None:
-        told[MARK] = evidence.for_copy(cleaned.text).mark(key)
+        report_fields[MARK] = evidence.for_copy(cleaned.text).mark(key)
     done = CleanedFile(
-        source=place, out=target, report=report, cleaned=cleaned, described=told, language=language
+        source=place,
+        out=target,
+        report=report,
+        cleaned=cleaned,
+        described=report_fields,
+        language=language,
     )
     return _Prepared(done, data, secret, _removed(source, cleaned))
 
@@ -288,8 +295,8 @@ def _described(
     used = rules or CleaningRules.default()
     doubts, says = list(source.findings), is_smcl(source.text)
     if not says == cleaned.smcl == (source.path.suffix.lower() == ".smcl"):
-        what = texts_of(__package__, "findings", used.language)["format"]
-        doubts.append(source.finding("log-format", Severity.REVIEW, what, 0, 0))
+        message = texts_of(__package__, "findings", used.language)["format"]
+        doubts.append(source.finding("log-format", Severity.REVIEW, message, 0, 0))
     return {
         "made_by": _MADE_BY,
         "version": __version__,
@@ -325,5 +332,5 @@ def _removed(source: SourceText, cleaned: CleanedLog) -> str:
     return json.dumps(whole, ensure_ascii=False, indent=1) + "\n"
 
 
-def _error(what: str, where: str, hint: str = "") -> OutputCheckError:
-    return OutputCheckError(what, code="output-exists", where=where, hint=hint)
+def _error(message: str, where: str, hint: str = "") -> OutputCheckError:
+    return OutputCheckError(message, code="output-exists", where=where, hint=hint)

@@ -276,17 +276,17 @@ def _legacy(text: str, name: str) -> list[Replacement]:
         message = "the last text to find has no text to put"
         hint = f"add a line that starts with {_LEGACY}"
         raise _error(message, f"{name}, line {marked[-1][0]}", hint)
-    found = []
+    replacements = []
     for (number, find), (_, put) in zip(marked[::2], marked[1::2], strict=True):
         if not find.strip():
             raise _error("the text to find is empty", f"{name}, line {number}")
-        found.append(Replacement(find=find, put=put, line=number))
-    return found
+        replacements.append(Replacement(find=find, put=put, line=number))
+    return replacements
 
 
 def _error(
-    what: str, where: str, hint: str = "", problems: list[Problem] | None = None
+    message: str, where: str, hint: str = "", problems: list[Problem] | None = None
 ) -> OutputCheckError:
     return OutputCheckError(
-        what, code="cleaning-rules", where=where, hint=hint, problems=problems or ()
+        message, code="cleaning-rules", where=where, hint=hint, problems=problems or ()
     )

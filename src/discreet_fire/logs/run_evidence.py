@@ -103,9 +103,9 @@ class RunEvidence:
     def beside(cls, log: Path, key: Secret) -> RunEvidence | None:
         """The evidence in a report beside a log; None if there is none sealed with the key."""
         for report in (log.with_suffix(".run.json"), log.with_name(f"{log.name}.json")):
-            found = cls._read(report, key)
-            if found is not None:
-                return found
+            evidence = cls._read(report, key)
+            if evidence is not None:
+                return evidence
         return None
 
     @classmethod
@@ -124,10 +124,10 @@ class RunEvidence:
         kinds = {name: str if name == "sha256" else int for name in names}
         if any(type(values[name]) is not kind for name, kind in kinds.items()):
             return None
-        found = cls(**values)
+        evidence = cls(**values)
         seal = mark[_SEAL]
         content = seal.encode("utf-8", "replace") if isinstance(seal, str) else b""
-        return found if hmac.compare_digest(found._seal(key).encode(), content) else None
+        return evidence if hmac.compare_digest(evidence._seal(key).encode(), content) else None
 
 
 def _digest(log: str) -> str:

@@ -69,17 +69,17 @@ class _Lines:
         if at and (is_rule(text) or text in LEGENDS):
             return True
         forms = (form for name in sorted(self.names) for form in _FORMS.get(name, ()))
-        found = next((match for form in forms if (match := form.fullmatch(text))), None)
-        if found is None:
+        hit = next((match for form in forms if (match := form.fullmatch(text))), None)
+        if hit is None:
             return "fdztabstat" in self.names and self._tabstat(text, at)
-        told = found.groupdict()
+        parts = hit.groupdict()
         for name in ("n", "counts"):
-            if told.get(name) is not None:
-                counts = [numeric(word) or 0.0 for word in told[name].split() if word != "|"]
+            if parts.get(name) is not None:
+                counts = [numeric(word) or 0.0 for word in parts[name].split() if word != "|"]
                 self.cases = counts[0]
-                self._check(text, at, found.start(name), any(map(self._is_small, counts)))
-        if told.get("q") is not None:
-            self._check(text, at, found.start("value"), self._is_thin(int(told["q"])))
+                self._check(text, at, hit.start(name), any(map(self._is_small, counts)))
+        if parts.get("q") is not None:
+            self._check(text, at, hit.start("value"), self._is_thin(int(parts["q"])))
         return True
 
     def _tabstat(self, text: str, at: int) -> bool:

@@ -51,13 +51,13 @@ _CONTENT = {
 
 def content_digest(connection: sqlite3.Connection, number: int) -> str:
     """The digest of all that belongs to a submission, which its entry in the record seals."""
-    found = hashlib.sha256()
+    digest = hashlib.sha256()
     for table, query in _CONTENT.items():
         rows = connection.execute(query, (number,))
         for row in rows:
             plain = [value.hex() if isinstance(value, bytes) else value for value in row]
-            found.update(json.dumps([table, *plain]).encode())
-    return found.hexdigest()
+            digest.update(json.dumps([table, *plain]).encode())
+    return digest.hexdigest()
 
 
 def content_problems(queue: Queue, number: int, own: list[Event]) -> list[str]:
@@ -153,8 +153,8 @@ def shown_universes(queue: Queue, number: int) -> list[LedgerUniverse]:
 def _held_tables(queue: Queue, number: int) -> Callable[[str], bool]:
     """Says of a table whether only outputs that are held back show it."""
     with intact(f"submission {number}"):
-        found = standing(events(queue.connection, number))
-    held, shown = found.held, found.shown
+        current = standing(events(queue.connection, number))
+    held, shown = current.held, current.shown
 
     def is_held(table: str) -> bool:
         return any(one.covers(table) for one in held) and not any(
@@ -199,11 +199,11 @@ def conflicts_known(
     with intact(str(queue.folder)):
         shelf = released_universes(queue, without)
     size = queue.settings.minimum
-    found = set(conflicts_with(universes, shelf, size=size))
-    told = {one.universe for one in found}
+    conflicts = set(conflicts_with(universes, shelf, size=size))
+    universes_known = {one.universe for one in conflicts}
     more, complete = double_differences(universes, shelf, size=size)
-    found |= {one for one in more if one.universe not in told}
-    return sorted(found), complete
+    conflicts |= {one for one in more if one.universe not in universes_known}
+    return sorted(conflicts), complete
 
 
 #: Findings of what is released that name a submission.
@@ -215,11 +215,15 @@ AND instr(what || '; ' || hint, 'submission ' || ?1 || ', ') > 0
 
 def conflict_sentences(queue: Queue, number: int) -> list[str]:
     """What of a submission that is shown conflicts with all that is released at this moment."""
-    found = conflicts_now(queue, shown_universes(queue, number), without=number)
+    conflicts = conflicts_now(queue, shown_universes(queue, number), without=number)
     out = released_numbers(queue)
     rows = queue.connection.execute(_NAMED, (number,)).fetchall()
-    later = [f"released as {other}, with this one: {what}" for other, what in rows if other in out]
-    return [*map(str, found), *later]
+    later = [
+        f"released as {other}, with this one: {conflict}"
+        for other, conflict in rows
+        if other in out
+    ]
+    return [*map(str, conflicts), *later]
 
 
 def released_numbers(queue: Queue) -> frozenset[int]:

@@ -64,9 +64,9 @@ class SubmissionTables:
         ids = self._identifiers(key, data)
 
         def identified(records: IntArray) -> IntArray | None:
-            found = [ids.get(one) for one in records.tolist()]
-            known = [one for one in found if one is not None]
-            return np.array(known, dtype=np.int64) if len(known) == len(found) else None
+            numbers = [ids.get(one) for one in records.tolist()]
+            known = [one for one in numbers if one is not None]
+            return np.array(known, dtype=np.int64) if len(known) == len(numbers) else None
 
         tables, left = with_records(self.tables, identified)
         return table_bytes(tables, list(dict.fromkeys([*self.left, *left])))
@@ -117,8 +117,8 @@ def findings_against(
     until = time.monotonic() + (SECONDS if seconds is None else seconds)
     mine = np.unique(np.concatenate([np.zeros(0, dtype=np.int64), *map(_records, tables)]))
     near = {
-        number: [one for one in told if np.isin(_records(one), mine).any()]
-        for number, (told, _) in others.items()
+        number: [one for one in tables if np.isin(_records(one), mine).any()]
+        for number, (tables, _) in others.items()
     }
     earlier = [one for item in near.values() for one in item]
     findings = list(_news(tables, earlier, limits, until)) if earlier and tables else []
@@ -152,11 +152,11 @@ def _news(
     return [one for one in findings if one.what not in alone]
 
 
-def _left(what: str, hint: str) -> Finding:
+def _left(message: str, hint: str) -> Finding:
     return Finding(
         rule=LEFT,
         severity=Severity.REVIEW,
-        what=what,
+        what=message,
         line=0,
         column=1,
         start=0,

@@ -41,10 +41,10 @@ _PRIMES = np.array(PRIMES, dtype=np.int64)[:, None]
 
 def check_links(queue: Queue, number: int, found: Standing) -> None:
     """Refuse decisions by which an output that is held back is given away."""
-    told = links_of(queue, number, found)
-    if told:
+    sentences = links_of(queue, number, found)
+    if sentences:
         hint = "hold these back, too, or accept linked ones as exceptions and say why"
-        raise queue_error("; ".join(told[:5]), "linked", f"submission {number}", hint)
+        raise queue_error("; ".join(sentences[:5]), "linked", f"submission {number}", hint)
 
 
 def links_of(queue: Queue, number: int, found: Standing) -> list[str]:
@@ -91,19 +91,19 @@ class _SubmissionShown:
 
     def links(self, found: Standing) -> list[str]:
         """What gives away outputs that are held back."""
-        told = [*self._copies(found), *_sums(self.universes, found)]
+        sentences = [*self._copies(found), *_sums(self.universes, found)]
         accepted = [one for one in found.shown if found.verdict(one) is PartVerdict.accept]
-        told += [
+        sentences += [
             f"output {other.number} tells, or may tell, of the same variables as output "
             f"{held.number}, which is held back"
             for held in found.held
             for other in accepted
             if held.shares_names(other)
         ]
-        return told
+        return sentences
 
-    def _copies(self, found: Standing) -> Iterator[str]:
-        for held, other in product(found.held, found.shown):
+    def _copies(self, current: Standing) -> Iterator[str]:
+        for held, other in product(current.held, current.shown):
             figures = self.figures[held.number]
             same = self.texts[held.number] == self.texts[other.number]
             many = len(figures) >= _LEAST_FIGURES
@@ -158,10 +158,10 @@ class _ShownShelf:
     @cached_property
     def places(self) -> dict[tuple[int, ...], list[int]]:
         """Where units with these first power sums stand."""
-        found: dict[tuple[int, ...], list[int]] = {}
+        places: dict[tuple[int, ...], list[int]] = {}
         for at, key in enumerate(map(tuple, self.keys.tolist())):
-            found.setdefault(key, []).append(at)
-        return found
+            places.setdefault(key, []).append(at)
+        return places
 
     @cached_property
     def packed(self) -> IntArray:
@@ -191,28 +191,30 @@ def _packed(keys: IntArray) -> IntArray:
     return (keys[:, 0] << 31) | keys[:, 1]
 
 
-def _sums(universes: Sequence[LedgerUniverse], found: Standing) -> list[str]:
+def _sums(universes: Sequence[LedgerUniverse], current: Standing) -> list[str]:
     """Held universes that shown ones of the same variables give away."""
-    shelf = _ShownShelf(tuple(_shown_units(universes, found)))
-    told: list[str] = []
-    for held in found.held if shelf.units else ():
+    shelf = _ShownShelf(tuple(_shown_units(universes, current)))
+    sentences: list[str] = []
+    for held in current.held if shelf.units else ():
         own = {one.sums.tobytes(): one.sums for one in universes if held.covers(one.table)}
         if len(own) * len(shelf.units) > _MOST_PAIRS:
-            told.append(f"output {held.number}, which is held back, has too many cells to look at")
+            sentences.append(
+                f"output {held.number}, which is held back, has too many cells to look at"
+            )
             continue
         ways = (way for sums in own.values() for way in shelf.ways(sums % _PRIMES))
         first = next((way for way in ways if way.tells(held)), None)
         if first is not None:
-            told.append(_told(held, first))
-    return told
+            sentences.append(_told(held, first))
+    return sentences
 
 
-def _shown_units(universes: Sequence[LedgerUniverse], found: Standing) -> Iterator[_ShownUnits]:
+def _shown_units(universes: Sequence[LedgerUniverse], current: Standing) -> Iterator[_ShownUnits]:
     """Each universe of an output that is shown, and all categories of one table together."""
-    unread = tuple(one for one in found.shown if one.names is None)
+    unread = tuple(one for one in current.shown if one.names is None)
     for table, own in groupby(universes, key=lambda one: one.table):
-        parts = tuple(one for one in found.shown if one.covers(table))
-        known = any(one.covers(table) for one in found.parts)
+        parts = tuple(one for one in current.shown if one.covers(table))
+        known = any(one.covers(table) for one in current.parts)
         if not parts and (known or not unread):
             continue  # nobody is shown it, as far as can be told
         some = list(own)

@@ -243,36 +243,36 @@ class _Program:
 
     def places(self, echoes: Mapping[int, str]) -> dict[int, int]:
         """The lines at which echoed commands stand, in order, as far as they are in it."""
-        found: dict[int, int] = {}
+        lines_of: dict[int, int] = {}
         line = 0
         for at, echo in sorted(echoes.items()):
             after = (n for n in range(line, len(self.lines)) if self.lines[n] == echo)
             place = next(after, None) if echo else None
             if place is not None:
                 line = place + 1
-                found[at] = line
-        return found
+                lines_of[at] = line
+        return lines_of
 
     def names(self, first: int, behind: int) -> frozenset[str] | None:
         """The variables of some lines, and all that they are tied to; None if not known."""
         if self.blind:
             return None
-        found: set[str] = set()
+        names: set[str] = set()
         for place, statement in self.statements:
             if first <= place < behind:
                 own = _named(statement)
                 if own is None or _RANGE.search(statement.text.partition(",")[0]):
                     return None
-                found |= own
-        if not found:
+                names |= own
+        if not names:
             return None  # such as all variables there are
         before = -1
-        while before < len(found):
-            before = len(found)
+        while before < len(names):
+            before = len(names)
             for tie in self.tied:
-                if _meet(found, tie):
-                    found |= tie
-        return frozenset(found)
+                if _meet(names, tie):
+                    names |= tie
+        return frozenset(names)
 
 
 def _words(statement: DoStatement) -> Iterator[str]:
@@ -307,8 +307,8 @@ def _named(statement: DoStatement) -> frozenset[str] | None:
     hidden = re.search(r"[`$?]|\b[re]\(|\b_(?:b|se|coef)\[", text) if arithmetic else None
     if hidden or (not arithmetic and _UNREADABLE.search(text)):
         return None
-    told, _, options = re.sub(r'"[^"]*"', " ", text).partition(",")
-    found = {*_NAME.findall(told)} - {*_words(statement)} - _WORDS
+    body, _, options = re.sub(r'"[^"]*"', " ", text).partition(",")
+    names = {*_NAME.findall(body)} - {*_words(statement)} - _WORDS
     options = _STATISTICS.sub(" ", options)
     within = {*_NAME.findall(" ".join(re.findall(r"\([^()]*\)", options)))}
-    return frozenset(found | within | ({*_NAME.findall(options)} - _OPTIONS))
+    return frozenset(names | within | ({*_NAME.findall(options)} - _OPTIONS))

@@ -81,12 +81,12 @@ def _note(
     one: HandedOutput,
     rule: str,
     severity: Severity,
-    what: str,
+    message: str,
     hint: str = "",
 ) -> None:
-    told = {"line": one.number, "severity": severity, "rule": rule, "hint": hint}
-    what = f"output {one.number}, {one.name}: {what}"
-    work.findings.append(StageFinding.of("session", MANIFEST, {**told, "what": what}))
+    fields = {"line": one.number, "severity": severity, "rule": rule, "hint": hint}
+    message = f"output {one.number}, {one.name}: {message}"
+    work.findings.append(StageFinding.of("session", MANIFEST, {**fields, "what": message}))
 
 
 def repeat(work: SubmissionWork) -> None:
@@ -176,39 +176,39 @@ def _parts(one: HandedOutput, home: Path, result: CallResult | None) -> list[Out
 def take_sacro(work: SubmissionWork) -> None:
     """Copy the outputs of a folder of SACRO, and note what it says and what is wrong with it."""
     home = work.folder / "program"
-    found = read_sacro(home)
+    folder = read_sacro(home)
     target = work.folder / "outputs"
     target.mkdir(mode=0o700)
     work.parts = []
-    for at, (name, one) in enumerate(found.outputs.items(), start=1):
+    for at, (name, one) in enumerate(folder.outputs.items(), start=1):
         for file in one.files:
             data = (home / file.name).read_bytes()
             (target / file.name).write_bytes(data)
             work.outputs.append(target / file.name)
             work.parts.append(_sacro_part(name, one, file.name, data))
-        told = [("sacro-status", f"{one.status}: {' '.join(one.summary.split())}")] * (
+        remarks = [("sacro-status", f"{one.status}: {' '.join(one.summary.split())}")] * (
             one.status != "pass"
         )
-        told += [("sacro-shown", what) for key, what in found.wrong if key == name]
-        told += [("exception-requested", f"an exception is asked for: {one.exception}")] * bool(
+        remarks += [("sacro-shown", message) for key, message in folder.wrong if key == name]
+        remarks += [("exception-requested", f"an exception is asked for: {one.exception}")] * bool(
             one.exception
         )
-        for rule, what in told:
+        for rule, message in remarks:
             severity = Severity.ERROR if rule == "sacro-shown" else Severity.REVIEW
-            _note_sacro(work, at, name, rule, severity, what)
+            _note_sacro(work, at, name, rule, severity, message)
         for comment in one.comments:
-            what = f"the researcher says: {comment}"
-            _note_sacro(work, at, name, "comment", Severity.INFO, what)
-    what = "another program made and checked the outputs; nothing of it was repeated here"
+            message = f"the researcher says: {comment}"
+            _note_sacro(work, at, name, "comment", Severity.INFO, message)
+    message = "another program made and checked the outputs; nothing of it was repeated here"
     hint = "look at each output; rows, weights and other tables were not looked at"
-    work.note("session", "not-repeated", Severity.REVIEW, what, hint)
+    work.note("session", "not-repeated", Severity.REVIEW, message, hint)
 
 
 def _note_sacro(
-    work: SubmissionWork, at: int, name: str, rule: str, severity: Severity, what: str
+    work: SubmissionWork, at: int, name: str, rule: str, severity: Severity, message: str
 ) -> None:
-    told = {"line": at, "severity": severity, "rule": rule, "what": f"output {name}: {what}"}
-    work.findings.append(StageFinding.of("sacro", RESULTS, told))
+    fields = {"line": at, "severity": severity, "rule": rule, "what": f"output {name}: {message}"}
+    work.findings.append(StageFinding.of("sacro", RESULTS, fields))
 
 
 def _title(name: str, call: str) -> str:

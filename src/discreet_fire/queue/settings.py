@@ -57,12 +57,12 @@ class QueueSettings:
 
     def person(self, name: str) -> str:
         """The person of this name, as written in the settings."""
-        asked = plain_name(name)
-        if asked not in self.persons:
+        person = plain_name(name)
+        if person not in self.persons:
             hint = "known: " + ", ".join(self.persons)
-            raise queue_error("nobody of this name decides here", "unknown-person", asked, hint)
-        return asked
+            raise queue_error("nobody of this name decides here", "unknown-person", person, hint)
+        return person
 
 
-def _wrong(what: str, hint: str, where: str = "") -> Exception:
-    return queue_error(what, "queue-settings", where, hint)
+def _wrong(message: str, hint: str, where: str = "") -> Exception:
+    return queue_error(message, "queue-settings", where, hint)

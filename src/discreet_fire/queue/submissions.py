@@ -76,11 +76,11 @@ def submit(queue: Queue, submission: Submission, *, stages: Sequence[Stage] | No
             )
             within = conflicts_within(outcome.universes, size=size)
             notes = [*outcome.findings, *_conflict_notes(outcome, within)]
-            others, told = _linked_notes(queue, submission, outcome, folder)
+            others, more = _linked_notes(queue, submission, outcome, folder)
             _keep(folder)
             with queue.writing():
-                told += _came_meanwhile(queue, outcome, others)
-                return _enter(queue, submission, token, outcome, [*notes, *told])
+                more += _came_meanwhile(queue, outcome, others)
+                return _enter(queue, submission, token, outcome, [*notes, *more])
         except BaseException:
             known = "SELECT count(*) FROM submissions WHERE token = ?"
             try:
@@ -116,8 +116,8 @@ def _came_meanwhile(
     if not more:
         return []
     message = f"its tables were not held against submission {', '.join(map(str, more))}"
-    told = {"line": 0, "severity": Severity.REVIEW, "rule": LEFT, "what": message}
-    return [StageFinding.of("ledger", outcome.program.name, {**told, "hint": "hand it in again"})]
+    fields = {"line": 0, "severity": Severity.REVIEW, "rule": LEFT, "what": message}
+    return [StageFinding.of("ledger", outcome.program.name, {**fields, "hint": "hand it in again"})]
 
 
 def _submissions(queue: Queue) -> set[int]:
@@ -147,9 +147,9 @@ def _enter(
     notes = [*notes, *_conflict_notes(outcome, conflicts), *_replaced(queue, submission, outcome)]
     if not complete:
         message = "too many differences of tables to hold all of them against each other"
-        told = {"line": 0, "severity": Severity.REVIEW, "rule": LEFT, "what": message}
-        told["hint"] = "look for tables that filter nearly the same units twice"
-        notes.append(StageFinding.of("ledger", outcome.program.name, told))
+        fields = {"line": 0, "severity": Severity.REVIEW, "rule": LEFT, "what": message}
+        fields["hint"] = "look for tables that filter nearly the same units twice"
+        notes.append(StageFinding.of("ledger", outcome.program.name, fields))
     clean = all(one.severity in (Severity.INFO, Severity.REFUSED) for one in notes)
     drawn = clean and queue.drawn(_figures(outcome.outputs), settings.rate)
     needed = settings.clean_approvals if clean and not drawn else settings.approvals
@@ -187,17 +187,17 @@ def _replaced(
     if not before.state.replaceable:
         message = f"what is {before.state.value} is not replaced"
         raise queue_error(message, "replaces", where, "wait until it was decided on")
-    told = {one.sha256: one.number for one in before.parts}
-    found = [one for one in events(queue.connection, number) if one.kind == before.state.value]
-    sentences = [f"it replaces submission {number}, {before.state.value}: {found[-1].reason}"]
+    old = {one.sha256: one.number for one in before.parts}
+    history = [one for one in events(queue.connection, number) if one.kind == before.state.value]
+    sentences = [f"it replaces submission {number}, {before.state.value}: {history[-1].reason}"]
     sentences += [
-        f"output {one.number} is output {told[one.sha256]} of submission {number}, letter by letter"
+        f"output {one.number} is output {old[one.sha256]} of submission {number}, letter by letter"
         for one in outcome.parts
-        if one.sha256 in told
+        if one.sha256 in old
     ]
     plain = {"line": 0, "severity": Severity.INFO, "rule": "replaces"}
     name = outcome.program.name
-    return [StageFinding.of("queue", name, {**plain, "what": what}) for what in sentences]
+    return [StageFinding.of("queue", name, {**plain, "what": sentence}) for sentence in sentences]
 
 
 def _permitted(queue: Queue, submission: Submission) -> frozenset[tuple[str, str]]:
@@ -213,9 +213,9 @@ def _conflict_notes(
     outcome: SubmissionOutcome, conflicts: Iterable[Conflict]
 ) -> list[StageFinding]:
     hint = "one of the two is not released, or both for the same units"
-    told = {"line": 0, "severity": Severity.REVIEW, "rule": "difference", "hint": hint}
+    fields = {"line": 0, "severity": Severity.REVIEW, "rule": "difference", "hint": hint}
     name = outcome.program.name
-    return [StageFinding.of("ledger", name, {**told, "what": str(one)}) for one in conflicts]
+    return [StageFinding.of("ledger", name, {**fields, "what": str(one)}) for one in conflicts]
 
 
 def _check_names(outputs: Sequence[Path]) -> None:
@@ -232,8 +232,8 @@ def _check_new(queue: Queue, fingerprint: str) -> None:
     query = "SELECT id FROM submissions WHERE fingerprint = ?"
     for (number,) in queue.connection.execute(query, (fingerprint,)).fetchall():
         if not standing_of(queue, number).state.replaceable:
-            what, where = "the same was handed in before", f"submission {number}"
-            raise queue_error(what, "duplicate", where, "see there")
+            message, where = "the same was handed in before", f"submission {number}"
+            raise queue_error(message, "duplicate", where, "see there")
 
 
 def _figures(outputs: Sequence[Path]) -> str:

@@ -116,27 +116,27 @@ def listed(
     """Submissions, the riskiest first, then the oldest."""
     with queue.reading():
         wanted = " WHERE ?1 IS NULL OR researcher = ?1"
-        found = queue.connection.execute(_ROWS + wanted, (researcher,)).fetchall()
+        records = queue.connection.execute(_ROWS + wanted, (researcher,)).fetchall()
         rows = []
-        for number, *told in found:
+        for number, *columns in records:
             now = standing_of(queue, number)
             open_now = now.state.open or now.state is State.releasing
             if (every or open_now) and (now.drawn or not drawn):
-                rows.append(_row(queue, now, number, *told))
+                rows.append(_row(queue, now, number, *columns))
     return sorted(rows, key=lambda row: ([-count for count in row.risk], row.number))
 
 
 def view(queue: Queue, number: int) -> QueueView:
     """One submission in full."""
     with queue.reading():
-        found = standing_of(queue, number)
+        current = standing_of(queue, number)
         row = queue.connection.execute(f"{_ROWS} WHERE id = ?", (number,)).fetchone()
         home = queue.store(queue.told(number, "token")) / "outputs"
         conflicts: list[str] = []
-        if found.state.open:
+        if current.state.open:
             conflicts = conflict_sentences(queue, number)
         return QueueView(
-            row=_row(queue, found, *row),
+            row=_row(queue, current, *row),
             findings=tuple(sorted(_noted(queue, number), key=_gravity)),
             conflicts=tuple(conflicts),
             outputs=tuple(home / name for name in queue.outputs(number)),
@@ -163,7 +163,7 @@ _ROWS = "SELECT id, researcher, project, program FROM submissions"
 
 
 def _row(
-    queue: Queue, found: Standing, number: int, researcher: str, project: str, program: str
+    queue: Queue, current: Standing, number: int, researcher: str, project: str, program: str
 ) -> QueueRow:
     counted = Counter(_kind(one) for one in _noted(queue, number))
     return QueueRow(
@@ -172,7 +172,7 @@ def _row(
         project=project,
         program=program,
         risk=tuple(counted[kind] for kind in _ORDER),
-        standing=found,
+        standing=current,
     )
 
 
@@ -188,5 +188,5 @@ def _noted(queue: Queue, number: int) -> list[StageFinding]:
     query = "SELECT * FROM findings WHERE submission = ? ORDER BY rowid"
     rows = queue.connection.execute(query, (number,))
     names = [name for name, *_ in rows.description]
-    told = (dict(zip(names, row, strict=True)) for row in rows.fetchall())
-    return [StageFinding.of(one["stage"], one["file"], one) for one in told]
+    plain = (dict(zip(names, row, strict=True)) for row in rows.fetchall())
+    return [StageFinding.of(one["stage"], one["file"], one) for one in plain]

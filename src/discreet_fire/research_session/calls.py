@@ -120,9 +120,9 @@ class CallSetting:
         """All variables that an output is about; an error if there is no such variable."""
         listed = [name for name in names if name is not None]
         listed += sorted(parse_filter(where).columns) if where is not None else []
-        found = tuple(dict.fromkeys(listed))
-        self.data.check(found)
-        return found
+        variables = tuple(dict.fromkeys(listed))
+        self.data.check(variables)
+        return variables
 
 
 def answered(call: SessionCall, setting: CallSetting) -> CallResult:

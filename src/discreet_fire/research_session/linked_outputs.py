@@ -124,9 +124,9 @@ def _more(shown: list[LinkedOutput], limits: SafeLimits) -> Iterator[tuple[int, 
     counts = [one.numbers for one in shown if isinstance(one.numbers, ShownCounts)]
     sums = [one.numbers for one in shown if isinstance(one.numbers, ShownSums)]
     for system in chain(systems_of(counts, limits), sum_systems_of(sums, limits)):
-        found = more_withheld(system)
-        if found is None:
+        pattern = more_withheld(system)
+        if pattern is None:
             continue
-        for cell in np.flatnonzero(found.hidden(system) & ~system.hidden).tolist():
+        for cell in np.flatnonzero(pattern.hidden(system) & ~system.hidden).tolist():
             table = of[id(system.tables[system.table(cell)])]
             yield table.output, {table.place(system.place(cell))}

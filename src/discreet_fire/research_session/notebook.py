@@ -168,19 +168,19 @@ class ResearchSession:
         call = SessionCall(method=method, arguments=_plain_arguments(method, arguments))
         number = self._last + 1
         if number > MOST_OUTPUTS:
-            what, hint = f"a session has at most {MOST_OUTPUTS} outputs", "begin another one"
-            raise OutputCheckError(what, code="session", hint=hint)
+            message, hint = f"a session has at most {MOST_OUTPUTS} outputs", "begin another one"
+            raise OutputCheckError(message, code="session", hint=hint)
         setting = CallSetting(
             data=self._data,
             limits=self._limits,
             title=f"output {number}, {method}",
             earlier=[one.result for one in self._results.values() if one.about == "model"],
         )
-        found = answered(call, setting)
-        shown = shown_output(call, found, number, f"{method}-{number}", self._limits)
+        result = answered(call, setting)
+        shown = shown_output(call, result, number, f"{method}-{number}", self._limits)
         self._last = number
         self._outputs[number], self._calls[number] = shown, call
-        self._results[number], self._hidden[number] = found, frozenset()
+        self._results[number], self._hidden[number] = result, frozenset()
         self._warn(number)
         return self._outputs[number]
 
@@ -188,8 +188,8 @@ class ResearchSession:
         """Say at once if a new table gives away, with others, what is hidden."""
         if not self._results[number].linked:
             return
-        told = held_against(self._results, self._limits, self._hidden)
-        new = [one for one in told if one not in {check.reason for check in self._old(number)}]
+        sentences = held_against(self._results, self._limits, self._hidden)
+        new = [one for one in sentences if one not in {check.reason for check in self._old(number)}]
         if not new:
             return
         checks = [
@@ -236,15 +236,15 @@ class ResearchSession:
     def rename(self, which: Which, name: str) -> SessionOutput:
         """Give an output another name; the file of it is called so."""
         if not isinstance(name, str) or _NAME.fullmatch(name) is None:
-            what, hint = "this is no name of an output", "letters, figures, blanks, - and _"
-            raise OutputCheckError(what, code="name", where=ascii(name)[:60], hint=hint)
-        found = self._known(which)
+            message, hint = "this is no name of an output", "letters, figures, blanks, - and _"
+            raise OutputCheckError(message, code="name", where=ascii(name)[:60], hint=hint)
+        output = self._known(which)
         if any(
-            one.name.casefold() == name.casefold() and one.number != found.number
+            one.name.casefold() == name.casefold() and one.number != output.number
             for one in self.outputs
         ):
             raise OutputCheckError("another output has this name", code="name", where=name)
-        return self._changed(found.number, name=name)
+        return self._changed(output.number, name=name)
 
     def remove(self, which: Which) -> None:
         """Take an output out of the session; it is not handed in."""
@@ -253,9 +253,9 @@ class ResearchSession:
             kept.pop(number)
 
     def _changed(self, which: Which, **parts: Any) -> SessionOutput:
-        found = self._known(which)
-        self._outputs[found.number] = replace(found, **parts)
-        return self._outputs[found.number]
+        output = self._known(which)
+        self._outputs[output.number] = replace(output, **parts)
+        return self._outputs[output.number]
 
     def _known(self, which: Which) -> SessionOutput:
         if isinstance(which, SessionOutput):
@@ -282,8 +282,8 @@ class ResearchSession:
         more = protected_together(self._results, self._hidden, self._limits)
         for number, places in more.items():
             self._hidden[number] = places
-            call, found, before = self._calls[number], self._results[number], self._outputs[number]
-            shown = shown_output(call, found, number, before.name, self._limits, places)
+            call, result, before = self._calls[number], self._results[number], self._outputs[number]
+            shown = shown_output(call, result, number, before.name, self._limits, places)
             self._outputs[number] = replace(
                 shown, comment=before.comment, exception=before.exception
             )
@@ -322,10 +322,10 @@ class ResearchSession:
         """Refuse to write nothing, or tables that give away what is hidden."""
         if not self._outputs:
             raise OutputCheckError("there is no output to hand in", code="no-output")
-        told = held_against(self._results, self._limits, self._hidden)
-        if told:
+        sentences = held_against(self._results, self._limits, self._hidden)
+        if sentences:
             hint = "s.protect() hides what is needed, or s.remove() one of the tables"
-            raise OutputCheckError("; ".join(told), code="linked", hint=hint)
+            raise OutputCheckError("; ".join(sentences), code="linked", hint=hint)
 
     def _repr_html_(self) -> str:
         """All outputs as notebooks show them."""

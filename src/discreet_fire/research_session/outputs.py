@@ -51,12 +51,12 @@ class SessionOutput:
     @property
     def reasons(self) -> tuple[str, ...]:
         """Why it is no pass, in words."""
-        told = (
+        reasons = (
             f"{one.reason}{f' ({one.where})' if one.where else ''}"
             for one in self.checks
             if one.verdict is not CheckVerdict.passed
         )
-        return tuple(dict.fromkeys(told))
+        return tuple(dict.fromkeys(reasons))
 
     @property
     def summary(self) -> str:

@@ -51,7 +51,7 @@ class SacroFile(_Loose):
     def marked(self) -> list[tuple[int, int]]:
         """Places of cells that a check was about, from 0, without headings."""
         cells = self.sdc.get("cells")
-        found = set()
+        marked = set()
         for places in cells.values() if isinstance(cells, dict) else ():
             for place in places if isinstance(places, list) else ():
                 if (
@@ -59,8 +59,8 @@ class SacroFile(_Loose):
                     and len(place) == 2
                     and all(isinstance(at, int) and not isinstance(at, bool) for at in place)
                 ):
-                    found.add((place[0], place[1]))
-        return sorted(found)
+                    marked.add((place[0], place[1]))
+        return sorted(marked)
 
 
 class SacroOutput(_Loose):

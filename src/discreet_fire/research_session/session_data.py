@@ -51,11 +51,11 @@ class SessionData:
                 columns.append(eager_columns(whole.select(name), [name]).to_series())
             except MicrodataError as error:
                 unread[name] = error
-        found = cls(frame=pl.DataFrame(columns), unread=unread, entity=entity)
+        session_data = cls(frame=pl.DataFrame(columns), unread=unread, entity=entity)
         if entity is not None:
-            found.check([entity])
-            take(found.frame, [], entity=entity).named_entities()
-        return found
+            session_data.check([entity])
+            take(session_data.frame, [], entity=entity).named_entities()
+        return session_data
 
     @property
     def texts(self) -> frozenset[str]:

@@ -50,12 +50,12 @@ class SessionTable:
     @classmethod
     def of(cls, frame: pl.DataFrame, axes: Sequence[str], measures: Sequence[str]) -> SessionTable:
         """From a frame with a row for each cell, in order."""
-        found = tuple((name, tuple(dict.fromkeys(frame[name].to_list()))) for name in axes)
-        if math.prod(len(labels) for _, labels in found) != frame.height:
-            what, hint = "two rows of the table have the same label", f"no category is {TOTAL!r}"
-            raise OutputCheckError(what, code="table", where=", ".join(axes), hint=hint)
+        labelled = tuple((name, tuple(dict.fromkeys(frame[name].to_list()))) for name in axes)
+        if math.prod(len(labels) for _, labels in labelled) != frame.height:
+            message, hint = "two rows of the table have the same label", f"no category is {TOTAL!r}"
+            raise OutputCheckError(message, code="table", where=", ".join(axes), hint=hint)
         return cls(
-            axes=found,
+            axes=labelled,
             measures={name: tuple(frame[name].cast(pl.Float64).to_list()) for name in measures},
         )
 
@@ -113,13 +113,13 @@ class SessionTable:
 
     def csv(self) -> str:
         """The same as CSV; a hidden number is an empty field."""
-        made = io.StringIO()
-        writer = csv.writer(made, lineterminator="\n")
+        stream = io.StringIO()
+        writer = csv.writer(stream, lineterminator="\n")
         frame = self.frame()
         writer.writerow(frame.columns)
         for row in frame.rows():
             writer.writerow([_plain(one) for one in row])
-        return made.getvalue()
+        return stream.getvalue()
 
     def text(self, language: str = "en") -> str:
         """The table as text, with a line below that says so if something is hidden."""

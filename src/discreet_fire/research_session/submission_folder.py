@@ -226,6 +226,6 @@ def _digest(data: bytes) -> str:
     return hashlib.sha256(data).hexdigest()
 
 
-def _broken(folder: Path, what: str) -> OutputCheckError:
+def _broken(folder: Path, message: str) -> OutputCheckError:
     hint = "hand in the folder as s.finalise() wrote it"
-    return OutputCheckError(what, code="session-folder", where=str(folder), hint=hint)
+    return OutputCheckError(message, code="session-folder", where=str(folder), hint=hint)

@@ -178,7 +178,7 @@ def _plain_texts(program: str) -> dict[tuple[bool, str], set[str]]:
         else:
             kind, name, text = plain.groups()
             texts.setdefault((kind.startswith("l"), name), set()).add(text)
-    return {key: found for key, found in texts.items() if key[1] not in others}
+    return {key: sorts for key, sorts in texts.items() if key[1] not in others}
 
 
 def pointed_call(call: CalledFile) -> WordChange | None:

@@ -75,8 +75,8 @@ class ProgramNotes:
         self, rule: str, severity: Severity, what: str, span: tuple[int, int], hint: str = ""
     ) -> None:
         """Note a finding, once for each place."""
-        found = self.lines.finding(rule, severity, what, *span, hint)
-        self.findings.setdefault((*span, rule, what), found)
+        finding = self.lines.finding(rule, severity, what, *span, hint)
+        self.findings.setdefault((*span, rule, what), finding)
 
     def give_up_syntax(self, what: str, at: int, hint: str = "") -> None:
         """Note that the text cannot be parsed, in place of all edits."""
@@ -116,8 +116,8 @@ class ProgramNotes:
                 # A safe call holds its arguments as they were written.
                 after = kept[-1].after.replace(edit.before, edit.after) if edit.before else ""
                 kept[-1] = kept[-1]._replace(after=after or kept[-1].after)
-        found = sorted(self.findings.values(), key=lambda f: (f.start, -f.severity.rank, f.rule))
-        return Rewriting(text=applied(self.text, kept), edits=tuple(kept), findings=tuple(found))
+        findings = sorted(self.findings.values(), key=lambda f: (f.start, -f.severity.rank, f.rule))
+        return Rewriting(text=applied(self.text, kept), edits=tuple(kept), findings=tuple(findings))
 
 
 def comment_words(text: str) -> str:

@@ -134,5 +134,7 @@ def holds_no_data(
 def _arguments(part: StatementParts) -> str:
     """The options of a statement and of its prefixes."""
     statement = part.statement
-    given = [slice(*prefix.arguments) for prefix in statement.prefixes if prefix.arguments]
-    return " ".join(statement.source[one] for one in (*given, slice(part.start, statement.end)))
+    arguments_of = [slice(*prefix.arguments) for prefix in statement.prefixes if prefix.arguments]
+    return " ".join(
+        statement.source[one] for one in (*arguments_of, slice(part.start, statement.end))
+    )

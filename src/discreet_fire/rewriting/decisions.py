@@ -69,7 +69,7 @@ def plots_of(outside: str) -> list[str]:
     >>> plots_of(" (line y x, by(g)) (bar y x) || lfit y x, title(Scatter) addplot(area y x)")
     ['line', 'bar', 'lfit', 'area']
     """
-    found = []
+    plots = []
     depth, options, starts = 0, False, True
     for part in _PLOT_PARTS.finditer(without_macros(outside)):  # they may be empty
         sign, word, bracket = part.groups()
@@ -84,10 +84,10 @@ def plots_of(outside: str) -> list[str]:
             depth, starts = depth + 1, starts or (depth == 0 and not options)
         elif word is not None:
             if starts:
-                found.append(word)
+                plots.append(word)
             starts = bool(bracket) and word in _WITH_PLOT
             depth += bool(bracket)
-    return found
+    return plots
 
 
 def names_no_command(statement: DoStatement) -> bool:
@@ -273,7 +273,7 @@ class Decider:
 
     def _untouched(self, decision: Decision, reading: Reading, outer: DoStatement) -> Decision:
         """A text that may be run as a command: it is told, and stays."""
-        told = Decision(statement=decision.statement)
+        untouched = Decision(statement=decision.statement)
         if decision.refused or decision.changes:
             command = decision.refused[1] if decision.refused else decision.changes[0].command
             message = f"a text that starts with the command {command}"
@@ -284,8 +284,8 @@ class Decider:
                 severity, hint = Severity.INFO, "if it is run, fdzrun applies the policy to it"
             elif reading.why is Why.COMMENT_TO_SEMICOLON:
                 severity, hint = Severity.INFO, "a comment that starts with * ends at ;"
-            told.note("command-in-text", severity, message, None, hint)
-        return told
+            untouched.note("command-in-text", severity, message, None, hint)
+        return untouched
 
     def _command(self, statement: DoStatement) -> Decision:
         decision = Decision(statement=statement)

@@ -417,7 +417,7 @@ def _join(statement: DoStatement, start: int, end: int) -> int | None:
 
 
 def _findings(decisions: Iterable[Decision], lines: Lines) -> list[Finding]:
-    found: dict[tuple[str, int, int, str], StatementNote] = {}
+    by_place: dict[tuple[str, int, int, str], StatementNote] = {}
     decisions = list(decisions)
     gone = {one.statement.end: one.statement.start for one in decisions if one.refused}
     for decision in decisions:
@@ -430,5 +430,5 @@ def _findings(decisions: Iterable[Decision], lines: Lines) -> list[Finding]:
             message = f"{command}: {reason}"
             place = (statement.start, statement.end)
             notes = [*notes, StatementNote(rule, Severity.REFUSED, message, *place)]
-        found |= {(note.rule, note.start, note.end, note.what): note for note in notes}
-    return [lines.finding(*note) for note in found.values()]
+        by_place |= {(note.rule, note.start, note.end, note.what): note for note in notes}
+    return [lines.finding(*note) for note in by_place.values()]

@@ -164,8 +164,8 @@ class ImplicitCalls(PythonTexts):
         return _word(node) in _PROPERTIES and root_of(node) in self.properties
 
     def _is_quiet_base(self, node: ast.expr) -> bool:
-        found = getattr(builtins, _word(node), None)
-        error = isinstance(found, type) and issubclass(found, BaseException)
+        builtin = getattr(builtins, _word(node), None)
+        error = isinstance(builtin, type) and issubclass(builtin, BaseException)
         return error or _word(node) in {*_QUIET_BASES, *self.names.own}
 
     # ------------------------------------------------------------ uses
@@ -232,18 +232,18 @@ def _is_special(name: str) -> bool:
 
 def _classes_named(node: ast.AST) -> Iterator[int]:
     """Names of classes in annotations, bases, patterns and tests, by the ids of their nodes."""
-    found = [getattr(node, part, None) for part in ("annotation", "returns", "cls")]
+    nodes = [getattr(node, part, None) for part in ("annotation", "returns", "cls")]
     if isinstance(node, ast.ClassDef):
-        found += [*node.bases, *(keyword.value for keyword in node.keywords)]
+        nodes += [*node.bases, *(keyword.value for keyword in node.keywords)]
     elif isinstance(node, ast.ExceptHandler):
-        found.append(node.type)
+        nodes.append(node.type)
     elif isinstance(node, ast.Raise):
-        found.append(node.exc)
+        nodes.append(node.exc)
     elif isinstance(node, ast.Attribute):
-        found.append(node.value)
+        nodes.append(node.value)
     elif isinstance(node, ast.Call) and word_of(node.func) in ("isinstance", "issubclass"):
-        found += node.args[1:]
-    for item in filter(None, found):
+        nodes += node.args[1:]
+    for item in filter(None, nodes):
         parts = isinstance(item, ast.Tuple | ast.Subscript | ast.BinOp)
         inside = ast.walk(item) if parts else [item]
         yield from (id(one) for one in inside if isinstance(one, ast.Name))

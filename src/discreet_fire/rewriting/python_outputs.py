@@ -294,16 +294,16 @@ class PythonWalker(ImplicitCalls):
         self.judge_unstated(node, self.names.facts(node.func), arguments)
 
     def _judge_getattr(self, node: ast.Call) -> None:
-        found = attribute_of(node)
-        if found is None or found[1] is None:
+        attribute = attribute_of(node)
+        if attribute is None or attribute[1] is None:
             message = "takes an attribute whose name cannot be read from the program"
             self.refuse(node, "getattr", "getattr", message)
             return
         for rule in self.names.rules(node):
             if rule.action is Action.REFUSED:
                 self.refuse(node, "getattr", rule.name, rule.reason)
-        if found[1].startswith("__"):
-            self.refuse(node, "dunder", found[1], "reaches the inside of Python")
+        if attribute[1].startswith("__"):
+            self.refuse(node, "dunder", attribute[1], "reaches the inside of Python")
 
     def _judge_call(self, node: ast.Call, rules: list[ScriptRule], worst: ScriptRule) -> None:
         name = worst.name
@@ -356,9 +356,9 @@ class PythonWalker(ImplicitCalls):
             return False
         if self.names.clean(attribute[0]):
             return True
-        found = roots_of(attribute[0])
+        roots = roots_of(attribute[0])
         inside = (item for item in ast.walk(attribute[0]))
-        return bool(found & self.paths) or any(map(self._is_path, inside))
+        return bool(roots & self.paths) or any(map(self._is_path, inside))
 
     def _is_path(self, node: ast.AST) -> bool:
         return any(name.startswith("pathlib.") for name in self.names.resolved(node))
@@ -474,9 +474,9 @@ class PythonWalker(ImplicitCalls):
 
 def _is_odd_builtin(rule: ScriptRule, full: frozenset[str]) -> bool:
     """Whether it is a builtin that no rule names, and no class of errors."""
-    found = getattr(builtins, min(full, default="").rpartition(".")[2], None)
-    error = isinstance(found, type) and issubclass(found, BaseException)
-    return rule.name == "builtins.*" and callable(found) and not error
+    builtin = getattr(builtins, min(full, default="").rpartition(".")[2], None)
+    error = isinstance(builtin, type) and issubclass(builtin, BaseException)
+    return rule.name == "builtins.*" and callable(builtin) and not error
 
 
 def _parts_of_more(tree: ast.AST) -> set[int]:

@@ -179,14 +179,18 @@ class PythonNotes(ScriptJudge[ast.AST], ast.NodeVisitor):
 
     def _written(self, node: ast.Call, safe: str) -> str | None:
         """The safe call for a part of a formatted text, whose place in the text is not known."""
-        given = [ast.unparse(arg) for arg in node.args]
-        given += [ast.unparse(keyword) for keyword in node.keywords]
+        arguments = [ast.unparse(arg) for arg in node.args]
+        arguments += [ast.unparse(keyword) for keyword in node.keywords]
         if not self.names.resolved(node.func):
             if not isinstance(node.func, ast.Attribute):
                 return None
             first = [ast.unparse(node.func.value)]
-            given = [*first, *([repr(node.func.attr)] if safe == "statistic" else []), *given]
-        return f"fdz_safe.{safe}({', '.join(given)})"
+            arguments = [
+                *first,
+                *([repr(node.func.attr)] if safe == "statistic" else []),
+                *arguments,
+            ]
+        return f"fdz_safe.{safe}({', '.join(arguments)})"
 
     def _method(
         self, function: ast.expr, start: int, end: int, safe: str, inner: str
@@ -403,10 +407,10 @@ class PythonTexts(PythonNotes):
         elif isinstance(node, ast.Name | ast.List | ast.Tuple | ast.ListComp | ast.GeneratorExp):
             joint, parts = " ", list(self._readable(node))
             parts = [None] if parts == [node] else parts
-        elif isinstance(node, ast.Call) and (found := attribute_of(node.func)) is not None:
+        elif isinstance(node, ast.Call) and (attribute := attribute_of(node.func)) is not None:
             # Texts that are joined: what stands between them keeps names apart.
-            between = text_of(found[0])
-            if found[1] == "join" and between is not None and len(node.args) == 1:
+            between = text_of(attribute[0])
+            if attribute[1] == "join" and between is not None and len(node.args) == 1:
                 joint, parts = between, list(self._readable(node.args[0]))
         texts = [None if part is None else self._code_of(part, depth + 1) for part in parts]
         found_all = [text for text in texts if text is not None]

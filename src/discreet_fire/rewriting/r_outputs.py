@@ -91,16 +91,16 @@ class RWalker(ScriptJudge[RNode]):
             reason = "the safe functions are loaded"
             self.notes.replace((start, start), line, "runtime", "fdz", Action.WRAPPED, reason)
 
-    def _refuse(self, node: RNode, name: str, what: str, statement: int, hint: str = "") -> None:
+    def _refuse(self, node: RNode, name: str, message: str, statement: int, hint: str = "") -> None:
         """Take a whole expression out, or put an error in place of a part of one."""
         span = (node.start, node.end)
-        self.notes.find("call", Severity.REFUSED, f"{name}: {what}", span, hint)
+        self.notes.find("call", Severity.REFUSED, f"{name}: {message}", span, hint)
         after = f'stop("{self.wording}")'
         if statement:
             after = "invisible(NULL)"
             if statement == WHOLE and self.notes.last_on_line(node.end):
                 after += f"  # {self.wording}: {comment_words(self.notes.text[slice(*span)])}"
-        self.notes.replace(span, after, "call", name, Action.REFUSED, what)
+        self.notes.replace(span, after, "call", name, Action.REFUSED, message)
 
     # ------------------------------------------------------------ names
 
@@ -314,13 +314,13 @@ class RWalker(ScriptJudge[RNode]):
         """A call: of which function, and with what."""
         function = node.parts[0]
         place = whole or node
-        given = [*node.parts[1:], *([piped] if piped is not None else [])]
+        nodes = [*node.parts[1:], *([piped] if piped is not None else [])]
         own = self.names.is_own(function)
         rules = [] if own else self.names.rules(function)
         worst = max(rules, key=lambda rule: rule.action.rank, default=None)
         if worst is not None:
-            self._judge(place, given, rules, worst, statement)
-            self.judge_unstated(place, rules, given)
+            self._judge(place, nodes, rules, worst, statement)
+            self.judge_unstated(place, rules, nodes)
         elif function.kind not in ("name", "function") and not own:
             self.review(place, "call", "calls what no name tells")
         self._judge_given(node, place, piped, rules, statement)
@@ -328,14 +328,18 @@ class RWalker(ScriptJudge[RNode]):
             self.branching(place, function.value)
         if function.kind not in ("name", "string") and function.value not in ("::", ":::"):
             self._visit(function)
-        for each, conditions in list(self.names.flows.parts(node))[1:]:
-            if each.kind == "string" and self._runs_others(function):
-                self._named_function(each, place, given)
+        for argument, conditions in list(self.names.flows.parts(node))[1:]:
+            if argument.kind == "string" and self._runs_others(function):
+                self._named_function(argument, place, nodes)
             # How often a function that is handed over runs is not known, nor whether one of this
             # script uses its arguments: they run where it first does.
-            loose = own or each.kind == "function" or (each.kind == "unary" and each.value == "~")
+            loose = (
+                own
+                or argument.kind == "function"
+                or (argument.kind == "unary" and argument.value == "~")
+            )
             with self.under(*conditions, loose=loose):
-                self._visit(each)
+                self._visit(argument)
 
     def _judge(
         self,
@@ -407,8 +411,8 @@ class RWalker(ScriptJudge[RNode]):
                 self._judge_running(node, place, rule.runs - len(before), statement)
         if any("code" in (rule.risks or ()) for rule in rules):
             pairs = [*((None, entry) for entry in before), *arguments(node)]
-            chosen = [each for name, each in pairs if name in ("formula", "object", "x")]
-            free = [each for name, each in pairs if name is None]
+            chosen = [value for name, value in pairs if name in ("formula", "object", "x")]
+            free = [value for name, value in pairs if name is None]
             # A pipe may put something else first; what looks like code is judged anywhere.
             chosen += free[:1] + [entry for entry in free[1:] if re.search(r"[(~]", entry.value)]
             for item in chosen:
@@ -420,8 +424,8 @@ class RWalker(ScriptJudge[RNode]):
 
     def _judge_running(self, node: RNode, place: RNode, position: int, statement: int) -> None:
         """The function that a call runs can be read."""
-        named = [each for name, each in arguments(node) if name in _NAMED]
-        free = [each for name, each in arguments(node) if name is None]
+        named = [value for name, value in arguments(node) if name in _NAMED]
+        free = [value for name, value in arguments(node) if name is None]
         for item in named or (free[position : position + 1] if position >= 0 else []):
             rule = self.names.policy.rule(item.value)
             text = item.kind == "string" and item.value not in self.names.functions

@@ -162,9 +162,12 @@ def _undone(document: Mapping[str, Any], output: bytes) -> str:
     return "".join(parts)
 
 
-def _manifest_error(what: str, place: str) -> OutputCheckError:
+def _manifest_error(message: str, place: str) -> OutputCheckError:
     return OutputCheckError(
-        what, code="manifest", where=place, hint="give the NAME_FiRe.json beside the rewritten file"
+        message,
+        code="manifest",
+        where=place,
+        hint="give the NAME_FiRe.json beside the rewritten file",
     )
 
 
@@ -245,14 +248,14 @@ class ResultPlace:
     def is_made(self) -> bool:
         """Whether this program made the result, and it was not changed since."""
         try:
-            found = read_manifest(self.document.read_text("utf-8"), self.document.name)
+            document = read_manifest(self.document.read_text("utf-8"), self.document.name)
             data = self.output.read_bytes()
-            restored(found, data)
+            restored(document, data)
             text = decode_source(data, self.output).text
         except (OutputCheckError, OSError, UnicodeDecodeError):
             return False
         if is_script(self.original):
-            return bool(found["source"].get("name") == self.original.name)
+            return bool(document["source"].get("name") == self.original.name)
         return text.startswith(MARK)
 
     def problems(self, *, overwrite: bool) -> list[Problem]:
@@ -288,9 +291,9 @@ class ResultPlace:
         else:
             output = self.output
             data = source.encoded(head + rewriting.text)
-            made = manifest(source, data, output.name, head, rewriting, policy, language)
+            document = manifest(source, data, output.name, head, rewriting, policy, language)
             changed = _replaced(output, data)
-            changed = _replaced(self.document, manifest_text(made).encode("utf-8")) or changed
+            changed = _replaced(self.document, manifest_text(document).encode("utf-8")) or changed
         return RewrittenFile(
             source=self.original,
             output=output,
@@ -372,8 +375,8 @@ def report(outcomes: Sequence[RewrittenFile], *, language: Language = "en") -> s
     for outcome in outcomes:
         lines += _head(outcome, language)
         if len(outcomes) == 1:
-            found = causes(finding for finding in outcome.findings if finding.severity in _SHOWN)
-            lines += _told(found, language)
+            listed = causes(finding for finding in outcome.findings if finding.severity in _SHOWN)
+            lines += _told(listed, language)
     if len(outcomes) > 1:
         words = texts_of("discreet_fire", "rewritten", language)
         items = submission_causes(outcomes, _SHOWN)
@@ -405,11 +408,11 @@ class SubmissionCause:
         words = texts_of("discreet_fire", "rewritten", language)
         severity = texts_of("discreet_fire", "severities", language)[self.severity.value]
         where = "; ".join(f"{name} {_few(lines)}" for name, lines in self.files.items())
-        what = words["in_files"].format(
+        message = words["in_files"].format(
             what=said_of(self.names, self.reason), n=self.count, files=len(self.files), where=where
         )
         hint = f"\n  {words['hint']}: {self.hint}" if self.hint else ""
-        return f"{severity} [{self.rule}] {what}{hint}"
+        return f"{severity} [{self.rule}] {message}{hint}"
 
     def to_dict(self) -> dict[str, Any]:
         """The item for programs."""
@@ -444,7 +447,7 @@ def submission_causes(
             names, files = merged.setdefault(key, (Counter(), {}))
             names.update(cause.names)
             files.setdefault(name, []).extend(line for line, _ in cause.places)
-    made = [
+    causes_listed = [
         SubmissionCause(
             rule=rule,
             severity=severity,
@@ -455,7 +458,7 @@ def submission_causes(
         )
         for (severity, rule, reason, hint), (names, files) in merged.items()
     ]
-    return sorted(made, key=lambda item: -item.severity.rank)
+    return sorted(causes_listed, key=lambda item: -item.severity.rank)
 
 
 def _head(outcome: RewrittenFile, language: Language) -> Iterable[str]:

@@ -70,10 +70,10 @@ def gated(
         return "statistic"
     if rule.gate == "frequencies":
         return _frequencies(notes, rule, step, source, refused)
-    asked = _asked(notes, rule, statements)
-    if asked is None:
+    requested = _asked(notes, rule, statements)
+    if requested is None:
         return "list"
-    _put(notes, rule, step, source, asked, refused)
+    _put(notes, rule, step, source, requested, refused)
     return ""
 
 
@@ -127,16 +127,16 @@ def _text(notes: PackageNotes, tokens: Sequence[PackageToken]) -> str:
 
 def _names(tokens: Sequence[PackageToken]) -> list[str] | None:
     """Variables in a list; None if one is not named, as in ``x1-x5`` or ``_all_``."""
-    found: list[str] = []
+    names: list[str] = []
     for token in tokens:
         if token.text == "/":
             break
         listed = token.upper in _LISTS or token.text.endswith("_")
         if token.kind == "reference" or (token.kind == "word" and not listed):
-            found.append(token.text)
+            names.append(token.text)
         elif token.text not in ("*", "(", ")", "|"):
             return None
-    return [*dict.fromkeys(found)]
+    return [*dict.fromkeys(names)]
 
 
 def _call(source: _Source, kind: str, **lists: Sequence[str]) -> str:
@@ -188,15 +188,15 @@ def _asked(
 
 def _without_parentheses(tokens: Sequence[PackageToken]) -> list[PackageToken]:
     """A list without options in parentheses: `outcome(event='1')`."""
-    found, depth = [], 0
+    kept, depth = [], 0
     for at, token in enumerate(tokens):
         if token.text == "(" and at and tokens[at - 1].kind == "word":
             depth += 1
         elif depth:
             depth += (token.text == "(") - (token.text == ")")
         elif token.text not in ("(", ")"):
-            found.append(token)
-    return found
+            kept.append(token)
+    return kept
 
 
 def _before_slash(tokens: Sequence[PackageToken]) -> list[PackageToken]:
@@ -209,17 +209,17 @@ def _put(
     rule: PackageRule,
     step: _Step,
     source: _Source,
-    asked: dict[str, list[str]],
+    requested: dict[str, list[str]],
     refused: list[tuple[int, int]],
 ) -> None:
     """Edits: the macro before the procedure, another data set, and options that go."""
     statement, first = step[0]
     start = first[0].start
     kind = rule.gate
-    cells = [*dict.fromkeys([*source.by, *asked.get("cells", [])])]
+    cells = [*dict.fromkeys([*source.by, *requested.get("cells", [])])]
     if kind == "groups" and not cells:
         kind = "table"
-    lists = {**asked, "cells": cells} if kind != "model" else asked
+    lists = {**requested, "cells": cells} if kind != "model" else requested
     lines = [_call(source, kind, **{n: lists.get(n, []) for n in ("cells", "values", "classes")})]
     reason = rule.reason
     if rule.name == "PROC TTEST":
@@ -313,16 +313,16 @@ def _requests(tokens: Sequence[PackageToken]) -> list[list[str]] | None:
     text = re.sub(r"\s*\*\s*", "*", text).replace("( ", "(")
     if re.search(r"[^\w\s&.*()]", text) or re.search(r"\b_\w+_\b", text):
         return None
-    found: list[list[str]] = []
+    crossings: list[list[str]] = []
     for item in re.findall(r"(?:\([^()]*\)|[^\s()*])+(?:\*(?:\([^()]*\)|[^\s()*])+)*", text):
-        made: list[list[str]] = [[]]
+        crossed: list[list[str]] = [[]]
         for factor in item.split("*"):
             names = factor.strip("()").split()
             if "(" in factor.strip("()"):
                 return None
-            made = [[*one, name] for one in made for name in names]
-        found += made
-    return found or None
+            crossed = [[*one, name] for one in crossed for name in names]
+        crossings += crossed
+    return crossings or None
 
 
 def _cut(text: str, span: tuple[int, int], changes: Iterable[tuple[tuple[int, int], str]]) -> str:

@@ -269,11 +269,11 @@ class _SasWalker:
         rest = tokens[1 + len(inside) :]
         if name in ("STR", "NRSTR") and not rest:
             for part in _split_statements(inside[1:-1]):
-                made = SasStatement(
+                remainder = SasStatement(
                     tokens=part, start=part[0].start, end=part[-1].end, comment=False
                 )
-                if left := self._unwrapped(made):
-                    self._judge(made, left)
+                if left := self._unwrapped(remainder):
+                    self._judge(remainder, left)
             return ()
         if name not in self.values.parameters and name not in self.words["macros"]:
             self._say("unknown", Action.REVIEW, statement, tokens[0].text)
@@ -366,11 +366,11 @@ class _SasWalker:
     ) -> None:
         name = rule.name.removeprefix("GLOBAL ")
         span = (tokens[0].start, statement.end)
-        action, what = rule.action, ""
+        action, word = rule.action, ""
         if name in ("OPTIONS", "OPTION"):
-            action, what = self._of_words(rule, "OPTIONS", tokens[1:])
+            action, word = self._of_words(rule, "OPTIONS", tokens[1:])
         elif name == "ODS":
-            action, what = self._of_ods(rule, tokens)
+            action, word = self._of_ods(rule, tokens)
         elif name == "LIBNAME" and self._only_reads(tokens):
             action = Action.ALLOWED
         shown = name in ("TITLE", "FOOTNOTE")
@@ -385,10 +385,10 @@ class _SasWalker:
         if action is Action.ALLOWED:
             return
         reason = rule.reason
-        if what and action is Action.REVIEW:
-            self._say("part-unknown", action, statement, name, part=what)
-        elif what:
-            self._say("part", action, statement, name, part=what)
+        if word and action is Action.REVIEW:
+            self._say("part-unknown", action, statement, name, part=word)
+        elif word:
+            self._say("part", action, statement, name, part=word)
         else:
             self._say("reason", action, statement, name, reason=reason)
         if action is Action.REFUSED:
@@ -417,13 +417,13 @@ class _SasWalker:
         words = list(_options(tokens))
         if not words:
             return one.bare, part
-        said = [(Action.ALLOWED, "")]
+        verdicts = [(Action.ALLOWED, "")]
         for word in words:
             if word.upper in one.refused:
-                said.append((Action.REFUSED, word.upper))
+                verdicts.append((Action.REFUSED, word.upper))
             elif one.known is not None and word.upper not in one.known:
-                said.append((Action.REVIEW, word.upper))
-        return max(said, key=lambda each: each[0].rank)
+                verdicts.append((Action.REVIEW, word.upper))
+        return max(verdicts, key=lambda each: each[0].rank)
 
     def _open(self, statement: SasStatement, tokens: _Tokens) -> None:
         self._close(statement)
@@ -494,12 +494,12 @@ class _SasWalker:
             if name not in rule.parts and _assigns(tokens, colon=True):
                 name = tokens[2].upper  # label: model y = x
             behind = tokens[2:] if name == "PROC" else _behind_slash(tokens)
-            action, what = self._of_words(rule, name, behind)
+            action, word = self._of_words(rule, name, behind)
             whole = rule.parts.get(name)
             if action is Action.REVIEW:
-                self._say("part-unknown", Action.REVIEW, statement, rule.name, part=what)
+                self._say("part-unknown", Action.REVIEW, statement, rule.name, part=word)
             elif action is Action.REFUSED:
-                self._say("part", Action.REFUSED, statement, rule.name, part=what)
+                self._say("part", Action.REFUSED, statement, rule.name, part=word)
                 if whole is not None and whole.action is Action.ALLOWED and rule.gate != "free":
                     refused += _spans_of(behind, whole.refused)
                 else:
@@ -725,13 +725,13 @@ def _parenthesis(tokens: _Tokens, start: int) -> _Tokens:
 
 def _split_statements(tokens: _Tokens) -> list[tuple[PackageToken, ...]]:
     """Statements within a quoting function."""
-    found: list[list[PackageToken]] = [[]]
+    parts: list[list[PackageToken]] = [[]]
     for token in tokens:
         if token.text == ";":
-            found.append([])
+            parts.append([])
         else:
-            found[-1].append(token)
-    return [tuple(item) for item in found if item]
+            parts[-1].append(token)
+    return [tuple(item) for item in parts if item]
 
 
 def _behind_slash(tokens: _Tokens) -> _Tokens:
@@ -759,7 +759,7 @@ def _options(tokens: _Tokens) -> Iterator[PackageToken]:
 
 def _spans_of(tokens: _Tokens, refused: frozenset[str]) -> list[tuple[int, int]]:
     """Where refused options stand, with what they are set to."""
-    found = []
+    spans = []
     for at, token in enumerate(tokens):
         if token.upper in refused and token.kind == "word":
             end = token.end
@@ -769,22 +769,22 @@ def _spans_of(tokens: _Tokens, refused: frozenset[str]) -> list[tuple[int, int]]
                     end = _parenthesis(tokens, at + 2)[-1].end
             elif len(tokens) > at + 1 and tokens[at + 1].text == "(":
                 end = _parenthesis(tokens, at + 1)[-1].end
-            found.append((token.start, end))
-    return found
+            spans.append((token.start, end))
+    return spans
 
 
 def _data_sets(tokens: _Tokens) -> list[str]:
     """Names of data sets in SET, without their options."""
-    found: list[str] = []
+    names: list[str] = []
     depth = 0
     for before, token in zip([None, *tokens], tokens, strict=False):
         depth += (token.text == "(") - (token.text == ")")
         if token.text == "=":
-            return found[:-1]
+            return names[:-1]
         if depth or token.kind != "word":
             continue
-        if before is not None and before.text == "." and found:
-            found[-1] += f".{token.upper}"
+        if before is not None and before.text == "." and names:
+            names[-1] += f".{token.upper}"
         else:
-            found.append(token.upper)
-    return found
+            names.append(token.upper)
+    return names

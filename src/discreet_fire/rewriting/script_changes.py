@@ -51,8 +51,10 @@ class PythonSpans:
             return start + column
         if line not in self._places:
             end = self.starts[line] if line < len(self.starts) else len(self.text)
-            found = [place for place in range(start, end) for _ in self.text[place].encode("utf-8")]
-            self._places[line] = [*found, end]
+            offsets = [
+                place for place in range(start, end) for _ in self.text[place].encode("utf-8")
+            ]
+            self._places[line] = [*offsets, end]
         places = self._places[line]
         return places[column] if column < len(places) else start + column
 

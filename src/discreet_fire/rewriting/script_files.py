@@ -226,14 +226,14 @@ def prepared_scripts(
             continue
         try:
             original = _original(path)
-            made = _read(original, rules, language)
+            script = _read(original, rules, language)
         except OutputCheckError as error:
             problems.extend(
                 replace(problem, where=problem.where or str(path)) for problem in error.problems
             )
             continue
-        read[original.resolve()] = made
-        waiting += [call.target for call in made.rewriting.calls if call.target is not None]
+        read[original.resolve()] = script
+        waiting += [call.target for call in script.rewriting.calls if call.target is not None]
     for one in read.values():
         problems += ResultPlace(one.path).problems(overwrite=overwrite)
     if problems:
@@ -268,9 +268,9 @@ def _read(path: Path, rules: ScriptPolicies, language: Language) -> _Read:
     policy = rules.script(script)
     rewriter = rewrite_python if script == "python" else rewrite_r
     rewriting = rewriter(source.text, policy, language=language, parts=parts)
-    found = _encoding(source, python=script == "python" and parts is None)
-    found += _beside(source, script, policy)
-    rewriting = replace(rewriting, findings=(*found, *rewriting.findings))
+    findings = _encoding(source, python=script == "python" and parts is None)
+    findings += _beside(source, script, policy)
+    rewriting = replace(rewriting, findings=(*findings, *rewriting.findings))
     return _Read(
         path=path,
         source=source,
@@ -306,11 +306,11 @@ def _read_notebook(
     language: Language,
 ) -> _Read:
     """The cells of a notebook as one script, its changes at their places in the file."""
-    found = read_notebook(source.text, path.name)
-    script: ScriptLanguage = "python" if found.language == "python" else "r"
+    notebook = read_notebook(source.text, path.name)
+    script: ScriptLanguage = "python" if notebook.language == "python" else "r"
     policy = rules.script(script)
     rewriter = rewrite_python if script == "python" else rewrite_r
-    rewriting = in_notebook(source, found, rewriter(found.code, policy, language=language))
+    rewriting = in_notebook(source, notebook, rewriter(notebook.code, policy, language=language))
     notes = (*_beside(source, script, policy), *rewriting.findings)
     rewriting = replace(rewriting, findings=notes)
     return _Read(

@@ -138,11 +138,11 @@ class _SpssWalker:
     def _named(self, command: SpssCommand) -> tuple[PackageRule | None, int]:
         """The rule of a command, and how many words are its name; the strictest of the longest."""
         words = command.words()
-        found = [(len(rule.name.split()), rule) for rule in self._fitting(words)]
-        if not found:
+        fitting = [(len(rule.name.split()), rule) for rule in self._fitting(words)]
+        if not fitting:
             return None, 1
-        most = max(length for length, _ in found)
-        longest = [rule for length, rule in found if length == most]
+        most = max(length for length, _ in fitting)
+        longest = [rule for length, rule in fitting if length == most]
         exact = [rule for rule in longest if rule.name == " ".join(words[:most])]
         return max(exact or longest, key=lambda rule: rule.action.rank), most
 
@@ -341,13 +341,13 @@ class _SpssWalker:
 
     def _of_part(self, part: SpssPart, rule: PackageRule) -> tuple[Action, str]:
         assert rule.parts is not None
-        found = [one for name, one in rule.parts.items() if names_spss([part.name], name)]
+        fitting = [one for name, one in rule.parts.items() if names_spss([part.name], name)]
         exact = rule.parts.get(part.name)
         if exact is not None:
-            found = [exact]
-        if not found:
+            fitting = [exact]
+        if not fitting:
             return Action.REVIEW, part.name
-        one = max(found, key=lambda each: (each.action.rank, len(each.refused)))
+        one = max(fitting, key=lambda each: (each.action.rank, len(each.refused)))
         if one.action is not Action.ALLOWED:
             return one.action, part.name
         words = [token for token in part.tokens if token.kind in ("word", "macro")]
@@ -421,7 +421,12 @@ class _SpssWalker:
             self.notes.say("part", Action.REFUSED, span, name=rule.name, part=word)
             assert rule.parts is not None
             one = next(
-                (each for name, each in rule.parts.items() if names_spss([part.name], name)), None
+                (
+                    part_rule
+                    for name, part_rule in rule.parts.items()
+                    if names_spss([part.name], name)
+                ),
+                None,
             )
             words = [token for token in part.tokens if token.kind == "word"]
             left = [
@@ -450,8 +455,8 @@ class _SpssWalker:
     ) -> list[_Block] | None:
         """The procedure with its checks, a block a table; None if its variables are not known."""
         name = self.notes.text[command.start : command.tokens[length - 1].end]
-        made = _GATES[rule.gate](self, name, kept)
-        return made or None
+        blocks = _GATES[rule.gate](self, name, kept)
+        return blocks or None
 
     def _is_name(self, token: PackageToken) -> bool:
         joint = token.upper in self.words["joints"]
@@ -601,10 +606,10 @@ class _SpssWalker:
             joints = ("BY", "WITH", "VARIABLES") if part.name == "MAIN" else ("BY", "WITH")
             tokens = [t for t in part.tokens if t.upper not in joints]
             tokens = [t for t in tokens if not any(names_spss([t.upper], m) for m in _METHODS)]
-            found = self._names(tokens)
-            if found is None:
+            variables = self._names(tokens)
+            if variables is None:
                 return None
-            names += found
+            names += variables
         if not names or self.split:
             return None
         check = f"!fire_model values={' '.join(dict.fromkeys(names))}."
@@ -654,15 +659,15 @@ _GATES = {
 
 def _split_at(tokens: Sequence[PackageToken], word: str) -> list[Sequence[PackageToken]]:
     """Parts of a list between joints outside of parentheses and brackets."""
-    found: list[list[PackageToken]] = [[]]
+    parts: list[list[PackageToken]] = [[]]
     depth = 0
     for token in tokens:
         depth += (token.text in "([") - (token.text in ")]")
         if depth == 0 and token.upper == word:
-            found.append([])
+            parts.append([])
         else:
-            found[-1].append(token)
-    return [tuple(item) for item in found]
+            parts[-1].append(token)
+    return [tuple(item) for item in parts]
 
 
 def _crossings(tokens: list[PackageToken]) -> list[list[str]]:
@@ -670,22 +675,22 @@ def _crossings(tokens: list[PackageToken]) -> list[list[str]]:
 
     ``(a + b) > c`` has two: a with c, and b with c. Variables that are summed up are no categories.
     """
-    found = _stacked(tokens)
+    crossings = _stacked(tokens)
     if tokens:
         raise ValueError
-    return found
+    return crossings
 
 
 def _stacked(tokens: list[PackageToken]) -> list[list[str]]:
-    found: list[list[str]] = []
+    crossings: list[list[str]] = []
     while True:
-        made = _factor(tokens)
+        crossed = _factor(tokens)
         while tokens and tokens[0].text == ">":
             tokens.pop(0)
-            made = [[*one, *other] for one in made for other in _factor(tokens)]
-        found += made
+            crossed = [[*one, *other] for one in crossed for other in _factor(tokens)]
+        crossings += crossed
         if not tokens or tokens[0].text != "+":
-            return found
+            return crossings
         tokens.pop(0)
 
 
@@ -693,11 +698,11 @@ def _factor(tokens: list[PackageToken]) -> list[list[str]]:
     """One variable with what is in brackets behind it, or alternatives in parentheses."""
     first = tokens.pop(0)
     if first.text == "(":
-        made = _stacked(tokens)
+        crossed = _stacked(tokens)
         if tokens.pop(0).text != ")":
             raise ValueError
     elif first.kind == "word" and first.upper not in ("TO", "ALL"):
-        made = [[first.text]]
+        crossed = [[first.text]]
     else:
         raise ValueError
     while tokens and tokens[0].text == "[":
@@ -705,5 +710,5 @@ def _factor(tokens: list[PackageToken]) -> list[list[str]]:
         while (token := tokens.pop(0)).text != "]":
             inside.append(token.upper)
         if inside == ["[", "S"]:
-            made = [[]]
-    return made
+            crossed = [[]]
+    return crossed

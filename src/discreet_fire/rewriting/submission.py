@@ -110,8 +110,8 @@ def shadows_in(folder: Path, *, below: bool) -> tuple[Finding, ...]:
     if below:
         folders = [Path(place) for place, *_ in islice(os.walk(folder), _MOST_FOLDERS)]
     programs = (path for here in folders for path in here.glob("*.ado"))
-    found = [program for program in programs if program.parent == folder or _is_grave(program)]
-    return tuple(map(_finding, sorted(found)))
+    shadows = [program for program in programs if program.parent == folder or _is_grave(program)]
+    return tuple(map(_finding, sorted(shadows)))
 
 
 def _is_grave(path: Path) -> bool:
@@ -179,14 +179,14 @@ def prepared_files(
 
 def _given_files(paths: list[Path]) -> tuple[list[Path], Path]:
     """All do-files that were named, and the folder they may not leave."""
-    found: dict[Path, None] = {}
+    named_files: dict[Path, None] = {}
     problems = []
     for path in paths:
         if path.is_dir():
             inside = sorted(item for item in path.rglob("*") if item.suffix.lower() == ".do")
             if not inside:
                 problems.append(Problem("there is no do-file in this folder", str(path)))
-            found |= dict.fromkeys(item for item in inside if item.is_file())
+            named_files |= dict.fromkeys(item for item in inside if item.is_file())
         elif path.suffix.lower() != ".do":
             hint = "name files that end in .do, or a folder"
             problems.append(Problem("this is not a do-file", str(path), hint))
@@ -194,25 +194,25 @@ def _given_files(paths: list[Path]) -> tuple[list[Path], Path]:
             message = "this is not an ordinary file" if path.exists() else "the file does not exist"
             problems.append(Problem(message, str(path)))
         else:
-            found[path] = None
+            named_files[path] = None
     if problems:
         raise taken_error(problems)
     folders = [path if path.is_dir() else path.parent for path in paths]
-    return list(found), Path(os.path.commonpath([folder.resolve() for folder in folders]))
+    return list(named_files), Path(os.path.commonpath([folder.resolve() for folder in folders]))
 
 
 def _originals(paths: list[Path]) -> list[Path]:
     """The originals of results that were named, and all other files."""
-    found: dict[Path, None] = {}
+    originals: dict[Path, None] = {}
     missing: list[Problem] = []
     for path in paths:
         try:
-            found[original_of(path)] = None
+            originals[original_of(path)] = None
         except OutputCheckError as error:
             missing += error.problems
     if missing:
         raise taken_error(missing)
-    return list(found)
+    return list(originals)
 
 
 def _read(paths: list[Path], root: Path, policy: Policy, language: Language) -> list[_File]:
@@ -281,13 +281,13 @@ def _follow(files: list[_File], root: Path, policy: Policy, language: Language) 
 
 def _locals(files: list[_File], root: Path) -> list[HeldNames]:
     """The local macros of each file: what `include` runs shares those of the file that runs it."""
-    found = {file.path.resolve(): HeldNames() for file in files}
+    held = {file.path.resolve(): HeldNames() for file in files}
     for file in files:
         for target in _run_by(file, root, only="include"):
-            one, other = found[file.path.resolve()], found.get(target.resolve())
+            one, other = held[file.path.resolve()], held.get(target.resolve())
             if other is not None and other is not one:
-                found.update({path: one for path, names in found.items() if names is other})
-    return [found[file.path.resolve()] for file in files]
+                held.update({path: one for path, names in held.items() if names is other})
+    return [held[file.path.resolve()] for file in files]
 
 
 def _check_places(files: list[_File], *, overwrite: bool) -> None:
@@ -332,8 +332,8 @@ def policy_report(policy: Policy, name: str | None) -> tuple[str, dict[str, Any]
         return "\n".join(lines), {"digest": policy.digest, "commands": dict(sorted(counts.items()))}
     words = _WORD.findall(name)
     if not words:
-        what, hint = "this is not the name of a command", "as in: --command tabulate"
-        raise OutputCheckError(what, code="policy", where="--command", hint=hint)
+        message, hint = "this is not the name of a command", "as in: --command tabulate"
+        raise OutputCheckError(message, code="policy", where="--command", hint=hint)
     full = canonical(words[0]) or words[0]
     verdict = policy.verdict(full, words[1:2])
     rules = [verdict] if words[1:] else [verdict, *policy.second_words(full)]

@@ -290,18 +290,18 @@ def tabstat(
     """
     limits = limits_of(limits)
     names = names_of(names, "tabstat")
-    names_shown = canonical_statistics(statistics)
+    wanted = canonical_statistics(statistics)
     needed = [*names, *([by] if by is not None else [])]
     records = take(frame, needed, where=where, entity=entity, weights=weights)
     groups = crossed(records, [by], limits, missing=missing) if by is not None else None
-    descriptions = describe(records, names, groups, names_shown, limits)
+    descriptions = describe(records, names, groups, wanted, limits)
     withheld = any(None in row.values() for one in descriptions for row in (*one.shown, one.total))
     totals = [(f"{name}_{one.name}", x) for one in descriptions for name, x in one.total.items()]
     stored = {name: x for name, x in totals if x is not None}
-    option = f", statistics({' '.join(names_shown)})" + (f" by({by})" if by else "")
+    option = f", statistics({' '.join(wanted)})" + (f" by({by})" if by else "")
     return SafeResult(
         command=f"tabstat {' '.join(names)}{option}",
-        shown=closed(_tabstat_lines(descriptions, groups, names_shown), withheld, limits.language),
+        shown=closed(_tabstat_lines(descriptions, groups, wanted), withheld, limits.language),
         frame=description_frame(descriptions, groups, total=groups is not None),
         stored=stored,
         checks=description_checks(descriptions, groups, RULES, extremes=True),

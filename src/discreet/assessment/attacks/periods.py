@@ -228,8 +228,8 @@ def count_prior(figures: Sequence[IntArray], cells: int, chances: NoiseChances) 
     small = prior[: _SMALL + 1]
     # Counts beyond are smooth: the mean of those before.
     small[-1] = small[_SMALL - largest : _SMALL].mean()
-    found: FloatArray = np.maximum(small, _NEVER)
-    return found
+    chance: FloatArray = np.maximum(small, _NEVER)
+    return chance
 
 
 def expected_counts(

@@ -66,13 +66,13 @@ def _about_counts(overall: Overall) -> list[QualityStatement]:
     if total < SUPPORT:
         return []
     deviation = (2 * noise.absolute // total + 1) / 2
-    found = [
+    listed = [
         QualityStatement("mean-absolute-deviation", "below", deviation),
         QualityStatement("at-most-1", "at least", _at_least(noise.within(1), total), "%"),
         QualityStatement("at-least-3", "at most", _at_most(noise.beyond(3), total), "%"),
         QualityStatement("at-least-4", "at most", _at_most(noise.beyond(4), total), "%"),
     ]
-    return [one for one in found if one.unit != "%" or 0 < one.value < 100]
+    return [one for one in listed if one.unit != "%" or 0 < one.value < 100]
 
 
 def _about_brackets(overall: Overall) -> list[QualityStatement]:

@@ -103,10 +103,10 @@ class Intervals(Unpicklable):
         """Each row with the exact probability of each of its noise values."""
         widths, starts = self.widths.tolist(), self.starts.tolist()
         for row, _, noise in self.rows():
-            found: dict[int, int] = {}
+            shares: dict[int, int] = {}
             for value, width in zip(noise, widths[starts[row] : starts[row + 1]], strict=True):
-                found[value] = found.get(value, 0) + width
-            yield row, {value: Fraction(width, self.scale) for value, width in found.items()}
+                shares[value] = shares.get(value, 0) + width
+            yield row, {value: Fraction(width, self.scale) for value, width in shares.items()}
 
     def canonical(self) -> bytes:
         """The same bytes for the same table, whatever file it came from."""

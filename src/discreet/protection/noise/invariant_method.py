@@ -64,9 +64,9 @@ class InvariantProtection(Protection):
         """A matrix that is missing, and weights."""
         name = programme.settings(self.name).transition if tables else None
         if tables and (name is None or not programme.file(name).is_file()):
-            what = "transition is missing" if name is None else "there is no such file"
+            placed = "transition is missing" if name is None else "there is no such file"
             hint = "name a file with a line for each row, and commas between numbers"
-            yield _PLACE, programme.problem(_PLACE, what, hint)
+            yield _PLACE, programme.problem(_PLACE, placed, hint)
         for table in tables:
             if programme.tables[table].weight:
                 place = ("tables", table, "weight")
@@ -103,7 +103,7 @@ class InvariantProtection(Protection):
         shared = {"transition": inputs.opened[self.name]}
         return {
             name: Determinants(
-                shared=shared, own=[[each, views[each].by, views[each].where] for each in group],
+                shared=shared, own=[[name, views[name].by, views[name].where] for name in group],
                 whole=False,
             )
             for group in self.linked(inputs.programme, tables)
@@ -123,12 +123,12 @@ class InvariantProtection(Protection):
         with warnings.catch_warnings(record=True) as found:
             warnings.simplefilter("always")
             ptable = invariant_table(list(tables.values()), inputs.opened[self.name], **how)
-        made = {
+        protected_tables = {
             name: ReleasedOutcome.of_counts(table, perturbed_by(table, ptable))
             for name, table in tables.items()
         }
-        told = tuple(str(each.message) for each in found)
-        yield ProtectedGroup(tables=made, internal=None, warnings=told)
+        messages = tuple(str(warning.message) for warning in found)
+        yield ProtectedGroup(tables=protected_tables, internal=None, warnings=messages)
 
     def statement(self, inputs: InputsView, table: str) -> tuple[Note, ...]:
         """Nothing: the tables say it."""

@@ -72,8 +72,8 @@ def _plain(column: pl.Series) -> pl.Series:
     if kind.is_temporal():
         return column.to_physical().cast(pl.Int64)
     if kind.is_nested() or kind in (pl.Binary, pl.Object):
-        what = "a column holds neither numbers, texts, categories nor times"
-        raise OutputCheckError(what, code="column-type", where=column.name)
+        message = "a column holds neither numbers, texts, categories nor times"
+        raise OutputCheckError(message, code="column-type", where=column.name)
     return column.cast(pl.String)
 
 
@@ -146,9 +146,9 @@ class RemoteAnalysis:
     ) -> None:
         self._original, self._protected = map(records_in_memory, (original, protected))
         if self._original.schema != self._protected.schema:
-            what = "original and protected records have different columns or types"
+            message = "original and protected records have different columns or types"
             hint = "make the protected ones with discreet_fire.extras.remote_analysis.protect"
-            raise OutputCheckError(what, code="remote-analysis", where=data, hint=hint)
+            raise OutputCheckError(message, code="remote-analysis", where=data, hint=hint)
         _check_name(data, "data")
         self._key = AnswerKey(Secret.of(secret))
         self._ledger, self._data = ledger, data
@@ -168,8 +168,8 @@ class RemoteAnalysis:
         for name in query.columns:  # refused before anything is charged
             if name not in self._protected.columns:
                 hint = f"columns: {', '.join(self._protected.columns)}"
-                what = "there is no such column"
-                raise OutputCheckError(what, code="missing-column", where=name, hint=hint)
+                message = "there is no such column"
+                raise OutputCheckError(message, code="missing-column", where=name, hint=hint)
         text = json.dumps([*self._version, query.text])
         question = hashlib.sha256(text.encode()).hexdigest()
         ledger, name = self._ledger, self._data
@@ -200,9 +200,9 @@ class RemoteAnalysis:
         """The result of the protected records."""
         result = query.run(self._protected, **self._fixed)
         if not has_numbers(result):
-            what = "nothing of the protected result may be shown, so there is nothing to compare"
+            message = "nothing of the protected result may be shown, so there is nothing to compare"
             hint = "ask about more cases; this question is charged, once"
-            raise OutputCheckError(what, code="nothing-shown", where=query.command, hint=hint)
+            raise OutputCheckError(message, code="nothing-shown", where=query.command, hint=hint)
         return result
 
     def _true_class(self, query: RemoteQuery, result: SafeResult, question: str) -> QualityClass:
@@ -222,5 +222,5 @@ class RemoteAnalysis:
 def _check_name(name: str, where: str) -> None:
     plain = isinstance(name, str) and name.isprintable() and name == name.strip()
     if not plain or not look_of(name):
-        what = "a name is a text of letters, without blanks at its ends"
-        raise OutputCheckError(what, code="remote-analysis", where=where)
+        message = "a name is a text of letters, without blanks at its ends"
+        raise OutputCheckError(message, code="remote-analysis", where=where)

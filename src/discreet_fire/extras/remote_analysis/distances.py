@@ -47,9 +47,9 @@ def compare(original: SafeResult, protected: SafeResult, *, stretch: float = 1.0
     <QualityClass.very_close: 'very close'>
     """
     distance = _distance(original, protected)
-    for threshold, found in zip(THRESHOLDS, QualityClass, strict=False):
+    for threshold, quality in zip(THRESHOLDS, QualityClass, strict=False):
         if distance <= threshold * stretch:
-            return found
+            return quality
     return QualityClass.far
 
 
@@ -79,15 +79,15 @@ def _rows(result: SafeResult) -> dict[tuple[Any, ...], _Row] | None:
     """Rows by what they are about; None if that is not unique."""
     assert result.frame is not None
     rows = result.frame.to_dicts()
-    found: dict[tuple[Any, ...], _Row] = {}
+    rows_by_labels: dict[tuple[Any, ...], _Row] = {}
     for row in rows:
         labels = [
             (name, value)
             for name, value in row.items()
             if (isinstance(value, str) and name not in _DESCRIBING) or name == "percentile"
         ]
-        found[tuple(labels)] = row
-    return found if len(found) == len(rows) else None
+        rows_by_labels[tuple(labels)] = row
+    return rows_by_labels if len(rows_by_labels) == len(rows) else None
 
 
 def _row_distance(before: _Row, after: _Row) -> float:

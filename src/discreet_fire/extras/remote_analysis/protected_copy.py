@@ -71,9 +71,9 @@ def protect(
     _check_roles(data, ids, {"numeric": numeric, "categorical": categorical, "keep": keep})
     for name, value in (("distance", distance), ("share", share)):
         if not 0 < value <= 1:
-            what = "is a share above 0 and at most 1"
-            raise OutputCheckError(what, code="protect", where=name)
-    made = []
+            message = "is a share above 0 and at most 1"
+            raise OutputCheckError(message, code="protect", where=name)
+    copies = []
     for name in (*numeric, *categorical):
         column = data.get_column(name)
         known = column.is_not_null()
@@ -89,8 +89,8 @@ def protect(
             source = _some(first, second, share)
         gathered = np.arange(data.height)
         gathered[present] = present[source]
-        made.append(column.gather(gathered).alias(name))
-    return data.with_columns(made)
+        copies.append(column.gather(gathered).alias(name))
+    return data.with_columns(copies)
 
 
 def _check_roles(data: pl.DataFrame, ids: list[str], roles: dict[str, Sequence[str]]) -> None:
@@ -114,8 +114,8 @@ def _check_roles(data: pl.DataFrame, ids: list[str], roles: dict[str, Sequence[s
         if name in data.columns and not data.schema[name].is_numeric()
     ]
     if problems:
-        what = "columns and their roles do not fit"
-        raise OutputCheckError(what, code="protect", problems=problems)
+        message = "columns and their roles do not fit"
+        raise OutputCheckError(message, code="protect", problems=problems)
 
 
 def _keys(data: pl.DataFrame, ids: list[str], secret: Secret, purpose: str) -> IntArray:
@@ -139,9 +139,9 @@ def _neighbours(values: pl.Series, first: IntArray, second: IntArray, distance: 
         window[window == 0] = 1
     if len(sizes) > 2 and sizes[-1] < _NEIGHBOURS:
         window[window == len(sizes) - 1] = len(sizes) - 2
-    given = order[np.lexsort((second[order], window))]
+    neighbours = order[np.lexsort((second[order], window))]
     source = np.empty(count, dtype=np.int64)
-    source[order] = given
+    source[order] = neighbours
     return source
 
 

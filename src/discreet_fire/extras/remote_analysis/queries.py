@@ -102,11 +102,11 @@ def _term(node: ast.expr, parsed: Filter) -> str:
 
 def _joined(kind: str, parts: Iterable[_Form]) -> _Form:
     """Parts within parts of the same kind, each once and in order."""
-    found: dict[str, _Form] = {}
+    forms: dict[str, _Form] = {}
     for part in parts:
         same = isinstance(part, tuple) and part[0] == kind
-        found |= {one: one for one in part[1]} if same else {_text(part): part}
-    return next(iter(found.values())) if len(found) == 1 else (kind, tuple(sorted(found)))
+        forms |= {one: one for one in part[1]} if same else {_text(part): part}
+    return next(iter(forms.values())) if len(forms) == 1 else (kind, tuple(sorted(forms)))
 
 
 def _text(form: _Form) -> str:
@@ -160,15 +160,17 @@ class RemoteQuery:
             arguments: Its arguments by name, without the frame.
         """
         if command not in COMMANDS:
-            what, hint = "the command cannot be asked for", f"there are: {', '.join(COMMANDS)}"
-            raise OutputCheckError(what, code="query", where=str(command), hint=hint)
+            message, hint = "the command cannot be asked for", f"there are: {', '.join(COMMANDS)}"
+            raise OutputCheckError(message, code="query", where=str(command), hint=hint)
         parameters = _parameters(command)
         defaults = {name: one.default for name, one in parameters.items()}
         for name in arguments:
             if name in _FIXED or name not in defaults:
                 hint = f"{command} takes: {', '.join(sorted(defaults.keys() - _FIXED))}"
-                what = "the argument is set by the centre" if name in _FIXED else "is no argument"
-                raise OutputCheckError(what, code="query", where=str(name), hint=hint)
+                message = (
+                    "the argument is set by the centre" if name in _FIXED else "is no argument"
+                )
+                raise OutputCheckError(message, code="query", where=str(name), hint=hint)
         missing = [name for name, value in defaults.items() if value is inspect.Parameter.empty]
         for name in missing:
             if name not in arguments and name not in _FIXED:
@@ -193,14 +195,16 @@ class RemoteQuery:
             columns += sorted(condition.columns)
         if "terms" in form:
             terms = parse_terms(form["terms"])
-            each = [[(a.name, a.levels, str(a.base), a.only) for a in one.factors] for one in terms]
-            form["terms"] = sorted({json.dumps(sorted(factors)) for factors in each})
+            factors_of = [
+                [(a.name, a.levels, str(a.base), a.only) for a in one.factors] for one in terms
+            ]
+            form["terms"] = sorted({json.dumps(sorted(factors)) for factors in factors_of})
             columns += [factor.name for one in terms for factor in one.factors]
         for name in _COLUMNS & form.keys():
             columns += form[name] if isinstance(form[name], list) else [form[name]]
         text = json.dumps([command, form], sort_keys=True, ensure_ascii=False)
-        asked = MappingProxyType(changed)
-        return cls(command=command, arguments=asked, text=text, columns=frozenset(columns))
+        frozen = MappingProxyType(changed)
+        return cls(command=command, arguments=frozen, text=text, columns=frozenset(columns))
 
     def run(self, frame: Any, **fixed: Any) -> SafeResult:
         """The result on some records, with what the centre sets: limits, entity."""
@@ -210,10 +214,10 @@ class RemoteQuery:
 def _parameters(command: str) -> dict[str, inspect.Parameter]:
     """Arguments of a command; models share those of `regress`."""
     as_regress = command in ("logit", "probit")
-    found = dict(inspect.signature(COMMANDS["regress" if as_regress else command]).parameters)
+    parameters = dict(inspect.signature(COMMANDS["regress" if as_regress else command]).parameters)
     if as_regress:
-        found["weight_kind"] = found["weight_kind"].replace(default="pweight")
-    return found
+        parameters["weight_kind"] = parameters["weight_kind"].replace(default="pweight")
+    return parameters
 
 
 def _plain(name: str, value: Any, parameter: inspect.Parameter) -> Any:
@@ -243,13 +247,13 @@ def _checked(name: str, value: Any, parameter: inspect.Parameter) -> Any:
     many = isinstance(value, list)
     number = all(isinstance(one, int | float) and not isinstance(one, bool) for one in items)
     if kind == "bool":
-        good, what = isinstance(value, bool), "true or false"
+        good, wanted = isinstance(value, bool), "true or false"
     elif "float" in kind:
-        good, what = number and many is ("Sequence" in kind), "a number"
+        good, wanted = number and many is ("Sequence" in kind), "a number"
     else:
         good = all(isinstance(one, str) for one in items) and many is ("Sequence" in kind)
-        what = "a text"
+        wanted = "a text"
     if good or (value is None and parameter.default is None):
         return value
-    what = f"a list of which each is {what}" if "Sequence" in kind else what
-    raise OutputCheckError(f"the argument is not {what}", code="query", where=name)
+    wanted = f"a list of which each is {wanted}" if "Sequence" in kind else wanted
+    raise OutputCheckError(f"the argument is not {wanted}", code="query", where=name)

@@ -97,10 +97,10 @@ class LocalCircuits(Confidential):
         else:
             with ThreadPoolExecutor(_THREADS) as pool:
                 done = list(pool.map(work, range(len(parts))))
-        for ends, found, moved in done:
+        for ends, columns, moved in done:
             for at in range(len(ends) - 1):
                 own = slice(ends[at], ends[at + 1])
-                yield (found[own], moved[own]) if ends[at + 1] > ends[at] else None
+                yield (columns[own], moved[own]) if ends[at + 1] > ends[at] else None
 
 
 def batches(number: int) -> Iterator[slice]:

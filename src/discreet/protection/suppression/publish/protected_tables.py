@@ -88,11 +88,11 @@ def reasons_of(
     Cells of a mask are marked by hand. Cells that are not sensitive have none.
     """
     reason = np.zeros(len(problem), dtype=np.int8)
-    for cells, (_, asked) in reversed(list(zip(members.cells, sources, strict=True))):
-        if asked is None:
+    for cells, (_, primary) in reversed(list(zip(members.cells, sources, strict=True))):
+        if primary is None:
             continue
-        mask = np.asarray(getattr(asked, "sensitive", asked), dtype=np.bool_)
-        own = getattr(asked, "reason", np.full(len(mask), Reason.manual))
+        mask = np.asarray(getattr(primary, "sensitive", primary), dtype=np.bool_)
+        own = getattr(primary, "reason", np.full(len(mask), Reason.manual))
         marked = mask & (cells >= 0)
         reason[cells[marked]] = np.asarray(own)[marked]
     return reason
@@ -149,9 +149,9 @@ def _withheld(
     own = cells[blank]
     kinds = _kinds(how.reasons)
     which = reason[own] if how.reasons == "rule" else (reason[own] > 0).astype(np.int8)
-    found = np.unique(which)
-    number = np.searchsorted(found, which) + 1
-    reasons = tuple(kinds[int(kind)] for kind in found)
+    codes = np.unique(which)
+    number = np.searchsorted(codes, which) + 1
+    reasons = tuple(kinds[int(kind)] for kind in codes)
     if how.reasons == "none":
         number, reasons = np.zeros(own.size, dtype=np.int64), ()
     scale = 10.0**how.decimals
@@ -171,8 +171,8 @@ def _kinds(reasons: str) -> dict[int, Note]:
     if reasons != "rule":
         return {0: Note("secondary", _WORDS["secondary"]), 1: Note("primary", _WORDS["primary"])}
     named = {
-        int(each): Note(each.code, {language: each.text(language) for language in _LANGUAGES})
-        for each in Reason.all()
+        int(reason): Note(reason.code, {language: reason.text(language) for language in _LANGUAGES})
+        for reason in Reason.all()
     }
     return {**named, 0: Note("secondary", _WORDS["secondary"])}
 
@@ -204,9 +204,9 @@ def joined_figures(tables: Sequence[ProtectedTable]) -> ProtectedTable:
     figures = tuple(table.figures[0] if table.figures else Figure(name="count") for table in tables)
     names = [figure.name for figure in figures]
     if len(set(names)) < len(names):
-        what = "two figures of the table have one name"
+        message = "two figures of the table have one name"
         hint = "a value column beside the counts cannot be called 'count'"
-        raise SuppressionError(what, code="value", where=first.name, hint=hint)
+        raise SuppressionError(message, code="value", where=first.name, hint=hint)
     dimensions = (*first.dimensions, figure_dimension(figures))
     withheld = _withheld_figures(tables)
     hidden = any(table.notes for table in tables)
@@ -239,12 +239,12 @@ def figure_of(table: ProtectedTable, figure: int | str) -> ProtectedTable:
     >>> figure_of(suppress(found, few, method="fast"), "staff").get("Total")
     28
     """
-    names = [each.name for each in table.figures]
+    names = [figure_item.name for figure_item in table.figures]
     known = figure in names if isinstance(figure, str) else 0 <= figure < max(len(names), 1)
     if not known:
-        what = f"the table has no figure {figure!r}"
+        message = f"the table has no figure {figure!r}"
         hint = f"figures: {', '.join(names)}"
-        raise SuppressionError(what, code="value", where=table.name, hint=hint)
+        raise SuppressionError(message, code="value", where=table.name, hint=hint)
     if not table.several_figures:
         return table
     return single_figure(table, names.index(figure) if isinstance(figure, str) else figure)
@@ -252,32 +252,38 @@ def figure_of(table: ProtectedTable, figure: int | str) -> ProtectedTable:
 
 def _joined(parts: Sequence[tuple[Sequence[Any], int]]) -> tuple[Any, ...]:
     """Positions of cells of one table after the other, the number of the table last."""
-    columns = [np.concatenate(each) for each in zip(*(index for index, _ in parts), strict=True)]
+    columns = [
+        np.concatenate(column) for column in zip(*(index for index, _ in parts), strict=True)
+    ]
     figure = np.repeat(np.arange(len(parts), dtype=np.int32), [size for _, size in parts])
     return (*(column.astype(np.int32) for column in columns), figure)
 
 
 def _withheld_figures(tables: Sequence[ProtectedTable]) -> Withheld | None:
     """What is said of the hidden cells of all tables; a reason has one number in all."""
-    said = [table.withheld for table in tables]
-    own = [each for each in said if each is not None]
-    if len(own) < len(said):
+    withheld = [table.withheld for table in tables]
+    own = [own_withheld for own_withheld in withheld if own_withheld is not None]
+    if len(own) < len(withheld):
         return None
-    reasons: dict[str, Note] = {note.kind: note for each in own for note in each.reasons}
+    reasons: dict[str, Note] = {
+        note.kind: note for own_withheld in own for note in own_withheld.reasons
+    }
     place = {kind: number for number, kind in enumerate(reasons, 1)}
     numbers = [
-        np.array([0, *(place[note.kind] for note in each.reasons)], dtype=np.int8)[each.reason]
-        for each in own
+        np.array([0, *(place[note.kind] for note in own_withheld.reasons)], dtype=np.int8)[
+            own_withheld.reason
+        ]
+        for own_withheld in own
     ]
     bounds: dict[str, Any] = {}
     for name in ("low", "high"):
-        columns = [getattr(each, name) for each in own]
+        columns = [getattr(own_withheld, name) for own_withheld in own]
         if all(column is not None for column in columns):
             bounds[name] = np.concatenate(columns)
     return Withheld(
-        index=_joined([(each.index, len(each)) for each in own]),
+        index=_joined([(own_withheld.index, len(own_withheld)) for own_withheld in own]),
         reason=np.concatenate(numbers),
         reasons=tuple(reasons.values()),
-        instead=bool(bounds) and any(each.instead for each in own),
+        instead=bool(bounds) and any(own_withheld.instead for own_withheld in own),
         **bounds,
     )

@@ -59,8 +59,8 @@ class SuppressionReport:
     def described(self) -> dict[str, Any]:
         """Everything as plain values, for JSON."""
         parts = [dict(vars(part)) for part in self.parts]
-        told = {"reasons": dict(self.reasons), "parts": parts, "notes": list(self.notes)}
-        return {**self.pattern, **told, "waived": list(self.waived)}
+        fields = {"reasons": dict(self.reasons), "parts": parts, "notes": list(self.notes)}
+        return {**self.pattern, **fields, "waived": list(self.waived)}
 
     def to_polars(self) -> pl.DataFrame:
         """The parts as a frame."""
@@ -70,8 +70,8 @@ class SuppressionReport:
 
     def text(self) -> str:
         """The report in words."""
-        told = ", ".join(f"{code} {number:,}" for code, number in self.reasons.items())
-        lines = [*pattern_lines(self.pattern), f"Reasons: {told or 'none'}."]
+        reasons = ", ".join(f"{code} {number:,}" for code, number in self.reasons.items())
+        lines = [*pattern_lines(self.pattern), f"Reasons: {reasons or 'none'}."]
         for part in self.parts:
             if part.primary or part.secondary:
                 share = part.hidden_value / part.value if part.value else 0.0
@@ -118,7 +118,7 @@ def pattern_lines(told: Mapping[str, Any]) -> list[str]:
     ]
     if not told["complete"]:
         lines.insert(1, "Stopped by the time limit: the best audited pattern until then.")
-    return [*lines, *(f"Warning: {each}." for each in told["warnings"])]
+    return [*lines, *(f"Warning: {warning}." for warning in told["warnings"])]
 
 
 #: So many intervals are listed for people.
@@ -161,8 +161,8 @@ def report_on(suppression: Suppression) -> SuppressionReport:
         blank = members.hidden(hidden, at)
         sensitive = members.hidden(hidden & (suppression.reason > 0), at)
         parts += _parts(table, members.cells[at] >= 0, blank, sensitive, members.values[at])
-    found = np.unique(suppression.reason[suppression.reason > 0], return_counts=True)
-    reasons = {Reason(each).code: int(count) for each, count in zip(*found, strict=True)}
+    counts = np.unique(suppression.reason[suppression.reason > 0], return_counts=True)
+    reasons = {Reason(code).code: int(count) for code, count in zip(*counts, strict=True)}
     return SuppressionReport(
         pattern=described_pattern(suppression.pattern),
         parts=tuple(parts),
@@ -174,8 +174,8 @@ def report_on(suppression: Suppression) -> SuppressionReport:
 
 def _waived(suppression: Suppression) -> Iterator[str]:
     """The cells that are not sensitive because units have consented to be shown."""
-    for table, asked in suppression.sources:
-        for cell in np.flatnonzero(getattr(asked, "waived", False)).tolist():
+    for table, primary in suppression.sources:
+        for cell in np.flatnonzero(getattr(primary, "waived", False)).tolist():
             yield f"{table.name}: {CellLookup(table).name(cell)}"
 
 
@@ -188,18 +188,18 @@ def _parts(
     ]
     if not numbers:
         numbers = [np.zeros(len(table), dtype=np.int64)]
-    found, which = np.unique(np.stack(numbers), axis=1, return_inverse=True)
+    distinct, which = np.unique(np.stack(numbers), axis=1, return_inverse=True)
     which = which.reshape(-1)
 
     def count(mask: BoolArray) -> list[int]:
-        return list(np.bincount(which[mask], minlength=found.shape[1]).tolist())
+        return list(np.bincount(which[mask], minlength=distinct.shape[1]).tolist())
 
     def total(mask: BoolArray) -> list[int]:
-        sums = np.zeros(found.shape[1], dtype=np.int64)
+        sums = np.zeros(distinct.shape[1], dtype=np.int64)
         np.add.at(sums, which[mask], np.abs(value[mask]))
         return list(sums.tolist())
 
-    names = [_name(table, levels) for levels in found.T.tolist()]
+    names = [_name(table, levels) for levels in distinct.T.tolist()]
     counts = (count(there), count(sensitive), count(blank & ~sensitive))
     rows = zip(names, *counts, total(there), total(blank), strict=True)
     return [PartHidden(table.name, *row) for row in rows]

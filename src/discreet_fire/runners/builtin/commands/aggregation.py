@@ -113,18 +113,18 @@ def _doubt(session: Session, command_name: str) -> None:
 def _targets(session: Session, call: CommandCall) -> list[_Target]:
     """What is to be worked out; the mean unless a statistic stands before."""
     data = session.data
-    found: list[_Target] = []
+    targets: list[_Target] = []
     pieces = _PART.split(call.head)
     parts = [("mean", pieces[0]), *zip(pieces[1::2], pieces[2::2], strict=True)]
     for statistic, text in parts:
         for word in re.sub(r"\s*=\s*", "=", text).split():
             target, sign, source = word.partition("=")
             names = data.listed(source if sign else word)
-            found.extend(_Target(target if sign else name, statistic, name) for name in names)
-    required(found)
-    if len({one.name for one in found}) < len(found):
+            targets.extend(_Target(target if sign else name, statistic, name) for name in names)
+    required(targets)
+    if len({one.name for one in targets}) < len(targets):
         raise DoError("a name is used for several statistics", code=198)
-    for one in found:
+    for one in targets:
         text = data.variables[one.source].is_text
         counted = one.statistic == "count" or statistic_facts(one.statistic).gives == "end"
         DoError.when(text and not counted, "type mismatch", code=109)
@@ -132,7 +132,7 @@ def _targets(session: Session, call: CommandCall) -> list[_Target]:
             raise UnsupportedError(f"collapse with ({one.statistic})")
         if one.name not in data.variables:
             data.check_new(one.name)
-    return found
+    return targets
 
 
 def _groups(session: Session, names: list[str], mask: BoolArray) -> list[Any]:
@@ -169,12 +169,12 @@ def _made(
     work = statistic_of(target.statistic)
     if kind in facts.without.split():
         raise DoError(f"{kind}s not allowed with ({target.statistic})", code=135)
-    found = []
+    results = []
     for part in groups:
         rows = part[known[part]]
         weight = None if weights is None else weights[rows]
-        found.append(work(variable.values[rows], weight, kind))  # type: ignore[misc]
-    values = np.array(found, dtype=np.float64)
+        results.append(work(variable.values[rows], weight, kind))  # type: ignore[misc]
+    values = np.array(results, dtype=np.float64)
     if facts.gives == "value":
         return replace(variable, values=values, label=label, sources=())
     if target.statistic == "count":
@@ -258,7 +258,7 @@ def _with_zeros(result: DataSet, names: list[str], counts: Any) -> Any:
     grid = CellIndex(tuple(sizes))
     check_room(grid.size, len(names))
     every = np.zeros(grid.size)
-    every[grid.numbers([found for _, found in codes])] = counts
+    every[grid.numbers([place_codes for _, place_codes in codes])] = counts
     for name, (values, _), at in zip(names, codes, grid.every(), strict=True):
         result.variables[name] = replace(result.variables[name], values=values[at], sources=())
     result.rows = len(every)
@@ -303,10 +303,10 @@ def xtile(session: Session, call: CommandCall) -> None:
     values, known, weights = _known(session, call, call.expression or "")
     cutpoints = call.argument("cutpoints")
     if cutpoints is not None:
-        given = session.data.full(cutpoints.strip())
-        DoError.when(session.data.variables[given].is_text, "type mismatch", code=109)
-        session.trace.touch(session.trace.rests([given]))
-        column = np.asarray(session.data.variables[given].values, dtype=np.float64)
+        variable = session.data.full(cutpoints.strip())
+        DoError.when(session.data.variables[variable].is_text, "type mismatch", code=109)
+        session.trace.touch(session.trace.rests([variable]))
+        column = np.asarray(session.data.variables[variable].values, dtype=np.float64)
         cuts = np.sort(column[column < MISSING])
     else:
         cuts = _cuts(values[known], weights, _shares(call))

@@ -47,9 +47,9 @@ _STATISTICS = {"N": "n", "Var": "variance", "v": "variance", "me": "mean", "rang
 def variables(session: Session, call: CommandCall, *, every: bool = False) -> list[str]:
     """The variables of a call; all of them if none is named and that is meant."""
     text = required(call.head or ("_all" if every else ""))
-    found = list(dict.fromkeys(session.data.listed(text)))
-    DoError.when(not found, "no variables defined", code=111)
-    return found
+    names = list(dict.fromkeys(session.data.listed(text)))
+    DoError.when(not names, "no variables defined", code=111)
+    return names
 
 
 def true_values(session: Session, name: str, chosen: ChosenRecords) -> FloatArray:
@@ -235,8 +235,8 @@ def levelsof(session: Session, call: CommandCall) -> None:
     values = variable.values[used]
     sign = (call.argument("separate") or " ").removeprefix('"').removesuffix('"') or " "
     if variable.is_text:
-        found = sorted(set(values), key=str.encode)
-        texts = found if call.has("clean") else [f'`"{text}"\'' for text in found]
+        levels = sorted(set(values), key=str.encode)
+        texts = levels if call.has("clean") else [f'`"{text}"\'' for text in levels]
     else:
         texts = [macro_text(float(one)) for one in np.unique(values)]
     shown = show_statistic(session, "levelsof", chosen, names, name)
@@ -260,9 +260,9 @@ def panel_of(session: Session) -> tuple[str, str]:
 @command("xtsum")
 def xtsum(session: Session, call: CommandCall) -> None:
     """`[by …:] xtsum varlist`."""
-    given = session.data.listed(call.argument("i") or "")
-    DoError.when(len(given) > 1, "i() takes one variable", code=198)
-    panel = given[0] if given else panel_of(session)[0]
+    named = session.data.listed(call.argument("i") or "")
+    DoError.when(len(named) > 1, "i() takes one variable", code=198)
+    panel = named[0] if named else panel_of(session)[0]
     names = numeric(session, variables(session, call, every=True))
     names = [name for name in names if name != panel and name not in call.by]
     if call.by:

@@ -61,8 +61,8 @@ class EgenInput:
 
     def variable(self, name: str) -> DataVariable:
         """A variable of the data, or with other values."""
-        found = self.session.data.variables[name]
-        return replace(found, values=self.others[name]) if name in self.others else found
+        variable = self.session.data.variables[name]
+        return replace(variable, values=self.others[name]) if name in self.others else variable
 
     def values(self, expression: str = "") -> FloatArray:
         """The expression in brackets, missing where an observation is not chosen."""
@@ -108,10 +108,10 @@ def _reduced(reduce: Callable[[FloatArray], float]) -> Callable[[EgenInput], Ege
     """A function of the known values of each group."""
 
     def work(given: EgenInput) -> EgenResult:
-        values, found = given.values(), np.full(given.groups, MISSING)
+        values, result = given.values(), np.full(given.groups, MISSING)
         for part in _parts(given, values):
-            found[given.group[part[0]]] = reduce(values[part])
-        return found[given.group], "float"
+            result[given.group[part[0]]] = reduce(values[part])
+        return result[given.group], "float"
 
     return work
 
@@ -134,8 +134,8 @@ def _total(given: EgenInput) -> EgenResult:
 def _mean(given: EgenInput) -> EgenResult:
     sums, number = _sums(given)
     with np.errstate(all="ignore"):
-        found = np.where(number > 0, sums / np.maximum(number, 1), MISSING)
-    return found[given.group], "float"
+        means = np.where(number > 0, sums / np.maximum(number, 1), MISSING)
+    return means[given.group], "float"
 
 
 def _count(given: EgenInput) -> EgenResult:
@@ -165,7 +165,7 @@ def _rank(given: EgenInput) -> EgenResult:
         values = np.where(values < MISSING, -values, MISSING)
     known = np.flatnonzero(values < MISSING)
     order = known[np.lexsort((values[known], given.group[known]))]
-    found = np.full(len(values), MISSING)
+    ranks = np.full(len(values), MISSING)
     group, sorted_values = given.group[order], values[order]
     changed = np.r_[True, (group[1:] != group[:-1]) | (sorted_values[1:] != sorted_values[:-1])]
     first_of_group = np.r_[True, group[1:] != group[:-1]]
@@ -177,12 +177,12 @@ def _rank(given: EgenInput) -> EgenResult:
         size = np.bincount(run)
         start = place[changed][run]
         if given.call.has("unique"):
-            found[order] = place + 1
+            ranks[order] = place + 1
         elif given.call.has("field") or given.call.has("track"):
-            found[order] = start + 1
+            ranks[order] = start + 1
         else:
-            found[order] = start + (size[run] + 1) / 2
-    return found, "float"
+            ranks[order] = start + (size[run] + 1) / 2
+    return ranks, "float"
 
 
 def _group(given: EgenInput) -> EgenResult:
@@ -193,13 +193,13 @@ def _group(given: EgenInput) -> EgenResult:
         for name in names:
             known &= ~missing_values(data.variables[name])
     codes, _ = codes_of(given.session, names)
-    found = np.full(data.rows, MISSING)
+    numbers = np.full(data.rows, MISSING)
     _, first, number = np.unique(codes[known], return_index=True, return_inverse=True)
-    found[known] = number + 1
+    numbers[known] = number + 1
     if given.call.has("label"):
         rows = np.flatnonzero(known)[first]
-        return _labelled(given, names, found, rows), ""
-    return found, "float"
+        return _labelled(given, names, numbers, rows), ""
+    return numbers, "float"
 
 
 def _labelled(given: EgenInput, names: list[str], numbers: FloatArray, rows: Any) -> DataVariable:
@@ -225,11 +225,11 @@ def _said(data: DataSet, name: str, row: int) -> str:
 def _tag(given: EgenInput) -> EgenResult:
     data = given.session.data
     group, _ = _group(given)
-    found = np.zeros(data.rows)
+    tags = np.zeros(data.rows)
     known = np.flatnonzero(group < MISSING)
     first = known[np.unique(group[known], return_index=True)[1]]
-    found[first] = 1.0
-    return np.where(given.mask, found, 0.0), "byte"
+    tags[first] = 1.0
+    return np.where(given.mask, tags, 0.0), "byte"
 
 
 def _sequence(given: EgenInput) -> EgenResult:
