@@ -68,7 +68,7 @@ def raise_parameters(rule: str, *found: list[str]) -> None:
 class Reason(int):
     """Why a cell is sensitive; in the order in which rules are usually named.
 
-    >>> Reason(4).code, Reason(4).text("de")
+    >>> Reason.p_percent.code, Reason(4).text("de")
     ('p-percent', 'p%-Regel')
     """
 
@@ -107,6 +107,7 @@ class Reason(int):
         reason = int.__new__(cls, number)
         reason.name, reason.texts = name, {"en": en, "de": de}
         cls._known[number] = reason
+        setattr(cls, name, reason)
         return reason
 
     @property
@@ -128,8 +129,8 @@ class Reason(int):
         return f"<Reason.{self.name}: {int(self)}>"
 
 
-Reason.none = Reason.declare(0, "none", en="not sensitive", de="nicht sensibel")
-Reason.manual = Reason.declare(8, "manual", en="marked by hand", de="von Hand gekennzeichnet")
+Reason.declare(0, "none", en="not sensitive", de="nicht sensibel")
+Reason.declare(8, "manual", en="marked by hand", de="von Hand gekennzeichnet")
 
 
 _RULES: dict[str, type[Rule]] = {}
