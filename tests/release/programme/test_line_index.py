@@ -54,7 +54,7 @@ def test_every_kind_of_key_has_its_line() -> None:
         ("array", 1, "a"): 25,
         ("array", 1, "sub", "b", 1, "c"): 27,
     }
-    assert {path: index.line(path) for path in expected} == expected
+    assert {path: index.lines[path] for path in expected} == expected
 
 
 def paths(value: object, above: tuple[str | int, ...] = ()) -> set[tuple[str | int, ...]]:
@@ -77,7 +77,7 @@ def test_the_index_knows_the_keys_that_the_parser_finds_and_no_others() -> None:
 
 def test_windows_line_ends_count_as_one() -> None:
     index = LineIndex.of("a = 1\r\n[t]\r\nb = 2\r\n")
-    assert index.line(("t", "b")) == 3
+    assert index.place(("t", "b")) == "line 3, t.b"
 
 
 def test_a_missing_key_is_placed_at_the_nearest_one_above() -> None:
