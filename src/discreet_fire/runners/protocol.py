@@ -280,7 +280,7 @@ class _ShownTables:
         redacted = isinstance(result, RunResult) and getattr(result.error, "redacted", False)
         if not isinstance(result, RunResult) or redacted:
             return result
-        found = linked_findings(self._tables, limits=limits, until=until)
+        findings = linked_findings(self._tables, limits=limits, until=until)
         untold = [
             f"line {one.line}, {one.command.partition(',')[0]}"
             for one in result.outputs
@@ -290,10 +290,12 @@ class _ShownTables:
         if unknown and len(self._tables) + len(unknown) > 1:
             places = "; ".join(unknown[:_PLACES])
             places += f" and {len(unknown) - _PLACES} more" if len(unknown) > _PLACES else ""
-            what = f"the numbers of {len(unknown)} outputs were not held against others: {places}"
+            message = (
+                f"the numbers of {len(unknown)} outputs were not held against others: {places}"
+            )
             hint = "look whether they tell numbers that another output withholds"
-            found += (_finding(LEFT, Severity.REVIEW, what, 0, hint),)
-        return replace(result, linked=found)
+            findings += (_finding(LEFT, Severity.REVIEW, message, 0, hint),)
+        return replace(result, linked=findings)
 
 
 #: So many tables are named in one finding.
@@ -329,8 +331,8 @@ def _is_unchecked(result: RunResult, bare: RunResult) -> bool:
     return any(line not in known for line in lines if line.strip())
 
 
-def _broken(runner: Runner, what: str) -> OutputCheckError:
-    return OutputCheckError(f"{what}; nothing is shown", code="runner", where=runner.name)
+def _broken(runner: Runner, message: str) -> OutputCheckError:
+    return OutputCheckError(f"{message}; nothing is shown", code="runner", where=runner.name)
 
 
 def _check_data(data: Sequence[Path]) -> None:
@@ -389,9 +391,9 @@ def _of_outputs(outputs: Sequence[ShownOutput]) -> list[Finding]:
 def _of_check(command: str, line: int, check: Check) -> Finding:
     severity = Severity.REFUSED if check.rule == "refused" else _SEVERITIES[check.verdict]
     where = f" ({check.where})" if check.where else ""
-    what = f"{command.split(',')[0]}: {check.reason}{where}"
+    message = f"{command.split(',')[0]}: {check.reason}{where}"
     hint = "" if check.verdict is CheckVerdict.review else "withheld"
-    return _finding(check.rule, severity, what, line, hint)
+    return _finding(check.rule, severity, message, line, hint)
 
 
 def _of_stop(error: DiscreetError | None) -> list[Finding]:
@@ -402,9 +404,9 @@ def _of_stop(error: DiscreetError | None) -> list[Finding]:
     return [_finding(rule, Severity.ERROR, f"the run stopped: {error.what}", line, error.hint)]
 
 
-def _finding(rule: str, severity: Severity, what: str, line: int, hint: str) -> Finding:
+def _finding(rule: str, severity: Severity, message: str, line: int, hint: str) -> Finding:
     return Finding(
-        rule=rule, severity=severity, what=what, line=line, column=1, start=0, end=0, hint=hint
+        rule=rule, severity=severity, what=message, line=line, column=1, start=0, end=0, hint=hint
     )
 
 
@@ -425,19 +427,19 @@ def write_run(
     place.mkdir(parents=True, exist_ok=True)
     check_writable(place)
     stem = Path(result.name).stem
-    found = {"log": place / f"{stem}.log", "checks": place / f"{stem}.run.json"}
-    if not overwrite and found["log"].exists() and not _own(found["log"]):
+    files = {"log": place / f"{stem}.log", "checks": place / f"{stem}.run.json"}
+    if not overwrite and files["log"].exists() and not _own(files["log"]):
         raise OutputCheckError(
             "there is a log that this program did not make",
             code="exists",
-            where=str(found["log"]),
+            where=str(files["log"]),
             hint="write to another folder with --out, or replace it with --overwrite",
         )
-    told = result.to_dict() | dict(more or {})
-    text = json.dumps(told, ensure_ascii=False, indent=1, allow_nan=False)
-    write_text(found["checks"], text + "\n")
-    write_text(found["log"], result.log)
-    return found
+    content = result.to_dict() | dict(more or {})
+    text = json.dumps(content, ensure_ascii=False, indent=1, allow_nan=False)
+    write_text(files["checks"], text + "\n")
+    write_text(files["log"], result.log)
+    return files
 
 
 #: The file of it beside the files of a submission.
@@ -452,8 +454,8 @@ def write_confidential(result: RunResult, path: Path, limits: SafeLimits) -> Non
     for one in result.outputs:
         facts = [fact.to_dict() for fact in borderline_facts(one.result, limits)]
         outputs.append({"line": one.line, "command": one.result.command, "facts": facts})
-    told = {"program": result.name, "confidential": True, "outputs": outputs}
-    text = json.dumps(told, ensure_ascii=False, indent=1, allow_nan=False)
+    content = {"program": result.name, "confidential": True, "outputs": outputs}
+    text = json.dumps(content, ensure_ascii=False, indent=1, allow_nan=False)
     write_text(path, text + "\n", private=True)
 
 

@@ -74,7 +74,7 @@ def _literals(text: str) -> Counter[str]:
     except (RSyntaxError, RecursionError):
         return Counter()
     texts = [node.value for node in nodes if node.kind == "string"]
-    said = dict.fromkeys(_SAID, text.count("fdz_"))
-    return Counter(said) + Counter(
+    literals = dict.fromkeys(_SAID, text.count("fdz_"))
+    return Counter(literals) + Counter(
         line.strip() for one in texts for line in one.split("\n") if line.strip()
     )

@@ -278,8 +278,8 @@ class _Evidence:
         data = DataRecords(given["data"], given["entity"])
         self._told: list[StatisticShown] = []
         self._asked = AskedStatistics(data, given["limits"], given["entity"], self._told.append)
-        found = map(self._again, _entries(folder / _EVIDENCE))
-        self._left = [one for one in found if one is not None]
+        entries = map(self._again, _entries(folder / _EVIDENCE))
+        self._left = [one for one in entries if one is not None]
 
     def take(
         self, command: str, line: int, agrees: Callable[[SafeResult], bool]
@@ -288,8 +288,8 @@ class _Evidence:
 
         Whom it is about is told to the ledger, and where there is none that it is not known.
         """
-        found = next((o for o in self._left if o.command == command and agrees(o.result)), None)
-        if found is None:
+        entry = next((o for o in self._left if o.command == command and agrees(o.result)), None)
+        if entry is None:
             self._tell(
                 StatisticShown(
                     line=line,
@@ -306,30 +306,30 @@ class _Evidence:
                 )
             )
             return None
-        self._left.remove(found)
-        self._tell(replace(found.told, line=line))
-        return found.result
+        self._left.remove(entry)
+        self._tell(replace(entry.told, line=line))
+        return entry.result
 
-    def _tell(self, told: StatisticShown) -> None:
+    def _tell(self, statistic: StatisticShown) -> None:
         if self._witness is not None:
-            self._witness(told)
+            self._witness(statistic)
 
-    def _again(self, told: dict[str, Any]) -> _Again | None:
+    def _again(self, entry: dict[str, Any]) -> _Again | None:
         try:
-            result = self._worked_out(told)
+            result = self._worked_out(entry)
         except (DiscreetError, KeyError):
             return None
-        return None if result is None else _Again(told["command"], result, self._told[-1])
+        return None if result is None else _Again(entry["command"], result, self._told[-1])
 
-    def _worked_out(self, told: dict[str, Any]) -> SafeResult | None:
-        names, by = told["variables"].split(), told["by"]
-        file = self._folder / f"{_EVIDENCE}_{told['number']}.dta"
+    def _worked_out(self, entry: dict[str, Any]) -> SafeResult | None:
+        names, by = entry["variables"].split(), entry["by"]
+        file = self._folder / f"{_EVIDENCE}_{entry['number']}.dta"
         if not file.is_file() or file.is_symlink():
             return None
         columns: dict[str, list[pl.Series]] = {}
         for one in columns_of(file):
             columns.setdefault(one.name, []).append(one)
-        command, arguments, options = told["command"], [names], dict[str, Any]()
+        command, arguments, options = entry["command"], [names], dict[str, Any]()
         # Of variables with labels the second column holds these.
         frame = {name: columns[name][0] for name in names}
         if command == "summarize":

@@ -55,8 +55,8 @@ class DataRecords:
 
     def traced(self, frame: pl.DataFrame, places: IntArray | None) -> TracedRecords | None:
         """The records that a frame is about; None if no file has one of its columns there."""
-        found = [one.traced(frame, places) for one in self._files]
-        known = [one for one in found if one is not None]
+        traces = [one.traced(frame, places) for one in self._files]
+        known = [one for one in traces if one is not None]
         return max(known, key=lambda one: len(one.columns), default=None)
 
 
@@ -72,8 +72,8 @@ class _FileRecords:
 
     def traced(self, frame: pl.DataFrame, places: IntArray | None) -> TracedRecords | None:
         if places is None:
-            found = (self._found(frame, one) for one in self._guesses(frame.height))
-            return next((one for one in found if one is not None), None)
+            traces = (self._found(frame, one) for one in self._guesses(frame.height))
+            return next((one for one in traces if one is not None), None)
         return self._found(frame, places)
 
     def _guesses(self, height: int) -> Iterator[IntArray]:
@@ -93,12 +93,12 @@ class _FileRecords:
             return None
         own = [column.gather(places) for column in self._columns]
         same = {column.name: next(_same(column, own), None) for column in frame.iter_columns()}
-        found = {name: one.alias(name) for name, one in same.items() if one is not None}
-        if not found:
+        columns = {name: one.alias(name) for name, one in same.items() if one is not None}
+        if not columns:
             return None
         unit = None if self._unit is None else self._unit.gather(places)
         return TracedRecords(
-            numbers=places + self._start, units=unit, columns=found, outside=self._outside(places)
+            numbers=places + self._start, units=unit, columns=columns, outside=self._outside(places)
         )
 
     def _outside(self, places: IntArray) -> int:
@@ -118,15 +118,15 @@ def columns_of(file: Path) -> list[pl.Series]:
     if ending == ".dta":
         return list(_stata_columns(read_data(file)))
     if ending not in (".csv", ".parquet"):
-        what, hint = "data of this kind cannot be read", "give a .dta, .csv or .parquet file"
-        raise OutputCheckError(what, code="file-kind", where=file.name, hint=hint)
+        message, hint = "data of this kind cannot be read", "give a .dta, .csv or .parquet file"
+        raise OutputCheckError(message, code="file-kind", where=file.name, hint=hint)
     try:
         if ending == ".parquet":
             return pl.read_parquet(file).get_columns()
         return pl.read_csv(file, infer_schema_length=None).get_columns()
     except (OSError, pl.exceptions.PolarsError) as error:  # their texts may quote the file
-        what = f"the file cannot be read ({type(error).__name__})"
-        raise OutputCheckError(what, code="file-content", where=file.name) from None
+        message = f"the file cannot be read ({type(error).__name__})"
+        raise OutputCheckError(message, code="file-content", where=file.name) from None
 
 
 def _stata_columns(data: DataSet) -> Iterator[pl.Series]:

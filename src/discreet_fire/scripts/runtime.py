@@ -215,8 +215,8 @@ def _series(thing: Any) -> pl.Series:
     if isinstance(thing, pl.Series):
         return thing
     _stop(not hasattr(thing, "dtype") or not hasattr(thing, "to_list"), "an object of this type")
-    given = getattr(thing, "name", None)
-    name = "x" if given is None or given == "" else str(given)
+    title = getattr(thing, "name", None)
+    name = "x" if title is None or title == "" else str(title)
     gone = thing.isna().to_list()
     values = [None if no else value for value, no in zip(thing.to_list(), gone, strict=True)]
     if thing.dtype.kind not in "biuf":

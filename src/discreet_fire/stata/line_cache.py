@@ -82,7 +82,7 @@ class LineCache:
         first, after = known
         kind, at, end, prefixes, command = first[:5]
         by = start - at
-        spans = [Span(what, begin + by, last + by) for what, begin, last in first.spans]
+        spans = [Span(kind, begin + by, last + by) for kind, begin, last in first.spans]
         moved = tuple([_moved(word, by) for word in prefixes]) if prefixes else ()
         word = _moved(command, by) if command is not None else None
         around = (depth, program, None, first.opens, joined, False, (), self._source)

@@ -166,10 +166,10 @@ class DoFileParser:
         if line is None:
             return False
         around = (len(self.braces), self.program[0] if self.program else None)
-        found = self._forms.read(line, start, *around, self._joined(start))
-        if found is None:
+        reading = self._forms.read(line, start, *around, self._joined(start))
+        if reading is None:
             return False
-        statement, self.at = found
+        statement, self.at = reading
         self.statements.append(statement)
         if statement.opens:
             self.braces.append(self.at - 1)
@@ -223,12 +223,12 @@ class DoFileParser:
         if self.known(line, start):
             return
         end, joins = self.scanner.star_comment_end(start)
-        found: tuple[Reading, ...] = ()
+        readings: tuple[Reading, ...] = ()
         if not self.inner:
             opened = self.scanner.open_comment
             stop = end if opened is None else opened
-            found = second_readings.of_star_comment(self, start, stop, joins)
-        self.add(Kind.COMMENT, start, end, spans=(Span("comment", start, end),), found=found)
+            readings = second_readings.of_star_comment(self, start, stop, joins)
+        self.add(Kind.COMMENT, start, end, spans=(Span("comment", start, end),), found=readings)
         self.at = end
         self.keep(line, start)
         self._check_comment()
@@ -254,11 +254,11 @@ class DoFileParser:
         self.find("open-comment", words, at, at + 2)
         self._more_readings(second_readings.second(self, at + 2, self.limit, Why.OPEN_COMMENT))
 
-    def _more_readings(self, found: tuple[Reading, ...]) -> None:
+    def _more_readings(self, readings: tuple[Reading, ...]) -> None:
         """Add readings to the last statement."""
-        if found:
+        if readings:
             last = self.statements[-1]
-            self.statements[-1] = second_readings.with_readings(last, found)
+            self.statements[-1] = second_readings.with_readings(last, readings)
 
     def _directive(self, start: int) -> None:
         match = _DIRECTIVE.match(self.text, start, self.limit)
@@ -316,11 +316,11 @@ class DoFileParser:
             head = reader.read(start)
         end = prefixes.trimmed(self.text, start, piece.end)
         cut = prefixes.first_end(piece, head, end)
-        found: tuple[Reading, ...] = ()
+        readings: tuple[Reading, ...] = ()
         if not self.inner:
-            found = second_readings.of_command(self, reader, head, piece)
+            readings = second_readings.of_command(self, reader, head, piece)
         kind, spans = prefixes.kind_of(self.text, start, head), tuple(piece.spans)
-        self.add(kind, start, cut, head=head, opens=piece.opens, spans=spans, found=found)
+        self.add(kind, start, cut, head=head, opens=piece.opens, spans=spans, found=readings)
         if piece.opens:
             self.braces.append(piece.end - 1)
         if piece.odd or self.scanner.open_comment is not None:
@@ -383,10 +383,10 @@ class DoFileParser:
             self.find("open-block", words, piece.start, piece.end)
             return
         for first, last in block_lines(self.text, start, end):
-            found: tuple[Reading, ...] = ()
+            readings: tuple[Reading, ...] = ()
             if not self.inner and second_readings.starts_with_command(self.text, first, last):
-                found = second_readings.second(self, first, last, Why.DOCUMENT_TEXT)[:1]
-            self.add(Kind.BLOCK_LINE, first, last, block="putdocx", found=found)
+                readings = second_readings.second(self, first, last, Why.DOCUMENT_TEXT)[:1]
+            self.add(Kind.BLOCK_LINE, first, last, block="putdocx", found=readings)
         if (shown := self.text.find("<<dd_", start, end)) >= 0:
             words = "the text of a document shows what stands in <<dd_…>>; it is not followed"
             self.find("document-text", words, shown, shown + 5)
@@ -412,10 +412,10 @@ class DoFileParser:
         if closing is None:
             words = f"a block of {block} has no `end`"
             self.find("open-block", words, piece.start, piece.start + 1, Severity.ERROR)
-            found = second_readings.second(self, start, self.limit, Why.OPEN_BLOCK)
-            if found:
+            readings = second_readings.second(self, start, self.limit, Why.OPEN_BLOCK)
+            if readings:
                 one = self.statements[opening]
-                self.statements[opening] = second_readings.with_readings(one, found)
+                self.statements[opening] = second_readings.with_readings(one, readings)
         elif not piece.opens:
             word = Word(text="end", start=end, end=closing, canonical=canonical("end"))
             self.add(Kind.COMMAND, end, closing, head=prefixes.Head(command=word), block=block)

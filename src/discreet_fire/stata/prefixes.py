@@ -139,11 +139,11 @@ class HeadReader:
                 if head.prefixes and not head.starred and at >= self.end:
                     head.command = head.prefixes.pop()
                 return head
-            found = self._prefix(word)
-            if found is None:
+            prefix_end = self._prefix(word)
+            if prefix_end is None:
                 head.command = word
                 return head
-            prefix, at = found
+            prefix, at = prefix_end
             head.prefixes.append(prefix)
 
     def skip(self, at: int) -> int:

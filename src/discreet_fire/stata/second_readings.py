@@ -79,12 +79,12 @@ def of_star_comment(
 ) -> tuple[Reading, ...]:
     """Readings of a comment that starts with ``*``: its further lines, and after ``*/``."""
     text = parser.text
-    found: list[Reading] = []
+    readings: list[Reading] = []
     close = text.find("*/", start, end)
     if close >= 0 and text.find("/*", start, close) < 0:
         line = _LINE_END.search(text, close, end)
         stop = line.start() if line else end
-        found += second(parser, close + 2, stop, Why.STRAY_CLOSE)
+        readings += second(parser, close + 2, stop, Why.STRAY_CLOSE)
     for line in _NEW_LINE.finditer(text, start, end):
         place = line.end()
         if starts_with_command(text, place, end):
@@ -93,8 +93,8 @@ def of_star_comment(
             why = Why.CONTINUED_COMMENT if place in joins else Why.BLOCK_IN_COMMENT
             if parser.semicolons:
                 why = Why.COMMENT_TO_SEMICOLON
-            found += second(parser, place, stop, why)
-    return tuple(found)
+            readings += second(parser, place, stop, why)
+    return tuple(readings)
 
 
 def starts_with_command(text: str, at: int, end: int) -> bool:
@@ -108,18 +108,18 @@ def of_command(
 ) -> tuple[Reading, ...]:
     """Readings of a command, all reasons but those of comments and blocks."""
     name = head.command.canonical if head.command else None
-    found = list(_of_word(parser, reader, head, piece))
+    readings = list(_of_word(parser, reader, head, piece))
     if name is not None and piece.deep_colons and prefix_kind(name) == "colon":
-        found += second(parser, piece.deep_colons[0] + 1, piece.end, Why.AFTER_COLON)
+        readings += second(parser, piece.deep_colons[0] + 1, piece.end, Why.AFTER_COLON)
     if piece.inner is not None:
-        found += second(parser, piece.inner + 1, piece.end, Why.IN_BRACES)
+        readings += second(parser, piece.inner + 1, piece.end, Why.IN_BRACES)
     if piece.unclosed or piece.joins:
-        found += _of_open_strings(parser, head, piece)
+        readings += _of_open_strings(parser, head, piece)
     if piece.semicolons and BODIES.get(name or "") != "block" and not _is_mi(head):
-        found += second(parser, piece.semicolons[0] + 1, piece.end, Why.AFTER_SEMICOLON)
+        readings += second(parser, piece.semicolons[0] + 1, piece.end, Why.AFTER_SEMICOLON)
     if parser.semicolons or head.prefixes:
-        found += _among_semicolons(parser, head, piece)
-    return tuple(found)
+        readings += _among_semicolons(parser, head, piece)
+    return tuple(readings)
 
 
 def _of_word(

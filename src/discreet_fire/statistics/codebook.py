@@ -56,19 +56,19 @@ def codebook(
     records = take(frame, listed, where=where, entity=entity)
     lines: list[str] = []
     rows: list[dict[str, Any]] = []
-    found: list[Found] = []
+    violations: list[Found] = []
     for name in listed:
         text, row, broken = _one(records, name, limits)
         rule = "-" * _WIDTH
         lines += [rule, name, rule, *text]
         rows.append(row)
-        found += broken
+        violations += broken
     return SafeResult(
         command=f"codebook {' '.join(listed)}",
         shown=closed(lines, True, limits.language),
         frame=pl.DataFrame(rows, infer_schema_length=None),
-        checks=checks_of(found, [*RULES, "percentile", "missing"]),
-        evidence=OutputEvidence(found=found),
+        checks=checks_of(violations, [*RULES, "percentile", "missing"]),
+        evidence=OutputEvidence(found=violations),
     )
 
 
@@ -76,11 +76,11 @@ def _one(
     records: MicrodataRecords, name: str, limits: SafeLimits
 ) -> tuple[list[str], dict[str, Any], list[Found]]:
     text, schema = records.is_text(name), records.data.schema[name]
-    missing, found = _missing(records, name, limits)
+    missing, violations = _missing(records, name, limits)
     # Of values of some kinds nothing is said but what is missing.
     if schema.is_nested() or schema in (pl.Object, pl.Binary):
         lines = [_line("Type", "other"), _line("Unique values", "."), _line("Missing", missing)]
-        return lines, {"variable": name, "type": "other", "missing": missing}, found
+        return lines, {"variable": name, "type": "other", "missing": missing}, violations
     kind = "date" if schema.is_temporal() else "string" if text else "numeric"
     lines = [
         _line("Type", kind),
@@ -90,7 +90,7 @@ def _one(
     ]
     row: dict[str, Any] = {"variable": name, "type": kind, "missing": missing}
     if name == records.entity:
-        return [*lines, _line("Examples", ".")], row, found  # percentiles would be identifiers
+        return [*lines, _line("Examples", ".")], row, violations  # percentiles would be identifiers
     present = records.data[name].drop_nulls()
     different = present.n_unique()
     if different <= _CATEGORIES and different * limits.minimum <= len(present):
@@ -100,9 +100,9 @@ def _one(
             if text:
                 raise
         else:
-            return [*lines, *more], row, found + broken
+            return [*lines, *more], row, violations + broken
     if text:
-        return [*lines, _line("Examples", ".")], row, found
+        return [*lines, _line("Examples", ".")], row, violations
     (one,) = describe(records, [name], None, _ASKED, limits)
     numbers = one.shown[0]
     percentiles = [word for word in _ASKED if word.startswith("p")]
@@ -112,7 +112,7 @@ def _one(
         _line("Percentiles", "".join(f"{word[1:] + '%':>10}" for word in percentiles)),
         _line("", "".join(f"{general(numbers[word]):>10}" for word in percentiles), ":"),
     ]
-    return lines, row | numbers, found + list(one.found)
+    return lines, row | numbers, violations + list(one.found)
 
 
 def _line(label: str, text: str, colon: str = ":") -> str:
@@ -139,12 +139,12 @@ def _categories(
 ) -> tuple[list[str], list[Found]]:
     """Frequencies of the few values of a variable."""
     axis = group(records, name, limits)
-    hidden, _, found = GroupWeights(records=records, axis=axis, limits=limits).hidden()
+    hidden, _, violations = GroupWeights(records=records, axis=axis, limits=limits).hidden()
     lines = [_line("Tabulation", "Freq.  Value")]
     for at, label in enumerate(axis.labels):
         size = None if at in hidden else float((axis.codes == at).sum())
         lines.append(f"{count_text(size):>29}  {label}")
-    return lines, found
+    return lines, violations
 
 
 #: Columns of counts; no column of records has such a name.
@@ -176,14 +176,14 @@ def count(
         everyone.named_entities()
     inside = len(records) if entity is None else records.named_entities().n_unique()
     outside = _left_out(records, everyone)
-    found = [Found("minimum", "count")] * (0 < inside < limits.minimum)
-    found += [Found("few-others", "count")] * (0 < outside < limits.minimum)
-    shown = None if found else float(len(records))
+    violations = [Found("minimum", "count")] * (0 < inside < limits.minimum)
+    violations += [Found("few-others", "count")] * (0 < outside < limits.minimum)
+    shown = None if violations else float(len(records))
     return SafeResult(
         command="count" + (f" if {where}" if where else ""),
         shown=closed([f"  {count_text(shown)}"], shown is None, limits.language),
         stored={} if shown is None else {"N": shown},
-        checks=checks_of(found, ["minimum", "few-others"]),
+        checks=checks_of(violations, ["minimum", "few-others"]),
         evidence=OutputEvidence(records=len(records), cases=inside, others=outside),
     )
 
@@ -224,12 +224,12 @@ def levelsof(
         for label, value, size in zip(axis.labels, axis.values, cases.tolist(), strict=True)
         if size >= limits.minimum and not (axis.checks and value == "(other)")
     ]
-    found = [Found("minimum", name)] * (len(levels) < len(axis))
+    violations = [Found("minimum", name)] * (len(levels) < len(axis))
     return SafeResult(
         command=f"levelsof {name}",
-        shown=closed([" ".join(levels)], bool(found), limits.language),
+        shown=closed([" ".join(levels)], bool(violations), limits.language),
         frame=pl.DataFrame({name: levels}, schema={name: pl.String}),
-        checks=[*axis.checks, *checks_of(found, ["minimum"])],
+        checks=[*axis.checks, *checks_of(violations, ["minimum"])],
         evidence=OutputEvidence(cases=cases),
     )
 

@@ -70,16 +70,16 @@ def ranked(values: FloatArray, ranks: Iterable[int]) -> dict[int, float]:
     >>> ranked(np.array([30.0, 10.0, 20.0]), [0, 2])
     {2: 30.0, 0: 10.0}
     """
-    found: dict[int, float] = {}
+    result: dict[int, float] = {}
     work = [_PercentilePart(np.array(values), 0, sorted(set(ranks)))]
     while work := [part for part in work if part.ranks]:
         cuts = [part.cut for part in work]
         done = side_by_side(cuts) if values.size > LARGE else [cut() for cut in cuts]
         work = []
         for known, rest in done:
-            found |= known
+            result |= known
             work += rest
-    return found
+    return result
 
 
 @dataclass(frozen=True, repr=False, eq=False)

@@ -83,8 +83,8 @@ class GroupedValues:
             from discreet_fire.statistics.large import contributions as large
 
             if simple:
-                found = self._screened()
-                return large.looked_closer(self.ordered, found, limits, self._alone)
+                screened = self._screened()
+                return large.looked_closer(self.ordered, screened, limits, self._alone)
             return large.facts_of(self.ordered, self.groups, limits, self._alone)
         if not simple:
             return [self.part([group]).whole for group in range(self.groups)]

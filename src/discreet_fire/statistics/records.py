@@ -161,11 +161,11 @@ class MicrodataRecords:
         """
         if self.data.height <= SMALL:
             return [cases_of(union[codes], many, self._who) for union, many in unions]
-        found = []
+        cases = []
         for union, many in unions:
             alone = bool((union[:-1] == np.arange(union.size - 1)).all())
-            found.append(self.numbering.cases(codes if alone else union[codes], many))
-        return found
+            cases.append(self.numbering.cases(codes if alone else union[codes], many))
+        return cases
 
     def weights(self) -> FloatArray | None:
         """The weights; records without one, or with weight 0, get NaN and are not used."""
@@ -335,9 +335,9 @@ def _checked(
     return []
 
 
-def _refused(what: str, name: str) -> OutputCheckError:
+def _refused(message: str, name: str) -> OutputCheckError:
     hint = "make classes first, with whole numbers or texts as codes"
-    return OutputCheckError(what, code="group", where=name, hint=hint)
+    return OutputCheckError(message, code="group", where=name, hint=hint)
 
 
 def _own(column: pl.Series, values: Sequence[Any]) -> bool:
@@ -510,14 +510,14 @@ def _coded_texts(column: pl.Series) -> tuple[list[Any], IntArray]:
     places = [codes[part] for part in parts]
     pieces = [column.slice(part.start, part.stop - part.start) for part in parts]
     jobs = zip(pieces, places, strict=True)
-    found = side_by_side([partial(numbered_texts, *pair) for pair in jobs])
-    every = pl.concat([texts for _, texts in found])
+    numbered = side_by_side([partial(numbered_texts, *pair) for pair in jobs])
+    every = pl.concat([texts for _, texts in numbered])
     rank = every.rank("dense").cast(pl.Int64).fill_null(0).to_numpy() - 1
-    ranks = np.split(rank, np.cumsum([len(texts) for _, texts in found])[:-1])
+    ranks = np.split(rank, np.cumsum([len(texts) for _, texts in numbered])[:-1])
     side_by_side(
         [
             partial(_renamed, mine, number, place)
-            for mine, (number, _), place in zip(ranks, found, places, strict=True)
+            for mine, (number, _), place in zip(ranks, numbered, places, strict=True)
         ]
     )
     return every.drop_nulls().unique().sort().to_list(), codes

@@ -76,8 +76,8 @@ def powers(values: FloatArray, mean: float, scale: float, shift: Sequence[int]) 
     def fill(part: slice, sums: IntArray) -> None:
         _add_powers(values[part], mean, scale, factors, sums)
 
-    found = filled(fill, slices(values.size), 4).tolist()
-    cube, rest, fourth, more = (sum(column) for column in zip(*found, strict=True))
+    power_sums = filled(fill, slices(values.size), 4).tolist()
+    cube, rest, fourth, more = (sum(column) for column in zip(*power_sums, strict=True))
     return (cube << 32) + rest, (fourth << 32) + more
 
 
@@ -121,8 +121,8 @@ def ends(values: FloatArray) -> tuple[float, float]:
     bits = np.ascontiguousarray(values).view(np.int64)
 
     keys = filled(lambda part, two: _find_ends(bits[part], two), slices(bits.size, 2**20), 2)
-    found = np.where(keys < 0, keys ^ _SIZE, keys).view(np.float64)
-    return float(found.min()), float(found.max())
+    numbers = np.where(keys < 0, keys ^ _SIZE, keys).view(np.float64)
+    return float(numbers.min()), float(numbers.max())
 
 
 def extremes(

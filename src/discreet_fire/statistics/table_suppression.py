@@ -72,8 +72,8 @@ def count_cells(axes: Sequence[RecordGroups], records: MicrodataRecords) -> Coun
             left.append((place, (np.append(number.ravel(), -1), math.prod(shape))))
         else:
             cases[place] = known
-    found = records.union_cases(codes, [union for _, union in left])
-    for (place, _), one in zip(left, found, strict=True):
+    joined = records.union_cases(codes, [union for _, union in left])
+    for (place, _), one in zip(left, joined, strict=True):
         cases[place] = one.reshape(cases[place].shape)
     return Counts(n=n, cases=cases, codes=codes, sizes=sizes)
 
@@ -182,7 +182,7 @@ def count_levels(n: IntArray, low: IntArray, minimum: int) -> tuple[IntArray, In
 
 
 def _pattern(
-    asked: AskedCells, n: IntArray, primary: BoolArray, before: BoolArray, known: BoolArray
+    demand: AskedCells, n: IntArray, primary: BoolArray, before: BoolArray, known: BoolArray
 ) -> BoolArray:
     from discreet.protection.suppression.methods.registry import find_pattern
     from discreet.protection.suppression.problem.system import (
@@ -196,13 +196,13 @@ def _pattern(
     state[before.ravel()] = CellState.secondary
     state[primary.ravel()] = CellState.primary
     problem = SuppressionProblem(
-        value=asked.value.ravel(),
+        value=demand.value.ravel(),
         cost=(n + 1 + margins_of(n.shape) * int(n.max())).ravel(),
         state=state,
-        low=asked.low.ravel(),
+        low=demand.low.ravel(),
         high=np.full(n.size, _UNBOUNDED, dtype=np.int64),
-        lower=asked.lower.ravel(),
-        upper=asked.upper.ravel(),
+        lower=demand.lower.ravel(),
+        upper=demand.upper.ravel(),
         sliding=np.zeros(n.size, dtype=np.int64),
         relations=Relations.of(n.size, lines_of(n.shape)),
     )
@@ -230,14 +230,14 @@ class SumTable:
     def members(self) -> list[list[int]]:
         """For each cell, with margins, the cells without margins that it is made of."""
         number = np.arange(math.prod(self.sizes)).reshape(self.sizes)
-        found = []
+        members = []
         for place in np.ndindex(*self.shape):
             part = number
             for axis, at in enumerate(place):
                 chosen = slice(None) if at == self.sizes[axis] else slice(at, at + 1)
                 part = part[(*(slice(None),) * axis, chosen)]
-            found.append(part.ravel().tolist())
-        return found
+            members.append(part.ravel().tolist())
+        return members
 
     @cached_property
     def facts(self) -> list[Facts]:

@@ -51,32 +51,32 @@ class ModelTerms:
 
 def terms_of(session: Session, text: str) -> ModelTerms:
     """The terms that a text names."""
-    found = ModelTerms()
+    terms = ModelTerms()
     for word in _WORD.findall(text):
         several = _SEVERAL.match(word)
         if several:
             letter, first, last, name = several.groups()
             for number in range(int(first), int(last) + 1):
                 one = f"{letter}{number}.{name}" if number else name
-                found.words.append(_piece(session, one, found))
+                terms.words.append(_piece(session, one, terms))
         elif "." in word or "#" in word:
             pieces = re.split(r"(#+)", word)
             named = [
-                piece if piece.startswith("#") or not piece else _piece(session, piece, found)
+                piece if piece.startswith("#") or not piece else _piece(session, piece, terms)
                 for piece in pieces
             ]
-            found.words.append("".join(named))
+            terms.words.append("".join(named))
         else:
             names = session.data.listed(word)
             for name in names:
                 if session.data.variables[name].is_text:
                     raise DoError(f"{name} is a string variable", code=109)
-            found.names += names
-            found.words += names
-    return found
+            terms.names += names
+            terms.words += names
+    return terms
 
 
-def _piece(session: Session, piece: str, found: ModelTerms) -> str:
+def _piece(session: Session, piece: str, terms: ModelTerms) -> str:
     """One variable of a term, with its full name."""
     shifted = _SHIFTED.match(piece)
     if shifted:
@@ -84,13 +84,13 @@ def _piece(session: Session, piece: str, found: ModelTerms) -> str:
         column = _column_of(operators, name)
         while column in session.data.variables:
             column += "_"
-        found.names.append(name)
-        found.more[column] = SessionNames(session, scalar=False).shifted(operators, name)
-        found.shifted[column] = (operators, name)
+        terms.names.append(name)
+        terms.more[column] = SessionNames(session, scalar=False).shifted(operators, name)
+        terms.shifted[column] = (operators, name)
         return f"c.{column}" if piece.startswith("c.") else column
     prefix, dot, name = piece.rpartition(".")
     full = session.data.full(name)
-    found.names.append(full)
+    terms.names.append(full)
     return f"{prefix}{dot}{full}"
 
 
@@ -156,8 +156,8 @@ class FittedModel:
         frame = self.result.frame
         if not self.shown or frame is None:
             return []
-        found: list[str] = frame.filter(frame["state"] == "estimated")["term"].to_list()
-        return found
+        terms: list[str] = frame.filter(frame["state"] == "estimated")["term"].to_list()
+        return terms
 
     @property
     def df(self) -> float | None:

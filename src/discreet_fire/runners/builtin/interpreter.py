@@ -168,8 +168,8 @@ class Interpreter:
             raise redacted_error(error, session, step.line) from None
         except (RecursionError, MemoryError) as error:
             deep = isinstance(error, RecursionError)
-            what, code = ("nested too deeply", 130) if deep else ("too little memory", 909)
-            raise redacted_error(DoError(what, code=code), session, step.line) from None
+            message, code = ("nested too deeply", 130) if deep else ("too little memory", 909)
+            raise redacted_error(DoError(message, code=code), session, step.line) from None
         finally:
             session.trace.doubt(session.trace.touched)
 
@@ -445,14 +445,14 @@ class LoopExit(Exception):  # noqa: N818 - steers a loop, is no error
 
 def for_each(interpreter: Interpreter, text: str, body: Sequence[Step]) -> None:
     """`foreach NAME in …` or `foreach NAME of KIND …`."""
-    found = required(_EACH.match(text.strip()), "invalid syntax of foreach", code=198)
-    items = _items(interpreter.session, found["kind"], found["list"].strip())
-    _over(interpreter, found["name"], items, body, _known_words(interpreter.session, found))
+    match = required(_EACH.match(text.strip()), "invalid syntax of foreach", code=198)
+    items = _items(interpreter.session, match["kind"], match["list"].strip())
+    _over(interpreter, match["name"], items, body, _known_words(interpreter.session, match))
 
 
-def _known_words(session: Session, found: re.Match[str]) -> frozenset[str]:
+def _known_words(session: Session, match: re.Match[str]) -> frozenset[str]:
     """Of a list that rests on values of the data, the words that may be known."""
-    kind, name = found["kind"] or "", found["list"].strip()
+    kind, name = match["kind"] or "", match["list"].strip()
     depth = session.macros.depth if kind.startswith("loc") else 0
     known = session.trace.levels.get((depth, name), frozenset())
     return known if kind.startswith(("loc", "glo")) else frozenset()
@@ -484,14 +484,14 @@ def numbers_of(text: str) -> list[float]:
     """
     number = r"(-?(?:\d+\.?\d*|\.\d+)(?:e-?\d+)?)"
     form = re.compile(rf"{number}(?:\({number}\){number}|[/:]{number})?")
-    found: list[float] = []
+    numbers: list[float] = []
     for word in re.sub(r"\s*([/(:\[])\s*", r"\1", text.replace(",", " ")).split():
         parts = required(form.fullmatch(word), "invalid numlist", code=121)
         first, *others = (float(one) for one in parts.groups() if one is not None)
         if len(others) == 1:
             others.insert(0, 1.0 if others[0] >= first else -1.0)
-        found += _counted_steps(first, *others) if others else [first]
-    return found
+        numbers += _counted_steps(first, *others) if others else [first]
+    return numbers
 
 
 def _counted_steps(first: float, step: float, last: float) -> list[float]:
@@ -504,9 +504,9 @@ def _counted_steps(first: float, step: float, last: float) -> list[float]:
 
 def for_values(interpreter: Interpreter, text: str, body: Sequence[Step]) -> None:
     """`forvalues NAME = 1/10` and its other forms."""
-    found = required(_VALUES.match(text.strip()), "invalid syntax of forvalues", code=198)
+    match = required(_VALUES.match(text.strip()), "invalid syntax of forvalues", code=198)
     session = interpreter.session
-    span = found["range"].strip()
+    span = match["range"].strip()
     if " to " in span or " : " in span:
         span = re.sub(r"\s+(?:to|:)\s+", "/", span)
     steps = re.fullmatch(r"(.+)\((.+)\)(.+)", span, re.DOTALL)
@@ -515,7 +515,7 @@ def for_values(interpreter: Interpreter, text: str, body: Sequence[Step]) -> Non
     values = [one_number(session, part) for part in parts]
     first, step, last = values if steps else (values[0], 1.0, values[1])
     items = [macro_text(number) for number in _counted_steps(first, step, last)]
-    _over(interpreter, found["name"], items, body)
+    _over(interpreter, match["name"], items, body)
 
 
 def _over(

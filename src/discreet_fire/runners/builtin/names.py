@@ -106,16 +106,16 @@ class SessionNames:
 
     def column(self, name: str) -> Any:
         """The values of a variable, or None."""
-        found = self.session.data.find(name)
-        if found is None:
+        variable = self.session.data.find(name)
+        if variable is None:
             return None
-        if found not in self.session.trace.own:
-            self.use.columns.add(found)
-        if found in self.others:
-            return self.others[found]
+        if variable not in self.session.trace.own:
+            self.use.columns.add(variable)
+        if variable in self.others:
+            return self.others[variable]
         trace = self.session.trace
-        trace.touch(self.scalar_wanted or found in trace.variables)
-        values = self.session.data.variables[found].values
+        trace.touch(self.scalar_wanted or variable in trace.variables)
+        values = self.session.data.variables[variable].values
         if self.scalar_wanted and not len(values):
             return MISSING
         return values
@@ -138,16 +138,16 @@ class SessionNames:
         if kind == "c":
             return self._system(name)
         self.session.trace.touch(f"{kind}()" in self.session.trace.whole)
-        found = self.session.results.stored[kind].get(name)
-        if found is None and kind == "e" and name == "sample":
+        result = self.session.results.stored[kind].get(name)
+        if result is None and kind == "e" and name == "sample":
             sample: float | str | None = self._sample()
             return sample
-        if found is None:
+        if result is None:
             refuse_unsupported_result(self.session, kind, name)
             return None
-        if not found.safe:
+        if not result.safe:
             self.session.trace.touch()
-        return found.value
+        return result.value
 
     def _system(self, name: str) -> float | str | None:
         trace = self.session.trace

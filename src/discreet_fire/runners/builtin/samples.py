@@ -89,8 +89,8 @@ def selected(session: Session, call: CommandCall, scope: Scope | None = None) ->
 
 
 def _range(text: str, rows: int) -> tuple[int, int]:
-    found = required(_PLACE.match(text.replace(" ", "")), "invalid range of observations", code=198)
-    places = [_place(part, rows) for part in (found[1], found[2] or found[1])]
+    match = required(_PLACE.match(text.replace(" ", "")), "invalid range of observations", code=198)
+    places = [_place(part, rows) for part in (match[1], match[2] or match[1])]
     if not (1 <= places[0] <= places[1] <= rows):
         raise DoError("observation numbers out of range", code=198)
     return places[0], places[1]
@@ -297,8 +297,8 @@ def choose(
     kind = "" if call.weight is None else call.weight.kind
     kind = default if kind == "weight" else kind
     of = None if weight is None else weight[rows]
-    told = tuple(groups), call.has("missing")
-    chosen = ChosenRecords(frame, rows, entity, None, of, tuple(checks), *told)
+    grouping = tuple(groups), call.has("missing")
+    chosen = ChosenRecords(frame, rows, entity, None, of, tuple(checks), *grouping)
     if weight is None:
         return chosen
     if kind == "fweight" and repeat:

@@ -216,7 +216,7 @@ def add_contributions(
     value, several = np.zeros(many), np.zeros(many, dtype=np.int64)
     candidate, lead = np.zeros(many), np.zeros(many, dtype=np.int64)
     grouped = codes.size > 0
-    made = 0
+    entries = 0
     for who in range(start.size - 1):
         count = 0
         for at in range(start[who], start[who + 1]):
@@ -239,8 +239,8 @@ def add_contributions(
             # The rounding of `group_sums`: carry first, then round once.
             carried = large[code] + (small[code] >> 32)
             size = abs((carried * BASE + (small[code] & _LOWER)) * _UNIT * back[code])
-            sizes[made], groups[made] = size, code
-            made += 1
+            sizes[entries], groups[entries] = size, code
+            entries += 1
             cases[code] += 1
             _rank(top, code, size)
             if apart[code] < enough:
@@ -248,7 +248,7 @@ def add_contributions(
                     apart[code] += 1
                 else:
                     _vote(candidate, lead, apart, code, value[code])
-    return made
+    return entries
 
 
 @_compiled(

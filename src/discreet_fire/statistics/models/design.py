@@ -77,18 +77,18 @@ def parse_terms(terms: str | Sequence[str]) -> tuple[Term, ...]:
     parts = [terms] if isinstance(terms, str) else list(terms)
     if not all(isinstance(part, str) for part in parts):
         raise _wrong("terms are texts", "", hint='for example ["age", "i.sex"]')
-    found: dict[tuple[tuple[str, bool], ...], Term] = {}
+    by_names: dict[tuple[tuple[str, bool], ...], Term] = {}
     for part in parts:
         if re.sub(_WORD, "", part).strip():
             raise _wrong("the brackets do not match", part.strip())
         pairs = ((word, term) for word in _WORD.findall(part) for term in _written_out(word))
         for word, term in pairs:
             # A continuous variable is the same with and without its prefix.
-            known = found.setdefault(term.names, term)
+            known = by_names.setdefault(term.names, term)
             if known.only != term.only:
                 hint = "name all levels in one place: i(1 2 3).x"
                 raise _wrong("the same term stands twice, with different levels", word, hint)
-    return tuple(found.values())
+    return tuple(by_names.values())
 
 
 def _written_out(word: str) -> list[Term]:

@@ -397,11 +397,11 @@ class Hats:
         solution, block = self.solution, self.design.block(rows)
         if len(solution.kept) < block.shape[1]:
             block = block[:, solution.kept]
-        found = (block - (solution.means - self.design.shifts[solution.kept])) @ solution.root
+        hats = (block - (solution.means - self.design.shifts[solution.kept])) @ solution.root
         if solution.constant is not None:
-            own = np.full((len(found), 1), 1.0 / np.sqrt(solution.weight))
-            found = np.hstack([found, own])
-        return found if self.weights is None else found * np.sqrt(self.weights[rows])[:, None]
+            own = np.full((len(hats), 1), 1.0 / np.sqrt(solution.weight))
+            hats = np.hstack([hats, own])
+        return hats if self.weights is None else hats * np.sqrt(self.weights[rows])[:, None]
 
     @cached_property
     def values(self) -> FloatArray:

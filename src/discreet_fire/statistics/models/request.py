@@ -202,12 +202,12 @@ def request_of(
     known = {part.name for part in fields(ModelRequest) if part.init}
     known -= {"command", "outcome", "terms"}
     if extra := sorted(set(options) - known):
-        what, hint = "there is no such option", f"options: {', '.join(sorted(known))}"
-        raise OutputCheckError(what, code="model", where=", ".join(extra), hint=hint)
-    given = {**options, "limits": limits_of(options.get("limits"))}
-    return ModelRequest(command=command, outcome=outcome, terms=terms, **given)
+        message, hint = "there is no such option", f"options: {', '.join(sorted(known))}"
+        raise OutputCheckError(message, code="model", where=", ".join(extra), hint=hint)
+    arguments = {**options, "limits": limits_of(options.get("limits"))}
+    return ModelRequest(command=command, outcome=outcome, terms=terms, **arguments)
 
 
-def _require(held: object, what: str, where: str) -> None:
+def _require(held: object, message: str, where: str) -> None:
     if not held:
-        raise OutputCheckError(what, code="model", where=where)
+        raise OutputCheckError(message, code="model", where=where)

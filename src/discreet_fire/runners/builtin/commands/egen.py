@@ -85,9 +85,9 @@ class EgenInput:
         return np.column_stack([np.asarray(one.values, np.float64) for one in required(variables)])
 
 
-def _percent_of(given: EgenInput) -> float:
+def _percent_of(request: EgenInput) -> float:
     """The option p(), as a share."""
-    percent = given.call.number("p", 50.0)
+    percent = request.call.number("p", 50.0)
     DoError.when(not 0 < percent < 100, "p() is between 0 and 100", code=198)
     return percent / 100
 
@@ -96,11 +96,11 @@ def _percent_of(given: EgenInput) -> float:
 _PARTS = 10_000
 
 
-def _parts(given: EgenInput, values: FloatArray) -> list[Any]:
+def _parts(request: EgenInput, values: FloatArray) -> list[Any]:
     """The rows of the known values of each group."""
     known = np.flatnonzero(values < MISSING)
-    rows = known[np.argsort(given.group[known], kind="stable")]
-    cuts = np.flatnonzero(np.diff(given.group[rows])) + 1
+    rows = known[np.argsort(request.group[known], kind="stable")]
+    cuts = np.flatnonzero(np.diff(request.group[rows])) + 1
     return [part for part in np.split(rows, cuts) if len(part)]
 
 
@@ -116,38 +116,38 @@ def _reduced(reduce: Callable[[FloatArray], float]) -> Callable[[EgenInput], Ege
     return work
 
 
-def _sums(given: EgenInput) -> tuple[Any, Any]:
+def _sums(request: EgenInput) -> tuple[Any, Any]:
     """The sum of each group, and of how many known values it is."""
-    values = given.values()
+    values = request.values()
     known = values < MISSING
-    sums = np.bincount(given.group[known], values[known], minlength=given.groups)
-    return sums, np.bincount(given.group[known], minlength=given.groups)
+    sums = np.bincount(request.group[known], values[known], minlength=request.groups)
+    return sums, np.bincount(request.group[known], minlength=request.groups)
 
 
-def _total(given: EgenInput) -> EgenResult:
-    sums, number = _sums(given)
-    if given.call.has("missing"):
+def _total(request: EgenInput) -> EgenResult:
+    sums, number = _sums(request)
+    if request.call.has("missing"):
         sums = np.where(number > 0, sums, MISSING)
-    return sums[given.group], "float"
+    return sums[request.group], "float"
 
 
-def _mean(given: EgenInput) -> EgenResult:
-    sums, number = _sums(given)
+def _mean(request: EgenInput) -> EgenResult:
+    sums, number = _sums(request)
     with np.errstate(all="ignore"):
         means = np.where(number > 0, sums / np.maximum(number, 1), MISSING)
-    return means[given.group], "float"
+    return means[request.group], "float"
 
 
-def _count(given: EgenInput) -> EgenResult:
-    known = _nonmissing(given)
-    return np.bincount(given.group[known], minlength=given.groups)[given.group], "float"
+def _count(request: EgenInput) -> EgenResult:
+    known = _nonmissing(request)
+    return np.bincount(request.group[known], minlength=request.groups)[request.group], "float"
 
 
-def _nonmissing(given: EgenInput) -> BoolArray:
-    value = evaluate(given.inside, given.scope())
-    column = whole_column(value, given.session.data.rows)
+def _nonmissing(request: EgenInput) -> BoolArray:
+    value = evaluate(request.inside, request.scope())
+    column = whole_column(value, request.session.data.rows)
     known = column != "" if is_text(value) else np.asarray(column, dtype=np.float64) < MISSING
-    return np.asarray(known & given.mask, dtype=np.bool_)
+    return np.asarray(known & request.mask, dtype=np.bool_)
 
 
 def _deviation(values: FloatArray) -> float:
@@ -158,15 +158,15 @@ def _share(share: float) -> Callable[[EgenInput], EgenResult]:
     return _reduced(lambda values: percentile(values, share))
 
 
-def _rank(given: EgenInput) -> EgenResult:
+def _rank(request: EgenInput) -> EgenResult:
     """Mean ranks of equal values; `field` and `track` count those above or below, `unique` none."""
-    values = given.values()
-    if given.call.has("field"):
+    values = request.values()
+    if request.call.has("field"):
         values = np.where(values < MISSING, -values, MISSING)
     known = np.flatnonzero(values < MISSING)
-    order = known[np.lexsort((values[known], given.group[known]))]
+    order = known[np.lexsort((values[known], request.group[known]))]
     ranks = np.full(len(values), MISSING)
-    group, sorted_values = given.group[order], values[order]
+    group, sorted_values = request.group[order], values[order]
     changed = np.r_[True, (group[1:] != group[:-1]) | (sorted_values[1:] != sorted_values[:-1])]
     first_of_group = np.r_[True, group[1:] != group[:-1]]
     if order.size:
@@ -176,40 +176,40 @@ def _rank(given: EgenInput) -> EgenResult:
         run = np.cumsum(changed) - 1
         size = np.bincount(run)
         start = place[changed][run]
-        if given.call.has("unique"):
+        if request.call.has("unique"):
             ranks[order] = place + 1
-        elif given.call.has("field") or given.call.has("track"):
+        elif request.call.has("field") or request.call.has("track"):
             ranks[order] = start + 1
         else:
             ranks[order] = start + (size[run] + 1) / 2
     return ranks, "float"
 
 
-def _group(given: EgenInput) -> EgenResult:
-    data = given.session.data
-    names = given.names()
-    known = given.mask.copy()
-    if not given.call.has("missing"):
+def _group(request: EgenInput) -> EgenResult:
+    data = request.session.data
+    names = request.names()
+    known = request.mask.copy()
+    if not request.call.has("missing"):
         for name in names:
             known &= ~missing_values(data.variables[name])
-    codes, _ = codes_of(given.session, names)
+    codes, _ = codes_of(request.session, names)
     numbers = np.full(data.rows, MISSING)
     _, first, number = np.unique(codes[known], return_index=True, return_inverse=True)
     numbers[known] = number + 1
-    if given.call.has("label"):
+    if request.call.has("label"):
         rows = np.flatnonzero(known)[first]
-        return _labelled(given, names, numbers, rows), ""
+        return _labelled(request, names, numbers, rows), ""
     return numbers, "float"
 
 
-def _labelled(given: EgenInput, names: list[str], numbers: FloatArray, rows: Any) -> DataVariable:
+def _labelled(request: EgenInput, names: list[str], numbers: FloatArray, rows: Any) -> DataVariable:
     """Group numbers with the values of their groups as labels, which are never listed."""
-    data, label = given.session.data, given.target
+    data, label = request.session.data, request.target
     data.value_labels[label] = {
         float(at): " ".join(_said(data, name, row) for name in names)
         for at, row in enumerate(rows, 1)
     }
-    given.session.trace.labels.add(label)
+    request.session.trace.labels.add(label)
     return DataVariable(numbers, "float", "", "", label)
 
 
@@ -222,42 +222,42 @@ def _said(data: DataSet, name: str, row: int) -> str:
     return text if text is not None else macro_text(float(value))
 
 
-def _tag(given: EgenInput) -> EgenResult:
-    data = given.session.data
-    group, _ = _group(given)
+def _tag(request: EgenInput) -> EgenResult:
+    data = request.session.data
+    group, _ = _group(request)
     tags = np.zeros(data.rows)
     known = np.flatnonzero(group < MISSING)
     first = known[np.unique(group[known], return_index=True)[1]]
     tags[first] = 1.0
-    return np.where(given.mask, tags, 0.0), "byte"
+    return np.where(request.mask, tags, 0.0), "byte"
 
 
-def _sequence(given: EgenInput) -> EgenResult:
+def _sequence(request: EgenInput) -> EgenResult:
     """`seq(), from(#) to(#) block(#)`: a cycle of whole numbers within each group."""
-    start, block = given.call.number("from", 1.0), given.call.number("block", 1.0)
-    end = given.call.number("to", MISSING)
+    start, block = request.call.number("from", 1.0), request.call.number("block", 1.0)
+    end = request.call.number("to", MISSING)
     DoError.when(block < 1, "block() is at least 1", code=198)
-    order = np.argsort(given.group[given.mask], kind="stable")
-    rows = np.flatnonzero(given.mask)[order]
-    group = given.group[rows]
+    order = np.argsort(request.group[request.mask], kind="stable")
+    rows = np.flatnonzero(request.mask)[order]
+    group = request.group[rows]
     first = np.r_[True, group[1:] != group[:-1]] if rows.size else np.zeros(0, dtype=np.bool_)
     counted = np.arange(rows.size)
     step = (counted - np.maximum.accumulate(np.where(first, counted, 0))) // block
     if end < MISSING:
         step = step % (abs(end - start) + 1) * (1 if end >= start else -1)
-    found = np.full(given.session.data.rows, MISSING)
-    found[rows] = start + step
-    return found, "float"
+    sequence = np.full(request.session.data.rows, MISSING)
+    sequence[rows] = start + step
+    return sequence, "float"
 
 
-def _cut(given: EgenInput) -> EgenResult:
+def _cut(request: EgenInput) -> EgenResult:
     """`cut(x), at(…)` or `group(#)`, also with icodes and label."""
-    options, values = given.call.options, given.values()
+    options, values = request.call.options, request.values()
     if (options.get("group") is None) == (options.get("at") is None):
         raise DoError("give one of at() and group()", code=198)
     known = values < MISSING
     if options.get("group") is not None:
-        parts = int(given.call.number("group", 2.0))
+        parts = int(request.call.number("group", 2.0))
         DoError.when(not 1 <= parts <= _PARTS, f"group() is from 1 to {_PARTS}", code=198)
         ordered = np.sort(values[known])
         shares = [at / parts for at in range(1, parts)]
@@ -270,25 +270,25 @@ def _cut(given: EgenInput) -> EgenResult:
     inside_cuts = (at >= 0) & (at < len(cuts) - 1) & known
     codes = {"icodes", "label", "group"} & options.keys()
     result = at.astype(np.float64) if codes else cuts[np.clip(at, 0, len(cuts) - 1)]
-    found = np.where(inside_cuts, result, MISSING)
+    classes = np.where(inside_cuts, result, MISSING)
     if "label" in options:
-        return _named_classes(given, found, cuts), ""
-    return found, "float"
+        return _named_classes(request, classes, cuts), ""
+    return classes, "float"
 
 
-def _named_classes(given: EgenInput, found: FloatArray, cuts: FloatArray) -> DataVariable:
+def _named_classes(request: EgenInput, numbers: FloatArray, cuts: FloatArray) -> DataVariable:
     """Classes with their lower ends as labels; percentiles are values of the data."""
     texts = {float(at): f"{shown_default(float(cut), 9)}-" for at, cut in enumerate(cuts[:-1])}
-    given.session.data.value_labels[given.target] = texts
-    if given.call.has("group") or given.session.trace.touched:
-        given.session.trace.labels.add(given.target)
-    return DataVariable(found, "float", "", "", given.target)
+    request.session.data.value_labels[request.target] = texts
+    if request.call.has("group") or request.session.trace.touched:
+        request.session.trace.labels.add(request.target)
+    return DataVariable(numbers, "float", "", "", request.target)
 
 
-def _standard(given: EgenInput) -> EgenResult:
+def _standard(request: EgenInput) -> EgenResult:
     """`std(x), mean(#) std(#)`."""
-    mean = given.call.number("mean", 0.0)
-    scale = given.call.number("sd", given.call.number("std", 1.0))
+    mean = request.call.number("mean", 0.0)
+    scale = request.call.number("sd", request.call.number("std", 1.0))
 
     def scaled(values: FloatArray) -> Any:
         deviation = _deviation(values)
@@ -296,7 +296,7 @@ def _standard(given: EgenInput) -> EgenResult:
             return np.full(len(values), MISSING)
         return mean + scale * (values - values.mean()) / deviation
 
-    return _within(given, scaled), "float"
+    return _within(request, scaled), "float"
 
 
 def _shares_of(call: CommandCall) -> Callable[[FloatArray], Any]:
@@ -305,27 +305,27 @@ def _shares_of(call: CommandCall) -> Callable[[FloatArray], Any]:
     return lambda values: unit * values / values.sum()
 
 
-def _within(given: EgenInput, change: Callable[[FloatArray], Any]) -> FloatArray:
+def _within(request: EgenInput, change: Callable[[FloatArray], Any]) -> FloatArray:
     """What becomes of the known values of each group."""
-    values = given.values()
-    found = np.full(len(values), MISSING)
-    for part in _parts(given, values):
+    values = request.values()
+    changed = np.full(len(values), MISSING)
+    for part in _parts(request, values):
         with np.errstate(all="ignore"):
-            found[part] = tidy(change(values[part]))
-    return found
+            changed[part] = tidy(change(values[part]))
+    return changed
 
 
-def _mode(given: EgenInput) -> EgenResult:
+def _mode(request: EgenInput) -> EgenResult:
     """`mode(x) [, minmode maxmode]`; missing where several values are as frequent."""
 
     def most(values: FloatArray) -> float:
-        found, number = np.unique(values, return_counts=True)
-        best = found[number == number.max()]
-        if len(best) == 1 or given.call.has("minmode"):
+        distinct, number = np.unique(values, return_counts=True)
+        best = distinct[number == number.max()]
+        if len(best) == 1 or request.call.has("minmode"):
             return float(best[0])
-        return float(best[-1]) if given.call.has("maxmode") else MISSING
+        return float(best[-1]) if request.call.has("maxmode") else MISSING
 
-    return _reduced(most)(given)
+    return _reduced(most)(request)
 
 
 def _moment(order: int) -> Callable[[FloatArray], float]:
@@ -403,54 +403,54 @@ def _row_deviation(table: Any, known: Any) -> Any:
     return np.where(number > 1, np.sqrt(squares / np.maximum(number - 1, 1)), MISSING)
 
 
-def _row_total(given: EgenInput) -> EgenResult:
-    table = given.table()
+def _row_total(request: EgenInput) -> EgenResult:
+    table = request.table()
     known = table < MISSING
     total = np.where(known, table, 0.0).sum(axis=1)
-    if given.call.has("missing"):
+    if request.call.has("missing"):
         total = np.where(known.any(axis=1), total, MISSING)
     return total, "float"
 
 
-def _concat(given: EgenInput) -> EgenResult:
+def _concat(request: EgenInput) -> EgenResult:
     """Values one after the other; numbers as `string()` writes them."""
-    data, sign = given.session.data, (given.call.argument("punct") or "").strip('"')
-    columns = [given.variable(name) for name in given.names()]
+    data, sign = request.session.data, (request.call.argument("punct") or "").strip('"')
+    columns = [request.variable(name) for name in request.names()]
     texts = np.empty(data.rows, dtype=object)
     texts[:] = [
         sign.join(one if isinstance(one, str) else shown_default(float(one), 9) for one in row)
         for row in zip(*(column.values for column in columns), strict=True)
     ]
-    texts[~given.mask] = ""
+    texts[~request.mask] = ""
     width = max((len(one.encode()) for one in texts), default=1)
     return DataVariable(texts, f"str{max(width, 1)}"), ""
 
 
-def _any_count(given: EgenInput) -> EgenResult:
-    wanted = np.array(numbers_of(given.call.argument("values") or ""))
-    table = given.table()
+def _any_count(request: EgenInput) -> EgenResult:
+    wanted = np.array(numbers_of(request.call.argument("values") or ""))
+    table = request.table()
     return np.isin(table, wanted).sum(axis=1).astype(np.float64), "byte"
 
 
-def _known_cells(given: EgenInput, *, texts: bool = False) -> Any:
+def _known_cells(request: EgenInput, *, texts: bool = False) -> Any:
     """1 where a variable is known, else 0; texts count too with the option strok."""
-    variables = required([given.variable(name) for name in given.names()])
-    texts = texts or given.call.has("strok")
+    variables = required([request.variable(name) for name in request.names()])
+    texts = texts or request.call.has("strok")
     DoError.when(any(one.is_text for one in variables) and not texts, "type mismatch", code=109)
     return np.column_stack([~missing_values(one) for one in variables]).astype(np.float64)
 
 
-def _any_value(given: EgenInput) -> EgenResult:
+def _any_value(request: EgenInput) -> EgenResult:
     """Values of a variable that are in a list; others are missing."""
-    wanted = np.array(numbers_of(given.call.argument("values") or ""))
-    values = given.values()
+    wanted = np.array(numbers_of(request.call.argument("values") or ""))
+    values = request.values()
     return np.where(np.isin(values, wanted), values, MISSING), "float"
 
 
-def _differ(given: EgenInput) -> EgenResult:
+def _differ(request: EgenInput) -> EgenResult:
     """1 where the variables are not all equal."""
-    columns = [given.variable(name).values for name in given.names()]
-    different = np.zeros(given.session.data.rows, dtype=np.bool_)
+    columns = [request.variable(name).values for name in request.names()]
+    different = np.zeros(request.session.data.rows, dtype=np.bool_)
     for one in columns[1:]:
         different |= np.asarray(one != columns[0], dtype=np.bool_)
     return different.astype(np.float64), "byte"
@@ -460,8 +460,8 @@ def _row_percentile(share: float | None) -> Callable[[EgenInput], EgenResult]:
     def work(given: EgenInput) -> EgenResult:
         wanted = _percent_of(given) if share is None else share
         table = given.table()
-        found = [percentile(row[row < MISSING], wanted) for row in table]
-        return np.array(found, dtype=np.float64), "float"
+        percentiles = [percentile(row[row < MISSING], wanted) for row in table]
+        return np.array(percentiles, dtype=np.float64), "float"
 
     return work
 
@@ -506,11 +506,11 @@ _CALLED = re.compile(r"(?P<function>\w+)\s*\((?P<inside>.*)\)\s*\Z", re.DOTALL)
 @command("egen")
 def egen(session: Session, call: CommandCall) -> None:
     """`egen [type] name = function(…) [if] [in] [, by() …]`."""
-    found, called = (
+    match, called = (
         required(one, "invalid syntax of egen", code=198)
         for one in (_HEAD.match(call.head), _CALLED.match(call.expression or ""))
     )
-    name, kind = found["name"], found["type"]
+    name, kind = match["name"], match["type"]
     session.data.check_new(name)
     function = FUNCTIONS.get(called["function"])
     if function is None:

@@ -170,33 +170,33 @@ def import_text(session: Session, call: CommandCall) -> None:
 
 def _reading(call: CommandCall) -> dict[str, Any]:
     """What the options say, for `read_delimited`."""
-    given: dict[str, Any] = {}
+    reading: dict[str, Any] = {}
     sign = call.argument("delimiters")
     if sign is not None:
         word, *others = split_outside(sign, ",") if sign != "," else [sign]
         UnsupportedError.when(others, "options of delimiters()")
         word = word.strip().strip('"')
-        given["delimiter"] = {"\\t": "\t", "tab": "\t", "comma": ","}.get(word, word)
+        reading["delimiter"] = {"\\t": "\t", "tab": "\t", "comma": ","}.get(word, word)
     if call.has("tab") or call.has("comma"):
-        given["delimiter"] = "\t" if call.has("tab") else ","
+        reading["delimiter"] = "\t" if call.has("tab") else ","
     names = call.argument("varnames")
     if names is not None:
         if names not in ("1", "nonames"):
             raise UnsupportedError("import with varnames() other than 1 and nonames")
-        given["header"] = names == "1"
+        reading["header"] = names == "1"
     if call.has("names") or call.has("nonames"):
-        given["header"] = call.has("names")
+        reading["header"] = call.has("names")
     if call.argument("encoding"):
-        given["encoding"] = str(call.argument("encoding")).strip('"')
+        reading["encoding"] = str(call.argument("encoding")).strip('"')
     case = call.argument("case")
     if case is not None:
-        given["case"] = case
+        reading["case"] = case
     texts = call.argument("stringcols")
     if texts == "_all":
-        given["texts"] = range(1, 100_000)
+        reading["texts"] = range(1, 100_000)
     elif texts:
-        given["texts"] = [int(one) for one in numbers_of(texts)]
-    return given
+        reading["texts"] = [int(one) for one in numbers_of(texts)]
+    return reading
 
 
 @command("input")
@@ -259,20 +259,20 @@ def restore(session: Session, call: CommandCall) -> None:
 @command("clear")
 def clear(session: Session, call: CommandCall) -> None:
     """`clear`, `clear all`, `clear mata`, `clear results` …"""
-    what = call.text.strip()
-    if what not in ("", "all", "*", "mata", "matrix", "results", "programs", "ado"):
-        raise UnsupportedError(f"clear {what}")
-    if what in ("", "all", "*"):
+    kind = call.text.strip()
+    if kind not in ("", "all", "*", "mata", "matrix", "results", "programs", "ado"):
+        raise UnsupportedError(f"clear {kind}")
+    if kind in ("", "all", "*"):
         session.take(SavedData(DataSet(), frozenset()))
-    if what in ("all", "*", "matrix"):
+    if kind in ("all", "*", "matrix"):
         session.results.matrices.clear()
-    if what in ("all", "*"):
+    if kind in ("all", "*"):
         session.results.scalars.clear()
         session.results.estimates.clear()
         session.results.model = None
-    if what in ("all", "*", "results"):
+    if kind in ("all", "*", "results"):
         session.results.stored.update({"r": {}, "e": {}, "s": {}})
-    if what in ("all", "*", "programs"):
+    if kind in ("all", "*", "programs"):
         session.macros.programs.clear()
 
 
@@ -280,8 +280,8 @@ def clear(session: Session, call: CommandCall) -> None:
 def erase(session: Session, call: CommandCall) -> None:
     """`erase file`: only files that this run has saved are deleted."""
     path = session.path_of(file_name(call.text), "")
-    given = {one.resolve() for one in session.memory.sources.values()}
-    if path not in session.memory.files or path in given:
+    sources = {one.resolve() for one in session.memory.sources.values()}
+    if path not in session.memory.files or path in sources:
         raise DoError("only files that this run has saved may be erased", code=601)
     del session.memory.files[path]
     path.unlink(missing_ok=True)

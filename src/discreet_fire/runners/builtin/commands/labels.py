@@ -73,19 +73,19 @@ def _variable(session: Session, text: str) -> None:
 
 def _define(session: Session, text: str) -> None:
     before, _, options = text.rpartition(",") if _OPTIONS.search(text) else (text, "", "")
-    given = set(options.split())
-    if not given <= {"add", "modify", "replace", "nofix"}:
+    stated = set(options.split())
+    if not stated <= {"add", "modify", "replace", "nofix"}:
         raise UnsupportedError("an option of label define")
     words = words_of(before)
     DoError.when(len(words) < 3 or len(words) % 2 == 0, "invalid syntax of label define", code=198)
     name = words[0]
     texts = {_number(number): one for number, one in zip(words[1::2], words[2::2], strict=True)}
     known = session.data.value_labels.get(name)
-    if known is not None and not given & {"add", "modify", "replace"}:
+    if known is not None and not stated & {"add", "modify", "replace"}:
         raise DoError(f"label {name} already defined", code=110)
-    if known is not None and "add" in given and set(texts) & set(known):
+    if known is not None and "add" in stated and set(texts) & set(known):
         raise DoError("a value is labelled already", code=180)
-    base = {} if known is None or "replace" in given else known
+    base = {} if known is None or "replace" in stated else known
     session.data.value_labels[name] = {**base, **texts}
 
 
@@ -262,11 +262,11 @@ def names_only(session: Session, call: CommandCall) -> None:
     names = data.listed(call.head) if call.head else list(data.variables)
     case = not call.has("insensitive")
     if call.has("has"):
-        given = str(call.argument("has"))
-        names = [one for one in names if _has(session, one, given, case=case)]
+        feature = str(call.argument("has"))
+        names = [one for one in names if _has(session, one, feature, case=case)]
     if call.argument("not") is not None:
-        given = str(call.argument("not"))
-        names = [one for one in names if not _has(session, one, given, case=case)]
+        feature = str(call.argument("not"))
+        names = [one for one in names if not _has(session, one, feature, case=case)]
     elif call.has("not"):
         names = [one for one in data.variables if one not in names]
     if call.has("alpha"):

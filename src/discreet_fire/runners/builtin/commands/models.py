@@ -76,10 +76,10 @@ def utest(session: Session, call: CommandCall) -> None:
         raise UnsupportedError("utest after weights or other standard errors")
     chosen = choose(session, call, model.terms.needed, mask=rows)
     interval = tuple(call.number(end, 0.0) if call.has(end) else None for end in ("min", "max"))
-    told: dict[str, Any] = {"interval": interval, "entity": chosen.entity}
-    told |= {"fieller": call.has("fieller"), "level": call.number("level", 95.0)}
+    arguments: dict[str, Any] = {"interval": interval, "entity": chosen.entity}
+    arguments |= {"fieller": call.has("fieller"), "level": call.number("level", 95.0)}
     result = run_statistic(
-        session, "utest", chosen.frame, model.outcome, names[0], controls, **told
+        session, "utest", chosen.frame, model.outcome, names[0], controls, **arguments
     )
     if result is not None:
         session.store("r", {}, safe=show(session, result, chosen, model.terms.needed))
@@ -127,8 +127,8 @@ def _fitted(
     names = [*terms.needed, *([cluster] if cluster else [])]
     default = _weight_kind(call)
     chosen = choose(session, call, names, more=terms.more, default=default, repeat=False, mask=rows)
-    given = {**chosen.options, **options, "earlier": session.results.fitted[-50:]}
-    result = run_statistic(session, call.name, chosen.frame, outcome, right, **given)
+    arguments = {**chosen.options, **options, "earlier": session.results.fitted[-50:]}
+    result = run_statistic(session, call.name, chosen.frame, outcome, right, **arguments)
     if result is not None:
         text = re.sub(r"\[(\w+)=[^\]]*\]", r"[\1=…]", result.command)
         result = replace(result, command=text)
@@ -290,9 +290,9 @@ def predict(session: Session, call: CommandCall) -> None:
     session.data.check_new(name)
     model = required(session.results.model, "last estimates not found", code=301)
     binary_model = model.command != "regress"
-    asked = [word for word in ("xb", "residuals", "stdp", "pr") if call.has(word)]
-    DoError.when(len(asked) > 1, "only one statistic may be specified", code=198)
-    message = asked[0] if asked else "pr" if binary_model else "xb"
+    statistics = [word for word in ("xb", "residuals", "stdp", "pr") if call.has(word)]
+    DoError.when(len(statistics) > 1, "only one statistic may be specified", code=198)
+    message = statistics[0] if statistics else "pr" if binary_model else "xb"
     if (message == "pr") != binary_model and message in ("pr", "residuals"):
         raise UnsupportedError(f"predict, {message} after {model.command}")
     values = _predicted(session, model, message)
@@ -301,20 +301,20 @@ def predict(session: Session, call: CommandCall) -> None:
     put_numbers(session, name, column, kind, [model.outcome, *model.terms.needed])
 
 
-def _predicted(session: Session, model: FittedModel, what: str) -> FloatArray:
-    if what == "stdp":
+def _predicted(session: Session, model: FittedModel, statistic: str) -> FloatArray:
+    if statistic == "stdp":
         _, covariance = model.fitted()
         columns = model.columns()
         squares = np.einsum("ij,jk,ik->i", columns, covariance, columns)
         return np.asarray(np.sqrt(np.maximum(squares, 0.0)), dtype=np.float64)
     linear = model.linear()
-    if what == "pr":
+    if statistic == "pr":
         if model.command == "probit":
             shares = [0.5 * (1 + erf(one / sqrt(2))) for one in linear.tolist()]
             return np.array(shares, dtype=np.float64)
         with np.errstate(over="ignore"):
             return np.asarray(1.0 / (1.0 + np.exp(-linear)), dtype=np.float64)
-    if what == "residuals":
+    if statistic == "residuals":
         name = model.outcome
         UnsupportedError.when(name in model.terms.shifted, "residuals of a lagged outcome")
         values = session.data.named(name).values
@@ -336,24 +336,24 @@ _STORED = re.compile(r"e\((b|V)\)\Z")
 def estimates(session: Session, call: CommandCall) -> None:
     """`estimates store name`, `restore`, `drop`, `clear`, `table [names]`."""
     words = call.text.split(",")[0].split()
-    what, names = (words[0], words[1:]) if words else ("", [])
-    if what in ("store", "sto"):
+    action, names = (words[0], words[1:]) if words else ("", [])
+    if action in ("store", "sto"):
         DoError.when(len(names) != 1, "estimates store takes a name", code=198)
         _store(session, names[0])
-    elif what in ("restore", "res"):
+    elif action in ("restore", "res"):
         if len(names) != 1 or names[0] not in session.results.estimates:
             raise DoError("estimation result not found", code=111)
         session.results.model, stored = session.results.estimates[names[0]]
         session.results.stored["e"] = dict(stored)
-    elif what == "clear" or (what == "drop" and names == ["_all"]):
+    elif action == "clear" or (action == "drop" and names == ["_all"]):
         session.results.estimates.clear()
-    elif what == "drop":
+    elif action == "drop":
         for name in names:
             session.results.estimates.pop(name, None)
-    elif what in ("table", "tab"):
+    elif action in ("table", "tab"):
         _table(session, names, "estimates table")
     else:
-        raise UnsupportedError(f"estimates {what}")
+        raise UnsupportedError(f"estimates {action}")
 
 
 def _store(session: Session, name: str) -> None:

@@ -263,14 +263,14 @@ def expand(session: Session, call: CommandCall) -> None:
     copies = np.repeat(np.arange(session.data.rows), more)
     old = session.data.rows
     copied(session, "expand")
-    made = affected(session, copies)
+    new = affected(session, copies)
     before, after = (affected(session, at) for at in (slice(None), np.r_[np.arange(old), copies]))
     session.trace.touch(before.even and not after.even)
     session.data.take(np.r_[np.arange(old), copies], keep_order=not len(copies))
     if name:
         values = (np.arange(session.data.rows) >= old).astype(np.float64)
         session.data.put(name, DataVariable(values, "byte"))
-    cases_note(session, made, "observation created", "observations created", "expand")
+    cases_note(session, new, "observation created", "observations created", "expand")
 
 
 def copied(session: Session, command_name: str) -> None:
@@ -286,19 +286,19 @@ def fill_in(session: Session, call: CommandCall) -> None:
     data = session.data
     names = required(data.listed(call.head))
     data.check_new("_fillin")
-    found = [
+    codings = [
         np.unique(sortable(data.variables[name].values), return_inverse=True) for name in names
     ]
-    sizes = [len(values) for values, _ in found]
+    sizes = [len(values) for values, _ in codings]
     check_room(math.prod(sizes), len(data.variables))
     grid = CellIndex(tuple(sizes))
-    place = grid.numbers([codes for _, codes in found])
+    place = grid.numbers([codes for _, codes in codings])
     absent = np.setdiff1d(np.arange(grid.size), place)
     indices = grid.positions(absent)
     old = data.rows
     data.grow(len(absent))
     for at, name in enumerate(names):
-        variable, codes = data.variables[name], found[at][1]
+        variable, codes = data.variables[name], codings[at][1]
         first = np.unique(codes, return_index=True)[1]
         values = np.concatenate([variable.values[:old], variable.values[first][indices[at]]])
         data.variables[name] = replace(variable, values=values)

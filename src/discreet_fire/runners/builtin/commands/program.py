@@ -41,8 +41,8 @@ _MACRO = re.compile(r"(?P<name>\+\+\w+|--\w+|\w+\+\+|\w+--|\w+)(?P<rest>.*)\Z", 
 
 
 def _set(session: Session, text: str, put: Callable[[str, str], None], old: dict[str, str]) -> None:
-    found = required(_MACRO.match(text), "invalid syntax of a macro", code=198)
-    name, rest = found["name"], found["rest"].strip()
+    match = required(_MACRO.match(text), "invalid syntax of a macro", code=198)
+    name, rest = match["name"], match["rest"].strip()
     if name.startswith(("++", "--")) or name.endswith(("++", "--")):
         bare = name.strip("+-")
         number = counted_number(old.get(bare, "0")) + (1 if "++" in name else -1)
@@ -128,10 +128,10 @@ def args(session: Session, call: CommandCall) -> None:
 def tokenize(session: Session, call: CommandCall) -> None:
     """`tokenize "text" [, parse("signs")]`; numbered macros beyond the last are emptied."""
     before, *options = split_outside(call.text, ",")
-    given = options_of(",".join(options))
-    UnsupportedError.when(not given.keys() <= {"parse", "p"}, "an option of tokenize")
+    signs_of = options_of(",".join(options))
+    UnsupportedError.when(not signs_of.keys() <= {"parse", "p"}, "an option of tokenize")
     text = _unquoted(before.strip())
-    signs = _unquoted((given.get("parse") or given.get("p") or '" "').strip())
+    signs = _unquoted((signs_of.get("parse") or signs_of.get("p") or '" "').strip())
     words = words_of(text) if signs == " " else _cut(text, signs)
     for name in [one for one in session.macros.local if one.isdigit() and int(one) > len(words)]:
         del session.macros.local[name]
@@ -304,8 +304,8 @@ def confirm(session: Session, call: CommandCall) -> None:
     elif last == "file":
         path, new = session.path_of(" ".join(rest)), kinds[0] == "new"
         if (path.exists() or path in session.memory.files) == new:
-            what, code = ("file already exists", 602) if new else ("file not found", 601)
-            raise DoError(what, code=code)
+            message, code = ("file already exists", 602) if new else ("file not found", 601)
+            raise DoError(message, code=code)
     elif last.startswith("n"):
         _number(rest, whole=kinds[0].startswith("int"))
     elif last.startswith("exi"):

@@ -77,8 +77,8 @@ def _damaged(path: Path, error: Exception) -> OutputCheckError:
     return _unreadable(path, message, "file-content", "check that the file is complete")
 
 
-def _unreadable(path: Path, what: str, code: str, hint: str) -> OutputCheckError:
-    return OutputCheckError(what, code=code, where=path.name, hint=hint)
+def _unreadable(path: Path, message: str, code: str, hint: str) -> OutputCheckError:
+    return OutputCheckError(message, code=code, where=path.name, hint=hint)
 
 
 # --- Stata ---------------------------------------------------------------------------
@@ -88,8 +88,8 @@ def _stata(path: Path) -> DataSet:
     try:
         package = importlib.import_module("pyreadstat")
     except ImportError:
-        what, hint = "Stata files need the package pyreadstat", "pip install 'discreet[stat]'"
-        raise _unreadable(path, what, "missing-package", hint) from None
+        message, hint = "Stata files need the package pyreadstat", "pip install 'discreet[stat]'"
+        raise _unreadable(path, message, "missing-package", hint) from None
     try:
         frame, meta = raw_columns(package, path)
     except Exception as error:
@@ -167,10 +167,10 @@ def read_delimited(
     return data
 
 
-def _names(given: Sequence[str], case: str) -> list[str]:
+def _names(texts: Sequence[str], case: str) -> list[str]:
     change = {"lower": str.lower, "upper": str.upper}.get(case, str)
     names: list[str] = []
-    for at, text in enumerate(given, 1):
+    for at, text in enumerate(texts, 1):
         name = change(re.sub(r"[^A-Za-z0-9_\u00a1-\uffff]", "", text))[:32]
         name = f"_{name}"[:32] if name[:1].isdigit() else name
         names.append(name if name and name not in names else f"v{at}")
@@ -241,8 +241,8 @@ def marks_of(path: Path) -> tuple[frozenset[str], frozenset[str]]:
     known = _notes(path.parent)
     if not known:
         return frozenset(), frozenset()
-    found = known.get(_digest(path.read_bytes()), {})
-    return frozenset(found.get("variables", ())), frozenset(found.get("made", ()))
+    marks = known.get(_digest(path.read_bytes()), {})
+    return frozenset(marks.get("variables", ())), frozenset(marks.get("made", ()))
 
 
 def _digest(content: bytes) -> str:

@@ -160,15 +160,15 @@ def _usual(values: Any) -> Any:
 
 def _words(data: DataSet, text: str) -> set[str]:
     """The variables that a text names; all of them if it names none."""
-    found: set[str] = set()
+    matching: set[str] = set()
     for word in re.findall(r"[\w*?~\u00a1-\uffff]+", text):
         if any(sign in word for sign in "*?~"):
-            found |= {name for name in data.variables if fnmatchcase(name, word)}
+            matching |= {name for name in data.variables if fnmatchcase(name, word)}
         elif word == "_all":
-            found |= data.variables.keys()
+            matching |= data.variables.keys()
         else:
-            found |= {name for name in data.variables if name.startswith(word)}
-    return found or set(data.variables)
+            matching |= {name for name in data.variables if name.startswith(word)}
+    return matching or set(data.variables)
 
 
 def redacted_error(
@@ -201,9 +201,9 @@ def redacted_error(
 
 def note_doubtful_names(session: Session, names: Iterable[str], source: str) -> None:
     """Remember new names that do not stand in the program: they may hold values of the data."""
-    made = {name for name in names if not holds_name(source, {name})}
-    if made:
-        session.trace.names |= made
+    doubtful = {name for name in names if not holds_name(source, {name})}
+    if doubtful:
+        session.trace.names |= doubtful
         session.trace.whole.add("shape")
         reason = "a name was made of values of the data; it is not shown"
         session.flag("names", "names", CheckVerdict.fail, reason, shown=None)

@@ -89,8 +89,8 @@ def _owners(session: Session) -> list[Any]:
     """
     rows = np.arange(session.data.rows, dtype=np.int64)
     unknown = rows + session.history.records + session.data.rows
-    found = [owners(session), *read_sources(session)]
-    return [np.where(codes >= 0, codes, unknown) for codes in found]
+    numberings = [owners(session), *read_sources(session)]
+    return [np.where(codes >= 0, codes, unknown) for codes in numberings]
 
 
 def copied_to_many(session: Session, rows: Any, inside: Any) -> bool:

@@ -139,12 +139,12 @@ class _PossibleEffects:
 
     def replaced(self, name: str) -> None:
         """A variable may change."""
-        found = self.session.data.find(name) if name.isidentifier() else None
-        if found is None:
+        variable = self.session.data.find(name) if name.isidentifier() else None
+        if variable is None:
             self.data()
         else:
-            self.trace.variables.add(found)
-            self.trace.sized.add(found)
+            self.trace.variables.add(variable)
+            self.trace.sized.add(variable)
 
     def data(self) -> None:
         """The data may change: records, variables, values."""

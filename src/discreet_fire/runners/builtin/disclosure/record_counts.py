@@ -117,17 +117,19 @@ def all_affected(session: Session, masks: Sequence[Any], *, whole: bool = True) 
     That it is all of them may be told where `whole` says so.
     """
     least = session.limits.minimum
-    found = [affected(session, mask) for mask in masks]
+    counts = [affected(session, mask) for mask in masks]
     shown = True
-    for one, mask in zip(found, masks, strict=True):
+    for one, mask in zip(counts, masks, strict=True):
         rest = ~np.asarray(mask, dtype=np.bool_)
-        told = rest.any() or not mask.any() or (whole and session.trace.plain)
-        shown &= bool(told) and (not one.records or one.cases >= least) and not few(session, rest)
-    even = all(one.even for one in found)
-    parts = [one.numbers for one in found if one.numbers is not None]
-    numbers = np.concatenate(parts) if len(parts) == len(found) and parts else None
-    units = [unit for one in found for unit in one.units or ()]
-    several, known = sum(one.records for one in found), least if shown else 0
+        open_rest = rest.any() or not mask.any() or (whole and session.trace.plain)
+        shown &= (
+            bool(open_rest) and (not one.records or one.cases >= least) and not few(session, rest)
+        )
+    even = all(one.even for one in counts)
+    parts = [one.numbers for one in counts if one.numbers is not None]
+    numbers = np.concatenate(parts) if len(parts) == len(counts) and parts else None
+    units = [unit for one in counts for unit in one.units or ()]
+    several, known = sum(one.records for one in counts), least if shown else 0
     whom = units if numbers is not None and len(units) == len(numbers) else None
     return AffectedRecords(several, known, even, numbers, whom)
 
@@ -136,9 +138,9 @@ def all_records(session: Session) -> str:
     """The number of records in memory as text; `.` where it may not be shown."""
     if not session.data.variables:
         return "0"
-    found = affected(session, slice(None))
-    hidden = session.trace.rests(()) or found.cases < session.limits.minimum or not found.even
-    return "." if hidden else f"{found.records:,}"
+    counted = affected(session, slice(None))
+    hidden = session.trace.rests(()) or counted.cases < session.limits.minimum or not counted.even
+    return "." if hidden else f"{counted.records:,}"
 
 
 def count_text(session: Session, count: int | AffectedRecords) -> str:
@@ -227,10 +229,10 @@ def missing_made(session: Session, missing: Any) -> None:
     """What `generate` prints where missing values come out; nothing if they are few."""
     if session.trace.touched:
         return
-    found = all_affected(session, [missing])
-    if count_text(session, found) not in ("0", "."):
+    counted = all_affected(session, [missing])
+    if count_text(session, counted) not in ("0", "."):
         words = "missing value generated", "missing values generated"
-        cases_note(session, found, *words, "generate")
+        cases_note(session, counted, *words, "generate")
 
 
 def put_numbers(
@@ -245,9 +247,9 @@ def put_numbers(
 def changed(session: Session, rows: Any, to_missing: Any) -> None:
     """What `replace` prints."""
     rest = np.asarray(rows) & ~np.asarray(to_missing)
-    found, gone, others = (all_affected(session, [one]) for one in (rows, to_missing, rest))
+    counted, gone, others = (all_affected(session, [one]) for one in (rows, to_missing, rest))
     words = "real change made", "real changes made"
-    texts = [count_text(session, one) for one in (found, gone, others)]
+    texts = [count_text(session, one) for one in (counted, gone, others)]
     if "." not in texts and texts[1] != "0" and not session.trace.touched:
         words = words[0] + f", {texts[1]} to missing", words[1] + f", {texts[1]} to missing"
-    cases_note(session, found, *words, "replace", nobody=False)
+    cases_note(session, counted, *words, "replace", nobody=False)

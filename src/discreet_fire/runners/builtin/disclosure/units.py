@@ -137,20 +137,20 @@ def has_copies(session: Session) -> bool:
 
 def hidden_column(data: DataSet, name: str) -> DataVariable | None:
     """A hidden variable, if it is still there for all records."""
-    found = data.hidden.get(name)
-    return found if found is not None and len(found.values) == data.rows else None
+    column = data.hidden.get(name)
+    return column if column is not None and len(column.values) == data.rows else None
 
 
 def unit_numbers(session: Session, data: DataSet) -> IntArray:
     """A number for whom each record is about, the same in all data; -1 where that is not known."""
     record, owner = hidden_column(data, RECORD), hidden_column(data, OWNER)
-    found = np.arange(data.rows, dtype=np.int64) + 2**50
+    units = np.arange(data.rows, dtype=np.int64) + 2**50
     if record is not None:
-        found = np.where(record.values < MISSING, record.values + 2.0**40, -1).astype(np.int64)
+        units = np.where(record.values < MISSING, record.values + 2.0**40, -1).astype(np.int64)
     if owner is not None and session.entity is not None:
         marks = _marks(owner.values, text=owner.is_text).astype(np.int64)
-        found = np.where((marks > 0) & (found >= 0), marks, found)
-    return found
+        units = np.where((marks > 0) & (units >= 0), marks, units)
+    return units
 
 
 def counted_sources(session: Session, data: DataSet, source: IntArray) -> IntArray:
@@ -161,12 +161,12 @@ def counted_sources(session: Session, data: DataSet, source: IntArray) -> IntArr
 
 def read_sources(session: Session) -> list[IntArray]:
     """Whose the copied values are that the statement reads, once for each way they came."""
-    data, found = session.data, list[IntArray]()
+    data, sources = session.data, list[IntArray]()
     for name in sorted(session.trace.copied & data.variables.keys()):
         for one in data.variables[name].sources:
-            if not any(one is other or np.array_equal(one, other) for other in found):
-                found.append(one)
-    return [counted_sources(session, data, one) for one in found]
+            if not any(one is other or np.array_equal(one, other) for other in sources):
+                sources.append(one)
+    return [counted_sources(session, data, one) for one in sources]
 
 
 def cases(session: Session, mask: Any, data: DataSet | None = None) -> int:
@@ -189,8 +189,8 @@ def distinct(who: Any, enough: int) -> int:
     """
     number = 0
     for size in _LOOKS:
-        found = np.unique(who[:size])
-        number = int((found >= 0).sum())
+        units = np.unique(who[:size])
+        number = int((units >= 0).sum())
         if number >= enough or len(who) <= size:
             break
     return number
@@ -310,10 +310,10 @@ def _is_gap(node: ExpressionNode) -> bool:
 
 def _is_category(session: Session, name: str) -> bool:
     """Whether each value of a variable is that of enough persons or firms."""
-    found = session.data.find(name)
-    if found is None or found in session.trace.variables:
+    column = session.data.find(name)
+    if column is None or column in session.trace.variables:
         return False
-    variable = session.data.variables[found]
+    variable = session.data.variables[column]
     values = pl.Series(list(variable.values) if variable.is_text else variable.values)
     number = cases_by_value(values, owners(session))
     return bool((number["cases"] >= session.limits.minimum).all())
@@ -341,23 +341,23 @@ def conflicts_with_earlier(session: Session, mask: Any, names: Sequence[str]) ->
     at = record.values[used].astype(np.int64)
     who = _owners_by_number(session, used, at)
     held = session.history
-    found: list[RecordMarks] = []
+    unit_marks: list[RecordMarks] = []
     for name in dict.fromkeys(names):
         variable = session.data.variables.get(name)
         if variable is not None:
             marks = np.zeros(session.history.records, dtype=np.uint32)
             marks[at] = _marks(variable.values[used], text=variable.is_text)
-            found.append(marks)
+            unit_marks.append(marks)
     everyone = np.zeros(session.history.records, dtype=np.uint32)
     everyone[at] = 1
-    if any(_close(session, one, earlier, who) for one in found for earlier in held.values):
+    if any(_close(session, one, earlier, who) for one in unit_marks for earlier in held.values):
         return True
     new = all(not _same(everyone, earlier) for earlier in held.sets)
     if new and any(_close(session, everyone, earlier, who) for earlier in held.sets):
         held.close += 1
         if held.close > _SETS:
             return True
-    for kept, fresh in ((held.values, found), (held.sets, [everyone])):
+    for kept, fresh in ((held.values, unit_marks), (held.sets, [everyone])):
         kept += [one for one in fresh if all(not _same(one, earlier) for earlier in kept)]
         most = max(_ROOM // max(4 * session.history.records, 1), 20)
         del kept[:-most]

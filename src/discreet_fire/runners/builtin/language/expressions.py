@@ -279,15 +279,15 @@ class _ExpressionReader:
         start = self.tokens[self.at].end
         self.take(opening)
         self.deeper()
-        found: list[ExpressionNode] = []
+        nodes: list[ExpressionNode] = []
         if self.next() != closing:
-            found.append(self.level(0))
+            nodes.append(self.level(0))
             while self.accept(","):
-                found.append(self.level(0))
+                nodes.append(self.level(0))
         text = self.text[start : self.tokens[self.at].start] if self.at < len(self.tokens) else ""
         self.take(closing)
         self.depth -= 1
-        return tuple(found), text.strip()
+        return tuple(nodes), text.strip()
 
 
 @lru_cache(maxsize=2048)
@@ -442,8 +442,8 @@ def _joined(sign: str, left: Value, right: Value) -> Value:
     missing = np.greater_equal(left, MISSING) | np.greater_equal(right, MISSING)
     if missing.ndim == 0:
         return MISSING if missing else float(tidy(_ARITHMETIC[sign](np.float64(left), right)))
-    found = tidy(_ARITHMETIC[sign](left, right))
-    return np.where(missing, MISSING, found) if missing.any() else found
+    result = tidy(_ARITHMETIC[sign](left, right))
+    return np.where(missing, MISSING, result) if missing.any() else result
 
 
 def _copied(text: Value, times: Value) -> Value:
@@ -518,11 +518,11 @@ def _indexed(node: Index, scope: Scope) -> Value:
         nothing: Value = column
         return nothing
     scope.names.referred(np.minimum(at, scope.rows - 1), inside)
-    found = column[np.minimum(at, scope.rows - 1)]
+    picked = column[np.minimum(at, scope.rows - 1)]
     if scope.sequential == node.name and scope.renewed is not None:
         earlier = at < np.arange(scope.rows)
-        found = np.where(earlier, scope.renewed[np.minimum(at, scope.rows - 1)], found)
-    return typed(np.where(inside, found, "" if is_text(column) else MISSING), column)
+        picked = np.where(earlier, scope.renewed[np.minimum(at, scope.rows - 1)], picked)
+    return typed(np.where(inside, picked, "" if is_text(column) else MISSING), column)
 
 
 def number_of_value(value: Value) -> float:

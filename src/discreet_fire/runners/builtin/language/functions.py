@@ -107,10 +107,10 @@ def _probability_of_each(function: Callable[..., float]) -> Callable[..., Any]:
 
     def one(*values: float) -> float:
         try:
-            found = function(*map(float, values))
+            chance = function(*map(float, values))
         except (OverflowError, ValueError, ZeroDivisionError):
             return MISSING
-        return MISSING if math.isnan(found) else found
+        return MISSING if math.isnan(chance) else chance
 
     def call(*values: Any) -> Any:
         return np.vectorize(one, otypes=[np.float64])(*values)
@@ -162,21 +162,21 @@ def _extreme(choose: Callable[[Any, Any], Any], nothing: float) -> FunctionOf:
     """The largest or smallest of several, without missing ones."""
 
     def call(scope: Scope, text: str, values: Sequence[Value]) -> Value:
-        given = given_numbers(values, least=1)
+        numbers = given_numbers(values, least=1)
         best: Any = np.full((), nothing)
-        for value in given:
+        for value in numbers:
             best = choose(best, np.where(np.greater_equal(value, MISSING), nothing, value))
-        _note_bounds(scope, given, best)
+        _note_bounds(scope, numbers, best)
         result: Value = tidy(best if best.ndim else float(best))
         return result
 
     return call
 
 
-def _note_bounds(scope: Scope, given: Sequence[Any], best: Any) -> None:
+def _note_bounds(scope: Scope, numbers: Sequence[Any], best: Any) -> None:
     """A bound, as in `min(x, 5000)`, asks who lies beyond it, as a comparison does."""
-    columns = [one for one in given if np.ndim(one)]
-    bounds = [one for one in given if not np.ndim(one)]
+    columns = [one for one in numbers if np.ndim(one)]
+    bounds = [one for one in numbers if not np.ndim(one)]
     if len(columns) == 1 and bounds:
         gaps = np.min([np.abs(columns[0] - bound) for bound in bounds], axis=0)
         known = np.less(columns[0], MISSING)
@@ -184,11 +184,11 @@ def _note_bounds(scope: Scope, given: Sequence[Any], best: Any) -> None:
 
 
 def _missing(scope: Scope, text: str, values: Sequence[Value]) -> Value:
-    found: Any = np.zeros((), dtype=np.bool_)
+    gaps: Any = np.zeros((), dtype=np.bool_)
     for value in values:
         gap = np.equal(value, "") if is_text(value) else np.greater_equal(value, MISSING)
-        found = found | gap
-    return yes_or_no(found)
+        gaps = gaps | gap
+    return yes_or_no(gaps)
 
 
 def _cond(scope: Scope, text: str, values: Sequence[Value]) -> Value:
@@ -224,10 +224,10 @@ def _inrange(scope: Scope, text: str, values: Sequence[Value]) -> Value:
 def _inlist(scope: Scope, text: str, values: Sequence[Value]) -> Value:
     DoError.when(len(values) < 2, "invalid syntax: inlist() takes at least 2 arguments", code=198)
     _alike(values)
-    found: Any = np.zeros((), dtype=np.bool_)
+    equal: Any = np.zeros((), dtype=np.bool_)
     for other in values[1:]:
-        found = found | np.equal(values[0], other)
-    return yes_or_no(found)
+        equal = equal | np.equal(values[0], other)
+    return yes_or_no(equal)
 
 
 def _running(scope: Scope, text: str, values: Sequence[Value]) -> Value:
@@ -249,8 +249,8 @@ def _autocode(value: Any, number: Any, low: Any, high: Any) -> Any:
 
 def _irecode(scope: Scope, text: str, values: Sequence[Value]) -> Value:
     value, *cuts = given_numbers(values, least=2)
-    found = sum((np.greater(value, cut).astype(np.float64) for cut in cuts), np.zeros(()))
-    return _number(np.where(np.greater_equal(value, MISSING), MISSING, found))
+    code = sum((np.greater(value, cut).astype(np.float64) for cut in cuts), np.zeros(()))
+    return _number(np.where(np.greater_equal(value, MISSING), MISSING, code))
 
 
 def _float(scope: Scope, text: str, values: Sequence[Value]) -> Value:
@@ -262,14 +262,14 @@ def _float(scope: Scope, text: str, values: Sequence[Value]) -> Value:
 def _recode(scope: Scope, text: str, values: Sequence[Value]) -> Value:
     """The first of the cuts that is not below a value; the last cut beyond them."""
     value, *cuts = given_numbers(values, least=2)
-    found: Any = np.broadcast_to(cuts[-1], np.shape(value))
+    upper: Any = np.broadcast_to(cuts[-1], np.shape(value))
     for cut in reversed(cuts[:-1]):
-        found = np.where(np.less_equal(value, cut), cut, found)
-    return _number(np.where(np.greater_equal(value, MISSING), value, found))
+        upper = np.where(np.less_equal(value, cut), cut, upper)
+    return _number(np.where(np.greater_equal(value, MISSING), value, upper))
 
 
-def _number(found: Any) -> Value:
-    return found if np.ndim(found) else float(found)
+def _number(value: Any) -> Value:
+    return value if np.ndim(value) else float(value)
 
 
 def _draw(
@@ -283,8 +283,10 @@ def _draw(
         if not getattr(scope.names, "scalar_wanted", False):
             scope.names.ordered()
         drawn = np.asarray(kind(part_of(scope.draw), *known, size=size), dtype=np.float64)
-        found = np.where(outside, MISSING, drawn)
-        result: Value = tidy(found if size else float(found.flat[0]) if found.size else MISSING)
+        drawn_values = np.where(outside, MISSING, drawn)
+        result: Value = tidy(
+            drawn_values if size else float(drawn_values.flat[0]) if drawn_values.size else MISSING
+        )
         return result
 
     return call

@@ -39,21 +39,21 @@ class _StepReader:
 
     def block(self, until: str) -> tuple[Step, ...]:
         """Steps up to the closing brace, to `end`, or to the end of the file."""
-        found: list[Step] = []
+        steps: list[Step] = []
         while self.at < len(self.statements):
             one = self.statements[self.at]
             if one.kind is Kind.BRACE and one.text.strip() == "}":
                 if until != "}":
                     raise DoError("a brace closes nothing", code=199, line=self.line(one))
                 self.at += 1
-                return tuple(found)
+                return tuple(steps)
             if until == "end" and one.canonical == "end":
                 self.at += 1
-                return tuple(found)
+                return tuple(steps)
             self.at += 1
-            found.extend(self.steps(one))
+            steps.extend(self.steps(one))
         DoError.when(until, f"unexpected end of file: {until} is missing", code=612)
-        return tuple(found)
+        return tuple(steps)
 
     def steps(self, one: DoStatement) -> Iterator[Step]:
         """The step of a statement; none for directives."""
@@ -76,13 +76,13 @@ class _StepReader:
 
     def raw(self) -> tuple[str, ...]:
         """Lines of data or of another language up to their `end`."""
-        found: list[str] = []
+        lines: list[str] = []
         while self.at < len(self.statements):
             one = self.statements[self.at]
             self.at += 1
             if one.canonical == "end" or one.text.strip() == "end":
-                return tuple(found)
-            found.append(one.text)
+                return tuple(lines)
+            lines.append(one.text)
         raise DoError("unexpected end of file: end is missing", code=612)
 
     def line(self, one: DoStatement) -> int:

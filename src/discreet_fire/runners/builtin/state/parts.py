@@ -59,11 +59,11 @@ class SessionPart:
 
 
 @dataclass_transform(field_specifiers=(restored, lasting))
-def _part(made: type[_Part]) -> type[_Part]:
+def _part(cls: type[_Part]) -> type[_Part]:
     """A dataclass each of whose fields says what becomes of it after hidden steps."""
-    part = dataclass(repr=False)(made)
+    part = dataclass(repr=False)(cls)
     if missing := [one.name for one in fields(part) if _COPY not in one.metadata]:  # type: ignore[arg-type]
-        raise TypeError(f"{made.__name__}.{missing[0]}: neither restored nor lasting")
+        raise TypeError(f"{cls.__name__}.{missing[0]}: neither restored nor lasting")
     return part
 
 
