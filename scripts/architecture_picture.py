@@ -52,7 +52,7 @@ SIDES: dict[str, dict[str, tuple[str, ...]]] = {
     "neither": {
         "discreet": (
             "classifications", "key_check", "keygrid", "files", "memory_limit", "record_batches",
-            "solver", "compiled", "arrays", "confidential", "plugins", "errors",
+            "solver", "compiled", "arrays", "confidential", "plugins", "errors", "faces",
         ),
         "discreet_fire": (
             "rewriting", "flow", "scripts", "stata", "catalogue", "texts", "persons", "findings",

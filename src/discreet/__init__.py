@@ -38,205 +38,75 @@ Data flows one way: records → table (confidential) → protected table → pub
 Names are loaded when first used, so that ``import discreet`` stays light.
 """
 
-from __future__ import annotations
-
-import importlib
 import sys
 from typing import TYPE_CHECKING, Any
 
-from discreet._version import __version__
+from discreet.faces import lazy_face
 
 if TYPE_CHECKING:
-    from discreet.assessment import compare
-    from discreet.assessment.record_risk import assess_records, compare_records
-    from discreet.classifications import Classification
-    from discreet.derived import (
-        KeyFigure,
-        PrecisionClasses,
-        SampleDesign,
-        derive,
-        estimate_sample,
-    )
-    from discreet.errors import DiscreetError, DiscreetWarning
-    from discreet.keygrid import KeyGrid
-    from discreet.microdata import (
-        detect_reading,
-        import_record_keys,
-        inherit_record_keys,
-        read_microdata,
-        with_period_keys,
-        with_record_keys,
-        with_squares,
-    )
-    from discreet.protection.noise import (
-        FlexStrength,
-        MagnitudeNoise,
-        MagnitudePerturbationTable,
-        PerturbationTable,
-        SimpleStrength,
-        UnitNoise,
-        design_magnitude_perturbation,
-        design_perturbation,
-        perturb,
-        perturb_invariant,
-        perturb_magnitudes,
-        perturb_units,
-    )
-    from discreet.protection.parts import PartRules, check_parts, suppress_parts, tune_parts
-    from discreet.protection.rounding import make_additive, round_counts
-    from discreet.protection.suppression import audit, suppress
-    from discreet.publication.boundaries import Boundaries
-    from discreet.release import attack, protect, verify_release
-    from discreet.release.anonymisation import anonymise
-    from discreet.release.area_tables import area_tables
-    from discreet.release.cubes import join_cube_files, make_cubes
-    from discreet.release.packages import open_parameters, pack_parameters
-    from discreet.rules import primary
-    from discreet.store import Store
-    from discreet.tables import CellStatus, ProtectedTable, Table, ValueColumns
-    from discreet.tabulation import Query, tabulate, tabulate_many
+    from . import pretabular as pretabular
+    from . import rules as rules
+    from ._version import __version__ as __version__
+    from .assessment import compare as compare
+    from .assessment.record_risk import assess_records as assess_records
+    from .assessment.record_risk import compare_records as compare_records
+    from .classifications import Classification as Classification
+    from .derived import KeyFigure as KeyFigure
+    from .derived import PrecisionClasses as PrecisionClasses
+    from .derived import SampleDesign as SampleDesign
+    from .derived import derive as derive
+    from .derived import estimate_sample as estimate_sample
+    from .errors import DiscreetError as DiscreetError
+    from .errors import DiscreetWarning as DiscreetWarning
+    from .keygrid import KeyGrid as KeyGrid
+    from .microdata import detect_reading as detect_reading
+    from .microdata import import_record_keys as import_record_keys
+    from .microdata import inherit_record_keys as inherit_record_keys
+    from .microdata import read_microdata as read_microdata
+    from .microdata import with_period_keys as with_period_keys
+    from .microdata import with_record_keys as with_record_keys
+    from .microdata import with_squares as with_squares
+    from .protection.noise import FlexStrength as FlexStrength
+    from .protection.noise import MagnitudeNoise as MagnitudeNoise
+    from .protection.noise import MagnitudePerturbationTable as MagnitudePerturbationTable
+    from .protection.noise import PerturbationTable as PerturbationTable
+    from .protection.noise import SimpleStrength as SimpleStrength
+    from .protection.noise import UnitNoise as UnitNoise
+    from .protection.noise import design_magnitude_perturbation as design_magnitude_perturbation
+    from .protection.noise import design_perturbation as design_perturbation
+    from .protection.noise import perturb as perturb
+    from .protection.noise import perturb_invariant as perturb_invariant
+    from .protection.noise import perturb_magnitudes as perturb_magnitudes
+    from .protection.noise import perturb_units as perturb_units
+    from .protection.parts import PartRules as PartRules
+    from .protection.parts import check_parts as check_parts
+    from .protection.parts import suppress_parts as suppress_parts
+    from .protection.parts import tune_parts as tune_parts
+    from .protection.rounding import make_additive as make_additive
+    from .protection.rounding import round_counts as round_counts
+    from .protection.suppression import audit as audit
+    from .protection.suppression import suppress as suppress
+    from .publication.boundaries import Boundaries as Boundaries
+    from .release import attack as attack
+    from .release import protect as protect
+    from .release import verify_release as verify_release
+    from .release.anonymisation import anonymise as anonymise
+    from .release.area_tables import area_tables as area_tables
+    from .release.cubes import join_cube_files as join_cube_files
+    from .release.cubes import make_cubes as make_cubes
+    from .release.packages import open_parameters as open_parameters
+    from .release.packages import pack_parameters as pack_parameters
+    from .rules import primary as primary
+    from .store import Store as Store
+    from .tables import CellStatus as CellStatus
+    from .tables import ProtectedTable as ProtectedTable
+    from .tables import Table as Table
+    from .tables import ValueColumns as ValueColumns
+    from .tabulation import Query as Query
+    from .tabulation import tabulate as tabulate
+    from .tabulation import tabulate_many as tabulate_many
 
-_HOMES = {
-    "Boundaries": "publication.boundaries",
-    "CellStatus": "tables",
-    "Classification": "classifications",
-    "DiscreetError": "errors",
-    "DiscreetWarning": "errors",
-    "FlexStrength": "protection.noise",
-    "KeyFigure": "derived",
-    "KeyGrid": "keygrid",
-    "MagnitudeNoise": "protection.noise",
-    "MagnitudePerturbationTable": "protection.noise",
-    "PartRules": "protection.parts",
-    "PerturbationTable": "protection.noise",
-    "PrecisionClasses": "derived",
-    "ProtectedTable": "tables",
-    "Query": "tabulation",
-    "SampleDesign": "derived",
-    "SimpleStrength": "protection.noise",
-    "Store": "store",
-    "Table": "tables",
-    "UnitNoise": "protection.noise",
-    "ValueColumns": "tables",
-    "anonymise": "release.anonymisation",
-    "area_tables": "release.area_tables",
-    "assess_records": "assessment.record_risk",
-    "attack": "release",
-    "audit": "protection.suppression",
-    "check_parts": "protection.parts",
-    "compare": "assessment",
-    "compare_records": "assessment.record_risk",
-    "derive": "derived",
-    "design_magnitude_perturbation": "protection.noise",
-    "design_perturbation": "protection.noise",
-    "detect_reading": "microdata",
-    "estimate_sample": "derived",
-    "import_record_keys": "microdata",
-    "inherit_record_keys": "microdata",
-    "join_cube_files": "release.cubes",
-    "make_additive": "protection.rounding",
-    "make_cubes": "release.cubes",
-    "open_parameters": "release.packages",
-    "pack_parameters": "release.packages",
-    "perturb": "protection.noise",
-    "perturb_invariant": "protection.noise",
-    "perturb_magnitudes": "protection.noise",
-    "perturb_units": "protection.noise",
-    "primary": "rules",
-    "protect": "release",
-    "read_microdata": "microdata",
-    "round_counts": "protection.rounding",
-    "suppress": "protection.suppression",
-    "suppress_parts": "protection.parts",
-    "tabulate": "tabulation",
-    "tabulate_many": "tabulation",
-    "tune_parts": "protection.parts",
-    "verify_release": "release",
-    "with_period_keys": "microdata",
-    "with_record_keys": "microdata",
-    "with_squares": "microdata",
-}
-
-#: Modules that are used by their name, as in `discreet.rules.PPercent`.
-_MODULES = ("pretabular", "rules")
-
-__all__ = [
-    "Boundaries",
-    "CellStatus",
-    "Classification",
-    "DiscreetError",
-    "DiscreetWarning",
-    "FlexStrength",
-    "KeyFigure",
-    "KeyGrid",
-    "MagnitudeNoise",
-    "MagnitudePerturbationTable",
-    "PartRules",
-    "PerturbationTable",
-    "PrecisionClasses",
-    "ProtectedTable",
-    "Query",
-    "SampleDesign",
-    "SimpleStrength",
-    "Store",
-    "Table",
-    "UnitNoise",
-    "ValueColumns",
-    "__version__",
-    "anonymise",
-    "area_tables",
-    "assess_records",
-    "attack",
-    "audit",
-    "check_parts",
-    "compare",
-    "compare_records",
-    "derive",
-    "design_magnitude_perturbation",
-    "design_perturbation",
-    "detect_reading",
-    "estimate_sample",
-    "import_record_keys",
-    "inherit_record_keys",
-    "join_cube_files",
-    "make_additive",
-    "make_cubes",
-    "open_parameters",
-    "pack_parameters",
-    "perturb",
-    "perturb_invariant",
-    "perturb_magnitudes",
-    "perturb_units",
-    "primary",
-    "protect",
-    "read_microdata",
-    "round_counts",
-    "suppress",
-    "suppress_parts",
-    "tabulate",
-    "tabulate_many",
-    "tune_parts",
-    "verify_release",
-    "with_period_keys",
-    "with_record_keys",
-    "with_squares",
-]
-
-
-def __getattr__(name: str) -> object:
-    home = _HOMES.get(name)
-    if name in _MODULES:
-        return importlib.import_module(f"discreet.{name}")
-    if home is None and not name.startswith("_"):
-        from discreet.plugins import plugin
-
-        if module := plugin("module", f"discreet.{name}"):
-            return module
-    if home is None:
-        raise AttributeError(f"module 'discreet' has no attribute {name!r}")
-    value = getattr(importlib.import_module(f"discreet.{home}"), name)
-    globals()[name] = value
-    return value
+lazy_face(__name__)
 
 
 class _PluginModules:
@@ -253,6 +123,13 @@ class _PluginModules:
 
 sys.meta_path.append(_PluginModules)
 
+if not TYPE_CHECKING:
 
-def __dir__() -> list[str]:
-    return sorted(__all__)
+    def __getattr__(name: str) -> object:
+        """A module of a plugin; the names above are found after this."""
+        if not name.startswith("_") and name not in dir(sys.modules[__name__]):
+            from discreet.plugins import plugin
+
+            if module := plugin("module", f"discreet.{name}"):
+                return module
+        raise AttributeError(name)

@@ -5,27 +5,25 @@ for the methodologist come out. All of it is SECRET or CONFIDENTIAL, except
 `Quality.statement`, which is coarse enough to be published.
 """
 
-from discreet.assessment.comparison import Comparison, compare
-from discreet.assessment.evaluation import describe, draw, evaluate, never_published
-from discreet.assessment.quality import Quality, actual_quality, expected_quality
-from discreet.assessment.risk import DisclosureRisk, disclosure_risk, small_values
-from discreet.assessment.safe_variance import trade_off
-from discreet.assessment.table_comparison import ShownComparison, TableComparison
+from typing import TYPE_CHECKING
 
-__all__ = [
-    "Comparison",
-    "DisclosureRisk",
-    "Quality",
-    "ShownComparison",
-    "TableComparison",
-    "actual_quality",
-    "compare",
-    "describe",
-    "disclosure_risk",
-    "draw",
-    "evaluate",
-    "expected_quality",
-    "never_published",
-    "small_values",
-    "trade_off",
-]
+from discreet.faces import lazy_face
+
+if TYPE_CHECKING:
+    from .comparison import Comparison as Comparison
+    from .comparison import compare as compare
+    from .evaluation import describe as describe
+    from .evaluation import draw as draw
+    from .evaluation import evaluate as evaluate
+    from .evaluation import never_published as never_published
+    from .quality import Quality as Quality
+    from .quality import actual_quality as actual_quality
+    from .quality import expected_quality as expected_quality
+    from .risk import DisclosureRisk as DisclosureRisk
+    from .risk import disclosure_risk as disclosure_risk
+    from .risk import small_values as small_values
+    from .safe_variance import trade_off as trade_off
+    from .table_comparison import ShownComparison as ShownComparison
+    from .table_comparison import TableComparison as TableComparison
+
+lazy_face(__name__)

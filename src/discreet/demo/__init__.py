@@ -5,33 +5,24 @@ Parquet files (`write_census`), a table programme (`write_programme`), firms wit
 that hides cells (`write_firms`), and the release of both, with what there is to look at (`run`).
 """
 
-from discreet.demo.census import (
-    Census,
-    CensusFiles,
-    example_magnitude_table,
-    example_perturbation_table,
-    generate,
-    write_census,
-    write_programme,
-)
-from discreet.demo.demonstration import Demonstration, run
-from discreet.demo.firms import write_firms
-from discreet.demo.hypercubes import write_hypercubes
-from discreet.demo.products import agreed_figures, release_products, write_products
+from typing import TYPE_CHECKING
 
-__all__ = [
-    "Census",
-    "CensusFiles",
-    "Demonstration",
-    "agreed_figures",
-    "example_magnitude_table",
-    "example_perturbation_table",
-    "generate",
-    "release_products",
-    "run",
-    "write_census",
-    "write_firms",
-    "write_products",
-    "write_hypercubes",
-    "write_programme",
-]
+from discreet.faces import lazy_face
+
+if TYPE_CHECKING:
+    from .census import Census as Census
+    from .census import CensusFiles as CensusFiles
+    from .census import example_magnitude_table as example_magnitude_table
+    from .census import example_perturbation_table as example_perturbation_table
+    from .census import generate as generate
+    from .census import write_census as write_census
+    from .census import write_programme as write_programme
+    from .demonstration import Demonstration as Demonstration
+    from .demonstration import run as run
+    from .firms import write_firms as write_firms
+    from .hypercubes import write_hypercubes as write_hypercubes
+    from .products import agreed_figures as agreed_figures
+    from .products import release_products as release_products
+    from .products import write_products as write_products
+
+lazy_face(__name__)

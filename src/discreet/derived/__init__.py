@@ -3,30 +3,22 @@
 `derive` takes confidential `Ingredient`s and gives a `ProtectedTable`.
 """
 
-from discreet.derived.derivation import derive
-from discreet.derived.key_figure import KeyFigure
-from discreet.derived.sample_estimates import PrecisionClasses, SampleDesign, estimate_sample
-from discreet.derived.single_figures import (
-    balance,
-    index_figure,
-    mean,
-    per_thousand,
-    rate_of_change,
-    ratio,
-    share,
-)
+from typing import TYPE_CHECKING
 
-__all__ = [
-    "KeyFigure",
-    "PrecisionClasses",
-    "SampleDesign",
-    "balance",
-    "derive",
-    "estimate_sample",
-    "index_figure",
-    "mean",
-    "per_thousand",
-    "rate_of_change",
-    "ratio",
-    "share",
-]
+from discreet.faces import lazy_face
+
+if TYPE_CHECKING:
+    from .derivation import derive as derive
+    from .key_figure import KeyFigure as KeyFigure
+    from .sample_estimates import PrecisionClasses as PrecisionClasses
+    from .sample_estimates import SampleDesign as SampleDesign
+    from .sample_estimates import estimate_sample as estimate_sample
+    from .single_figures import balance as balance
+    from .single_figures import index_figure as index_figure
+    from .single_figures import mean as mean
+    from .single_figures import per_thousand as per_thousand
+    from .single_figures import rate_of_change as rate_of_change
+    from .single_figures import ratio as ratio
+    from .single_figures import share as share
+
+lazy_face(__name__)

@@ -3,25 +3,21 @@
 In: files, databases and frames of records. Out: the same records, with keys.
 """
 
-from discreet.microdata.detection import DetectedReading, detect_reading
-from discreet.microdata.inheritance import inherit_record_keys
-from discreet.microdata.period_keys import with_period_keys
-from discreet.microdata.reading_options import ReadingOptions
-from discreet.microdata.record_keys import add_keys_to_file, import_record_keys, with_record_keys
-from discreet.microdata.records import read_microdata
-from discreet.microdata.secret import Secret
-from discreet.microdata.squares import with_squares
+from typing import TYPE_CHECKING
 
-__all__ = [
-    "DetectedReading",
-    "ReadingOptions",
-    "Secret",
-    "add_keys_to_file",
-    "detect_reading",
-    "import_record_keys",
-    "inherit_record_keys",
-    "read_microdata",
-    "with_period_keys",
-    "with_record_keys",
-    "with_squares",
-]
+from discreet.faces import lazy_face
+
+if TYPE_CHECKING:
+    from .detection import DetectedReading as DetectedReading
+    from .detection import detect_reading as detect_reading
+    from .inheritance import inherit_record_keys as inherit_record_keys
+    from .period_keys import with_period_keys as with_period_keys
+    from .reading_options import ReadingOptions as ReadingOptions
+    from .record_keys import add_keys_to_file as add_keys_to_file
+    from .record_keys import import_record_keys as import_record_keys
+    from .record_keys import with_record_keys as with_record_keys
+    from .records import read_microdata as read_microdata
+    from .secret import Secret as Secret
+    from .squares import with_squares as with_squares
+
+lazy_face(__name__)

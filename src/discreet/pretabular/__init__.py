@@ -3,40 +3,30 @@
 In: records, CONFIDENTIAL. Out: records in which nobody is to be found again.
 """
 
-from discreet.pretabular.changed_records import ChangedRecords
-from discreet.pretabular.merged_squares import MergedSquares, merge_squares
-from discreet.pretabular.microaggregation import local_suppression, microaggregate
-from discreet.pretabular.pram import Invariant, PramMatrix, pram, pram_estimates
-from discreet.pretabular.recoding import (
-    bottom_code,
-    drop_identifiers,
-    recode,
-    round_values,
-    top_code,
-)
-from discreet.pretabular.safe import safe
-from discreet.pretabular.structure_files import StructureFile, structure_file
-from discreet.pretabular.swapping import permute, rank_swap, swap
+from typing import TYPE_CHECKING
 
-__all__ = [
-    "ChangedRecords",
-    "Invariant",
-    "MergedSquares",
-    "PramMatrix",
-    "StructureFile",
-    "bottom_code",
-    "drop_identifiers",
-    "local_suppression",
-    "merge_squares",
-    "microaggregate",
-    "permute",
-    "pram",
-    "pram_estimates",
-    "rank_swap",
-    "recode",
-    "round_values",
-    "safe",
-    "structure_file",
-    "swap",
-    "top_code",
-]
+from discreet.faces import lazy_face
+
+if TYPE_CHECKING:
+    from .changed_records import ChangedRecords as ChangedRecords
+    from .merged_squares import MergedSquares as MergedSquares
+    from .merged_squares import merge_squares as merge_squares
+    from .microaggregation import local_suppression as local_suppression
+    from .microaggregation import microaggregate as microaggregate
+    from .pram import Invariant as Invariant
+    from .pram import PramMatrix as PramMatrix
+    from .pram import pram as pram
+    from .pram import pram_estimates as pram_estimates
+    from .recoding import bottom_code as bottom_code
+    from .recoding import drop_identifiers as drop_identifiers
+    from .recoding import recode as recode
+    from .recoding import round_values as round_values
+    from .recoding import top_code as top_code
+    from .safe import safe as safe
+    from .structure_files import StructureFile as StructureFile
+    from .structure_files import structure_file as structure_file
+    from .swapping import permute as permute
+    from .swapping import rank_swap as rank_swap
+    from .swapping import swap as swap
+
+lazy_face(__name__)

@@ -7,41 +7,29 @@ Everything here lies on the public side of the confidentiality line; the modules
 reach records or confidential tables.
 """
 
-from discreet.publication.formats import (
-    CELL_LIMIT,
-    FILE_COMPLETE_LIMIT,
-    FORMATS,
-    MAPS,
-    MapChoices,
-    OutputFormat,
-    WriteOptions,
-    check_shape,
-    suffix_of,
-)
-from discreet.publication.great_table import great_table
-from discreet.publication.notation import Sign, legend
-from discreet.publication.notes import non_additivity, printed_notes
-from discreet.publication.overview_page import write_report
-from discreet.publication.table_files import read_exact, write, write_atlas, write_workbook
+from typing import TYPE_CHECKING
 
-__all__ = [
-    "CELL_LIMIT",
-    "FILE_COMPLETE_LIMIT",
-    "FORMATS",
-    "MAPS",
-    "MapChoices",
-    "OutputFormat",
-    "Sign",
-    "WriteOptions",
-    "check_shape",
-    "great_table",
-    "legend",
-    "non_additivity",
-    "printed_notes",
-    "read_exact",
-    "suffix_of",
-    "write",
-    "write_atlas",
-    "write_report",
-    "write_workbook",
-]
+from discreet.faces import lazy_face
+
+if TYPE_CHECKING:
+    from .formats import CELL_LIMIT as CELL_LIMIT
+    from .formats import FILE_COMPLETE_LIMIT as FILE_COMPLETE_LIMIT
+    from .formats import FORMATS as FORMATS
+    from .formats import MAPS as MAPS
+    from .formats import MapChoices as MapChoices
+    from .formats import OutputFormat as OutputFormat
+    from .formats import WriteOptions as WriteOptions
+    from .formats import check_shape as check_shape
+    from .formats import suffix_of as suffix_of
+    from .great_table import great_table as great_table
+    from .notation import Sign as Sign
+    from .notation import legend as legend
+    from .notes import non_additivity as non_additivity
+    from .notes import printed_notes as printed_notes
+    from .overview_page import write_report as write_report
+    from .table_files import read_exact as read_exact
+    from .table_files import write as write
+    from .table_files import write_atlas as write_atlas
+    from .table_files import write_workbook as write_workbook
+
+lazy_face(__name__)

@@ -6,42 +6,33 @@ tables (public). `protect` does all of it; `read_programme` only reads and check
 programmes for records.
 """
 
-from discreet.release import methods as methods  # registers what programmes can ask for
-from discreet.release.lookup import protect_cells
-from discreet.release.methods.noise.attacks import attack, attack_periods
-from discreet.release.methods.noise.parameters import parameter_warnings, read_parameters
-from discreet.release.programme.file import Programme
-from discreet.release.programme.problems import warnings_about
-from discreet.release.report.summary import ReleasedTable, ReleaseSummary
-from discreet.release.revision import RevisionCheck, check_revision
-from discreet.release.run.data_checks import check_release, checked_inputs
-from discreet.release.run.inputs import open_inputs, read_programme
-from discreet.release.run.release import protect
-from discreet.release.run.release_audit import ReleaseAudit, audit_release
-from discreet.release.run.verification import VerifiedRelease, verify_release
-from discreet.release.transmission import Transmission, transmit
+from typing import TYPE_CHECKING
 
-__all__ = [
-    "Programme",
-    "ReleaseAudit",
-    "ReleaseSummary",
-    "ReleasedTable",
-    "RevisionCheck",
-    "Transmission",
-    "VerifiedRelease",
-    "attack",
-    "attack_periods",
-    "audit_release",
-    "check_release",
-    "check_revision",
-    "checked_inputs",
-    "open_inputs",
-    "parameter_warnings",
-    "protect",
-    "protect_cells",
-    "read_parameters",
-    "read_programme",
-    "transmit",
-    "verify_release",
-    "warnings_about",
-]
+import discreet.release.methods  # noqa: F401 - what programmes can ask for
+from discreet.faces import lazy_face
+
+if TYPE_CHECKING:
+    from .lookup import protect_cells as protect_cells
+    from .methods.noise.attacks import attack as attack
+    from .methods.noise.attacks import attack_periods as attack_periods
+    from .methods.noise.parameters import parameter_warnings as parameter_warnings
+    from .methods.noise.parameters import read_parameters as read_parameters
+    from .programme.file import Programme as Programme
+    from .programme.problems import warnings_about as warnings_about
+    from .report.summary import ReleasedTable as ReleasedTable
+    from .report.summary import ReleaseSummary as ReleaseSummary
+    from .revision import RevisionCheck as RevisionCheck
+    from .revision import check_revision as check_revision
+    from .run.data_checks import check_release as check_release
+    from .run.data_checks import checked_inputs as checked_inputs
+    from .run.inputs import open_inputs as open_inputs
+    from .run.inputs import read_programme as read_programme
+    from .run.release import protect as protect
+    from .run.release_audit import ReleaseAudit as ReleaseAudit
+    from .run.release_audit import audit_release as audit_release
+    from .run.verification import VerifiedRelease as VerifiedRelease
+    from .run.verification import verify_release as verify_release
+    from .transmission import Transmission as Transmission
+    from .transmission import transmit as transmit
+
+lazy_face(__name__)

@@ -13,50 +13,38 @@ Every module here is loaded with the package, so that a rule is known once its m
 
 import importlib
 import pkgutil
+from typing import TYPE_CHECKING
 
-from discreet.rules.codes import CodeRules
-from discreet.rules.concentration import PQ, Dominance, PPercent, Request
-from discreet.rules.contributors import (
-    MarginalRule,
-    MinimumFrequency,
-    MissingSafe,
-    NothingSensitive,
-    ZeroUnsafe,
-)
-from discreet.rules.holdings import count_holdings
-from discreet.rules.known_bounds import read_bounds
-from discreet.rules.marked_cells import marked_cells
-from discreet.rules.marks import Mark, Marks
-from discreet.rules.primaries import CellVerdict, Primary, primary
-from discreet.rules.protocol import Reason, Rule, known_rules
-from discreet.rules.waivers import Waivers, count_waivers
+from discreet.faces import lazy_face
+from discreet.rules import protocol
 
-__all__ = [
-    "PQ",
-    "CodeRules",
-    "Dominance",
-    "MarginalRule",
-    "Mark",
-    "Marks",
-    "MinimumFrequency",
-    "MissingSafe",
-    "NothingSensitive",
-    "PPercent",
-    "Primary",
-    "Reason",
-    "Request",
-    "Rule",
-    "CellVerdict",
-    "Waivers",
-    "ZeroUnsafe",
-    "count_holdings",
-    "count_waivers",
-    "known_rules",
-    "marked_cells",
-    "primary",
-    "read_bounds",
-]
+if TYPE_CHECKING:
+    from .codes import CodeRules as CodeRules
+    from .concentration import PQ as PQ
+    from .concentration import Dominance as Dominance
+    from .concentration import PPercent as PPercent
+    from .concentration import Request as Request
+    from .contributors import MarginalRule as MarginalRule
+    from .contributors import MinimumFrequency as MinimumFrequency
+    from .contributors import MissingSafe as MissingSafe
+    from .contributors import NothingSensitive as NothingSensitive
+    from .contributors import ZeroUnsafe as ZeroUnsafe
+    from .holdings import count_holdings as count_holdings
+    from .known_bounds import read_bounds as read_bounds
+    from .marked_cells import marked_cells as marked_cells
+    from .marks import Mark as Mark
+    from .marks import Marks as Marks
+    from .primaries import CellVerdict as CellVerdict
+    from .primaries import Primary as Primary
+    from .primaries import primary as primary
+    from .protocol import Reason as Reason
+    from .protocol import Rule as Rule
+    from .protocol import known_rules as known_rules
+    from .waivers import Waivers as Waivers
+    from .waivers import count_waivers as count_waivers
+
+lazy_face(__name__)
 
 for _found in pkgutil.iter_modules(__path__):
     importlib.import_module(f"{__name__}.{_found.name}")
-globals().update({rule.__name__: rule for rule in known_rules().values()})
+globals().update({rule.__name__: rule for rule in protocol.known_rules().values()})

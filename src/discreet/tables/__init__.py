@@ -1,33 +1,23 @@
 """`Table` (confidential) and `ProtectedTable` (publishable): the two sides."""
 
-from discreet.tables.cell_values import ValueColumns
-from discreet.tables.dimension import Dimension
-from discreet.tables.figures import Figure, figure_dimension
-from discreet.tables.protected import (
-    WITHOUT_NUMBER,
-    CellNote,
-    CellStatus,
-    Note,
-    ProtectedTable,
-    Provenance,
-    Withheld,
-    without_unpublished,
-)
-from discreet.tables.table import Contributions, Table
+from typing import TYPE_CHECKING
 
-__all__ = [
-    "WITHOUT_NUMBER",
-    "CellNote",
-    "CellStatus",
-    "Contributions",
-    "Dimension",
-    "Figure",
-    "Note",
-    "ProtectedTable",
-    "Provenance",
-    "Table",
-    "ValueColumns",
-    "Withheld",
-    "figure_dimension",
-    "without_unpublished",
-]
+from discreet.faces import lazy_face
+
+if TYPE_CHECKING:
+    from .cell_values import ValueColumns as ValueColumns
+    from .dimension import Dimension as Dimension
+    from .figures import Figure as Figure
+    from .figures import figure_dimension as figure_dimension
+    from .protected import WITHOUT_NUMBER as WITHOUT_NUMBER
+    from .protected import CellNote as CellNote
+    from .protected import CellStatus as CellStatus
+    from .protected import Note as Note
+    from .protected import ProtectedTable as ProtectedTable
+    from .protected import Provenance as Provenance
+    from .protected import Withheld as Withheld
+    from .protected import without_unpublished as without_unpublished
+    from .table import Contributions as Contributions
+    from .table import Table as Table
+
+lazy_face(__name__)

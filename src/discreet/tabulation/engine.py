@@ -9,11 +9,14 @@ quotes a record.
 
 from __future__ import annotations
 
+import importlib
+import pkgutil
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import cached_property
+from pathlib import Path
 from typing import ClassVar
 
 import narwhals as nw
@@ -103,11 +106,14 @@ _ENGINES: dict[str, type[Engine]] = {}
 
 
 def known_engines() -> list[type[Engine]]:
-    """The engines that there are, in the order in which they are asked.
+    """The engines of all modules of this package, in the order in which they are asked.
 
     >>> [engine.name for engine in known_engines()]
     ['cubes', 'database', 'store', 'memory', 'batches', 'pushdown']
     """
+    for module in pkgutil.iter_modules([str(Path(__file__).parent)]):
+        if not module.name.startswith("compiled"):  # their compiler is slow to load
+            importlib.import_module(f"discreet.tabulation.{module.name}")
     return sorted(_ENGINES.values(), key=lambda engine: (engine.rank, engine.name))
 
 

@@ -4,30 +4,20 @@ In: sets of units (CONFIDENTIAL). Out: short keyed sketches of them, and conflic
 them: two tables whose universes differ by a few units tell about these.
 """
 
-from discreet_fire.ledger.conflicts import (
-    Conflict,
-    ReleasedUniverses,
-    conflicts_with,
-    conflicts_within,
-)
-from discreet_fire.ledger.nested_pairs import double_differences
-from discreet_fire.ledger.universes import (
-    LedgerUniverse,
-    UnitKey,
-    read_universe,
-    universe,
-    universes_of,
-)
+from typing import TYPE_CHECKING
 
-__all__ = [
-    "Conflict",
-    "LedgerUniverse",
-    "ReleasedUniverses",
-    "UnitKey",
-    "conflicts_with",
-    "conflicts_within",
-    "double_differences",
-    "read_universe",
-    "universe",
-    "universes_of",
-]
+from discreet.faces import lazy_face
+
+if TYPE_CHECKING:
+    from .conflicts import Conflict as Conflict
+    from .conflicts import ReleasedUniverses as ReleasedUniverses
+    from .conflicts import conflicts_with as conflicts_with
+    from .conflicts import conflicts_within as conflicts_within
+    from .nested_pairs import double_differences as double_differences
+    from .universes import LedgerUniverse as LedgerUniverse
+    from .universes import UnitKey as UnitKey
+    from .universes import read_universe as read_universe
+    from .universes import universe as universe
+    from .universes import universes_of as universes_of
+
+lazy_face(__name__)

@@ -4,22 +4,22 @@ In: which records are in which cell of each table, and which cells are shown (CO
 findings in words, without a figure: what follows from what, and what to withhold besides.
 """
 
-from discreet_fire.linked_tables.advice import LEFT, linked_findings
-from discreet_fire.linked_tables.outputs import GroupsShown, OutputRecords, ShownTable, tables_of
-from discreet_fire.linked_tables.shown_counts import ShownCounts, TableAxis, shown_counts
-from discreet_fire.linked_tables.stored_tables import read_tables, table_bytes, with_records
+from typing import TYPE_CHECKING
 
-__all__ = [
-    "LEFT",
-    "GroupsShown",
-    "OutputRecords",
-    "ShownCounts",
-    "ShownTable",
-    "TableAxis",
-    "linked_findings",
-    "read_tables",
-    "shown_counts",
-    "table_bytes",
-    "tables_of",
-    "with_records",
-]
+from discreet.faces import lazy_face
+
+if TYPE_CHECKING:
+    from .advice import LEFT as LEFT
+    from .advice import linked_findings as linked_findings
+    from .outputs import GroupsShown as GroupsShown
+    from .outputs import OutputRecords as OutputRecords
+    from .outputs import ShownTable as ShownTable
+    from .outputs import tables_of as tables_of
+    from .shown_counts import ShownCounts as ShownCounts
+    from .shown_counts import TableAxis as TableAxis
+    from .shown_counts import shown_counts as shown_counts
+    from .stored_tables import read_tables as read_tables
+    from .stored_tables import table_bytes as table_bytes
+    from .stored_tables import with_records as with_records
+
+lazy_face(__name__)

@@ -5,20 +5,20 @@ about single cases, a report of every change, findings for a person. `clean_log`
 texts, `clean_log_file` on files, `CleaningRules` says what goes.
 """
 
-from discreet_fire.logs.cleaned_log import CleanedLog, Correction, clean_log
-from discreet_fire.logs.log_files import CleanedFile, clean_log_file, clean_log_files
-from discreet_fire.logs.rules import CleaningRules
-from discreet_fire.logs.run_evidence import MARK, RunEvidence, signing_key
+from typing import TYPE_CHECKING
 
-__all__ = [
-    "MARK",
-    "CleanedFile",
-    "CleanedLog",
-    "CleaningRules",
-    "Correction",
-    "RunEvidence",
-    "clean_log",
-    "clean_log_file",
-    "clean_log_files",
-    "signing_key",
-]
+from discreet.faces import lazy_face
+
+if TYPE_CHECKING:
+    from .cleaned_log import CleanedLog as CleanedLog
+    from .cleaned_log import Correction as Correction
+    from .cleaned_log import clean_log as clean_log
+    from .log_files import CleanedFile as CleanedFile
+    from .log_files import clean_log_file as clean_log_file
+    from .log_files import clean_log_files as clean_log_files
+    from .rules import CleaningRules as CleaningRules
+    from .run_evidence import MARK as MARK
+    from .run_evidence import RunEvidence as RunEvidence
+    from .run_evidence import signing_key as signing_key
+
+lazy_face(__name__)

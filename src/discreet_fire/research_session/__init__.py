@@ -4,7 +4,13 @@ In: records in a frame or a file (CONFIDENTIAL), calls such as `crosstab` and `o
 be shown, with verdict and reason, and a folder of outputs, evidence and checksums.
 """
 
-from discreet_fire.research_session.notebook import ResearchSession, session
-from discreet_fire.research_session.outputs import SessionOutput
+from typing import TYPE_CHECKING
 
-__all__ = ["ResearchSession", "SessionOutput", "session"]
+from discreet.faces import lazy_face
+
+if TYPE_CHECKING:
+    from .notebook import ResearchSession as ResearchSession
+    from .notebook import session as session
+    from .outputs import SessionOutput as SessionOutput
+
+lazy_face(__name__)

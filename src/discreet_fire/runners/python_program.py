@@ -126,7 +126,7 @@ def main(script: Path) -> None:
     answers = os.fdopen(int(os.environ.pop("DISCREET_ANSWERS")), "rb")
     seed = int(os.environ.pop("DISCREET_SEED", "0"))
     asking = _Asking(asks, answers, script)
-    for name in statistics.__all__:
+    for name in dir(statistics):
         if name in ASKED:
             setattr(statistics, name, _statistic(asking, name))
         elif callable(getattr(statistics, name)) and name.islower():

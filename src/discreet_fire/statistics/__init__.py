@@ -13,42 +13,34 @@ stays inside. The rules are in `SafeLimits`; p and k never appear in an output.
 - Refused: `inspect`
 """
 
-from discreet_fire.statistics.centile import centile
-from discreet_fire.statistics.codebook import codebook, count, inspect, levelsof
-from discreet_fire.statistics.correlate import correlate, pwcorr
-from discreet_fire.statistics.histogram import histogram
-from discreet_fire.statistics.limits import SafeLimits
-from discreet_fire.statistics.mean_tests import ttest
-from discreet_fire.statistics.models import logit, probit, regress, utest
-from discreet_fire.statistics.panel import xtdescribe, xtsum
-from discreet_fire.statistics.results import Check, CheckVerdict, OutputEvidence, SafeResult
-from discreet_fire.statistics.summarize import summarize, tabstat
-from discreet_fire.statistics.table import table
-from discreet_fire.statistics.tabulate import tabulate
+from typing import TYPE_CHECKING
 
-__all__ = [
-    "Check",
-    "CheckVerdict",
-    "OutputEvidence",
-    "SafeLimits",
-    "SafeResult",
-    "centile",
-    "codebook",
-    "correlate",
-    "count",
-    "histogram",
-    "inspect",
-    "levelsof",
-    "logit",
-    "probit",
-    "pwcorr",
-    "regress",
-    "summarize",
-    "table",
-    "tabstat",
-    "tabulate",
-    "ttest",
-    "utest",
-    "xtdescribe",
-    "xtsum",
-]
+from discreet.faces import lazy_face
+
+if TYPE_CHECKING:
+    from .centile import centile as centile
+    from .codebook import codebook as codebook
+    from .codebook import count as count
+    from .codebook import inspect as inspect
+    from .codebook import levelsof as levelsof
+    from .correlate import correlate as correlate
+    from .correlate import pwcorr as pwcorr
+    from .histogram import histogram as histogram
+    from .limits import SafeLimits as SafeLimits
+    from .mean_tests import ttest as ttest
+    from .models.binary import logit as logit
+    from .models.binary import probit as probit
+    from .models.regress import regress as regress
+    from .models.utest import utest as utest
+    from .panel import xtdescribe as xtdescribe
+    from .panel import xtsum as xtsum
+    from .results import Check as Check
+    from .results import CheckVerdict as CheckVerdict
+    from .results import OutputEvidence as OutputEvidence
+    from .results import SafeResult as SafeResult
+    from .summarize import summarize as summarize
+    from .summarize import tabstat as tabstat
+    from .table import table as table
+    from .tabulate import tabulate as tabulate
+
+lazy_face(__name__)

@@ -4,31 +4,25 @@ In: cells of callers (CONFIDENTIAL) and opened parameters (SECRET). Out: protect
 Nothing of what was handed in is kept.
 """
 
-from discreet_service.cells.bodies import BodyKind, HandedIn, body_kind, read_body
-from discreet_service.cells.protection import (
-    ProtectedCells,
-    WatchedCells,
-    protect_counts,
-    protect_table,
-    protect_values,
-)
-from discreet_service.cells.results import CellResult, cells_result, chosen_format, table_result
-from discreet_service.cells.watch import KeyWatch, WatchAlarm
+from typing import TYPE_CHECKING
 
-__all__ = [
-    "WatchedCells",
-    "BodyKind",
-    "CellResult",
-    "HandedIn",
-    "KeyWatch",
-    "ProtectedCells",
-    "WatchAlarm",
-    "body_kind",
-    "cells_result",
-    "chosen_format",
-    "protect_counts",
-    "protect_table",
-    "protect_values",
-    "read_body",
-    "table_result",
-]
+from discreet.faces import lazy_face
+
+if TYPE_CHECKING:
+    from .bodies import BodyKind as BodyKind
+    from .bodies import HandedIn as HandedIn
+    from .bodies import body_kind as body_kind
+    from .bodies import read_body as read_body
+    from .protection import ProtectedCells as ProtectedCells
+    from .protection import WatchedCells as WatchedCells
+    from .protection import protect_counts as protect_counts
+    from .protection import protect_table as protect_table
+    from .protection import protect_values as protect_values
+    from .results import CellResult as CellResult
+    from .results import cells_result as cells_result
+    from .results import chosen_format as chosen_format
+    from .results import table_result as table_result
+    from .watch import KeyWatch as KeyWatch
+    from .watch import WatchAlarm as WatchAlarm
+
+lazy_face(__name__)

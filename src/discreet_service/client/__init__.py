@@ -4,7 +4,13 @@ In: frames of cells (CONFIDENTIAL, sent to the service and nowhere else) and que
 frames and files, public. The figures are those of the library, which need not be told apart.
 """
 
-from discreet_service.client.calls import ServiceJob
-from discreet_service.client.clients import AsyncClient, Client
+from typing import TYPE_CHECKING
 
-__all__ = ["AsyncClient", "Client", "ServiceJob"]
+from discreet.faces import lazy_face
+
+if TYPE_CHECKING:
+    from .calls import ServiceJob as ServiceJob
+    from .clients import AsyncClient as AsyncClient
+    from .clients import Client as Client
+
+lazy_face(__name__)

@@ -4,6 +4,11 @@ In: rows of all parts of the service. Out: the same, whole or not at all. Nothin
 cells is kept here.
 """
 
-from discreet_service.database.connections import ServiceDatabase
+from typing import TYPE_CHECKING
 
-__all__ = ["ServiceDatabase"]
+from discreet.faces import lazy_face
+
+if TYPE_CHECKING:
+    from .connections import ServiceDatabase as ServiceDatabase
+
+lazy_face(__name__)

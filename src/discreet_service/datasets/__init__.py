@@ -5,16 +5,17 @@ and opened versions, which are CONFIDENTIAL. Modules from the bottom: `descripti
 `records`, `folded_records`, `versions`, `catalogue`.
 """
 
-from discreet_service.datasets.catalogue import DatasetCatalogue, VersionRecord
-from discreet_service.datasets.variables import CatalogueLevel, CatalogueVariable
-from discreet_service.datasets.versions import CatalogueUnit, CatalogueValue, DataVersion
+from typing import TYPE_CHECKING
 
-__all__ = [
-    "CatalogueLevel",
-    "CatalogueUnit",
-    "CatalogueValue",
-    "CatalogueVariable",
-    "DataVersion",
-    "DatasetCatalogue",
-    "VersionRecord",
-]
+from discreet.faces import lazy_face
+
+if TYPE_CHECKING:
+    from .catalogue import DatasetCatalogue as DatasetCatalogue
+    from .catalogue import VersionRecord as VersionRecord
+    from .variables import CatalogueLevel as CatalogueLevel
+    from .variables import CatalogueVariable as CatalogueVariable
+    from .versions import CatalogueUnit as CatalogueUnit
+    from .versions import CatalogueValue as CatalogueValue
+    from .versions import DataVersion as DataVersion
+
+lazy_face(__name__)

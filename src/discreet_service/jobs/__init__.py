@@ -3,6 +3,11 @@
 In: requests that take long. Out: their results as files, each released once, kept for some weeks.
 """
 
-from discreet_service.jobs.queue import JobQueue
+from typing import TYPE_CHECKING
 
-__all__ = ["JobQueue"]
+from discreet.faces import lazy_face
+
+if TYPE_CHECKING:
+    from .queue import JobQueue as JobQueue
+
+lazy_face(__name__)

@@ -1,5 +1,10 @@
 """Operation: figures about the service, its log, backups. Nothing here tells of contents."""
 
-from discreet_service.operation.metrics import ServiceMetrics
+from typing import TYPE_CHECKING
 
-__all__ = ["ServiceMetrics"]
+from discreet.faces import lazy_face
+
+if TYPE_CHECKING:
+    from .metrics import ServiceMetrics as ServiceMetrics
+
+lazy_face(__name__)

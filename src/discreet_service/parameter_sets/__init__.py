@@ -4,20 +4,16 @@ In: packages of parameters from their owners. Out: opened parameters for the par
 and for everybody else names, versions and states. What is in a package never leaves the service.
 """
 
-from discreet_service.parameter_sets.decisions import register_decisions
-from discreet_service.parameter_sets.registry import (
-    AgreedChange,
-    ParameterSet,
-    ParameterSets,
-    SetState,
-)
-from discreet_service.parameter_sets.signers import parameter_signers
+from typing import TYPE_CHECKING
 
-__all__ = [
-    "AgreedChange",
-    "ParameterSet",
-    "ParameterSets",
-    "SetState",
-    "parameter_signers",
-    "register_decisions",
-]
+from discreet.faces import lazy_face
+
+if TYPE_CHECKING:
+    from .decisions import register_decisions as register_decisions
+    from .registry import AgreedChange as AgreedChange
+    from .registry import ParameterSet as ParameterSet
+    from .registry import ParameterSets as ParameterSets
+    from .registry import SetState as SetState
+    from .signers import parameter_signers as parameter_signers
+
+lazy_face(__name__)

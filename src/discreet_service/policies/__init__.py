@@ -8,39 +8,27 @@ never depends on a true count.
 - `area_differences`: what areas and classifications tell of few, once at import
 """
 
-from discreet_service.policies.asked import (
-    AskedFilter,
-    AskedLevel,
-    AskedTable,
-    AskedVariable,
-    Evidence,
-)
-from discreet_service.policies.document import (
-    PolicyDocument,
-    PolicyError,
-    exposure_limit,
-    sign_policy,
-)
-from discreet_service.policies.in_force import POLICY_FILE, PoliciesInForce
-from discreet_service.policies.rules import Outcome, RuleVerdict, padded
-from discreet_service.policies.verdicts import Policies, PolicyRefusalError, Verdict
+from typing import TYPE_CHECKING
 
-__all__ = [
-    "POLICY_FILE",
-    "AskedFilter",
-    "AskedLevel",
-    "AskedTable",
-    "AskedVariable",
-    "Evidence",
-    "Outcome",
-    "Policies",
-    "PoliciesInForce",
-    "PolicyDocument",
-    "PolicyError",
-    "PolicyRefusalError",
-    "RuleVerdict",
-    "Verdict",
-    "exposure_limit",
-    "padded",
-    "sign_policy",
-]
+from discreet.faces import lazy_face
+
+if TYPE_CHECKING:
+    from .asked import AskedFilter as AskedFilter
+    from .asked import AskedLevel as AskedLevel
+    from .asked import AskedTable as AskedTable
+    from .asked import AskedVariable as AskedVariable
+    from .asked import Evidence as Evidence
+    from .document import PolicyDocument as PolicyDocument
+    from .document import PolicyError as PolicyError
+    from .document import exposure_limit as exposure_limit
+    from .document import sign_policy as sign_policy
+    from .in_force import POLICY_FILE as POLICY_FILE
+    from .in_force import PoliciesInForce as PoliciesInForce
+    from .rules import Outcome as Outcome
+    from .rules import RuleVerdict as RuleVerdict
+    from .rules import padded as padded
+    from .verdicts import Policies as Policies
+    from .verdicts import PolicyRefusalError as PolicyRefusalError
+    from .verdicts import Verdict as Verdict
+
+lazy_face(__name__)

@@ -5,19 +5,19 @@ Modules from the bottom: `grammar`, `measures`, `canonical`, `plan`, `record_fil
 `presentation`, `cache`, `evidence`, `sparse_parts`, `answers`, `formats`, `jobs`.
 """
 
-from discreet_service.queries.answers import Answer, Answers, PreparedQuery
-from discreet_service.queries.canonical import CanonicalQuery, canonical_query
-from discreet_service.queries.grammar import TableQuery, read_query
-from discreet_service.queries.plan import QueryPlan, plan_of
+from typing import TYPE_CHECKING
 
-__all__ = [
-    "Answer",
-    "Answers",
-    "CanonicalQuery",
-    "PreparedQuery",
-    "QueryPlan",
-    "TableQuery",
-    "canonical_query",
-    "plan_of",
-    "read_query",
-]
+from discreet.faces import lazy_face
+
+if TYPE_CHECKING:
+    from .answers import Answer as Answer
+    from .answers import Answers as Answers
+    from .answers import PreparedQuery as PreparedQuery
+    from .canonical import CanonicalQuery as CanonicalQuery
+    from .canonical import canonical_query as canonical_query
+    from .grammar import TableQuery as TableQuery
+    from .grammar import read_query as read_query
+    from .plan import QueryPlan as QueryPlan
+    from .plan import plan_of as plan_of
+
+lazy_face(__name__)

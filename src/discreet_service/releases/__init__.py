@@ -4,6 +4,13 @@ In: folders made by `discreet protect` and signed by the office. Out: `ReleaseCa
 here reads anything but files of releases that were found whole.
 """
 
-from discreet_service.releases.catalogue import ListedTable, ReleaseCatalogue, ServedRelease
+from typing import TYPE_CHECKING
 
-__all__ = ["ListedTable", "ReleaseCatalogue", "ServedRelease"]
+from discreet.faces import lazy_face
+
+if TYPE_CHECKING:
+    from .catalogue import ReleaseCatalogue as ReleaseCatalogue
+    from .release import ListedTable as ListedTable
+    from .release import ServedRelease as ServedRelease
+
+lazy_face(__name__)

@@ -3,15 +3,17 @@
 In: uploads, and a review queue of `discreet_fire`. Out: what each person may see of it.
 """
 
-from discreet_service.reviews.desk import OwnSubmission, ReviewDesk, SubmissionReport
-from discreet_service.reviews.uploads import LOGS, UploadedProgram, packed, unpacked
+from typing import TYPE_CHECKING
 
-__all__ = [
-    "LOGS",
-    "OwnSubmission",
-    "ReviewDesk",
-    "SubmissionReport",
-    "UploadedProgram",
-    "packed",
-    "unpacked",
-]
+from discreet.faces import lazy_face
+
+if TYPE_CHECKING:
+    from .desk import OwnSubmission as OwnSubmission
+    from .desk import ReviewDesk as ReviewDesk
+    from .desk import SubmissionReport as SubmissionReport
+    from .uploads import LOGS as LOGS
+    from .uploads import UploadedProgram as UploadedProgram
+    from .uploads import packed as packed
+    from .uploads import unpacked as unpacked
+
+lazy_face(__name__)

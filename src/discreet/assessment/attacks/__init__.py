@@ -11,65 +11,41 @@ Protected tables go in, by the universe they count; what each attack finds comes
   attacks themselves are those of `periods`
 """
 
-from discreet.assessment.attacks.attributes import GroupDisclosures, group_disclosures
-from discreet.assessment.attacks.averages import AveragedCounts, averaged
-from discreet.assessment.attacks.bounds import (
-    CountBounds,
-    Likely,
-    NoiseRange,
-    bounded,
-    likeliest,
-    resolved,
-)
-from discreet.assessment.attacks.catalogue import BareFigures, Catalogue, System
-from discreet.assessment.attacks.equality import NearTwins, near_twins
-from discreet.assessment.attacks.odds import NoiseOdds, exposure_of
-from discreet.assessment.attacks.panels import AttackSuccess, attacked_panel
-from discreet.assessment.attacks.parameters import (
-    FoundParameters,
-    SharedNoise,
-    found_parameters,
-    shared_noise,
-)
-from discreet.assessment.attacks.reconstruction import Reconstruction, reconstruct
-from discreet.assessment.attacks.report import AttackReport, attacked
-from discreet.assessment.attacks.values import (
-    AlikeNoise,
-    AttackedValues,
-    alike_noise,
-    attacked_values,
-)
+from typing import TYPE_CHECKING
 
-__all__ = [
-    "AlikeNoise",
-    "AttackReport",
-    "AttackSuccess",
-    "AttackedValues",
-    "BareFigures",
-    "Catalogue",
-    "CountBounds",
-    "AveragedCounts",
-    "FoundParameters",
-    "GroupDisclosures",
-    "Likely",
-    "NearTwins",
-    "NoiseOdds",
-    "NoiseRange",
-    "Reconstruction",
-    "SharedNoise",
-    "System",
-    "alike_noise",
-    "attacked",
-    "attacked_panel",
-    "attacked_values",
-    "averaged",
-    "bounded",
-    "exposure_of",
-    "found_parameters",
-    "group_disclosures",
-    "likeliest",
-    "near_twins",
-    "reconstruct",
-    "resolved",
-    "shared_noise",
-]
+from discreet.faces import lazy_face
+
+if TYPE_CHECKING:
+    from .attributes import GroupDisclosures as GroupDisclosures
+    from .attributes import group_disclosures as group_disclosures
+    from .averages import AveragedCounts as AveragedCounts
+    from .averages import averaged as averaged
+    from .bounds import CountBounds as CountBounds
+    from .bounds import Likely as Likely
+    from .bounds import NoiseRange as NoiseRange
+    from .bounds import bounded as bounded
+    from .bounds import likeliest as likeliest
+    from .bounds import resolved as resolved
+    from .catalogue import BareFigures as BareFigures
+    from .catalogue import Catalogue as Catalogue
+    from .catalogue import System as System
+    from .equality import NearTwins as NearTwins
+    from .equality import near_twins as near_twins
+    from .odds import NoiseOdds as NoiseOdds
+    from .odds import exposure_of as exposure_of
+    from .panels import AttackSuccess as AttackSuccess
+    from .panels import attacked_panel as attacked_panel
+    from .parameters import FoundParameters as FoundParameters
+    from .parameters import SharedNoise as SharedNoise
+    from .parameters import found_parameters as found_parameters
+    from .parameters import shared_noise as shared_noise
+    from .reconstruction import Reconstruction as Reconstruction
+    from .reconstruction import reconstruct as reconstruct
+    from .report import AttackReport as AttackReport
+    from .report import attacked as attacked
+    from .values import AlikeNoise as AlikeNoise
+    from .values import AttackedValues as AttackedValues
+    from .values import alike_noise as alike_noise
+    from .values import attacked_values as attacked_values
+
+lazy_face(__name__)

@@ -19,24 +19,22 @@ sensitive, say so in their last line, and are saved readable by their owner only
 Drawing needs the extra `discreet[pictures]`.
 """
 
-from discreet.assessment.pictures.cell_matrix import hidden_cells
-from discreet.assessment.pictures.curves import quality_curve, risk_curve, trade_off_curve
-from discreet.assessment.pictures.figures import plot
-from discreet.assessment.pictures.hidden_shares import hidden_by_code, hidden_by_part
-from discreet.assessment.pictures.picture import Picture, check_picture_place
-from discreet.assessment.pictures.tableau import row_distributions, tableau, transition_heatmap
+from typing import TYPE_CHECKING
 
-__all__ = [
-    "Picture",
-    "check_picture_place",
-    "hidden_by_code",
-    "hidden_by_part",
-    "hidden_cells",
-    "plot",
-    "quality_curve",
-    "risk_curve",
-    "row_distributions",
-    "tableau",
-    "trade_off_curve",
-    "transition_heatmap",
-]
+from discreet.faces import lazy_face
+
+if TYPE_CHECKING:
+    from .cell_matrix import hidden_cells as hidden_cells
+    from .curves import quality_curve as quality_curve
+    from .curves import risk_curve as risk_curve
+    from .curves import trade_off_curve as trade_off_curve
+    from .figures import plot as plot
+    from .hidden_shares import hidden_by_code as hidden_by_code
+    from .hidden_shares import hidden_by_part as hidden_by_part
+    from .picture import Picture as Picture
+    from .picture import check_picture_place as check_picture_place
+    from .tableau import row_distributions as row_distributions
+    from .tableau import tableau as tableau
+    from .tableau import transition_heatmap as transition_heatmap
+
+lazy_face(__name__)

@@ -4,26 +4,21 @@ In: true and protected tables, or ingredients of key figures, one table after an
 Out: `QualityLog` and `Overall`, CONFIDENTIAL; `QualityStatement`s, which are public.
 """
 
-from discreet.assessment.release_quality.log import PartQuality, QualityLog, TableQuality
-from discreet.assessment.release_quality.overall import Overall
-from discreet.assessment.release_quality.statements import SUPPORT, QualityStatement, statements
-from discreet.assessment.release_quality.tallies import (
-    DEVIATION_CLASSES,
-    MILLION,
-    SIZE_CLASSES,
-    Noise,
-)
+from typing import TYPE_CHECKING
 
-__all__ = [
-    "DEVIATION_CLASSES",
-    "MILLION",
-    "SIZE_CLASSES",
-    "SUPPORT",
-    "Noise",
-    "Overall",
-    "PartQuality",
-    "QualityLog",
-    "QualityStatement",
-    "TableQuality",
-    "statements",
-]
+from discreet.faces import lazy_face
+
+if TYPE_CHECKING:
+    from .log import PartQuality as PartQuality
+    from .log import QualityLog as QualityLog
+    from .log import TableQuality as TableQuality
+    from .overall import Overall as Overall
+    from .statements import SUPPORT as SUPPORT
+    from .statements import QualityStatement as QualityStatement
+    from .statements import statements as statements
+    from .tallies import DEVIATION_CLASSES as DEVIATION_CLASSES
+    from .tallies import MILLION as MILLION
+    from .tallies import SIZE_CLASSES as SIZE_CLASSES
+    from .tallies import Noise as Noise
+
+lazy_face(__name__)

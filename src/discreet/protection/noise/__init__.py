@@ -6,48 +6,33 @@
 both sides and is confidential.
 """
 
-from discreet.protection.noise.counts import count_ingredient, perturb
-from discreet.protection.noise.design import design_magnitude_perturbation, design_perturbation
-from discreet.protection.noise.invariant import (
-    InvariantRisk,
-    invariant_risk,
-    invariant_table,
-    perturb_invariant,
-)
-from discreet.protection.noise.magnitude_noise import FlexStrength, MagnitudeNoise, SimpleStrength
-from discreet.protection.noise.magnitude_table import MagnitudePerturbationTable
-from discreet.protection.noise.magnitudes import (
-    contributors,
-    magnitude_ingredient,
-    mean_ingredient,
-    perturb_magnitudes,
-)
-from discreet.protection.noise.table import PerturbationTable
-from discreet.protection.noise.unit_factors import UnitNoise
-from discreet.protection.noise.unit_sums import UnitRisk, perturb_units, unit_risk
-from discreet.tables.ingredient import Ingredient
+from typing import TYPE_CHECKING
 
-__all__ = [
-    "FlexStrength",
-    "Ingredient",
-    "InvariantRisk",
-    "MagnitudeNoise",
-    "MagnitudePerturbationTable",
-    "PerturbationTable",
-    "SimpleStrength",
-    "UnitNoise",
-    "UnitRisk",
-    "contributors",
-    "count_ingredient",
-    "design_magnitude_perturbation",
-    "design_perturbation",
-    "invariant_risk",
-    "invariant_table",
-    "magnitude_ingredient",
-    "mean_ingredient",
-    "perturb",
-    "perturb_invariant",
-    "perturb_magnitudes",
-    "perturb_units",
-    "unit_risk",
-]
+from discreet.faces import lazy_face
+
+if TYPE_CHECKING:
+    from discreet.tables.ingredient import Ingredient as Ingredient
+
+    from .counts import count_ingredient as count_ingredient
+    from .counts import perturb as perturb
+    from .design.tables import design_magnitude_perturbation as design_magnitude_perturbation
+    from .design.tables import design_perturbation as design_perturbation
+    from .invariant import InvariantRisk as InvariantRisk
+    from .invariant import invariant_risk as invariant_risk
+    from .invariant import invariant_table as invariant_table
+    from .invariant import perturb_invariant as perturb_invariant
+    from .magnitude_noise import FlexStrength as FlexStrength
+    from .magnitude_noise import MagnitudeNoise as MagnitudeNoise
+    from .magnitude_noise import SimpleStrength as SimpleStrength
+    from .magnitude_table import MagnitudePerturbationTable as MagnitudePerturbationTable
+    from .magnitudes import contributors as contributors
+    from .magnitudes import magnitude_ingredient as magnitude_ingredient
+    from .magnitudes import mean_ingredient as mean_ingredient
+    from .magnitudes import perturb_magnitudes as perturb_magnitudes
+    from .table import PerturbationTable as PerturbationTable
+    from .unit_factors import UnitNoise as UnitNoise
+    from .unit_sums import UnitRisk as UnitRisk
+    from .unit_sums import perturb_units as perturb_units
+    from .unit_sums import unit_risk as unit_risk
+
+lazy_face(__name__)

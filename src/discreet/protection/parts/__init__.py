@@ -4,46 +4,32 @@
 values, and `suppress_parts` works on what is to be published.
 """
 
-from discreet.protection.parts.areas import AreaParts, AreaShare, area_shares
-from discreet.protection.parts.decisions import (
-    HIDDEN_AREAS,
-    SUPPRESSED_PARTS,
-    PartDecision,
-    PartDecisions,
-    PartReason,
-    PartSuggestion,
-    ReleaseShare,
-    described_decisions,
-    joint_decisions,
-    release_shares,
-    suppress_parts,
-)
-from discreet.protection.parts.levels import PartLevel
-from discreet.protection.parts.rules import PartRules, check_parts, measure_parts
-from discreet.protection.parts.shared_parts import agreed_decisions, released_parts
-from discreet.protection.parts.tuned_thresholds import PartTuning, tune_parts
+from typing import TYPE_CHECKING
 
-__all__ = [
-    "AreaParts",
-    "AreaShare",
-    "HIDDEN_AREAS",
-    "area_shares",
-    "SUPPRESSED_PARTS",
-    "PartDecision",
-    "PartDecisions",
-    "PartLevel",
-    "PartTuning",
-    "PartRules",
-    "PartReason",
-    "ReleaseShare",
-    "PartSuggestion",
-    "agreed_decisions",
-    "check_parts",
-    "described_decisions",
-    "joint_decisions",
-    "measure_parts",
-    "release_shares",
-    "released_parts",
-    "suppress_parts",
-    "tune_parts",
-]
+from discreet.faces import lazy_face
+
+if TYPE_CHECKING:
+    from .areas import AreaParts as AreaParts
+    from .areas import AreaShare as AreaShare
+    from .areas import area_shares as area_shares
+    from .decisions import HIDDEN_AREAS as HIDDEN_AREAS
+    from .decisions import SUPPRESSED_PARTS as SUPPRESSED_PARTS
+    from .decisions import PartDecision as PartDecision
+    from .decisions import PartDecisions as PartDecisions
+    from .decisions import PartReason as PartReason
+    from .decisions import PartSuggestion as PartSuggestion
+    from .decisions import ReleaseShare as ReleaseShare
+    from .decisions import described_decisions as described_decisions
+    from .decisions import joint_decisions as joint_decisions
+    from .decisions import release_shares as release_shares
+    from .decisions import suppress_parts as suppress_parts
+    from .levels import PartLevel as PartLevel
+    from .rules import PartRules as PartRules
+    from .rules import check_parts as check_parts
+    from .rules import measure_parts as measure_parts
+    from .shared_parts import agreed_decisions as agreed_decisions
+    from .shared_parts import released_parts as released_parts
+    from .tuned_thresholds import PartTuning as PartTuning
+    from .tuned_thresholds import tune_parts as tune_parts
+
+lazy_face(__name__)

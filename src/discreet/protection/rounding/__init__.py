@@ -6,33 +6,22 @@
 protected tables only, and makes their figures add up; `round_shown` rounds beside hidden cells.
 """
 
-from discreet.protection.rounding.additivity import (
-    AdditivityCost,
-    fitted_exposure,
-    make_additive,
-    make_additive_linked,
-)
-from discreet.protection.rounding.audit import RoundingAudit, audit_rounding
-from discreet.protection.rounding.bases import Rounding
-from discreet.protection.rounding.counts import (
-    round_counts,
-    round_linked,
-    rounded_ingredient,
-    rounding_table,
-)
-from discreet.protection.rounding.hidden_cells import round_shown
+from typing import TYPE_CHECKING
 
-__all__ = [
-    "AdditivityCost",
-    "Rounding",
-    "RoundingAudit",
-    "audit_rounding",
-    "fitted_exposure",
-    "make_additive",
-    "make_additive_linked",
-    "round_counts",
-    "round_linked",
-    "round_shown",
-    "rounded_ingredient",
-    "rounding_table",
-]
+from discreet.faces import lazy_face
+
+if TYPE_CHECKING:
+    from .additivity import AdditivityCost as AdditivityCost
+    from .additivity import fitted_exposure as fitted_exposure
+    from .additivity import make_additive as make_additive
+    from .additivity import make_additive_linked as make_additive_linked
+    from .audit import RoundingAudit as RoundingAudit
+    from .audit import audit_rounding as audit_rounding
+    from .bases import Rounding as Rounding
+    from .counts import round_counts as round_counts
+    from .counts import round_linked as round_linked
+    from .counts import rounded_ingredient as rounded_ingredient
+    from .counts import rounding_table as rounding_table
+    from .hidden_cells import round_shown as round_shown
+
+lazy_face(__name__)

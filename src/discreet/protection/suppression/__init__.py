@@ -14,27 +14,31 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING
 
+from discreet.faces import lazy_face
+
 if TYPE_CHECKING:
-    from discreet.protection.suppression.methods.registry import find_pattern
-    from discreet.protection.suppression.problem.demands import Earlier
-    from discreet.protection.suppression.problem.linked_tables import build_problem
-    from discreet.protection.suppression.problem.parameters import Cost, Knowledge
-    from discreet.protection.suppression.problem.system import SuppressionProblem
-    from discreet.protection.suppression.proof.audit import Audit, audit
-    from discreet.protection.suppression.proof.certificate import Pattern
-    from discreet.protection.suppression.proof.release_audit import (
-        Blanks,
-        audit_published,
-        check_releases,
-    )
-    from discreet.protection.suppression.publish.ingredients import ingredient_of
-    from discreet.protection.suppression.publish.protected_tables import figure_of
-    from discreet.protection.suppression.publish.report import SuppressionReport, report_on
-    from discreet.protection.suppression.publish.suppression import (
-        SharedSuppression,
-        Suppression,
-        suppress,
-    )
+    from .methods.registry import find_pattern as find_pattern
+    from .problem.demands import Earlier as Earlier
+    from .problem.linked_tables import build_problem as build_problem
+    from .problem.parameters import Cost as Cost
+    from .problem.parameters import Knowledge as Knowledge
+    from .problem.system import SuppressionProblem as SuppressionProblem
+    from .proof.audit import Audit as Audit
+    from .proof.audit import audit as audit
+    from .proof.certificate import Pattern as Pattern
+    from .proof.release_audit import Blanks as Blanks
+    from .proof.release_audit import audit_published as audit_published
+    from .proof.release_audit import check_releases as check_releases
+    from .publish.ingredients import ingredient_of as ingredient_of
+    from .publish.protected_tables import figure_of as figure_of
+    from .publish.report import SuppressionReport as SuppressionReport
+    from .publish.report import report_on as report_on
+    from .publish.suppression import SharedSuppression as SharedSuppression
+    from .publish.suppression import Suppression as Suppression
+    from .publish.suppression import suppress as suppress
+
+lazy_face(__name__)
+
 
 _HOMES = {
     "Audit": "proof.audit",
@@ -57,28 +61,6 @@ _HOMES = {
     "report_on": "publish.report",
     "suppress": "publish.suppression",
 }
-
-__all__ = [
-    "Audit",
-    "Blanks",
-    "Cost",
-    "Earlier",
-    "Knowledge",
-    "Pattern",
-    "SharedSuppression",
-    "Suppression",
-    "SuppressionProblem",
-    "SuppressionReport",
-    "audit",
-    "audit_published",
-    "build_problem",
-    "check_releases",
-    "figure_of",
-    "find_pattern",
-    "ingredient_of",
-    "report_on",
-    "suppress",
-]
 
 
 def __getattr__(name: str) -> object:

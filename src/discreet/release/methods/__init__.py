@@ -23,12 +23,3 @@ for _method in (
     SampleProtection(),
 ):
     register(_method)
-
-__all__ = [
-    "InvariantProtection",
-    "NoiseProtection",
-    "RoundingProtection",
-    "SampleProtection",
-    "SuppressionProtection",
-    "UnitNoiseProtection",
-]

@@ -5,27 +5,22 @@ brackets, thresholds, exemptions, key grid. Out: an encrypted, signed and versio
 and from the file the same parameters, so that results made elsewhere are the same.
 """
 
-from discreet.release.packages.keys import KeyPair, PackageKey, key_id, write_key_pair
-from discreet.release.packages.package import (
-    PackageDescription,
-    describe_package,
-    open_parameters,
-    pack_parameters,
-    verify_package,
-)
-from discreet.release.packages.parameters import Magnitude, Parameters, parameters_of
+from typing import TYPE_CHECKING
 
-__all__ = [
-    "KeyPair",
-    "Magnitude",
-    "PackageDescription",
-    "PackageKey",
-    "Parameters",
-    "describe_package",
-    "key_id",
-    "open_parameters",
-    "pack_parameters",
-    "parameters_of",
-    "verify_package",
-    "write_key_pair",
-]
+from discreet.faces import lazy_face
+
+if TYPE_CHECKING:
+    from .keys import KeyPair as KeyPair
+    from .keys import PackageKey as PackageKey
+    from .keys import key_id as key_id
+    from .keys import write_key_pair as write_key_pair
+    from .package import PackageDescription as PackageDescription
+    from .package import describe_package as describe_package
+    from .package import open_parameters as open_parameters
+    from .package import pack_parameters as pack_parameters
+    from .package import verify_package as verify_package
+    from .parameters import Magnitude as Magnitude
+    from .parameters import Parameters as Parameters
+    from .parameters import parameters_of as parameters_of
+
+lazy_face(__name__)

@@ -4,6 +4,13 @@ In: a `QualityLog` (confidential). Out: pages and documents: a public version, a
 internal one that is CONFIDENTIAL.
 """
 
-from discreet.release.report.quality import QualityReport, quality_files, write_quality
+from typing import TYPE_CHECKING
 
-__all__ = ["QualityReport", "quality_files", "write_quality"]
+from discreet.faces import lazy_face
+
+if TYPE_CHECKING:
+    from .quality import QualityReport as QualityReport
+    from .quality import quality_files as quality_files
+    from .quality import write_quality as write_quality
+
+lazy_face(__name__)

@@ -4,8 +4,14 @@ In: a frame and a model in Stata's notation. Out: `SafeResult`: the table of coe
 rule is broken, else only that it is withheld, and why.
 """
 
-from discreet_fire.statistics.models.binary import logit, probit
-from discreet_fire.statistics.models.regress import regress
-from discreet_fire.statistics.models.utest import utest
+from typing import TYPE_CHECKING
 
-__all__ = ["logit", "probit", "regress", "utest"]
+from discreet.faces import lazy_face
+
+if TYPE_CHECKING:
+    from .binary import logit as logit
+    from .binary import probit as probit
+    from .regress import regress as regress
+    from .utest import utest as utest
+
+lazy_face(__name__)

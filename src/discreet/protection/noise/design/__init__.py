@@ -4,34 +4,27 @@ In: largest noise, variance, forbidden figures, stay probabilities. Out: a
 `PerturbationTable`, or the rows with their residuals. SECRET.
 """
 
-from collections.abc import Collection
+from __future__ import annotations
 
-from discreet.protection.noise.design.discretisation import RoundingError, discretised
-from discreet.protection.noise.design.permutation import permuted
-from discreet.protection.noise.design.tables import (
-    PRESETS,
-    Design,
-    DesignedRow,
-    design_magnitude_perturbation,
-    design_perturbation,
-    design_rows,
-    preset,
-)
+from collections.abc import Collection
+from typing import TYPE_CHECKING
+
+from discreet.faces import lazy_face
 from discreet.protection.noise.table import PerturbationTable
 
-__all__ = [
-    "PRESETS",
-    "Design",
-    "DesignedRow",
-    "RoundingError",
-    "design_magnitude_perturbation",
-    "design_perturbation",
-    "design_rows",
-    "discretised",
-    "permuted",
-    "preset",
-    "with_stay",
-]
+if TYPE_CHECKING:
+    from .discretisation import RoundingError as RoundingError
+    from .discretisation import discretised as discretised
+    from .permutation import permuted as permuted
+    from .tables import PRESETS as PRESETS
+    from .tables import Design as Design
+    from .tables import DesignedRow as DesignedRow
+    from .tables import design_magnitude_perturbation as design_magnitude_perturbation
+    from .tables import design_perturbation as design_perturbation
+    from .tables import design_rows as design_rows
+    from .tables import preset as preset
+
+lazy_face(__name__)
 
 
 def with_stay(

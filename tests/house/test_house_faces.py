@@ -1,0 +1,38 @@
+"""Other packages import from the face of a package, never past it."""
+
+from __future__ import annotations
+
+import grimp
+import pytest
+
+from scripts.face_contract import FaceContract
+
+CONTRACT = FaceContract(
+    name="faces",
+    session_options={},
+    contract_options={"without_face": ["house", "house.methods"]},
+)
+
+
+@pytest.mark.parametrize(
+    ("importer", "imported", "kept"),
+    [
+        ("house.tables.cells", "house.classifications", True),
+        ("house.tables.cells", "house.classifications.codes", False),
+        ("house.tables", "house.classifications.codes", False),
+        ("house.tables.cells", "house.tables.words", True),
+        ("house.tables.parts.one", "house.tables.words", True),
+        ("house.tables.cells", "house.errors", True),
+        ("house.methods.noise.counts", "house.methods.rounding", True),
+        ("house.methods.noise.counts", "house.methods.rounding.counts", False),
+        ("house.tables.cells", "house.methods.rounding", True),
+        ("house", "house.tables", True),
+        ("house", "house.tables.cells", False),
+    ],
+)
+def test_an_import_past_a_face_breaks_the_contract(
+    importer: str, imported: str, *, kept: bool
+) -> None:
+    graph = grimp.ImportGraph()
+    graph.add_import(importer=importer, imported=imported)
+    assert CONTRACT.check(graph, verbose=False).kept is kept
