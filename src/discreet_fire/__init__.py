@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from discreet_fire.research_session import ResearchSession
-    from discreet_fire.statistics.limits import SafeLimits
+    from discreet_fire.statistics import SafeLimits
 
 __all__ = ["session"]
 

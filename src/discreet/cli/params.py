@@ -69,22 +69,22 @@ def pack(
     as_json: Json = False,
 ) -> None:
     """Put the parameters of a programme into one encrypted, signed file."""
-    from discreet.release import packages
     from discreet.release.methods.noise.parameters import (
         noise_warnings,
         read_parameters,
         warnings_about_parameters,
     )
+    from discreet.release.packages import PackageKey, describe_package, pack_parameters
 
     if (sign_key is None) is not unsigned:
         raise typer.BadParameter("name the key that signs, or say --unsigned")
-    opener = packages.PackageKey.named(
+    opener = PackageKey.named(
         key_file=key_file, passphrase_env=passphrase_env, passphrase_file=passphrase_file
     )
     if opener is None:
         raise typer.BadParameter("name a --key-file, --passphrase-env or --passphrase-file")
     parameters = read_parameters(programme, with_secret=with_secret)
-    written = packages.pack_parameters(
+    written = pack_parameters(
         parameters,
         out,
         statistic=statistic,
@@ -93,7 +93,7 @@ def pack(
         key=opener,
         overwrite=overwrite,
     )
-    described = packages.describe_package(written)
+    described = describe_package(written)
     warn([*warnings_about_parameters(programme), *noise_warnings(parameters)])
     if with_secret:
         warn(["the package holds the secret of the record keys: whoever opens it can make them"])

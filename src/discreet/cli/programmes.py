@@ -272,29 +272,34 @@ def _word(name: str) -> str:
 
 def _line_protected(given: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
     """A table straight from records: made, checked or written down as a programme."""
-    from discreet.release import first_programmes as made
+    from discreet.release.first_programmes import (
+        check_line,
+        check_saved,
+        protect_line,
+        save_programme,
+    )
 
     line, out, saved = _line(given), given["out"], given["save_programme"]
     told: list[str] = []
     described: dict[str, Any] = {}
     if saved is not None and not given["check"]:
-        made.check_saved(saved)
+        check_saved(saved)
     with _in_words():
         if given["check"] or out is None:
-            inputs = made.check_line(line, out, show_values=given["show_values"])
+            inputs = check_line(line, out, show_values=given["show_values"])
             _warn(inputs.warnings)
             said, described = _in_order(inputs, str(given["file"]))
             told.append(said)
         else:
             with progress_bar("Protecting") as report:
                 shown = given["show_values"]
-                summary = made.protect_line(line, out, progress=report, show_values=shown)
+                summary = protect_line(line, out, progress=report, show_values=shown)
             _warn(summary.warnings)
             (table,) = summary.tables
             described = {"out": str(out), **table.described(), "warnings": list(summary.warnings)}
             told.append(f"The protected table is in {out}: {table.cells:,} cells.")
         if saved is not None and not given["check"]:
-            made.save_programme(line, saved, out)
+            save_programme(line, saved, out)
             told.append(f"The programme that does the same: {saved}")
             described["programme"] = str(saved)
     return "\n".join(told), described

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from discreet.faces import lazy_face
 
 if TYPE_CHECKING:
+    from . import stata_files as stata_files
     from .detection import DetectedReading as DetectedReading
     from .detection import detect_reading as detect_reading
     from .inheritance import inherit_record_keys as inherit_record_keys

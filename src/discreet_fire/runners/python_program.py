@@ -23,11 +23,11 @@ import numpy as np
 import polars as pl
 
 from discreet.errors import OutputCheckError
-from discreet_fire import statistics
+from discreet_fire import scripts, statistics
 from discreet_fire.runners.asked_statistics import ASKED, PLACES
-from discreet_fire.scripts import runtime
 from discreet_fire.statistics.results import Check, CheckVerdict, SafeResult
 
+runtime = scripts.runtime
 _SAFE = ("describe", "info", "value_counts", "crosstab", "corr", "histogram", "statistic",
          "summary")  # fmt: skip
 

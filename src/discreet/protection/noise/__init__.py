@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from .invariant import invariant_risk as invariant_risk
     from .invariant import invariant_table as invariant_table
     from .invariant import perturb_invariant as perturb_invariant
+    from .invariant_method import InvariantProtection as InvariantProtection
     from .magnitude_noise import FlexStrength as FlexStrength
     from .magnitude_noise import MagnitudeNoise as MagnitudeNoise
     from .magnitude_noise import SimpleStrength as SimpleStrength

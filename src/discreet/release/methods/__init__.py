@@ -6,7 +6,7 @@ here; a method that asks only what every method may ask stands in its folder of
 `discreet.protection`, and has its row here.
 """
 
-from discreet.protection.noise.invariant_method import InvariantProtection
+from discreet.protection.noise import InvariantProtection
 from discreet.protection.protocol import register
 from discreet.release.methods.noise.method import NoiseProtection
 from discreet.release.methods.rounding import RoundingProtection

@@ -15,10 +15,11 @@ from typing import Any
 
 import numpy as np
 
+from discreet import microdata
 from discreet.arrays import FloatArray, TextArray
-from discreet.microdata import stata_files
 from discreet_fire.runners.builtin.language.errors import required
 
+stata_files = microdata.stata_files
 LETTERS, STEP = stata_files.LETTERS, stata_files.STEP
 #: The value of `.`; each letter is one step above it.
 MISSING = stata_files.MISSING
