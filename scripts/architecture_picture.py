@@ -53,6 +53,7 @@ SIDES: dict[str, dict[str, tuple[str, ...]]] = {
         "discreet": (
             "classifications", "key_check", "keygrid", "files", "memory_limit", "record_batches",
             "solver", "compiled", "arrays", "confidential", "plugins", "errors", "faces",
+            "renderings",
         ),
         "discreet_fire": (
             "rewriting", "flow", "scripts", "stata", "catalogue", "texts", "persons", "findings",

@@ -42,6 +42,7 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 from discreet.faces import lazy_face
+from discreet.renderings import register_renderings
 
 if TYPE_CHECKING:
     from . import pretabular as pretabular
@@ -107,6 +108,12 @@ if TYPE_CHECKING:
     from .tabulation import tabulate_many as tabulate_many
 
 lazy_face(__name__)
+register_renderings(
+    great_table="discreet.publication",
+    notebook_html="discreet.publication",
+    plot="discreet.assessment",
+    write="discreet.publication",
+)
 
 
 class _PluginModules:

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from .evaluation import draw as draw
     from .evaluation import evaluate as evaluate
     from .evaluation import never_published as never_published
+    from .pictures.figures import plot as plot
     from .quality import Quality as Quality
     from .quality import actual_quality as actual_quality
     from .quality import expected_quality as expected_quality

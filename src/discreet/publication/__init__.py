@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from .great_table import great_table as great_table
     from .notation import Sign as Sign
     from .notation import legend as legend
+    from .notebook import notebook_html as notebook_html
     from .notes import non_additivity as non_additivity
     from .notes import printed_notes as printed_notes
     from .overview_page import write_report as write_report

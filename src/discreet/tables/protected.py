@@ -27,6 +27,7 @@ import numpy.typing as npt
 from discreet.arrays import BoolArray, CellIndex, FloatArray, IntArray, PositionArray
 from discreet.errors import Problem, TableError, raise_all
 from discreet.files import texts_of
+from discreet.renderings import rendering
 from discreet.tables.dimension import Dimension, Parts, level_numbers, within
 from discreet.tables.figures import FIGURE, Figure
 from discreet.tables.table import grid_size, sort_cells
@@ -448,8 +449,7 @@ class ProtectedTable:
 
         Options are those of `discreet.publication.great_table`: `language`, `rows`, `columns`.
         """
-        publication = importlib.import_module("discreet.publication")
-        return publication.great_table(self, **options)
+        return rendering("great_table")(self, **options)
 
     def __getitem__(self, codes: str | tuple[str, ...]) -> int | float | None:
         """The published value of one cell, by codes or labels: ``safe["Bremen", "female"]``."""
@@ -506,9 +506,8 @@ class ProtectedTable:
 
     def _repr_html_(self) -> str:
         """The table as notebooks show it."""
-        notebook = importlib.import_module("discreet.publication.notebook")
-        shown: str = notebook.notebook_html(self)
-        return shown
+        page: str = rendering("notebook_html")(self)
+        return page
 
     def plot(self, kind: str | None = None, **options: Any) -> Any:
         """A picture of the figures; notebooks show it, and its `save` writes it.
@@ -518,18 +517,15 @@ class ProtectedTable:
             options: `rows` and `columns` (names of variables), `at` (codes of the others),
                 `figure` and `language`, as for `discreet.assessment.pictures.plot`.
         """
-        pictures = importlib.import_module("discreet.assessment.pictures")
-        return pictures.plot(self, kind, **options)
+        return rendering("plot")(self, kind, **options)
 
     def write(self, path: str | os.PathLike[str], **options: Any) -> Path:
         """Write the table; the suffix chooses the format (csv, xlsx, html, parquet, json).
 
         Options are those of `discreet.publication.write`.
         """
-        # The one call upward: publication knows tables, tables only know its name.
-        publication = importlib.import_module("discreet.publication")
-        written: Path = publication.write(self, path, **options)
-        return written
+        target: Path = rendering("write")(self, path, **options)
+        return target
 
     def __len__(self) -> int:
         return self.stored
