@@ -52,6 +52,40 @@ def test_a_first_use_loads_what_it_needs() -> None:
     assert lines == ["True"]
 
 
+SUPPRESS = """
+from discreet.cli import main
+try:
+    main("suppress firms.csv --by region,branch --value turnover --rule p=10 --out t.csv".split())
+except SystemExit as end:
+    assert end.code == 0
+"""
+PERTURB = """
+import polars as pl, discreet as dc
+cells = pl.DataFrame({"sex": ["m", "w"], "n": [5, 7], "key": [3, 4]})
+table = dc.Table.from_cells(cells, by=["sex"], count="n", cell_key="key")
+dc.perturb(table, dc.PerturbationTable.from_rows({0: {0: 1}, 1: {0: 1}})).write("t.csv")
+"""
+LOADED = """
+print(*sorted(name for name in sys.modules if name not in before))
+"""
+
+
+@pytest.mark.parametrize(("code", "most"), [(SUPPRESS, 360), (PERTURB, 130)])
+def test_a_use_loads_only_what_it_needs(
+    code: str, most: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    rows = [f"{region},{branch},{n}" for n in range(1, 9) for region in "ab" for branch in "xy"]
+    Path("firms.csv").write_text("\n".join(["region,branch,turnover", *rows]))
+    start = "import sys, polars, numpy\nbefore = set(sys.modules)\n"
+    loaded = set(fresh(start + code + LOADED)[-1].split())
+    needless = {"cryptography", "duckdb", "numba", "openpyxl", "pandas", "pyarrow", "rich"}
+    assert loaded & needless == set()
+    assert "discreet" in loaded
+    assert len(loaded) < most
+    assert Path("t.csv").read_text()
+
+
 def lint(root: Path) -> subprocess.CompletedProcess[str]:
     """Hold the contracts of pyproject.toml against the package under `root`."""
     command = [str(Path(sys.executable).with_name("lint-imports")), "--no-cache", "--no-logo"]
@@ -80,6 +114,7 @@ def test_a_breach_of_the_layers_is_found(
     tmp_path: Path, module: str, line: str, contract: str
 ) -> None:
     shutil.copytree(ROOT / "src", tmp_path / "src", ignore=shutil.ignore_patterns("__pycache__"))
+    shutil.copytree(ROOT / "scripts", tmp_path / "scripts")
     shutil.copy(ROOT / "pyproject.toml", tmp_path)
     changed = tmp_path / "src" / "discreet" / module
     before = changed.read_text("utf-8") if changed.exists() else ""

@@ -18,7 +18,6 @@ from typing import TYPE_CHECKING, NoReturn
 
 import numpy as np
 import polars as pl
-from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
 
 from discreet.arrays import ByteArray, IntArray, UintArray, starts
 from discreet.errors import RecordKeyError
@@ -113,6 +112,8 @@ class KeyFunction:
 
     def _encrypt(self, blocks: ByteArray) -> ByteArray:
         # One block at a time, chained by the caller: a block cipher mode is not in use here.
+        from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
+
         encryptor = Cipher(algorithms.AES(self._cipher_key), modes.ECB()).encryptor()  # noqa: S305
         coded = np.empty(blocks.size + _BLOCK, dtype=np.uint8)
         written = encryptor.update_into(np.ascontiguousarray(blocks).reshape(-1).data, coded.data)

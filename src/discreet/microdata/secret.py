@@ -10,9 +10,6 @@ import os
 import secrets
 from pathlib import Path
 
-from cryptography.hazmat.primitives.hashes import SHA256
-from cryptography.hazmat.primitives.kdf.hkdf import HKDF
-
 from discreet.confidential import Unpicklable, without_values
 from discreet.errors import RecordKeyError
 from discreet.files import read_private, write_private
@@ -136,6 +133,9 @@ its characters follow one another
         >>> len(Secret.generate().derive("an example"))
         32
         """
+        from cryptography.hazmat.primitives.hashes import SHA256
+        from cryptography.hazmat.primitives.kdf.hkdf import HKDF
+
         key = HKDF(algorithm=SHA256(), length=32, salt=None, info=context.encode())
         return key.derive(self._value)
 

@@ -455,6 +455,19 @@ class Protection(ABC):
 
 
 _METHODS: dict[str, Protection] = {}
+_UNUSED: list[Callable[[], Iterable[Protection]]] = []
+
+
+def register_when_used(methods: Callable[[], Iterable[Protection]]) -> None:
+    """Register methods as soon as any is asked for, and load their modules no earlier."""
+    _UNUSED.append(methods)
+
+
+def _known() -> dict[str, Protection]:
+    while _UNUSED:
+        for method in _UNUSED.pop(0)():
+            register(method)
+    return _METHODS
 
 
 def register(method: Protection) -> None:
@@ -464,7 +477,7 @@ def register(method: Protection) -> None:
         DiscreetError: If its name or a report is taken.
     """
     own = {file.partition(".")[0] for file in method.reports}
-    taken = {file.partition(".")[0] for other in _METHODS.values() for file in other.reports}
+    taken = {file.partition(".")[0] for other in _known().values() for file in other.reports}
     if own & OWN_REPORTS:
         what = f"a report cannot be called {', '.join(sorted(own & OWN_REPORTS))}"
         raise DiscreetError(what, code="protection", where=method.name)
@@ -476,12 +489,12 @@ def register(method: Protection) -> None:
 
 def withdraw(name: str) -> None:
     """Make a method unknown again."""
-    del _METHODS[name]
+    del _known()[name]
 
 
 def protections() -> tuple[Protection, ...]:
     """All methods, in the order in which they were registered."""
-    return tuple(_METHODS.values())
+    return tuple(_known().values())
 
 
 def protection(name: str) -> Protection:
@@ -490,7 +503,7 @@ def protection(name: str) -> Protection:
     Raises:
         DiscreetError: If there is none; lists those there are.
     """
-    if name not in _METHODS:
+    if name not in _known():
         what = f"there is no method of protection {name!r}"
         hint = f"known: {', '.join(_METHODS)}"
         raise DiscreetError(what, code="protection", where="protect", hint=hint)
@@ -506,7 +519,7 @@ def clash(first: str, second: str) -> tuple[str, ...]:
     pair = {first: second, second: first}
     said = [
         method.beside[pair[name]]
-        for name, method in _METHODS.items()
+        for name, method in _known().items()
         if name in pair and pair[name] in method.beside
     ]
     return tuple(said) or ("the figures of two methods tell more together than each alone",)

@@ -6,20 +6,23 @@ here; a method that asks only what every method may ask stands in its folder of
 `discreet.protection`, and has its row here.
 """
 
-from discreet.protection.noise import InvariantProtection
-from discreet.protection.protocol import register
-from discreet.release.methods.noise.method import NoiseProtection
-from discreet.release.methods.rounding import RoundingProtection
-from discreet.release.methods.sample import SampleProtection
-from discreet.release.methods.suppression.method import SuppressionProtection
-from discreet.release.methods.unit_noise import UnitNoiseProtection
+from collections.abc import Iterator
 
-for _method in (
-    NoiseProtection(),
-    SuppressionProtection(),
-    RoundingProtection(),
-    UnitNoiseProtection(),
-    InvariantProtection(),
-    SampleProtection(),
-):
-    register(_method)
+from discreet.protection.protocol import Protection, register_when_used
+
+
+@register_when_used
+def _methods() -> Iterator[Protection]:
+    from discreet.protection.noise import InvariantProtection
+    from discreet.release.methods.noise.method import NoiseProtection
+    from discreet.release.methods.rounding import RoundingProtection
+    from discreet.release.methods.sample import SampleProtection
+    from discreet.release.methods.suppression.method import SuppressionProtection
+    from discreet.release.methods.unit_noise import UnitNoiseProtection
+
+    yield NoiseProtection()
+    yield SuppressionProtection()
+    yield RoundingProtection()
+    yield UnitNoiseProtection()
+    yield InvariantProtection()
+    yield SampleProtection()
