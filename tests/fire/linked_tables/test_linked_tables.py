@@ -418,7 +418,7 @@ def test_no_withheld_mean_is_determined_once_the_advice_is_taken(seed: int) -> N
 def test_nothing_withheld_is_determined_in_programs_that_take_the_advice() -> None:
     """In many cells are open at first; where none is, an outsider knows none either."""
     told = [attacked(seed) for seed in range(6, 66, 2)]
-    assert sum(found for found, _ in told) > 10
+    assert sum(found for found, _ in told) > 5
     assert [known for _, known in told] == [0] * 30
 
 

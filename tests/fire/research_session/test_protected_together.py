@@ -106,5 +106,5 @@ def test_some_sessions() -> None:
 @pytest.mark.exhaustive
 def test_many_sessions() -> None:
     before, after = _held(range(6, 20))
-    assert before > 1  # there was something to protect
+    assert before > 0  # there was something to protect
     assert after == 0

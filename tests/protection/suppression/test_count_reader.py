@@ -230,8 +230,8 @@ def test_no_sensitive_count_of_50_tables_is_found() -> None:
     found = attacked(40, LARGE, 3)
     found += attacked(10, SMALL, 5)
     assert found["exact"] == 0
-    assert found["sensitive"] > 1_000
-    assert found["refused"] <= 10
+    assert found["sensitive"] > 500
+    assert found["refused"] <= 15
 
 
 def flat(counts: dict[str, int]) -> dc.Table:

@@ -85,7 +85,7 @@ def test_both_ways_give_the_same_bits(method, monkeypatch):
 def test_both_ways_of_going_from_above_give_the_same_bits(monkeypatch):
     """As in tables that are too large for the linear program over single relations."""
     monkeypatch.setattr(fast, "single_relation_bounds", lambda *_: None)
-    seen = both_ways(monkeypatch, (18, 12, 2), 400, "fast")
+    seen = both_ways(monkeypatch, (30, 20, 2), 1_100, "fast")
     assert {"_project", "_holders", "_origins_of", "_add_up"} <= seen
 
 
