@@ -71,12 +71,7 @@ _ABOUT = (
 
 
 def create_app(service: Service, resources: Sequence[str] = RESOURCES) -> FastAPI:
-    """The application of a service.
-
-    Args:
-        service: The service.
-        resources: Which modules with endpoints it has; all but in tests.
-    """
+    """The application of a service."""
 
     @asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:

@@ -40,12 +40,7 @@ _PACKAGES = "*.dcparams"
 
 
 def save_backup(settings_file: Path, out: Path) -> dict[str, Any]:
-    """Save the records of a service; it may be running.
-
-    Args:
-        settings_file: SERVICE.toml.
-        out: The file to write.
-    """
+    """Save the records of a service; it may be running."""
     settings = ServiceSettings.read(settings_file)
     url = sa.make_url(settings.database_url())
     check_writable(out.absolute().parent)
@@ -73,12 +68,7 @@ def save_backup(settings_file: Path, out: Path) -> dict[str, Any]:
 
 
 def restore_backup(file: Path, into: Path) -> dict[str, Any]:
-    """Put a backup into a new folder; nothing is there unless all of it is whole.
-
-    Args:
-        file: What `save_backup` wrote.
-        into: A folder that is empty or not there.
-    """
+    """Put a backup into a new folder; nothing is there unless all of it is whole."""
     if into.exists() and (not into.is_dir() or any(into.iterdir())):
         what = "a backup is put into an empty folder; nothing is overwritten"
         raise ServiceError(what, code="conflict", where=str(into))

@@ -86,19 +86,12 @@ Progress = Callable[[int, int, str], None]
 
 @dataclass(frozen=True, kw_only=True)
 class ServiceDemonstration:
-    """A demonstration.
+    """A demonstration."""
 
-    Args:
-        settings: Its SERVICE.toml.
-        port: Where it listens.
-        passwords: Per person, the password.
-        keys: Per system, the key.
-    """
-
-    settings: Path
-    port: int
-    passwords: Mapping[str, str]
-    keys: Mapping[str, str]
+    settings: Path  # Its SERVICE.toml.
+    port: int  # Where it listens
+    passwords: Mapping[str, str]  # Per person, the password
+    keys: Mapping[str, str]  # Per system, the key
 
     def text(self) -> str:
         """What is printed."""
@@ -131,14 +124,7 @@ def make_demonstration(
     persons: int = _PERSONS,
     progress: Progress = lambda done, steps, name: None,
 ) -> ServiceDemonstration:
-    """Make a demonstration, or find the one that is there.
-
-    Args:
-        folder: Its folder.
-        port: Where it listens.
-        persons: Size of the invented census.
-        progress: Told what is done.
-    """
+    """Make a demonstration, or find the one that is there."""
     kept = folder / _PRINTED
     if not kept.exists():
         if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):

@@ -36,17 +36,11 @@ _FOLDERS = ("datasets", "releases", "parameters")
 
 @dataclass(frozen=True, kw_only=True)
 class NewService:
-    """A service that was made.
+    """A service that was made."""
 
-    Args:
-        settings: Its SERVICE.toml.
-        person: The first administrator.
-        password: Their one-time password. SECRET.
-    """
-
-    settings: Path
-    person: str
-    password: str
+    settings: Path  # Its SERVICE.toml.
+    person: str  # The first administrator
+    password: str  # Their one-time password. SECRET.
 
     def text(self) -> str:
         """What is said of it, once."""
@@ -70,13 +64,7 @@ class NewService:
 
 
 def new_service(folder: Path, person: str, *, name: str = "Statistical office") -> NewService:
-    """Make a new service.
-
-    Args:
-        folder: A folder that is empty or not there.
-        person: The first administrator.
-        name: Name of the office.
-    """
+    """Make a new service."""
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
         what = "a new service needs a folder of its own"
         raise ServiceError(what, code="conflict", where=str(folder))
@@ -96,11 +84,7 @@ def new_service(folder: Path, person: str, *, name: str = "Statistical office") 
 
 @contextmanager
 def opened(settings: Path) -> Iterator[Service]:
-    """A service whose parts are used by command.
-
-    Args:
-        settings: Its SERVICE.toml.
-    """
+    """A service whose parts are used by command."""
     service = Service(ServiceSettings.read(settings))
     try:
         yield service
@@ -110,9 +94,6 @@ def opened(settings: Path) -> Iterator[Service]:
 
 def grants_of(roles: Sequence[str]) -> tuple[Grant, ...]:
     """Grants as people write them.
-
-    Args:
-        roles: ROLE or ROLE@DATASET each.
 
     >>> grants_of(["reader", "requester@census"])
     (Grant(role='reader', dataset='*'), Grant(role='requester', dataset='census'))
@@ -131,14 +112,7 @@ def grants_of(roles: Sequence[str]) -> tuple[Grant, ...]:
 def new_key(
     settings: Path, person: str, roles: Sequence[str], days: int
 ) -> tuple[str, dict[str, Any]]:
-    """A key for a system, which is made known if it is not; the key is shown once. SECRET.
-
-    Args:
-        settings: SERVICE.toml.
-        person: Name of the system, or of a person who is known.
-        roles: ROLE or ROLE@DATASET each.
-        days: Days after which it ends.
-    """
+    """A key for a system, which is made known if it is not; the key is shown once. SECRET."""
     grants = grants_of(roles)
     with opened(settings) as service:
         known = {account.name for account in service.users.accounts()}
@@ -154,12 +128,7 @@ def new_key(
 
 
 def verified_trail(settings: Path, heads: Sequence[Path]) -> tuple[str, dict[str, Any]]:
-    """What a walk along the audit trail finds.
-
-    Args:
-        settings: SERVICE.toml.
-        heads: Signed heads that were kept elsewhere.
-    """
+    """What a walk along the audit trail finds."""
     with opened(settings) as service:
         signing = service.settings.signing_key_file
         public = None if signing is None else signing.with_suffix(".pub")

@@ -49,17 +49,11 @@ class Permission(StrEnum):
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Role:
-    """A set of permissions.
+    """A set of permissions."""
 
-    Args:
-        en: Its name in English.
-        de: Its name in German.
-        permissions: What it allows.
-    """
-
-    en: str
-    de: str
-    permissions: frozenset[Permission]
+    en: str  # Its name in English
+    de: str  # Its name in German
+    permissions: frozenset[Permission]  # What it allows
 
 
 _P = Permission
@@ -123,44 +117,28 @@ ROLES: Mapping[str, Role] = {
 
 @dataclass(frozen=True, slots=True)
 class Grant:
-    """A role for one data set, or for all.
-
-    Args:
-        role: One of `ROLES`.
-        dataset: The data set; `ALL` for all.
-    """
+    """A role for one data set, or for all."""
 
     role: str
-    dataset: str = ALL
+    dataset: str = ALL  # The data set; `ALL` for all
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Principal:
     """Somebody who asks.
 
-    Args:
-        name: How log and audit trail name them: the person, also where a key asks for them.
-        kind: "key", "session" or "local" for the command line.
-        grants: Their roles.
-        key: The visible part of the key that asks for them; empty without.
-
     >>> anna = Principal(name="anna", kind="session", grants=(Grant("reader", "census"),))
     >>> anna.may(Permission.catalogue_read, "census"), anna.may(Permission.catalogue_read, "labour")
     (True, False)
     """
 
-    name: str
-    kind: str
-    grants: tuple[Grant, ...]
-    key: str = ""
+    name: str  # How log and audit trail name them: the person, also where a key asks for them
+    kind: str  # "key", "session" or "local" for the command line
+    grants: tuple[Grant, ...]  # Their roles
+    key: str = ""  # The visible part of the key that asks for them; empty without
 
     def may(self, permission: Permission, dataset: str = "") -> bool:
-        """Whether they may do something.
-
-        Args:
-            permission: What.
-            dataset: With which data set; empty where it is about none, or any.
-        """
+        """Whether they may do something."""
         return any(
             permission in ROLES[grant.role].permissions
             and (not dataset or grant.dataset in (ALL, dataset))

@@ -23,17 +23,11 @@ MEDIA_TYPE = "application/problem+json"
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ProblemType:
-    """One kind of problem.
+    """One kind of problem."""
 
-    Args:
-        status: The status code of HTTP.
-        en: Its title in English.
-        de: Its title in German.
-    """
-
-    status: int
-    en: str
-    de: str
+    status: int  # The status code of HTTP
+    en: str  # Its title in English
+    de: str  # Its title in German
 
 
 def _type(status: int, en: str, de: str) -> ProblemType:
@@ -94,19 +88,7 @@ PROBLEM_TYPES: Mapping[str, ProblemType] = {
 
 
 class ServiceError(DiscreetError):
-    """What a caller of the service can cause or repair.
-
-    Args:
-        what: What is wrong, in one sentence; shown to the caller.
-        code: One of `PROBLEM_TYPES`.
-        where: Member of the request that is concerned, such as "by[1].level".
-        hint: What to do about it.
-        problems: When several things are wrong at once, all of them.
-        rule: The rule that refuses, by its name.
-        limit: What is allowed.
-        actual: What was asked for.
-        retry_after: Seconds after which it may be tried again.
-    """
+    """What a caller of the service can cause or repair."""
 
     def __init__(
         self,
@@ -131,11 +113,6 @@ def hint_in(language: str, hint: str, code: str) -> str:
     """A hint in a language; one that is known in English only gives way to a general one.
 
     Hints that are no words of any language, such as a header or an address, stay as they are.
-
-    Args:
-        language: "en" or "de".
-        hint: The hint in English; empty for none.
-        code: Code of the problem, one of `PROBLEM_TYPES`.
 
     >>> hint_in("de", "did you mean 'sex'?", "unknown-variable")
     "gemeint ist vielleicht 'sex'"
@@ -187,11 +164,6 @@ def _blank(pattern: str) -> str:
 
 def problem_document(error: DiscreetError, request: str, language: str = "en") -> dict[str, Any]:
     """What is told of an error.
-
-    Args:
-        error: The error; one of the library counts as input that cannot be used.
-        request: Number of the request, by which staff finds it in the log.
-        language: "en" or "de".
 
     >>> error = ServiceError("there is no variable 'sx'", code="unknown-variable", where="by[0]")
     >>> problem_document(error, "1f")["status"]

@@ -41,14 +41,7 @@ _LARGEST_HEAD = 32 * 2**10
 def run_service(
     settings: ServiceSettings, file: Path, *, port: int | None = None, check: bool = False
 ) -> None:
-    """Serve until told to stop.
-
-    Args:
-        settings: What the office says.
-        file: Where it stands, for the workers.
-        port: Another port.
-        check: Build everything, say so, and end.
-    """
+    """Serve until told to stop."""
     if port is not None:
         settings = dataclasses.replace(settings, port=port)
     if not check:
@@ -168,11 +161,7 @@ def _workers(file: Path, number: int) -> Iterator[None]:
 
 
 def run_worker(settings: ServiceSettings) -> None:
-    """Work on jobs until told to stop.
-
-    Args:
-        settings: What the office says.
-    """
+    """Work on jobs until told to stop."""
     from discreet_service.jobs.worker import work
 
     start_log()

@@ -49,12 +49,7 @@ def now_in_milliseconds() -> int:
 
 
 class Service:
-    """Everything that a request needs.
-
-    Args:
-        settings: What the office says.
-        clock: What tells the time, in milliseconds.
-    """
+    """Everything that a request needs."""
 
     def __init__(
         self, settings: ServiceSettings, clock: Callable[[], int] = now_in_milliseconds
@@ -66,11 +61,7 @@ class Service:
         return f"<Service {self.settings.name}>"
 
     def key_for(self, purpose: str) -> bytes:
-        """A key of its own for each purpose, from the service's secret. SECRET.
-
-        Args:
-            purpose: What for, such as "audit".
-        """
+        """A key of its own for each purpose, from the service's secret. SECRET."""
         return hmac.new(self._secret, purpose.encode(), hashlib.sha256).digest()
 
     @cached_property
@@ -268,11 +259,7 @@ class Service:
         )
 
     def check_publishable(self, draft: ReleaseDraft) -> None:
-        """Raise an error if a draft's data version, or its parameter set, is no longer in use.
-
-        Args:
-            draft: The draft, when it is proposed and when the second person approves it.
-        """
+        """Raise an error if a draft's data version, or its parameter set, is no longer in use."""
         self.datasets.version(draft.summary["dataset"], draft.summary["version"])
 
     @cached_property

@@ -25,165 +25,99 @@ class SettingsError(DiscreetError):
 
 @dataclass(frozen=True, kw_only=True)
 class OidcSettings:
-    """[oidc]: login by the office's own provider.
+    """[oidc]: login by the office's own provider."""
 
-    Args:
-        issuer: Its address, https only; http on this machine for tests.
-        client_id: The name that the service has there.
-        client_secret_file: The file of its secret.
-        redirect: The address to which it sends people back.
-        groups_claim: Where the groups of a person stand.
-        roles: Group → role, or role@dataset.
-        other_hosts: Further hosts at which the provider has its keys or tokens.
-    """
-
-    issuer: str
-    client_id: str
+    issuer: str  # Its address, https only; http on this machine for tests
+    client_id: str  # The name that the service has there
     client_secret_file: Path
-    redirect: str
-    groups_claim: str = "groups"
-    roles: Mapping[str, str] = field(default_factory=dict)
-    other_hosts: tuple[str, ...] = ()
+    redirect: str  # The address to which it sends people back
+    groups_claim: str = "groups"  # Where the groups of a person stand
+    roles: Mapping[str, str] = field(default_factory=dict)  # Group → role, or role@dataset
+    other_hosts: tuple[str, ...] = ()  # Further hosts at which the provider has its keys or tokens
 
 
 @dataclass(frozen=True, kw_only=True)
 class LimitSettings:
-    """[limits]: how much may be asked at once.
+    """[limits]: how much may be asked at once."""
 
-    Args:
-        cells_instant: Cells, totals counted, up to which an answer comes at once.
-        cells_job: Cells up to which a job makes it.
-        cells_protect: Cells that can be handed in per call.
-        records_protect: Records that can be handed in per call.
-        json_bytes: The largest body of JSON or CSV.
-        arrow_bytes: The largest body of Arrow or Parquet.
-        requests_per_second: Of one caller, in the long run.
-        burst: And at once.
-        anonymous_per_second: Of one address that does not say who it is.
-    """
-
-    cells_instant: int = 10_000
-    cells_job: int = 5_000_000
-    cells_protect: int = 5_000_000
-    records_protect: int = 1_000_000
-    json_bytes: int = 10 * 10**6
-    arrow_bytes: int = 500 * 10**6
-    requests_per_second: float = 20.0
-    burst: int = 60
-    anonymous_per_second: float = 5.0
+    cells_instant: int = 10_000  # Cells, totals counted, up to which an answer comes at once
+    cells_job: int = 5_000_000  # Cells up to which a job makes it
+    cells_protect: int = 5_000_000  # Cells that can be handed in per call
+    records_protect: int = 1_000_000  # Records that can be handed in per call
+    json_bytes: int = 10 * 10**6  # The largest body of JSON or CSV
+    arrow_bytes: int = 500 * 10**6  # The largest body of Arrow or Parquet
+    requests_per_second: float = 20.0  # Of one caller, in the long run
+    burst: int = 60  # And at once
+    anonymous_per_second: float = 5.0  # Of one address that does not say who it is
 
 
 @dataclass(frozen=True, kw_only=True)
 class JobSettings:
-    """[jobs]: work in the background.
+    """[jobs]: work in the background."""
 
-    Args:
-        workers: Processes that work.
-        memory: What one may hold.
-        lease_seconds: After which silence another takes a job over.
-        retries: How often a job whose worker died is begun again.
-        keep_days: How long results are kept.
-    """
-
-    workers: int = 1
-    memory: str = "4GB"
-    lease_seconds: int = 60
-    retries: int = 2
-    keep_days: int = 28
+    workers: int = 1  # Processes that work
+    memory: str = "4GB"  # What one may hold
+    lease_seconds: int = 60  # After which silence another takes a job over
+    retries: int = 2  # How often a job whose worker died is begun again
+    keep_days: int = 28  # How long results are kept
 
 
 @dataclass(frozen=True, kw_only=True)
 class ReviewSettings:
-    """[reviews]: output checking of a research data centre.
+    """[reviews]: output checking of a research data centre."""
 
-    Args:
-        folder: The folder in which data lie.
-        queue: Folder of the review queue, made by `discreet fire queue init`.
-        data: Microdata that researchers may use: name → file within `folder`. CONFIDENTIAL.
-        units: Name of data → the variable that says whom a record is about.
-        upload_bytes: Bytes of one submission, unpacked.
-        upload_files: Files of one submission.
-        seconds: How long a program may run.
-    """
-
-    folder: Path = Path("research")
-    queue: Path = Path("reviews")
+    folder: Path = Path("research")  # The folder in which data lie
+    queue: Path = Path("reviews")  # Folder of the review queue, made by `discreet fire queue init`
+    # Microdata that researchers may use: name → file within `folder`. CONFIDENTIAL.
     data: Mapping[str, str] = field(default_factory=dict)
+    # Name of data → the variable that says whom a record is about
     units: Mapping[str, str] = field(default_factory=dict)
-    upload_bytes: int = 5 * 10**6
-    upload_files: int = 100
-    seconds: int = 600
+    upload_bytes: int = 5 * 10**6  # Bytes of one submission, unpacked
+    upload_files: int = 100  # Files of one submission
+    seconds: int = 600  # How long a program may run
 
 
 @dataclass(frozen=True, kw_only=True)
 class ServiceSettings:
-    """What an office says of its service.
+    """What an office says of its service."""
 
-    Args:
-        folder: Where the service keeps its files; that of SERVICE.toml if not given.
-        name: Name of the office, shown to people.
-        database: URL: sqlite:///FILE or postgresql+psycopg://…; if empty, service.db in `folder`.
-        database_file: A file that holds the URL, for one with a password.
-        datasets: Folder of data sets.
-        releases: Folders of releases, served to everybody who may read them.
-        public_releases: Whether releases are read without a key.
-        parameters: Folder of signed packages of parameters.
-        package_key_file: The key that opens packages.
-        trusted_signers: Public key files of who may sign parameters and policies.
-        secret_file: The service's own secret: seals the trail, names results.
-        signing_key_file: The key by which heads of the trail are signed.
-        studio_key_file: A key of its own, by which the studio signs parameter sets that were
-            designed in it; without it, they are signed elsewhere.
-        host: Address to listen at.
-        port: Port to listen at.
-        url: The address that callers know, such as https://protect.example.org.
-        trusted_proxies: Addresses of proxies whose headers are believed.
-        languages: Languages, the usual one first.
-        log_keep_days: Days after which the query log names nobody.
-        log_delete_days: Days after which it is deleted.
-        session_hours: Hours after which a login ends.
-        session_idle_minutes: Minutes without a request after which it ends.
-        demo: A demonstration: nothing in it is secret.
-        limits: See `LimitSettings`.
-        jobs: See `JobSettings`.
-        oidc: See `OidcSettings`; None without.
-        reviews: See `ReviewSettings`; None without.
-    """
-
-    folder: Path
-    name: str = "discreet"
+    folder: Path  # Where the service keeps its files; that of SERVICE.toml if not given.
+    name: str = "discreet"  # Name of the office, shown to people
+    # URL: sqlite:///FILE or postgresql+psycopg://…; if empty, service.db in `folder`.
     database: str = ""
-    database_file: Path | None = None
-    datasets: Path = Path("datasets")
+    database_file: Path | None = None  # A file that holds the URL, for one with a password
+    datasets: Path = Path("datasets")  # Folder of data sets
+    # Folders of releases, served to everybody who may read them
     releases: tuple[Path, ...] = (Path("releases"),)
-    public_releases: bool = False
-    parameters: Path = Path("parameters")
-    package_key_file: Path | None = None
+    public_releases: bool = False  # Whether releases are read without a key
+    parameters: Path = Path("parameters")  # Folder of signed packages of parameters
+    package_key_file: Path | None = None  # The key that opens packages
+    # Public key files of who may sign parameters and policies
     trusted_signers: tuple[Path, ...] = ()
+    # The service's own secret: seals the trail, names results
     secret_file: Path = Path("service.secret")
-    signing_key_file: Path | None = None
+    signing_key_file: Path | None = None  # The key by which heads of the trail are signed
+    # A key of its own, by which the studio signs parameter sets that were designed in it; without
+    # it, they are signed elsewhere
     studio_key_file: Path | None = None
-    host: str = "127.0.0.1"
-    port: int = 8077
-    url: str = ""
-    trusted_proxies: tuple[str, ...] = ()
-    languages: tuple[str, ...] = ("en", "de")
-    log_keep_days: int = 90
-    log_delete_days: int = 730
-    session_hours: int = 8
-    session_idle_minutes: int = 30
-    demo: bool = False
-    limits: LimitSettings = field(default_factory=LimitSettings)
-    jobs: JobSettings = field(default_factory=JobSettings)
-    oidc: OidcSettings | None = None
-    reviews: ReviewSettings | None = None
+    host: str = "127.0.0.1"  # Address to listen at
+    port: int = 8077  # Port to listen at
+    url: str = ""  # The address that callers know, such as https://protect.example.org.
+    trusted_proxies: tuple[str, ...] = ()  # Addresses of proxies whose headers are believed
+    languages: tuple[str, ...] = ("en", "de")  # Languages, the usual one first
+    log_keep_days: int = 90  # Days after which the query log names nobody
+    log_delete_days: int = 730  # Days after which it is deleted
+    session_hours: int = 8  # Hours after which a login ends
+    session_idle_minutes: int = 30  # Minutes without a request after which it ends
+    demo: bool = False  # A demonstration: nothing in it is secret
+    limits: LimitSettings = field(default_factory=LimitSettings)  # See `LimitSettings`
+    jobs: JobSettings = field(default_factory=JobSettings)  # See `JobSettings`
+    oidc: OidcSettings | None = None  # See `OidcSettings`; None without
+    reviews: ReviewSettings | None = None  # See `ReviewSettings`; None without
 
     @classmethod
     def read(cls, path: str | os.PathLike[str]) -> ServiceSettings:
         """Read SERVICE.toml, and say everything that is wrong at once.
-
-        Args:
-            path: The file.
 
         >>> ServiceSettings.read("no-such-service.toml")
         Traceback (most recent call last):
@@ -204,12 +138,7 @@ class ServiceSettings:
 
     @classmethod
     def of(cls, document: Mapping[str, Any], folder: Path) -> ServiceSettings:
-        """Settings of a parsed document.
-
-        Args:
-            document: What stands in the file.
-            folder: The folder against which relative paths are meant.
-        """
+        """Settings of a parsed document."""
         problems: list[Problem] = []
         found = _section(cls, {"folder": ".", **document}, "", folder, problems)
         if not problems:

@@ -29,45 +29,27 @@ _LONGEST_FILE = 10_000
 class SignedHead:
     """How far the trail went.
 
-    Args:
-        seq: Number of the last entry; 0 for none.
-        digest: Its digest.
-        at: When this was signed, in milliseconds.
-        key_id: Short name of the key that signs.
-        signature: The signature, in hexadecimal digits.
-
     >>> key = Ed25519PrivateKey.from_private_bytes(bytes(32))
     >>> head = SignedHead.sign(key, seq=3, digest="ab", at=0)
     >>> head.is_signed_by([public_bytes(key)]), head.is_signed_by([bytes(32)])
     (True, False)
     """
 
-    seq: int
+    seq: int  # Number of the last entry; 0 for none
     digest: str
-    at: int
-    key_id: str
-    signature: str
+    at: int  # When this was signed, in milliseconds
+    key_id: str  # Short name of the key that signs
+    signature: str  # The signature, in hexadecimal digits
 
     @classmethod
     def sign(cls, key: Ed25519PrivateKey, *, seq: int, digest: str, at: int) -> Self:
-        """Sign a head.
-
-        Args:
-            key: The key.
-            seq: Number of the last entry.
-            digest: Its digest.
-            at: Now, in milliseconds.
-        """
+        """Sign a head."""
         name = key_id(public_bytes(key))
         signature = key.sign(_signed(seq, digest, at, name)).hex()
         return cls(seq=seq, digest=digest, at=at, key_id=name, signature=signature)
 
     def is_signed_by(self, keys: Sequence[bytes]) -> bool:
-        """Whether one of these public keys signed it.
-
-        Args:
-            keys: 32 bytes each.
-        """
+        """Whether one of these public keys signed it."""
         for key in keys:
             if key_id(key) != self.key_id:
                 continue
@@ -80,11 +62,7 @@ class SignedHead:
         return False
 
     def write(self, folder: Path) -> Path:
-        """Write it to a folder; its file has the number of the entry in its name.
-
-        Args:
-            folder: The folder.
-        """
+        """Write it to a folder; its file has the number of the entry in its name."""
         place = folder / f"head-{self.seq:012d}-{self.at}.json"
         told = {name: getattr(self, name) for name in self.__slots__}
         write_text(place, json.dumps(told, indent=1) + "\n")
@@ -92,11 +70,7 @@ class SignedHead:
 
     @classmethod
     def read(cls, path: str | os.PathLike[str]) -> Self:
-        """Read one; whether it is genuine, `is_signed_by` tells.
-
-        Args:
-            path: Its file.
-        """
+        """Read one; whether it is genuine, `is_signed_by` tells."""
         try:
             with Path(path).open("rb") as file:
                 told = json.loads(file.read(_LONGEST_FILE))

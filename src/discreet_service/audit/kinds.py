@@ -102,10 +102,6 @@ class AuditKind(StrEnum):
 def facts_text(kind: AuditKind, facts: Mapping[str, FactValue] | None) -> str:
     """The facts of an entry as one text, the same for the same facts.
 
-    Args:
-        kind: What happened.
-        facts: Its facts; those that `kind` needs, and others.
-
     >>> facts_text(AuditKind.login, {"method": "oidc"})
     '{"method":"oidc"}'
     >>> facts_text(AuditKind.login, {})
@@ -140,11 +136,6 @@ def _fact(value: FactValue, name: str) -> FactValue:
 
 def shown_text(text: str, where: str, longest: int = _LONGEST_TEXT) -> str:
     r"""A text of which every character shows, on one line; an error if it is none.
-
-    Args:
-        text: The text.
-        where: What it is.
-        longest: How many characters it may have.
 
     >>> shown_text("Zensus 2022", "about")
     'Zensus 2022'

@@ -46,45 +46,25 @@ class LogVerdict(StrEnum):
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class LoggedQuery:
-    """One row of the log.
+    """One row of the log."""
 
-    Args:
-        id: Its number.
-        at: When, in milliseconds.
-        principal: Who asked; a pseudonym after some time.
-        caller_key: The visible part of the key that asked.
-        mode: One of `LogMode`.
-        dataset: The data set; empty where callers hand in cells.
-        version: Its version.
-        query: The canonical query as JSON.
-        digest: Its digest.
-        parameters: Digest of the parameter set.
-        verdict: One of `LogVerdict`.
-        rules: Names of the rules that refused or warned, as JSON.
-        cells: How many cells were given out, or asked for.
-        milliseconds: How long it took.
-        cache_hit: Whether the answer was there already.
-        bytes: How large it was.
-        pseudonymised: Whether names were taken out.
-    """
-
-    id: int
-    at: int
-    principal: str
-    caller_key: str
-    mode: str
-    dataset: str
+    id: int  # Its number
+    at: int  # When, in milliseconds
+    principal: str  # Who asked; a pseudonym after some time
+    caller_key: str  # The visible part of the key that asked
+    mode: str  # One of `LogMode`
+    dataset: str  # The data set; empty where callers hand in cells
     version: str
-    query: str
+    query: str  # The canonical query as JSON
     digest: str
-    parameters: str
-    verdict: str
-    rules: str
-    cells: int
-    milliseconds: int
-    cache_hit: bool
-    bytes: int
-    pseudonymised: bool
+    parameters: str  # Digest of the parameter set
+    verdict: str  # One of `LogVerdict`
+    rules: str  # Names of the rules that refused or warned, as JSON
+    cells: int  # How many cells were given out, or asked for
+    milliseconds: int  # How long it took
+    cache_hit: bool  # Whether the answer was there already
+    bytes: int  # How large it was
+    pseudonymised: bool  # Whether names were taken out
 
     def told(self) -> dict[str, Any]:
         """The row as it is shown."""
@@ -95,25 +75,14 @@ class LoggedQuery:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class LogPage:
-    """Some rows, the newest first.
-
-    Args:
-        rows: The rows.
-        cursor: Where the next page begins; None after the last.
-    """
+    """Some rows, the newest first."""
 
     rows: tuple[LoggedQuery, ...]
-    cursor: int | None
+    cursor: int | None  # Where the next page begins; None after the last
 
 
 class QueryLog:
-    """The log of queries.
-
-    Args:
-        database: Where it is kept.
-        key: What pseudonyms are made with. SECRET.
-        clock: What tells the time, in milliseconds.
-    """
+    """The log of queries."""
 
     def __init__(self, database: ServiceDatabase, key: bytes, clock: Callable[[], int]) -> None:
         self._database, self._key, self._clock = database, key, clock
@@ -140,25 +109,7 @@ class QueryLog:
         bytes: int = 0,  # noqa: A002
         connection: sa.Connection | None = None,
     ) -> None:
-        """Write a request down, before its answer goes out.
-
-        Args:
-            principal: Who asked.
-            mode: What kind of request it was.
-            verdict: What became of it.
-            query: The canonical query: names of variables, levels and codes only.
-            digest: Its digest.
-            caller_key: The visible part of the key that asked.
-            dataset: The data set.
-            version: Its version.
-            parameters: Digest of the parameter set.
-            rules: Names of the rules that refused or warned.
-            cells: How many cells were given out, or asked for.
-            milliseconds: How long it took.
-            cache_hit: Whether the answer was there already.
-            bytes: How large it was.
-            connection: A transaction of `writing`; one of its own if None.
-        """
+        """Write a request down, before its answer goes out."""
         names = {"principal": principal, "caller_key": caller_key, "dataset": dataset}
         names |= {"version": version, "digest": digest, "parameters": parameters}
         row = {name: shown_text(text, name, _LONGEST_NAME) for name, text in names.items()}
@@ -188,18 +139,7 @@ class QueryLog:
         cursor: int | None = None,
         size: int = 100,
     ) -> LogPage:
-        """Rows, the newest first.
-
-        Args:
-            principal: Only of this caller.
-            dataset: Only about this data set.
-            digest: Only of this query.
-            verdict: Only with this end.
-            since: Only from this time on, in milliseconds.
-            until: Only before this time.
-            cursor: Where the page before ended.
-            size: How many at most.
-        """
+        """Rows, the newest first."""
         columns, size = QUERY_LOG.c, max(1, min(size, _MOST_PER_PAGE))
         conditions = [
             *([columns.principal == principal] if principal else []),
@@ -217,21 +157,11 @@ class QueryLog:
         return LogPage(rows=found, cursor=found[-1].id if rows[size:] else None)
 
     def pseudonym(self, name: str) -> str:
-        """What stands for a name after some time: always the same, and without the key no name.
-
-        Args:
-            name: The name.
-        """
+        """What stands for a name after some time: always the same, and without the key no name."""
         return "~" + hmac.digest(self._key, name.encode(), "sha256").hex()[:24]
 
     def pseudonymise(self, before: int, trail: AuditTrail, person: str) -> int:
-        """Take names out of old rows; who asked several times is still one; how many rows.
-
-        Args:
-            before: Of rows before this time, in milliseconds.
-            trail: Where this is written down.
-            person: Who has it done.
-        """
+        """Take names out of old rows; who asked several times is still one; how many rows."""
         columns = QUERY_LOG.c
         old = sa.and_(columns.at < before, columns.pseudonymised.is_(False))
         names = sa.select(columns.principal, columns.caller_key).where(old).distinct()
@@ -254,13 +184,7 @@ class QueryLog:
         return count
 
     def delete(self, before: int, trail: AuditTrail, person: str) -> int:
-        """Delete old rows, of which names were taken out before; how many.
-
-        Args:
-            before: Rows before this time, in milliseconds.
-            trail: Where this is written down.
-            person: Who has it done.
-        """
+        """Delete old rows, of which names were taken out before; how many."""
         old = sa.and_(QUERY_LOG.c.at < before, QUERY_LOG.c.pseudonymised)
         with self._database.writing() as connection:
             count = connection.execute(sa.delete(QUERY_LOG).where(old)).rowcount

@@ -36,26 +36,15 @@ _MOST_TOLD = 20
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class AuditEntry:
-    """One entry of the trail.
+    """One entry of the trail."""
 
-    Args:
-        seq: Its number, from 1 without gaps.
-        at: When, in milliseconds.
-        kind: What happened.
-        person: Who did it.
-        about: What, or whom, it is about.
-        facts: Further facts as JSON.
-        previous: Digest of the entry before.
-        digest: Digest of this one.
-    """
-
-    seq: int
-    at: int
-    kind: str
-    person: str
-    about: str
-    facts: str
-    previous: str
+    seq: int  # Its number, from 1 without gaps
+    at: int  # When, in milliseconds
+    kind: str  # What happened
+    person: str  # Who did it
+    about: str  # What, or whom, it is about
+    facts: str  # Further facts as JSON
+    previous: str  # Digest of the entry before
     digest: str
 
     def told(self) -> dict[str, Any]:
@@ -75,32 +64,20 @@ class AuditEntry:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class AuditPage:
-    """Some entries, the newest first.
-
-    Args:
-        entries: The entries.
-        cursor: Where the next page begins; None after the last.
-    """
+    """Some entries, the newest first."""
 
     entries: tuple[AuditEntry, ...]
-    cursor: int | None
+    cursor: int | None  # Where the next page begins; None after the last
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class TrailVerdict:
-    """Whether the trail is as it was written.
+    """Whether the trail is as it was written."""
 
-    Args:
-        entries: How many entries there are.
-        digest: Digest of the last.
-        heads: How many signed heads were compared.
-        problems: What is wrong, with the number of the entry.
-    """
-
-    entries: int
-    digest: str
-    heads: int
-    problems: tuple[str, ...]
+    entries: int  # How many entries there are
+    digest: str  # Digest of the last
+    heads: int  # How many signed heads were compared
+    problems: tuple[str, ...]  # What is wrong, with the number of the entry
 
     @property
     def whole(self) -> bool:
@@ -110,11 +87,6 @@ class TrailVerdict:
 
 class AuditTrail:
     """The trail of a service.
-
-    Args:
-        database: Where it is kept.
-        key: What seals it. SECRET.
-        clock: What tells the time, in milliseconds.
 
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
@@ -145,15 +117,7 @@ class AuditTrail:
         about: str = "",
         facts: Mapping[str, FactValue] | None = None,
     ) -> AuditEntry:
-        """Write an act down; it stands there if the transaction ends well, as the act does.
-
-        Args:
-            connection: The transaction that does it.
-            kind: What happened.
-            person: Who did it.
-            about: What, or whom, it is about.
-            facts: Further facts; those that `kind` needs, and others.
-        """
+        """Write an act down; it stands there if the transaction ends well, as the act does."""
         name = plain_name(shown_text(person, "person"))
         place = shown_text(about, "about", _LONGEST_ABOUT)
         text = facts_text(kind, facts)
@@ -181,13 +145,7 @@ class AuditTrail:
             return _head(connection)
 
     def sign_head(self, key: Ed25519PrivateKey, folder: Path, person: str) -> SignedHead:
-        """Sign how far the trail went, and write it to a folder whose files are carried off.
-
-        Args:
-            key: The key that signs.
-            folder: Where its file goes.
-            person: Who has it signed.
-        """
+        """Sign how far the trail went, and write it to a folder whose files are carried off."""
         with self._database.writing() as connection:
             self._database.serialise(connection)
             seq, digest = _head(connection)
@@ -208,12 +166,7 @@ class AuditTrail:
         return None if row is None else SignedHead(**row._asdict())
 
     def verify(self, heads: Sequence[SignedHead] = (), keys: Sequence[bytes] = ()) -> TrailVerdict:
-        """Walk the whole trail, and say where it is not as it was written.
-
-        Args:
-            heads: Signed heads that were kept elsewhere; those in the database are looked at too.
-            keys: Public keys of who signs heads. Without, signatures are not looked at.
-        """
+        """Walk the whole trail, and say where it is not as it was written."""
         problems: list[str] = []
         with self._database.reading() as connection:
             kept = connection.execute(sa.select(*_HEAD_COLUMNS).order_by(AUDIT_HEADS.c.id))
@@ -256,17 +209,7 @@ class AuditTrail:
         cursor: int | None = None,
         size: int = 100,
     ) -> AuditPage:
-        """Entries, the newest first.
-
-        Args:
-            kind: Only of this kind.
-            person: Only of this person.
-            about: Only about this.
-            since: Only from this time on, in milliseconds.
-            until: Only before this time.
-            cursor: Where the page before ended.
-            size: How many at most.
-        """
+        """Entries, the newest first."""
         columns, size = AUDIT_ENTRIES.c, max(1, min(size, _MOST_PER_PAGE))
         conditions = [
             *([columns.kind == kind.value] if kind else []),
@@ -330,9 +273,6 @@ def _rows(connection: sa.Connection) -> Iterator[Sequence[Any]]:
 
 def utc(milliseconds: int) -> str:
     """A time as people and programs read it.
-
-    Args:
-        milliseconds: Since 1970.
 
     >>> utc(1_800_000_000_123)
     '2027-01-15T08:00:00.123Z'

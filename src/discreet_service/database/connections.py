@@ -75,9 +75,6 @@ _WORDS: Mapping[str, str] = {
 class ServiceDatabase:
     """The database of a service.
 
-    Args:
-        engine: The engine of SQLAlchemy.
-
     >>> import tempfile
     >>> from discreet_service.database.schema import JOBS
     >>> with tempfile.TemporaryDirectory() as folder:
@@ -99,11 +96,7 @@ class ServiceDatabase:
 
     @classmethod
     def open(cls, url: str) -> Self:
-        """Open a database; a file of SQLite is made if it is missing, for its owner only.
-
-        Args:
-            url: sqlite:///FILE or postgresql+psycopg://…
-        """
+        """Open a database; a file of SQLite is made if it is missing, for its owner only."""
         try:
             parsed = sa.make_url(url)
         except sa.exc.ArgumentError:
@@ -158,12 +151,7 @@ class ServiceDatabase:
 
     @contextmanager
     def writing(self, *, alone: bool = True) -> Iterator[sa.Connection]:
-        """A transaction, which is on the disk when the block ends well.
-
-        Args:
-            alone: Whether other writers wait until it ends, on a server too, so that what was read
-                in it still holds. False only for what is right in any order; SQLite always waits.
-        """
+        """A transaction, which is on the disk when the block ends well."""
         # Whoever waited for oneself would wait forever.
         assert not getattr(self._mine, "writes", False), "a transaction within a transaction"
         held = self.dialect == "sqlite"
@@ -183,11 +171,7 @@ class ServiceDatabase:
                 self._lock.release()
 
     def serialise(self, connection: sa.Connection) -> None:
-        """Wait until no other writes, and let others wait until the transaction ends.
-
-        Args:
-            connection: A transaction of `writing`.
-        """
+        """Wait until no other writes, and let others wait until the transaction ends."""
         if self.dialect == "postgresql":
             connection.exec_driver_sql(f"SELECT pg_advisory_xact_lock({_WRITERS})")
 

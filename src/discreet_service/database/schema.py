@@ -451,9 +451,6 @@ _NEXT = "NEW.seq = (SELECT COALESCE(MAX(seq), 0) + 1 FROM audit_entries)"
 def triggers(dialect: str) -> Mapping[str, str]:
     """Name → statement of each trigger.
 
-    Args:
-        dialect: "sqlite" or "postgresql".
-
     >>> sorted(triggers("sqlite"))[0]
     'audit_entries_delete'
     """

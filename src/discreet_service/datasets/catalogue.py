@@ -32,40 +32,20 @@ VersionState = Literal["draft", "published", "retired"]
 
 @dataclass(frozen=True, kw_only=True)
 class VersionRecord:
-    """What is known of a version without opening it. Public.
+    """What is known of a version without opening it. Public."""
 
-    Args:
-        dataset: The data set.
-        version: The version.
-        state: "draft", "published" or "retired".
-        facts: Titles, period, units: nothing that records tell.
-        published_at: When it was published, in milliseconds since 1970; 0 for a draft.
-        published_by: Who published it; staff only.
-        folder: Name of its folder; staff only.
-        fingerprint: Keyed digest of all that determines answers.
-    """
-
-    dataset: str
+    dataset: str  # The data set
     version: str
-    state: VersionState
-    facts: Mapping[str, Any]
-    published_at: int = 0
-    published_by: str = ""
-    folder: str = ""
-    fingerprint: str = ""
+    state: VersionState  # "draft", "published" or "retired"
+    facts: Mapping[str, Any]  # Titles, period, units: nothing that records tell
+    published_at: int = 0  # When it was published, in milliseconds since 1970; 0 for a draft
+    published_by: str = ""  # Who published it; staff only
+    folder: str = ""  # Name of its folder; staff only
+    fingerprint: str = ""  # Keyed digest of all that determines answers
 
 
 class DatasetCatalogue:
-    """The data sets of a service. CONFIDENTIAL.
-
-    Args:
-        folder: The folder of data sets: each version has one of its own with a DATASET.toml.
-        database: Where states are kept.
-        trail: Who published what.
-        clock: What tells the time.
-        key: What fingerprints are keyed with.
-        parameters_of: Gives the parameters of a set by its name.
-    """
+    """The data sets of a service. CONFIDENTIAL."""
 
     def __init__(
         self,
@@ -95,11 +75,7 @@ class DatasetCatalogue:
         return found
 
     def records(self, dataset: str = "") -> list[VersionRecord]:
-        """Versions that are or were published, the latest first.
-
-        Args:
-            dataset: Of this data set only; of all if empty.
-        """
+        """Versions that are or were published, the latest first."""
         columns = DATA_VERSIONS.c
         asked = sa.select(DATA_VERSIONS).order_by(
             columns.published_at.desc(), columns.dataset, columns.version.desc()
@@ -110,12 +86,7 @@ class DatasetCatalogue:
             return [_record(row) for row in connection.execute(asked).mappings()]
 
     def record(self, dataset: str, version: str | None = None) -> VersionRecord:
-        """A version that is or was published; the latest published one if none is named.
-
-        Args:
-            dataset: The data set.
-            version: The version.
-        """
+        """A version that is or was published; the latest published one if none is named."""
         known = self.records(dataset)
         if not known:
             what = f"there is no data set {dataset[:60]!r}"
@@ -133,12 +104,7 @@ class DatasetCatalogue:
         return named[version]
 
     def version(self, dataset: str, version: str | None = None) -> DataVersion:
-        """A published version, opened. CONFIDENTIAL.
-
-        Args:
-            dataset: The data set.
-            version: The version; the latest if None.
-        """
+        """A published version, opened. CONFIDENTIAL."""
         found = self.record(dataset, version)
         if found.state == "retired":
             hint = "ask without version for the one that is used now"
@@ -181,13 +147,7 @@ class DatasetCatalogue:
         return opened
 
     def publish(self, dataset: str, version: str, person: str) -> VersionRecord:
-        """Open a version, find it fit, and let everybody ask it. An error says what is wrong.
-
-        Args:
-            dataset: The data set.
-            version: The version.
-            person: Who publishes it.
-        """
+        """Open a version, find it fit, and let everybody ask it. An error says what is wrong."""
         folder = self.drafts().get((dataset, version))
         if folder is None:
             what = f"no folder holds version {version[:60]!r} of the data set {dataset[:60]!r}"
@@ -233,13 +193,7 @@ class DatasetCatalogue:
             connection.execute(sa.insert(DATA_SETS).values(**entry))
 
     def retire(self, dataset: str, version: str, person: str) -> VersionRecord:
-        """Let nobody ask a version any more.
-
-        Args:
-            dataset: The data set.
-            version: The version.
-            person: Who retires it.
-        """
+        """Let nobody ask a version any more."""
         self.record(dataset, version)
         with self.database.writing() as connection:
             columns = DATA_VERSIONS.c
@@ -268,11 +222,7 @@ class DatasetCatalogue:
 
 
 def public_facts(version: DataVersion) -> dict[str, Any]:
-    """What everybody may know of a version: nothing of it comes from records.
-
-    Args:
-        version: The version.
-    """
+    """What everybody may know of a version: nothing of it comes from records."""
     entry = version.description.dataset
     return {
         "title": dict(entry.title),
@@ -287,11 +237,7 @@ def public_facts(version: DataVersion) -> dict[str, Any]:
 
 
 def parameters_name(version: DataVersion) -> dict[str, str] | None:
-    """The set of parameters that a version uses; None if its own programme states them.
-
-    Args:
-        version: The version.
-    """
+    """The set of parameters that a version uses; None if its own programme states them."""
     package = version.inputs.shared.package
     if package is None:
         return None

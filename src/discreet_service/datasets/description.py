@@ -77,9 +77,6 @@ class DatasetDescription(ProgrammeEntry):
 def read_description(folder: Path) -> DatasetDescription:
     """Read the DATASET.toml of a folder, and say everything that is wrong at once.
 
-    Args:
-        folder: The folder.
-
     >>> read_description(Path("no-such-folder"))
     Traceback (most recent call last):
         ...

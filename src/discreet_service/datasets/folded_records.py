@@ -26,12 +26,9 @@ FoldedTrees = Mapping[tuple[str, int], Classification]
 
 @dataclass(frozen=True, kw_only=True, repr=False, eq=False)
 class FoldedRecords(StoredRecords):
-    """The current version of a store, with coarser columns (confidential).
+    """The current version of a store, with coarser columns (confidential)."""
 
-    Args:
-        coarser: Column → the column that it is made of, and the code of each finest code.
-    """
-
+    # Column → the column that it is made of, and the code of each finest code
     coarser: Mapping[str, tuple[str, Mapping[str, str], str]] = field(default_factory=dict)
     _folded: dict[str, Any] = field(default_factory=dict)
 
@@ -39,12 +36,7 @@ class FoldedRecords(StoredRecords):
     def of(
         cls, stored: StoredRecords, trees: Iterable[Classification]
     ) -> tuple[FoldedRecords, FoldedTrees]:
-        """A store with a column for each coarser level of some classifications.
-
-        Args:
-            stored: The store.
-            trees: The classifications.
-        """
+        """A store with a column for each coarser level of some classifications."""
         coarser: dict[str, tuple[str, Mapping[str, str], str]] = {}
         found: dict[tuple[str, int], Classification] = {}
         for tree in trees:

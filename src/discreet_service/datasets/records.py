@@ -31,12 +31,7 @@ _TAKEN = (*COLUMNS, FIGURE, "value", "status", "symbol", "note")
 
 
 class SourceColumns:
-    """The columns of a source. CONFIDENTIAL.
-
-    Args:
-        inputs: What the programme names, opened.
-        source: The source.
-    """
+    """The columns of a source. CONFIDENTIAL."""
 
     def __init__(self, inputs: Inputs, source: str) -> None:
         self.inputs, self.source = inputs, source
@@ -120,16 +115,7 @@ def offered_variables(
     where: str,
     problems: list[Problem],
 ) -> dict[str, CatalogueVariable]:
-    """The variables of a unit that can be asked for.
-
-    Args:
-        columns: The columns of its records.
-        wanted: Those that are named; None for all that can be offered.
-        public: Variables of which it is no secret which codes occur.
-        geography: Variables that tell where.
-        where: What problems are about.
-        problems: What is wrong is added here.
-    """
+    """The variables of a unit that can be asked for."""
     programme = columns.inputs.programme
     if wanted is None:
         every = [name for name, e in programme.variables.items() if not e.alternatives]

@@ -19,29 +19,16 @@ from discreet.classifications import Classification
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class CatalogueLevel:
-    """A level of a variable: codes that divide the records without rest.
+    """A level of a variable: codes that divide the records without rest."""
 
-    Args:
-        number: 1 for the coarsest.
-        name: Its name.
-        codes: How many codes it has.
-    """
-
-    number: int
+    number: int  # 1 for the coarsest
     name: str
-    codes: int
+    codes: int  # How many codes it has
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class CatalogueVariable:
     """A variable that can be asked for.
-
-    Args:
-        name: Its name.
-        tree: Its classification, which has a code for every record.
-        geography: Whether it tells where.
-        joined: Names under which the programme crosses it with nothing: it and others are
-            several classifications of one variable, of which a table has one.
 
     >>> place = Classification.from_parents("place", {"N": None, "N1": "N", "N2": "N", "S": None})
     >>> variable = CatalogueVariable(name="place", tree=place, geography=True)
@@ -52,8 +39,10 @@ class CatalogueVariable:
     """
 
     name: str
-    tree: Classification
-    geography: bool
+    tree: Classification  # Its classification, which has a code for every record
+    geography: bool  # Whether it tells where
+    # Names under which the programme crosses it with nothing: it and others are several
+    # classifications of one variable, of which a table has one
     joined: tuple[str, ...] = ()
 
     @cached_property
@@ -149,11 +138,7 @@ class CatalogueVariable:
         return self.within(positions) & self.tree.is_leaf
 
     def coarsest_cover(self, leaves: BoolArray) -> tuple[int, tuple[int, ...]]:
-        """The coarsest level whose codes make up some finest ones, and these codes.
-
-        Args:
-            leaves: Per code of the tree, whether it is one of the finest codes meant.
-        """
+        """The coarsest level whose codes make up some finest ones, and these codes."""
         for number, cut in enumerate(self.cuts):
             inside = np.add.reduceat(self._in_walk(leaves), self._walk_starts(cut))
             whole = np.add.reduceat(self._in_walk(self.tree.is_leaf), self._walk_starts(cut))

@@ -57,57 +57,32 @@ ParametersOf = Callable[[str], Parameters]
 
 @dataclass(frozen=True, kw_only=True)
 class CatalogueValue:
-    """A value column of which sums and means can be asked for.
-
-    Args:
-        column: The column.
-        label: language → name.
-        unit: language → unit.
-        decimals: Digits that are printed; None for the usual ones.
-        sums: Whether sums can be asked for.
-        means: Whether means can be asked for.
-    """
+    """A value column of which sums and means can be asked for."""
 
     column: str
-    label: Mapping[str, str]
-    unit: Mapping[str, str]
-    decimals: int | None
-    sums: bool
-    means: bool
+    label: Mapping[str, str]  # language → name
+    unit: Mapping[str, str]  # language → unit
+    decimals: int | None  # Digits that are printed; None for the usual ones
+    sums: bool  # Whether sums can be asked for
+    means: bool  # Whether means can be asked for
 
 
 @dataclass(frozen=True, kw_only=True)
 class CatalogueUnit:
-    """A kind of unit that can be counted.
-
-    Args:
-        name: Its name.
-        source: The source of the programme with its records.
-        label: language → name.
-        variables: What spans and filters its tables.
-        values: Its value columns.
-        figures: Key figures that the office offers.
-        coarser: (variable, level) → its classification down to there, where that is counted faster.
-    """
+    """A kind of unit that can be counted."""
 
     name: str
-    source: str
-    label: Mapping[str, str]
-    variables: Mapping[str, CatalogueVariable]
-    values: Mapping[str, CatalogueValue]
-    figures: Mapping[str, FigureEntry]
+    source: str  # The source of the programme with its records
+    label: Mapping[str, str]  # language → name
+    variables: Mapping[str, CatalogueVariable]  # What spans and filters its tables
+    values: Mapping[str, CatalogueValue]  # Its value columns
+    figures: Mapping[str, FigureEntry]  # Key figures that the office offers
+    # (variable, level) → its classification down to there, where that is counted faster
     coarser: FoldedTrees
 
 
 class DataVersion:
-    """A version of a data set. CONFIDENTIAL; what it tells in `units` is public.
-
-    Args:
-        description: What its DATASET.toml says.
-        inputs: Programme, records and parameters.
-        units: What can be asked for.
-        fingerprint: Keyed digest of all that determines answers.
-    """
+    """A version of a data set. CONFIDENTIAL; what it tells in `units` is public."""
 
     def __init__(
         self,
@@ -137,12 +112,7 @@ class DataVersion:
         return opened_noise(self.inputs).parameters
 
     def entry(self, unit: str, **asked: Any) -> TableEntry:
-        """The entry that a query would have in the programme, defaults filled in.
-
-        Args:
-            unit: The unit.
-            asked: Keys of the entry, as in a programme.
-        """
+        """The entry that a query would have in the programme, defaults filled in."""
         source = self.units[unit].source
         bare = self.asking(TableEntry.model_validate({"from": source, **asked})).programme
         found = bare.tables[ANSWER]
@@ -172,12 +142,7 @@ class DataVersion:
 
     @without_values
     def counted(self, unit: str, queries: Sequence[Query]) -> list[Table]:
-        """Count records of a unit. CONFIDENTIAL.
-
-        Args:
-            unit: The unit.
-            queries: What is to be counted.
-        """
+        """Count records of a unit. CONFIDENTIAL."""
         records, key = self.records(unit)
         sources = self.inputs.programme.sources
         origin = sources[key_line(sources, self.units[unit].source)[-1]]
@@ -198,11 +163,6 @@ def open_version(
     folder: Path, key: bytes, parameters_of: ParametersOf | None = None
 ) -> DataVersion:
     """Open a version of a data set, and say everything that is wrong with it at once.
-
-    Args:
-        folder: The folder of its DATASET.toml.
-        key: What its fingerprint is keyed with.
-        parameters_of: Gives the parameters of a set by its name.
 
     >>> open_version(Path("no-such-folder"), b"key")
     Traceback (most recent call last):

@@ -44,34 +44,21 @@ _PLACE = re.compile(r"(?:^|[\s'\"(])(?:/|[A-Za-z]:\\)[^\s]")
 
 @dataclass(frozen=True, kw_only=True)
 class Assignment:
-    """A job that is to be done.
-
-    Args:
-        job: The job.
-        folder: Its folder.
-        memory: What it may hold.
-    """
+    """A job that is to be done."""
 
     job: Job
     folder: Path
-    memory: str
+    memory: str  # What it may hold
 
 
 @dataclass(frozen=True, kw_only=True)
 class Report:
-    """What a worker is told of a job.
+    """What a worker is told of a job."""
 
-    Args:
-        progress: How much is done, in percent.
-        step: What is being done.
-        made: The result, when it is done.
-        problem: Why it failed, when it did.
-    """
-
-    progress: int = 0
-    step: str = ""
-    made: FinishedFile | None = None
-    problem: Mapping[str, Any] | None = None
+    progress: int = 0  # How much is done, in percent
+    step: str = ""  # What is being done
+    made: FinishedFile | None = None  # The result, when it is done
+    problem: Mapping[str, Any] | None = None  # Why it failed, when it did
 
     @property
     def final(self) -> bool:
@@ -82,14 +69,7 @@ class Report:
 def serve_jobs(
     pipe: Connection, build: Callable[[], Any], kinds: Mapping[str, JobKind], parent: int
 ) -> None:
-    """Do jobs until the worker says no more, or dies.
-
-    Args:
-        pipe: Where jobs come from.
-        build: Makes the service.
-        kinds: What there is to do.
-        parent: Number of the process of the worker.
-    """
+    """Do jobs until the worker says no more, or dies."""
     _die_with(parent)
     # Whoever stops the worker by a key stops it, not this: the worker gives the job back.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
@@ -152,10 +132,6 @@ def _done(
 
 def problem_of(error: Exception, number: str) -> dict[str, Any]:
     """What the owner of a job is told of its failure, without contents and places.
-
-    Args:
-        error: The failure.
-        number: Number of the job, by which staff finds it in the log.
 
     >>> problem_of(KeyError("a secret"), "1f")["title"]
     'Something went wrong here'

@@ -29,10 +29,6 @@ _YOUNG = 600
 class JobInputs:
     """Sealed inputs, by name.
 
-    Args:
-        folder: Where the files are.
-        key: 32 bytes that seal them. SECRET.
-
     >>> from tempfile import mkdtemp
     >>> inputs = JobInputs(Path(mkdtemp()), bytes(32))
     >>> name = inputs.put(b"cells", owner="anna", again="monday")
@@ -45,13 +41,7 @@ class JobInputs:
         self.folder, self._key = folder, key
 
     def put(self, content: bytes, *, owner: str, again: str | None = None) -> str:
-        """Keep an input; its name.
-
-        Args:
-            content: The input.
-            owner: Whose it is.
-            again: The same content with the same word has the same name; None for a new one.
-        """
+        """Keep an input; its name."""
         salt = secrets.token_hex(16) if again is None else again
         seal = hmac.new(self._key, f"input 1\0{owner}\0{salt}\0".encode(), "sha256")
         seal.update(content)
@@ -63,11 +53,7 @@ class JobInputs:
         return name
 
     def get(self, name: str) -> bytes:
-        """An input. CONFIDENTIAL.
-
-        Args:
-            name: Its name.
-        """
+        """An input. CONFIDENTIAL."""
         try:
             content = self._place(name).read_bytes()
             return AESGCM(self._key).decrypt(content[:_NONCE], content[_NONCE:], name.encode())
@@ -76,19 +62,11 @@ class JobInputs:
             raise ServiceError(what, code="data-not-ready", hint=hint) from None
 
     def drop(self, name: str) -> None:
-        """Delete an input, if it is there.
-
-        Args:
-            name: Its name.
-        """
+        """Delete an input, if it is there."""
         self._place(name).unlink(missing_ok=True)
 
     def sweep(self, wanted: Collection[str]) -> None:
-        """Delete the inputs of jobs that have ended.
-
-        Args:
-            wanted: Names of those of jobs that have not.
-        """
+        """Delete the inputs of jobs that have ended."""
         # Files have the times of the system, whatever clock the service goes by.
         limit = time.time() - _YOUNG
         for place in self.folder.iterdir():

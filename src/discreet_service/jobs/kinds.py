@@ -26,21 +26,14 @@ _MOST_TOLD = 20
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class JobKind:
-    """One kind of job.
+    """One kind of job."""
 
-    Args:
-        permission: What who hands it in must be allowed to do, and who fetches its result.
-        function: MODULE:NAME of the function that does it.
-        memory: What it may hold, such as "4GB"; the settings may allow less.
-        minutes: How long it may take.
-        schema: MODULE:NAME of the pydantic model of its request; None if it is handed in by
-            endpoints of its own only, which check it.
-    """
-
-    permission: Permission
-    function: str
-    memory: str
-    minutes: int
+    permission: Permission  # What who hands it in must be allowed to do, and who fetches its result
+    function: str  # MODULE:NAME of the function that does it
+    memory: str  # What it may hold, such as "4GB"; the settings may allow less
+    minutes: int  # How long it may take
+    # MODULE:NAME of the pydantic model of its request; None if it is handed in by endpoints of
+    # its own only, which check it
     schema: str | None
 
 
@@ -104,10 +97,6 @@ KINDS: Mapping[str, JobKind] = {
 def kind_of(name: str, kinds: Mapping[str, JobKind] = KINDS) -> JobKind:
     """The row of a kind.
 
-    Args:
-        name: Its name.
-        kinds: All there are.
-
     >>> kind_of("query").permission.value
     'query:run'
     """
@@ -120,22 +109,13 @@ def kind_of(name: str, kinds: Mapping[str, JobKind] = KINDS) -> JobKind:
 
 
 def function_of(kind: JobKind) -> JobFunction:
-    """The function that does a kind of job.
-
-    Args:
-        kind: The kind.
-    """
+    """The function that does a kind of job."""
     found: JobFunction = _named(kind.function)
     return found
 
 
 def checked_request(kind: JobKind, request: Mapping[str, Any]) -> dict[str, Any]:
-    """A request that is as its kind wants it; one error for all that is wrong with it.
-
-    Args:
-        kind: The kind.
-        request: The request.
-    """
+    """A request that is as its kind wants it; one error for all that is wrong with it."""
     if kind.schema is None:
         what, hint = "such jobs are handed in elsewhere", "its own endpoint answers with the job"
         raise ServiceError(what, code="invalid-input", where="kind", hint=hint)

@@ -21,20 +21,14 @@ _MEDIA_TYPE = re.compile(r"[a-z]+/[a-z0-9.+-]+(; ?[a-z]+=[A-Za-z0-9.\"-]+)*")
 class JobOutput:
     """What the function of a job gives back: released as soon as it does.
 
-    Args:
-        file_name: What it is called when it is downloaded.
-        media_type: What it is.
-        content: The result; or
-        path: a file of the result in the job's folder.
-
     >>> JobOutput(file_name="table.csv", media_type="text/csv", content=b"a,b").path is None
     True
     """
 
-    file_name: str
+    file_name: str  # What it is called when it is downloaded
     media_type: str
-    content: bytes | None = None
-    path: Path | None = None
+    content: bytes | None = None  # The result; or
+    path: Path | None = None  # a file of the result in the job's folder
 
     def __post_init__(self) -> None:
         if (self.content is None) == (self.path is None):
@@ -45,11 +39,7 @@ class JobOutput:
             raise ValueError("this is no media type")
 
     def written(self, folder: Path) -> FinishedFile:
-        """The file of the result, on the disk.
-
-        Args:
-            folder: The job's folder.
-        """
+        """The file of the result, on the disk."""
         place = folder / "result" if self.path is None else self.path
         if place.is_symlink() or place.parent.resolve() != folder.resolve():
             raise ValueError("the file of a result lies in the job's folder")
@@ -72,18 +62,10 @@ class JobOutput:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class FinishedFile:
-    """The file of a result before it is released.
+    """The file of a result before it is released."""
 
-    Args:
-        path: Where it is.
-        digest: Its SHA-256.
-        bytes: How large it is.
-        file_name: What it is called when it is downloaded.
-        media_type: What it is.
-    """
-
-    path: Path
-    digest: str
-    bytes: int
-    file_name: str
+    path: Path  # Where it is
+    digest: str  # Its SHA-256
+    bytes: int  # How large it is
+    file_name: str  # What it is called when it is downloaded
     media_type: str

@@ -53,18 +53,7 @@ _RESULTS, _WORK = "results", "work"
 
 
 class JobQueue:
-    """The jobs of a service.
-
-    Args:
-        database: Where they are kept.
-        folder: Where their results lie.
-        clock: What tells the time, in milliseconds.
-        trail: Where results that are released are written down; nowhere if None.
-        inputs: What jobs were handed in with, sealed; deleted when they end.
-        lease_seconds: After which silence another takes a job over.
-        retries: How often a job whose worker died is begun again.
-        keep_days: How long results are kept.
-    """
+    """The jobs of a service."""
 
     def __init__(
         self,
@@ -98,15 +87,7 @@ class JobQueue:
         idempotency_key: str | None = None,
         priority: int = USUAL,
     ) -> Job:
-        """Hand in a job.
-
-        Args:
-            kind: What is to be done.
-            owner: Who asks.
-            request: What for.
-            idempotency_key: Who sends the same request with the same key gets the same job.
-            priority: Lower ones are done first.
-        """
+        """Hand in a job."""
         text = json.dumps(request, sort_keys=True, separators=(",", ":"), allow_nan=False)
         if len(text) > _LONGEST_REQUEST:
             what = "this is too much for a job"
@@ -164,12 +145,7 @@ class JobQueue:
             )
 
     def job(self, number: str, owner: str | None) -> Job:
-        """A job; who does not own it does not learn that it exists.
-
-        Args:
-            number: Its number.
-            owner: Who asks; None for staff.
-        """
+        """A job; who does not own it does not learn that it exists."""
         row = None
         if _ID.fullmatch(number):
             with self._database.reading() as connection:
@@ -186,14 +162,7 @@ class JobQueue:
         cursor: str = "",
         size: int = 50,
     ) -> JobPage:
-        """Jobs, the newest first.
-
-        Args:
-            owner: Of whom; None for those of all, for staff.
-            state: Only in this state.
-            cursor: Where the page before ended.
-            size: How many at most.
-        """
+        """Jobs, the newest first."""
         columns, size = JOBS.c, max(1, min(size, _MOST_PER_PAGE))
         conditions = [
             *([columns.owner == owner] if owner is not None else []),
@@ -215,12 +184,7 @@ class JobQueue:
         return JobPage(jobs=jobs, cursor=more)
 
     def events(self, number: str, after: int = 0) -> tuple[JobEvent, ...]:
-        """What happened to a job, in order.
-
-        Args:
-            number: Its number.
-            after: Only after the event of this number.
-        """
+        """What happened to a job, in order."""
         columns = JOB_EVENTS.c
         asked = sa.select(columns.seq, columns.at, columns.kind, columns.facts).where(
             columns.job == number, columns.seq > after
@@ -230,12 +194,7 @@ class JobQueue:
         return tuple(JobEvent(**row._asdict()) for row in rows)
 
     def result(self, number: str, owner: str | None) -> tuple[Job, Path]:
-        """A job that is done, and the file of its result.
-
-        Args:
-            number: Its number.
-            owner: Who asks; None for staff.
-        """
+        """A job that is done, and the file of its result."""
         job = self.job(number, owner)
         if job.state is JobState.expired or self._is_over(job):
             raise ServiceError("the result is no longer kept", code="job-expired")
@@ -254,12 +213,7 @@ class JobQueue:
         return job.expires_at is not None and self._clock() >= job.expires_at
 
     def cancel(self, number: str, owner: str | None) -> Job:
-        """Stop a job; one that runs is stopped by its worker within seconds.
-
-        Args:
-            number: Its number.
-            owner: Who asks; None for staff.
-        """
+        """Stop a job; one that runs is stopped by its worker within seconds."""
         self.job(number, owner)
         with self._database.writing() as connection:
             row = self._change(
@@ -284,12 +238,7 @@ class JobQueue:
     # What workers do --------------------------------------------------------------------------
 
     def claim(self, worker: str, kinds: Sequence[str] | None = None) -> Job | None:
-        """The next job, for this worker alone, as long as its lease lasts; None without.
-
-        Args:
-            worker: Name of the worker; another one for each process.
-            kinds: What it can do; everything if None.
-        """
+        """The next job, for this worker alone, as long as its lease lasts; None without."""
         now, columns = self._clock(), JOBS.c
         with self._database.reading() as connection:
             # Who only looks wakes no disk.
@@ -338,13 +287,7 @@ class JobQueue:
                 self._tell(connection, number, ended["state"])
 
     def renew(self, job: Job, progress: int | None = None, step: str = "") -> Job | None:
-        """Hold a job for longer; the job as it is now, or None if it is not one's own any more.
-
-        Args:
-            job: The job, as it was claimed.
-            progress: How much is done, in percent.
-            step: What is being done, in a fixed word.
-        """
+        """Hold a job for longer; the job as it is now, or None if it is not one's own any more."""
         values: dict[str, Any] = {"lease_until": self._clock() + self._lease}
         if progress is not None:
             values["progress"] = max(0, min(100, int(progress)))
@@ -357,32 +300,19 @@ class JobQueue:
         return None if row is None else Job.of(row)
 
     def is_wanted(self, job: Job) -> bool:
-        """Whether a job is still one's own, and not to be stopped.
-
-        Args:
-            job: The job, as it was claimed.
-        """
+        """Whether a job is still one's own, and not to be stopped."""
         asked = sa.select(JOBS.c.id).where(*_held_by(job), JOBS.c.cancel_asked.is_(False))
         with self._database.reading() as connection:
             return connection.execute(asked).first() is not None
 
     def work_folder(self, job: Job) -> Path:
-        """A folder of its own for each beginning of a job, in which its result is made.
-
-        Args:
-            job: The job, as it was claimed.
-        """
+        """A folder of its own for each beginning of a job, in which its result is made."""
         place = self.folder / _WORK / f"{job.id}-{job.attempt}"
         make_folder(place, 0o700)
         return place
 
     def finish(self, job: Job, made: FinishedFile) -> bool:
-        """Release a result; False if the job is not one's own any more, and nothing is released.
-
-        Args:
-            job: The job, as it was claimed.
-            made: The file of the result, in the folder of the job.
-        """
+        """Release a result; False if the job is not one's own any more, and nothing is released."""
         name = f"{job.id}-{job.attempt}"
         now = self._clock()
         values = {
@@ -428,11 +358,7 @@ class JobQueue:
                 os.close(handle)
 
     def is_done(self, job: Job) -> bool:
-        """Whether a result of this beginning of a job was released.
-
-        Args:
-            job: The job, as it was claimed.
-        """
+        """Whether a result of this beginning of a job was released."""
         with self._database.reading() as connection:
             return self._is_done_by(connection, job)
 
@@ -443,37 +369,20 @@ class JobQueue:
         return connection.execute(sa.select(JOBS.c.id).where(*own, done)).first() is not None
 
     def fail(self, job: Job, problem: Mapping[str, Any]) -> bool:
-        """End a job that cannot be done; False if it is not one's own any more.
-
-        Args:
-            job: The job, as it was claimed.
-            problem: Why, as a problem document.
-        """
+        """End a job that cannot be done; False if it is not one's own any more."""
         values = {**self._end(JobState.failed), "problem": json.dumps(dict(problem))}
         return self._ended(job, values, "failed")
 
     def let_go(self, job: Job) -> bool:
-        """Let others take over a job whose process died, as if the lease had run out.
-
-        Args:
-            job: The job, as it was claimed.
-        """
+        """Let others take over a job whose process died, as if the lease had run out."""
         return self._ended(job, {"lease_until": self._clock()}, "retried")
 
     def confirm_cancel(self, job: Job) -> bool:
-        """Say that one stopped working on a job that was to be stopped.
-
-        Args:
-            job: The job, as it was claimed.
-        """
+        """Say that one stopped working on a job that was to be stopped."""
         return self._ended(job, self._end(JobState.cancelled), "cancelled")
 
     def give_back(self, job: Job) -> bool:
-        """Let others do a job, at once and as if one had not begun it.
-
-        Args:
-            job: The job, as it was claimed.
-        """
+        """Let others do a job, at once and as if one had not begun it."""
         values = {
             "state": JobState.queued.value,
             "attempt": JOBS.c.attempt - 1,

@@ -37,63 +37,34 @@ class JobState(StrEnum):
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Job:
-    """A job.
+    """A job."""
 
-    Args:
-        id: Its number of 128 random bits.
-        kind: What is done.
-        owner: Who asked for it.
-        request: What they asked for, as JSON.
-        state: Where it stands.
-        priority: Lower ones are done first.
-        attempt: How often it was begun.
-        worker: Who works on it, or did.
-        lease_until: Until when nobody else takes it over.
-        cancel_asked: Whether it is to be stopped.
-        progress: How much is done, in percent.
-        step: What is being done, in a fixed word.
-        problem: Why it failed, as a problem document in JSON.
-        result_file: Name of the file of its result.
-        result_digest: SHA-256 of it.
-        file_name: What the result is called when it is downloaded.
-        media_type: What the result is.
-        result_bytes: How large it is.
-        created_at: When it was asked for, in milliseconds.
-        started_at: When it was begun last.
-        finished_at: When it ended.
-        expires_at: Until when the result is kept.
-    """
-
-    id: str
-    kind: str
-    owner: str
-    request: str
-    state: JobState
-    priority: int
-    attempt: int
-    worker: str
-    lease_until: int | None
-    cancel_asked: bool
-    progress: int
-    step: str
-    problem: str | None
-    result_file: str | None
-    result_digest: str | None
-    file_name: str | None
-    media_type: str | None
-    result_bytes: int | None
-    created_at: int
-    started_at: int | None
-    finished_at: int | None
-    expires_at: int | None
+    id: str  # Its number of 128 random bits
+    kind: str  # What is done
+    owner: str  # Who asked for it
+    request: str  # What they asked for, as JSON
+    state: JobState  # Where it stands
+    priority: int  # Lower ones are done first
+    attempt: int  # How often it was begun
+    worker: str  # Who works on it, or did
+    lease_until: int | None  # Until when nobody else takes it over
+    cancel_asked: bool  # Whether it is to be stopped
+    progress: int  # How much is done, in percent
+    step: str  # What is being done, in a fixed word
+    problem: str | None  # Why it failed, as a problem document in JSON
+    result_file: str | None  # Name of the file of its result
+    result_digest: str | None  # SHA-256 of it
+    file_name: str | None  # What the result is called when it is downloaded
+    media_type: str | None  # What the result is
+    result_bytes: int | None  # How large it is
+    created_at: int  # When it was asked for, in milliseconds
+    started_at: int | None  # When it was begun last
+    finished_at: int | None  # When it ended
+    expires_at: int | None  # Until when the result is kept
 
     @classmethod
     def of(cls, row: sa.Row[Any]) -> Job:
-        """The job of a row.
-
-        Args:
-            row: A row of the table of jobs.
-        """
+        """The job of a row."""
         found = row._asdict()
         return cls(**{**found, "state": JobState(found["state"])})
 
@@ -132,19 +103,12 @@ class Job:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class JobEvent:
-    """What happened to a job.
+    """What happened to a job."""
 
-    Args:
-        seq: Its number, from 1.
-        at: When, in milliseconds.
-        kind: What happened: a state, "progress" or "retried".
-        facts: Further facts as JSON.
-    """
-
-    seq: int
-    at: int
-    kind: str
-    facts: str
+    seq: int  # Its number, from 1
+    at: int  # When, in milliseconds
+    kind: str  # What happened: a state, "progress" or "retried"
+    facts: str  # Further facts as JSON
 
     def told(self) -> dict[str, Any]:
         """What the owner of the job is told."""
@@ -153,12 +117,7 @@ class JobEvent:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class JobPage:
-    """Some jobs, the newest first.
-
-    Args:
-        jobs: The jobs.
-        cursor: Where the next page begins; empty after the last.
-    """
+    """Some jobs, the newest first."""
 
     jobs: tuple[Job, ...]
-    cursor: str
+    cursor: str  # Where the next page begins; empty after the last

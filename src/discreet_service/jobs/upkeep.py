@@ -38,23 +38,14 @@ _LOOK, _GRACE = 60.0, 20.0
 
 @dataclass(frozen=True, slots=True)
 class UpkeepTask:
-    """Something that is done now and then.
+    """Something that is done now and then."""
 
-    Args:
-        every: After how many milliseconds it is due again.
-        act: What is done.
-    """
-
-    every: int
-    act: Callable[[Any], object]
+    every: int  # After how many milliseconds it is due again
+    act: Callable[[Any], object]  # What is done
 
 
 def keep_up(service: Any) -> list[str]:
-    """Do what is due; the names of the tasks that were done.
-
-    Args:
-        service: The service.
-    """
+    """Do what is due; the names of the tasks that were done."""
     done = []
     for name, task in TASKS.items():
         try:
@@ -70,12 +61,7 @@ def keep_up(service: Any) -> list[str]:
 
 @contextmanager
 def upkeep(service: Any, look: float = _LOOK) -> Iterator[None]:
-    """Do what is due beside the block, on a thread of its own.
-
-    Args:
-        service: The service.
-        look: Seconds between two looks.
-    """
+    """Do what is due beside the block, on a thread of its own."""
     over = threading.Event()
 
     def run() -> None:
@@ -98,11 +84,7 @@ def upkeep(service: Any, look: float = _LOOK) -> Iterator[None]:
 
 
 def show_chain(service: Any) -> None:
-    """Tell metrics how the last verification of the trail ended, whichever process did it.
-
-    Args:
-        service: The service.
-    """
+    """Tell metrics how the last verification of the trail ended, whichever process did it."""
     page = service.trail.search(kind=AuditKind.trail_verified, size=1)
     for entry in page.entries:
         service.metrics.chain.set(json.loads(entry.facts).get("whole") is True)
@@ -166,11 +148,7 @@ def _forget_patterns(service: Any) -> None:
 
 
 def verify_trail(service: Any) -> bool:
-    """Verify the trail, and write down how that ended; whether it is whole.
-
-    Args:
-        service: The service.
-    """
+    """Verify the trail, and write down how that ended; whether it is whole."""
     place = service.settings.signing_key_file
     keys = [] if place is None else [public_bytes(read_signing_key(place))]
     verdict = service.trail.verify((), keys)
@@ -184,11 +162,7 @@ def verify_trail(service: Any) -> bool:
 
 
 def sign_daily_head(service: Any) -> bool:
-    """Sign the head of the trail, unless that was done within a day; whether it was done.
-
-    Args:
-        service: The service.
-    """
+    """Sign the head of the trail, unless that was done within a day; whether it was done."""
     place = service.settings.signing_key_file
     if place is None:
         return False

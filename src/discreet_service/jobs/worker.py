@@ -48,12 +48,7 @@ _HELD = re.compile(r"^RssAnon:\s+([0-9]+) kB", re.MULTILINE)
 
 
 def work(service: Any, kinds: Mapping[str, JobKind] = KINDS) -> None:
-    """Do jobs until told to stop by SIGTERM or SIGINT; the job at hand is given back.
-
-    Args:
-        service: The service; the second process builds its own from the same settings.
-        kinds: What there is to do.
-    """
+    """Do jobs until told to stop by SIGTERM or SIGINT; the job at hand is given back."""
     worker = JobWorker(service, kinds)
 
     def stop(_number: int, _frame: object) -> None:
@@ -83,12 +78,7 @@ class _WorkEnd(Enum):
 
 
 class JobWorker:
-    """Does jobs of a service.
-
-    Args:
-        service: The service.
-        kinds: What there is to do.
-    """
+    """Does jobs of a service."""
 
     def __init__(self, service: Any, kinds: Mapping[str, JobKind] = KINDS) -> None:
         self._service, self._kinds = service, kinds

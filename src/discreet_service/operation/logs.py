@@ -52,21 +52,12 @@ def service_log() -> logging.Logger:
 
 
 def log_event(event: str, **fields: str | int | float | bool) -> None:
-    """Write one line.
-
-    Args:
-        event: What happened, in a fixed word.
-        fields: Closed words and numbers.
-    """
+    """Write one line."""
     service_log().info(event, extra={_FIELDS: fields})
 
 
 def start_log(stream: TextIO | None = None) -> None:
-    """Write to a stream from now on; requests are logged once, by the service itself.
-
-    Args:
-        stream: Where to; stderr if None.
-    """
+    """Write to a stream from now on; requests are logged once, by the service itself."""
     handler = logging.StreamHandler(stream or sys.stderr)
     handler.setFormatter(JsonLines())
     log = service_log()

@@ -15,12 +15,7 @@ from discreet_service.people.approvals import Approvals, Execution, Proposal, Pr
 
 
 def register_decisions(approvals: Approvals, sets: ParameterSets) -> None:
-    """Let approved proposals about parameter sets be carried out.
-
-    Args:
-        approvals: Where two persons agree.
-        sets: The parameter sets.
-    """
+    """Let approved proposals about parameter sets be carried out."""
     kinds = {
         ProposalKind.parameter_activation: sets.activate,
         ProposalKind.parameter_retirement: sets.retire,

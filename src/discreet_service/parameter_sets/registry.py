@@ -53,31 +53,18 @@ class SetState(StrEnum):
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ParameterSet:
-    """What everybody may know of a parameter set.
+    """What everybody may know of a parameter set."""
 
-    Args:
-        name: The statistic that it is for.
-        version: Its version.
-        digest: Keyed digest of what is in it, as its header says.
-        file: SHA-256 of the package.
-        signer: The short name of the key that signed it.
-        state: How far it is.
-        imported: When it came, in milliseconds.
-        importer: Who brought it.
-        activated: When it came into use.
-        retired: When it went out of use.
-    """
-
-    name: str
+    name: str  # The statistic that it is for
     version: str
-    digest: str
-    file: str
-    signer: str
-    state: SetState
-    imported: int
-    importer: str
-    activated: int | None
-    retired: int | None
+    digest: str  # Keyed digest of what is in it, as its header says
+    file: str  # SHA-256 of the package
+    signer: str  # The short name of the key that signed it
+    state: SetState  # How far it is
+    imported: int  # When it came, in milliseconds
+    importer: str  # Who brought it
+    activated: int | None  # When it came into use
+    retired: int | None  # When it went out of use
 
     @property
     def subject(self) -> str:
@@ -103,32 +90,16 @@ class ParameterSet:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class AgreedChange:
-    """What two persons agreed on about a set.
+    """What two persons agreed on about a set."""
 
-    Args:
-        name: The statistic.
-        version: The version.
-        persons: The two.
-        proposal: Number of the proposal they agreed on.
-    """
-
-    name: str
+    name: str  # The statistic
     version: str
-    persons: Sequence[str]
-    proposal: str
+    persons: Sequence[str]  # The two
+    proposal: str  # Number of the proposal they agreed on
 
 
 class ParameterSets:
-    """The parameter sets of a service. SECRET.
-
-    Args:
-        database: Where their states are kept.
-        trail: Where every change is written down.
-        clock: What tells the time, in milliseconds.
-        folder: Where the packages are.
-        package_key: The file of the key that opens them; None if the service has none.
-        signers: Public key files of those who may sign.
-    """
+    """The parameter sets of a service. SECRET."""
 
     def __init__(
         self,
@@ -158,22 +129,12 @@ class ParameterSets:
             return tuple(ParameterSet.of(row) for row in connection.execute(asked))
 
     def show(self, name: str, version: str) -> ParameterSet:
-        """One of them.
-
-        Args:
-            name: The statistic.
-            version: The version.
-        """
+        """One of them."""
         with self._database.reading() as connection:
             return self._found(connection, name, version)
 
     def parameters(self, name: str, version: str | None = None) -> tuple[ParameterSet, Parameters]:
-        """A set that is in use, opened. SECRET.
-
-        Args:
-            name: The statistic.
-            version: The version; None for the one in use.
-        """
+        """A set that is in use, opened. SECRET."""
         found = self._in_use(name, version)
         with self._lock:
             opened = self._opened.get(found.file)
@@ -182,12 +143,7 @@ class ParameterSets:
         return found, opened
 
     def draft(self, name: str, version: str) -> tuple[ParameterSet, Parameters]:
-        """A set that is not in use yet, opened for those who decide about it. SECRET.
-
-        Args:
-            name: The statistic.
-            version: The version.
-        """
+        """A set that is not in use yet, opened for those who decide about it. SECRET."""
         found = self.show(name, version)
         if found.state is not SetState.proposed:
             what = "only drafts are looked into; what was in use stays closed"
@@ -269,13 +225,7 @@ class ParameterSets:
     # -- changes -----------------------------------------------------------------
 
     def propose(self, connection: sa.Connection, package: bytes, person: str) -> ParameterSet:
-        """Take a package in; it is not in use yet.
-
-        Args:
-            connection: A transaction that writes.
-            package: The bytes of the file.
-            person: Who brings it.
-        """
+        """Take a package in; it is not in use yet."""
         if len(package) > LARGEST:
             raise ServiceError("no package is so large", code="too-large", limit=LARGEST)
         file = hashlib.sha256(package).hexdigest()
@@ -354,12 +304,7 @@ class ParameterSets:
                 raise ServiceError(what, code="conflict", where="version", hint=hint)
 
     def activate(self, connection: sa.Connection, agreed: AgreedChange) -> ParameterSet:
-        """Bring a proposed set into use; the set that was in use ends by the same act.
-
-        Args:
-            connection: A transaction that writes.
-            agreed: What two persons agreed on.
-        """
+        """Bring a proposed set into use; the set that was in use ends by the same act."""
         found = self._found(connection, agreed.name, agreed.version)
         if found.state is not SetState.proposed:
             what, hint = f"this set is {found.state.value} already", "import a new version"
@@ -374,12 +319,7 @@ class ParameterSets:
         return self._change(connection, found, SetState.active, agreed)
 
     def retire(self, connection: sa.Connection, agreed: AgreedChange) -> ParameterSet:
-        """End the use of a set, for good.
-
-        Args:
-            connection: A transaction that writes.
-            agreed: What two persons agreed on.
-        """
+        """End the use of a set, for good."""
         found = self._found(connection, agreed.name, agreed.version)
         if found.state is SetState.retired:
             raise ServiceError("this set is retired already", code="conflict", where="version")

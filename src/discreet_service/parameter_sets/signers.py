@@ -18,10 +18,6 @@ from discreet_service.settings import SettingsError
 def parameter_signers(trusted: Sequence[Path], studio_key: Path | None) -> tuple[Path, ...]:
     """The public key files of those who may sign packages of parameters.
 
-    Args:
-        trusted: Those of the office.
-        studio_key: The signing key of the studio; None if it signs nothing.
-
     >>> parameter_signers([], None)
     ()
     """

@@ -41,49 +41,28 @@ _MOST_KEYS, _MOST_GRANTS = 50, 100
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ApiKey:
-    """What may be shown of a key.
+    """What may be shown of a key."""
 
-    Args:
-        id: Its visible part.
-        name: What it is for.
-        owner: Whom it belongs to.
-        grants: What it may, as long as its owner may.
-        created: When it was made, in milliseconds.
-        expires: When it ends.
-        last_used: The hour in which it was used last; None if never.
-        revoked: When it was taken back; None if it was not.
-    """
-
-    id: str
+    id: str  # Its visible part
     name: str
-    owner: str
-    grants: tuple[Grant, ...]
-    created: int
-    expires: int
-    last_used: int | None
-    revoked: int | None
+    owner: str  # Whom it belongs to
+    grants: tuple[Grant, ...]  # What it may, as long as its owner may
+    created: int  # When it was made, in milliseconds
+    expires: int  # When it ends
+    last_used: int | None  # The hour in which it was used last; None if never
+    revoked: int | None  # When it was taken back; None if it was not
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class NewApiKey:
-    """A new key, which is shown this once.
+    """A new key, which is shown this once."""
 
-    Args:
-        key: What may be shown later.
-        token: The key itself. SECRET.
-    """
-
-    key: ApiKey
-    token: str = field(repr=False)
+    key: ApiKey  # What may be shown later
+    token: str = field(repr=False)  # The key itself. SECRET.
 
 
 class ApiKeys:
     """All keys of a service.
-
-    Args:
-        database: Where their digests are kept.
-        trail: Where every change is written down.
-        clock: What tells the time, in milliseconds.
 
     >>> import tempfile
     >>> from discreet_service.people.users import Users
@@ -113,11 +92,7 @@ class ApiKeys:
 
     @without_values
     def principal(self, token: str) -> Principal | None:
-        """Whom a key stands for; None if it is none, or no longer.
-
-        Args:
-            token: The key.
-        """
+        """Whom a key stands for; None if it is none, or no longer."""
         read = _TOKEN.fullmatch(token)
         if read is None:
             return None
@@ -156,15 +131,7 @@ class ApiKeys:
         owner: str = "",
         days: int = 365,
     ) -> NewApiKey:
-        """Make a key: for oneself, or as an administrator for a system.
-
-        Args:
-            principal: Who makes it, after a login.
-            name: What it is for.
-            grants: What it may; nothing that its owner may not.
-            owner: Whom it belongs to; whoever makes it if empty.
-            days: After which it ends.
-        """
+        """Make a key: for oneself, or as an administrator for a system."""
         what_for = plain_name(name)
         _check_days(days)
         if principal.key or principal.kind not in ("session", "local"):
@@ -204,11 +171,6 @@ class ApiKeys:
         """A new key in place of one, which goes on for some hours; also asked for by itself.
 
         The new one may what the old one may, and lasts as long as that did from its beginning.
-
-        Args:
-            principal: Who asks.
-            key: Visible part of the old one.
-            overlap_hours: For how long both are good.
         """
         if not 0 <= overlap_hours <= _LONGEST_OVERLAP:
             what = f"the overlap lies between 0 and {_LONGEST_OVERLAP} hours"
@@ -248,10 +210,6 @@ class ApiKeys:
         """Take a key back at once, with all that came of it by rotation.
 
         Other processes of the service follow within seconds.
-
-        Args:
-            principal: Who asks: its owner or an administrator.
-            key: Its visible part.
         """
         now = self._clock()
         with self._database.writing() as connection:
@@ -271,11 +229,7 @@ class ApiKeys:
         self.forget()
 
     def listed(self, owner: str = "") -> tuple[ApiKey, ...]:
-        """All keys, the newest first.
-
-        Args:
-            owner: Of whom; of all if empty.
-        """
+        """All keys, the newest first."""
         asked = sa.select(API_KEYS, USERS.c.name.label("owner")).join(
             USERS, USERS.c.id == API_KEYS.c.user_id
         )

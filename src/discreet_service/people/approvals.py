@@ -55,21 +55,13 @@ class ProposalKind(StrEnum):
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class KindOfProposal:
-    """What holds for proposals of a kind; nothing of it has a default.
+    """What holds for proposals of a kind; nothing of it has a default."""
 
-    Args:
-        en: Its name in English.
-        de: Its name in German.
-        propose: What the first person must be allowed to do.
-        approve: What the second person must be allowed to do.
-        days: After which it expires.
-    """
-
-    en: str
-    de: str
-    propose: Permission
-    approve: Permission
-    days: int
+    en: str  # Its name in English
+    de: str  # Its name in German
+    propose: Permission  # What the first person must be allowed to do
+    approve: Permission  # What the second person must be allowed to do
+    days: int  # After which it expires
 
 
 KINDS: Mapping[ProposalKind, KindOfProposal] = {
@@ -120,37 +112,21 @@ KINDS: Mapping[ProposalKind, KindOfProposal] = {
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Proposal:
-    """What somebody wants to be done.
+    """What somebody wants to be done."""
 
-    Args:
-        id: Its number.
-        kind: What is to be done.
-        subject: With what, such as "census2022@3".
-        dataset: The data set that it is about; empty if all are concerned.
-        digest: SHA-256 of the content, hexadecimal.
-        reason: Why.
-        proposer: Who wants it.
-        proposed: Since when, in milliseconds.
-        expires: Until when others can agree.
-        state: How far it is.
-        decider: Who decided; empty so far.
-        decided: When; None so far.
-        remark: What they said.
-    """
-
-    id: str
-    kind: ProposalKind
-    subject: str
-    dataset: str
-    digest: str
-    reason: str
-    proposer: str
-    proposed: int
-    expires: int
-    state: ProposalState
-    decider: str
-    decided: int | None
-    remark: str
+    id: str  # Its number
+    kind: ProposalKind  # What is to be done
+    subject: str  # With what, such as "census2022@3"
+    dataset: str  # The data set that it is about; empty if all are concerned
+    digest: str  # SHA-256 of the content, hexadecimal
+    reason: str  # Why
+    proposer: str  # Who wants it
+    proposed: int  # Since when, in milliseconds
+    expires: int  # Until when others can agree
+    state: ProposalState  # How far it is
+    decider: str  # Who decided; empty so far
+    decided: int | None  # When; None so far
+    remark: str  # What they said
 
 
 #: What does what was agreed on, and gives back the digest of the content that it used.
@@ -159,11 +135,6 @@ Execution = Callable[[sa.Connection, Proposal], str]
 
 class Approvals:
     """All proposals of a service.
-
-    Args:
-        database: Where they are kept.
-        trail: Where every step is written down.
-        clock: What tells the time, in milliseconds.
 
     >>> import tempfile
     >>> from discreet_service.permissions import Grant
@@ -191,13 +162,7 @@ class Approvals:
         self._executions: dict[ProposalKind, Execution] = {}
 
     def register(self, kind: ProposalKind, execution: Execution) -> None:
-        """Say what is done when two persons agreed.
-
-        Args:
-            kind: On what.
-            execution: What does it, in the transaction that it is given. It gives back the digest
-                of the content it used: another than the one agreed on undoes everything.
-        """
+        """Say what is done when two persons agreed."""
         if kind in self._executions:
             raise ServiceError(f"{kind} is registered already", code="internal")
         self._executions[kind] = execution
@@ -213,17 +178,7 @@ class Approvals:
         reason: str,
         dataset: str = "",
     ) -> Proposal:
-        """Propose something.
-
-        Args:
-            connection: A transaction that writes.
-            kind: What is to be done.
-            subject: With what.
-            digest: SHA-256 of the content, hexadecimal.
-            principal: Who proposes.
-            reason: Why, for the second person and the audit trail.
-            dataset: The data set that it is about; if empty, it takes rights for all.
-        """
+        """Propose something."""
         _check_may(principal, KINDS[kind].propose, dataset)
         why = _checked_reason(reason)
         if not _SUBJECT.fullmatch(subject):
@@ -266,14 +221,7 @@ class Approvals:
     def approve(
         self, connection: sa.Connection, number: str, principal: Principal, *, digest: str
     ) -> Proposal:
-        """Agree as the second person, and do it.
-
-        Args:
-            connection: A transaction that writes: everything happens in it, or nothing.
-            number: The proposal.
-            principal: Who agrees.
-            digest: Digest of the content that they saw.
-        """
+        """Agree as the second person, and do it."""
         found = self._to_decide(connection, number)
         _check_may(principal, KINDS[found.kind].approve, found.dataset)
         if same_person(found.proposer, principal.name):
@@ -297,14 +245,7 @@ class Approvals:
     def reject(
         self, connection: sa.Connection, number: str, principal: Principal, reason: str
     ) -> Proposal:
-        """Say no as the second person.
-
-        Args:
-            connection: A transaction that writes.
-            number: The proposal.
-            principal: Who says so.
-            reason: Why.
-        """
+        """Say no as the second person."""
         found = self._to_decide(connection, number)
         _check_may(principal, KINDS[found.kind].approve, found.dataset)
         if same_person(found.proposer, principal.name):
@@ -316,13 +257,7 @@ class Approvals:
         return self.proposal(connection, number)
 
     def withdraw(self, connection: sa.Connection, number: str, principal: Principal) -> Proposal:
-        """Take back what one proposed oneself.
-
-        Args:
-            connection: A transaction that writes.
-            number: The proposal.
-            principal: Who proposed it.
-        """
+        """Take back what one proposed oneself."""
         found = self._to_decide(connection, number)
         _check_in_person(principal)
         if not same_person(found.proposer, principal.name):
@@ -333,11 +268,7 @@ class Approvals:
         return self.proposal(connection, number)
 
     def expire(self, connection: sa.Connection) -> int:
-        """End proposals to which nobody agreed in time; how many there were.
-
-        Args:
-            connection: A transaction that writes.
-        """
+        """End proposals to which nobody agreed in time; how many there were."""
         over = connection.execute(
             sa.select(PROPOSALS)
             .where(
@@ -353,12 +284,7 @@ class Approvals:
         return len(over)
 
     def proposal(self, connection: sa.Connection, number: str) -> Proposal:
-        """One proposal.
-
-        Args:
-            connection: The database.
-            number: Its number.
-        """
+        """One proposal."""
         row = connection.execute(
             sa.select(PROPOSALS).where(
                 PROPOSALS.c.id == (number if _NUMBER.fullmatch(number) else "")
@@ -369,12 +295,7 @@ class Approvals:
         return _proposal(row)
 
     def visible(self, principal: Principal, number: str) -> Proposal:
-        """One proposal, if somebody may see it; for others it is as if there were none.
-
-        Args:
-            principal: Who asks.
-            number: Its number.
-        """
+        """One proposal, if somebody may see it; for others it is as if there were none."""
         with self._database.reading() as connection:
             found = self.proposal(connection, number)
         if not may_see(principal, found):
@@ -388,14 +309,7 @@ class Approvals:
         before: int | None = None,
         kind: ProposalKind | None = None,
     ) -> tuple[Proposal, ...]:
-        """The proposals that somebody may see, the newest first, 200 at a time.
-
-        Args:
-            principal: Who asks.
-            state: Only those that are so far.
-            before: Only those proposed before this time, in milliseconds.
-            kind: Only those about this.
-        """
+        """The proposals that somebody may see, the newest first, 200 at a time."""
         asked = sa.select(PROPOSALS).order_by(PROPOSALS.c.proposed_at.desc(), PROPOSALS.c.id)
         if state is not None:
             asked = asked.where(PROPOSALS.c.state == state.value)
@@ -463,12 +377,7 @@ class Approvals:
 
 
 def may_see(principal: Principal, proposal: Proposal) -> bool:
-    """Whether somebody may see a proposal: who may propose or decide the like, and auditors.
-
-    Args:
-        principal: Who asks.
-        proposal: The proposal.
-    """
+    """Whether somebody may see a proposal: who may propose or decide the like, and auditors."""
     kind, dataset = KINDS[proposal.kind], proposal.dataset or ALL
     wanted = (kind.propose, kind.approve)
     return (

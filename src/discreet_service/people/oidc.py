@@ -45,46 +45,27 @@ _MOST_GROUPS, _LEAST_RSA = 10_000, 2048
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class LoginAttempt:
-    """A login that waits for the provider's answer. SECRET.
+    """A login that waits for the provider's answer. SECRET."""
 
-    Args:
-        state: What comes back with the answer.
-        nonce: What must stand in the token.
-        verifier: What proves that the answer is for us.
-        begun: When, in milliseconds.
-        address: Where the browser goes.
-    """
-
-    state: str = field(repr=False)
-    nonce: str = field(repr=False)
-    verifier: str = field(repr=False)
-    begun: int
-    address: str = field(default="", repr=False)
+    state: str = field(repr=False)  # What comes back with the answer
+    nonce: str = field(repr=False)  # What must stand in the token
+    verifier: str = field(repr=False)  # What proves that the answer is for us
+    begun: int  # When, in milliseconds
+    address: str = field(default="", repr=False)  # Where the browser goes
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class OidcIdentity:
-    """Somebody whom the provider knows.
+    """Somebody whom the provider knows."""
 
-    Args:
-        issuer: The provider.
-        subject: Their number there, which never changes.
-        name: Their name there.
-        grants: The roles of their groups.
-    """
-
-    issuer: str
-    subject: str
-    name: str
-    grants: tuple[Grant, ...]
+    issuer: str  # The provider
+    subject: str  # Their number there, which never changes
+    name: str  # Their name there
+    grants: tuple[Grant, ...]  # The roles of their groups
 
 
 class OidcLogin:
     """Logins by one provider.
-
-    Args:
-        settings: Which provider.
-        clock: What tells the time, in milliseconds.
 
     >>> from pathlib import Path
     >>> settings = OidcSettings(issuer="https://id.example.org", client_id="discreet",
@@ -128,12 +109,7 @@ class OidcLogin:
 
     @without_values
     def finish(self, attempt: LoginAttempt, answer: Mapping[str, str]) -> OidcIdentity:
-        """Who came back from the provider.
-
-        Args:
-            attempt: The attempt, taken from where it was kept: it can be finished only once.
-            answer: What the provider answered by the browser: `code`, `state`, `iss`, `error`.
-        """
+        """Who came back from the provider."""
         if not hmac.compare_digest(answer.get("state", "").encode(), attempt.state.encode()):
             raise _refused("the answer belongs to no login that was begun here")
         described = self._description()

@@ -31,17 +31,11 @@ _CLEAR = "abcdefghjkmnpqrstuvwxyz23456789"
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class PasswordCost:
-    """How hard it is to try one password with scrypt.
+    """How hard it is to try one password with scrypt."""
 
-    Args:
-        log_n: Binary logarithm of the blocks in memory; 16 are 64 MiB.
-        r: Size of a block.
-        p: Passes.
-    """
-
-    log_n: int = 16
-    r: int = 8
-    p: int = 2
+    log_n: int = 16  # Binary logarithm of the blocks in memory; 16 are 64 MiB
+    r: int = 8  # Size of a block
+    p: int = 2  # Passes
 
     def __post_init__(self) -> None:
         # Read back from the database, so bounded: nobody makes the service stretch for ever.
@@ -54,10 +48,6 @@ class PasswordCost:
 def kept_password(password: str, cost: PasswordCost) -> str:
     """The form in which a password is kept. SECRET.
 
-    Args:
-        password: The password.
-        cost: How hard it is to try one.
-
     >>> kept = kept_password("quiet rivers run", PasswordCost(log_n=10, p=1))
     >>> password_fits("quiet rivers run", kept, PasswordCost(log_n=10, p=1))
     True
@@ -69,11 +59,6 @@ def kept_password(password: str, cost: PasswordCost) -> str:
 @without_values
 def password_fits(password: str, kept: str | None, cost: PasswordCost) -> bool:
     """Whether a password is the one that is kept.
-
-    Args:
-        password: The password.
-        kept: Its form as kept; None if there is none: then nothing fits, after the same time.
-        cost: What it takes where nothing is kept.
 
     >>> password_fits("anything", None, PasswordCost(log_n=10, p=1))
     False
@@ -103,10 +88,6 @@ def one_time_password() -> str:
 @without_values
 def check_password(password: str, name: str) -> None:
     """Raise an error if a new password is easy to guess.
-
-    Args:
-        password: The new password.
-        name: Name of its user.
 
     >>> check_password("anna-anna-anna", "anna")
     Traceback (most recent call last):

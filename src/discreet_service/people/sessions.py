@@ -36,32 +36,17 @@ _MOST_ATTEMPTS = 20_000
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class LoginSession:
-    """A login that lasts.
+    """A login that lasts."""
 
-    Args:
-        user: Number of the user.
-        name: Their name.
-        must_change: Whether they must change their password before anything else.
-        elsewhere: Whether they logged in at the office's provider.
-        ends: When it ends at the latest, in milliseconds.
-    """
-
-    user: str
-    name: str
-    must_change: bool
-    elsewhere: bool
-    ends: int
+    user: str  # Number of the user
+    name: str  # Their name
+    must_change: bool  # Whether they must change their password before anything else
+    elsewhere: bool  # Whether they logged in at the office's provider
+    ends: int  # When it ends at the latest, in milliseconds
 
 
 class Sessions:
     """All logins of a service.
-
-    Args:
-        database: Where they are kept.
-        key: What digests are made with. SECRET.
-        clock: What tells the time, in milliseconds.
-        hours: After which a login ends.
-        idle_minutes: Minutes without a request after which it ends.
 
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
@@ -90,13 +75,7 @@ class Sessions:
 
     @without_values
     def start(self, account: UserAccount, replaced: str | None = None) -> str:
-        """The cookie of a new session. SECRET.
-
-        Args:
-            account: Who logged in.
-            replaced: The cookie so far, whose session ends: none that was there before a login
-                lives on.
-        """
+        """The cookie of a new session. SECRET."""
         cookie, now = secrets.token_urlsafe(32), self._clock()
         with self._database.writing() as connection:
             gone = SESSIONS.c.ends_at <= now
@@ -119,9 +98,6 @@ class Sessions:
         """Who a cookie stands for; None if nobody.
 
         Whoever must change their password first may do nothing yet.
-
-        Args:
-            cookie: The value of the cookie.
         """
         found = self._find(cookie)
         if found is None:
@@ -132,30 +108,17 @@ class Sessions:
 
     @without_values
     def session(self, cookie: str) -> LoginSession | None:
-        """The login that a cookie stands for; None if there is none.
-
-        Args:
-            cookie: The value of the cookie.
-        """
+        """The login that a cookie stands for; None if there is none."""
         return self._find(cookie)
 
     @without_values
     def csrf_token(self, cookie: str) -> str:
-        """What forms must carry, so that no other page can send them.
-
-        Args:
-            cookie: The value of the cookie to which it is bound.
-        """
+        """What forms must carry, so that no other page can send them."""
         return hmac.new(self._key, b"csrf\0" + cookie.encode(), hashlib.sha256).hexdigest()
 
     @without_values
     def check_csrf(self, cookie: str | None, token: str) -> None:
-        """Raise an error if a form does not carry the token of its session.
-
-        Args:
-            cookie: The value of the cookie.
-            token: What the form carries.
-        """
+        """Raise an error if a form does not carry the token of its session."""
         if cookie is None or not hmac.compare_digest(
             self.csrf_token(cookie).encode(), token.encode("utf-8", "replace")
         ):
@@ -164,13 +127,7 @@ class Sessions:
 
     @without_values
     def log_out(self, cookie: str, trail: AuditTrail, *, everywhere: bool = False) -> int:
-        """End a session as its owner asks, and write that down; how many ended.
-
-        Args:
-            cookie: The value of its cookie.
-            trail: Where it is written down, in the same transaction.
-            everywhere: Whether all sessions of its owner end.
-        """
+        """End a session as its owner asks, and write that down; how many ended."""
         found = self.session(cookie)
         if found is None:
             return 0
@@ -190,22 +147,14 @@ class Sessions:
         return ended
 
     def end_all(self, user: str) -> int:
-        """End all sessions of a user; how many there were.
-
-        Args:
-            user: The user's number.
-        """
+        """End all sessions of a user; how many there were."""
         with self._database.writing() as connection:
             gone = connection.execute(sa.delete(SESSIONS).where(SESSIONS.c.user_id == user))
             return int(gone.rowcount)
 
     @without_values
     def keep_attempt(self, attempt: LoginAttempt) -> str:
-        """Keep an attempt until the provider answers; the cookie to which it is bound. SECRET.
-
-        Args:
-            attempt: The attempt.
-        """
+        """Keep an attempt until the provider answers; the cookie to which it is bound. SECRET."""
         cookie, now = secrets.token_urlsafe(32), self._clock()
         with self._database.writing() as connection:
             connection.execute(sa.delete(LOGIN_ATTEMPTS).where(LOGIN_ATTEMPTS.c.ends_at <= now))
@@ -229,11 +178,7 @@ class Sessions:
 
     @without_values
     def take_attempt(self, cookie: str) -> LoginAttempt:
-        """The attempt that was kept, which can be taken only once.
-
-        Args:
-            cookie: The value of its cookie.
-        """
+        """The attempt that was kept, which can be taken only once."""
         digest = self._digest(cookie)
         with self._database.writing() as connection:
             row = connection.execute(

@@ -53,37 +53,20 @@ _KNOWN_DAYS = 30
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class UserAccount:
-    """A user.
+    """A user."""
 
-    Args:
-        id: Their number.
-        name: Their name.
-        kind: "person" or "system".
-        grants: Their roles.
-        elsewhere: Whether they log in at the office's provider.
-        must_change: Whether their password was a one-time one.
-        disabled: Whether they are shut out.
-        created: When they were made known, in milliseconds.
-    """
-
-    id: str
-    name: str
-    kind: str
-    grants: tuple[Grant, ...]
-    elsewhere: bool
-    must_change: bool
-    disabled: bool
-    created: int
+    id: str  # Their number
+    name: str  # Their name
+    kind: str  # "person" or "system"
+    grants: tuple[Grant, ...]  # Their roles
+    elsewhere: bool  # Whether they log in at the office's provider
+    must_change: bool  # Whether their password was a one-time one
+    disabled: bool  # Whether they are shut out
+    created: int  # When they were made known, in milliseconds
 
 
 class Users:
     """All users of a service.
-
-    Args:
-        database: Where they are kept.
-        trail: Where every change is written down.
-        clock: What tells the time, in milliseconds.
-        cost: How hard it is to try a password.
 
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
@@ -114,20 +97,12 @@ class Users:
             return tuple(_account(connection, row) for row in rows)
 
     def account(self, name: str) -> UserAccount:
-        """One user.
-
-        Args:
-            name: Their name.
-        """
+        """One user."""
         with self._database.reading() as connection:
             return _account(connection, _row(connection, name))
 
     def name_of(self, user: str) -> str:
-        """The name of a user.
-
-        Args:
-            user: Their number.
-        """
+        """The name of a user."""
         with self._database.reading() as connection:
             found = connection.scalar(sa.select(USERS.c.name).where(USERS.c.id == user))
         if found is None:
@@ -135,11 +110,7 @@ class Users:
         return str(found)
 
     def first_administrator(self, name: str) -> str:
-        """Make the first administrator; their one-time password, shown once. SECRET.
-
-        Args:
-            name: Their name.
-        """
+        """Make the first administrator; their one-time password, shown once. SECRET."""
         password = one_time_password()
         kept = kept_password(password, self._cost)
         with self._database.writing() as connection:
@@ -156,13 +127,7 @@ class Users:
         return password
 
     def add(self, principal: Principal, name: str, kind: str = PERSON) -> UserAccount:
-        """Make a user known, without any role.
-
-        Args:
-            principal: Who does it.
-            name: The user's name.
-            kind: "person", or "system" for one that has only keys.
-        """
+        """Make a user known, without any role."""
         _check_manager(principal)
         if kind not in (PERSON, SYSTEM):
             what, hint = "there is no such kind of user", f"{PERSON} or {SYSTEM}"
@@ -175,13 +140,7 @@ class Users:
             return _account(connection, _row(connection, name))
 
     def grant(self, principal: Principal, name: str, grant: Grant) -> None:
-        """Give a user a role; their logins end, and they log in anew.
-
-        Args:
-            principal: Who does it.
-            name: The user.
-            grant: The role, and for which data set.
-        """
+        """Give a user a role; their logins end, and they log in anew."""
         _check_manager(principal, name)
         _check_grant(grant)
         with self._database.writing() as connection:
@@ -200,13 +159,7 @@ class Users:
             self._write_down(connection, AuditKind.role_granted, principal.name, user.name, facts)
 
     def withdraw(self, principal: Principal, name: str, grant: Grant) -> None:
-        """Take a role away; it ends at once, for keys within seconds.
-
-        Args:
-            principal: Who does it.
-            name: The user.
-            grant: The role, and for which data set.
-        """
+        """Take a role away; it ends at once, for keys within seconds."""
         _check_manager(principal, name)
         with self._database.writing() as connection:
             user = _row(connection, name)
@@ -227,13 +180,7 @@ class Users:
             self._write_down(connection, AuditKind.role_withdrawn, principal.name, user.name, facts)
 
     def set_disabled(self, principal: Principal, name: str, *, disabled: bool) -> None:
-        """Shut a user out, with all keys, or let them in again.
-
-        Args:
-            principal: Who does it.
-            name: The user.
-            disabled: Whether they are shut out.
-        """
+        """Shut a user out, with all keys, or let them in again."""
         _check_manager(principal, name)
         with self._database.writing() as connection:
             user = _row(connection, name)
@@ -246,12 +193,7 @@ class Users:
 
     @without_values
     def reset_password(self, principal: Principal, name: str) -> str:
-        """A one-time password for a user, shown once; it is good for a day. SECRET.
-
-        Args:
-            principal: Who does it.
-            name: The user.
-        """
+        """A one-time password for a user, shown once; it is good for a day. SECRET."""
         _check_manager(principal, name)
         password = one_time_password()
         kept = kept_password(password, self._cost)
@@ -266,13 +208,7 @@ class Users:
 
     @without_values
     def login(self, name: str, password: str, address: str) -> UserAccount:
-        """The user with a name and a password; one error for all that is wrong.
-
-        Args:
-            name: Their name, as typed.
-            password: Their password.
-            address: Where they are.
-        """
+        """The user with a name and a password; one error for all that is wrong."""
         failures = self._count_attempt(name, address)
         with self._database.reading() as connection:
             user = _user_to_log_in(connection, name)
@@ -294,14 +230,7 @@ class Users:
 
     @without_values
     def change_password(self, name: str, old: str, new: str, address: str) -> UserAccount:
-        """Change one's own password; all logins end.
-
-        Args:
-            name: The user.
-            old: The password so far, or the one-time password.
-            new: The new one.
-            address: Where they are.
-        """
+        """Change one's own password; all logins end."""
         check_password(new, name)
         if new == old:
             what = "the new password is the old one"
@@ -314,11 +243,7 @@ class Users:
             return _account(connection, _row(connection, name))
 
     def arrive(self, identity: OidcIdentity) -> UserAccount:
-        """The user whom the office's provider let in; their roles are those of their groups.
-
-        Args:
-            identity: Who it is.
-        """
+        """The user whom the office's provider let in; their roles are those of their groups."""
         with self._database.writing() as connection:
             account, refusal = self._arrived(connection, identity)
             if not refusal:
@@ -495,12 +420,7 @@ class Users:
 
 
 def grants_held(connection: sa.Connection, user: str) -> tuple[Grant, ...]:
-    """The roles that a user has now, from wherever.
-
-    Args:
-        connection: The database.
-        user: The user's number.
-    """
+    """The roles that a user has now, from wherever."""
     return _grants(connection, user)
 
 

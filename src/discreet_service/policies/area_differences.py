@@ -32,29 +32,16 @@ _NOWHERE = -1
 
 @dataclass(frozen=True, kw_only=True, repr=False, slots=True)
 class AreaLevel:
-    """A level of a system: a partition of the records, or of some of them. CONFIDENTIAL.
+    """A level of a system: a partition of the records, or of some of them. CONFIDENTIAL."""
 
-    Args:
-        system: The classification; its levels are nested.
-        name: The level.
-        labels: Its codes.
-        codes: For each record the position of its code, -1 for none.
-    """
-
-    system: str
-    name: str
-    labels: tuple[str, ...]
-    codes: IntArray
+    system: str  # The classification; its levels are nested
+    name: str  # The level
+    labels: tuple[str, ...]  # Its codes
+    codes: IntArray  # For each record the position of its code, -1 for none
 
     @classmethod
     def of(cls, system: str, name: str, column: pl.Series) -> AreaLevel:
-        """A level as it stands in a column; records without a code lie nowhere.
-
-        Args:
-            system: The classification.
-            name: The level.
-            column: The code of each record.
-        """
+        """A level as it stands in a column; records without a code lie nowhere."""
         texts = column.cast(pl.String)
         labels = texts.drop_nulls().unique().sort()
         number = pl.DataFrame({"code": labels, "at": np.arange(len(labels), dtype=np.int64)})
@@ -70,21 +57,13 @@ class AreaLevel:
 
 @dataclass(frozen=True, kw_only=True, slots=True, order=True)
 class AreaDifference:
-    """Two areas that hold nearly the same records. CONFIDENTIAL.
+    """Two areas that hold nearly the same records. CONFIDENTIAL."""
 
-    Args:
-        first: System and level of the one.
-        first_code: Its code.
-        second: System and level of the other.
-        second_code: Its code.
-        records: How many records are in one of them only.
-    """
-
-    first: str
+    first: str  # System and level of the one
     first_code: str
-    second: str
+    second: str  # System and level of the other
     second_code: str
-    records: int
+    records: int  # How many records are in one of them only
 
     def __repr__(self) -> str:
         return f"<AreaDifference {self.first} {self.first_code} ~ {self.second} {self.second_code}>"
@@ -92,19 +71,12 @@ class AreaDifference:
 
 @dataclass(frozen=True, kw_only=True, repr=False, slots=True)
 class AreaReport:
-    """What systems of areas tell of few. CONFIDENTIAL: for the custodian.
+    """What systems of areas tell of few. CONFIDENTIAL: for the custodian."""
 
-    Args:
-        least: Areas differ by so many records at least.
-        atoms: How many finest intersections there are.
-        differences: Pairs that differ by fewer, sorted.
-        small: Areas of 1 to least - 1 records: title and code.
-    """
-
-    least: int
-    atoms: int
-    differences: tuple[AreaDifference, ...]
-    small: tuple[tuple[str, str], ...]
+    least: int  # Areas differ by so many records at least
+    atoms: int  # How many finest intersections there are
+    differences: tuple[AreaDifference, ...]  # Pairs that differ by fewer, sorted
+    small: tuple[tuple[str, str], ...]  # Areas of 1 to least - 1 records: title and code
 
     @property
     def levels(self) -> Mapping[str, int]:
@@ -136,11 +108,7 @@ class AreaReport:
         return tuple(found)
 
     def text(self, most: int = 200) -> str:
-        """The report in words. CONFIDENTIAL.
-
-        Args:
-            most: So many pairs are listed.
-        """
+        """The report in words. CONFIDENTIAL."""
         if not self.differences:
             return f"No two areas of two systems differ by 1 to {self.least - 1} records."
         lines = [
@@ -182,10 +150,6 @@ class AreaReport:
 
 def area_differences(levels: Sequence[AreaLevel], *, least: int) -> AreaReport:
     """All pairs of areas of two systems that differ by 1 to `least` - 1 records.
-
-    Args:
-        levels: All levels of all systems.
-        least: Areas differ by so many records at least.
 
     >>> square = AreaLevel.of("grid", "1km", pl.Series(["a"] * 20 + ["b"] * 19))
     >>> place = AreaLevel.of("places", "town", pl.Series(["X"] * 21 + ["Y"] * 18))

@@ -18,17 +18,11 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class AskedLevel:
-    """A level of a variable that the table shows.
+    """A level of a variable that the table shows."""
 
-    Args:
-        name: Its name, the same in all queries.
-        size: How many codes the whole level has, by the classification.
-        codes: Those that are shown, sorted; None for all.
-    """
-
-    name: str
-    size: int
-    codes: tuple[str, ...] | None = None
+    name: str  # Its name, the same in all queries
+    size: int  # How many codes the whole level has, by the classification
+    codes: tuple[str, ...] | None = None  # Those that are shown, sorted; None for all
 
     @property
     def shown(self) -> int:
@@ -38,20 +32,14 @@ class AskedLevel:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class AskedVariable:
-    """A variable that spans the table.
+    """A variable that spans the table."""
 
-    Args:
-        name: The variable.
-        levels: The levels shown, coarse before fine, without the total.
-        total: Whether the total is shown. It is that of all codes; a total of some codes only
-            is a filter and stands there.
-        geography: Whether it tells where.
-    """
-
-    name: str
-    levels: tuple[AskedLevel, ...]
+    name: str  # The variable
+    levels: tuple[AskedLevel, ...]  # The levels shown, coarse before fine, without the total
+    # Whether the total is shown. It is that of all codes; a total of some codes only is a filter
+    # and stands there.
     total: bool
-    geography: bool
+    geography: bool  # Whether it tells where
 
     @property
     def shown(self) -> int:
@@ -61,24 +49,16 @@ class AskedVariable:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class AskedFilter:
-    """A condition on the records of the table.
-
-    Args:
-        variable: The variable.
-        level: The level of its codes.
-        codes: The codes that are let through, sorted; several are a group of somebody's own,
-            unless `group` names a reviewed one.
-        size: How many codes the whole level has.
-        geography: Whether the variable tells where.
-        group: Name of a group of the catalogue; empty for none.
-    """
+    """A condition on the records of the table."""
 
     variable: str
-    level: str
+    level: str  # The level of its codes
+    # The codes that are let through, sorted; several are a group of somebody's own, unless
+    # `group` names a reviewed one
     codes: tuple[str, ...]
-    size: int
-    geography: bool
-    group: str = ""
+    size: int  # How many codes the whole level has
+    geography: bool  # Whether the variable tells where
+    group: str = ""  # Name of a group of the catalogue; empty for none
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -86,18 +66,6 @@ class AskedTable:
     """A table that somebody asks for, in its canonical form.
 
     Two ways of asking for the same table give the same, but for `spelling`.
-
-    Args:
-        dataset: The data set.
-        version: Its version.
-        unit: What is counted.
-        by: The variables that span it, sorted by name. A single code without a total is a filter.
-        where: The filters, sorted by variable; one that lets all codes through is left out.
-        cells: How many cells are shown, totals included.
-        digest: Keyed digest of all this.
-        spelling: Digest of the query as it was written.
-        programme: Whether it is a table of a programme: sparse parts of it are not hidden
-            afterwards, and it does not wait for those before it.
 
     >>> sex = AskedVariable(
     ...     name="sex", levels=(AskedLevel(name="sex", size=2),), total=True, geography=False
@@ -108,14 +76,18 @@ class AskedTable:
     (3, ('sex',))
     """
 
-    dataset: str
+    dataset: str  # The data set
     version: str
-    unit: str
+    unit: str  # What is counted
+    # The variables that span it, sorted by name. A single code without a total is a filter.
     by: tuple[AskedVariable, ...]
+    # The filters, sorted by variable; one that lets all codes through is left out
     where: tuple[AskedFilter, ...]
-    cells: int
-    digest: str
-    spelling: str = field(default="", compare=False)
+    cells: int  # How many cells are shown, totals included
+    digest: str  # Keyed digest of all this
+    spelling: str = field(default="", compare=False)  # Digest of the query as it was written
+    # Whether it is a table of a programme: sparse parts of it are not hidden afterwards, and it
+    # does not wait for those before it
     programme: bool = field(default=False, compare=False)
 
     @property
@@ -143,11 +115,7 @@ class Evidence(Protocol):
         ...
 
     def universe_sketch(self, size: int) -> UniverseSketch:
-        """The sketch of the units that the filters let through. CONFIDENTIAL.
-
-        Args:
-            size: Differences of fewer units are exact.
-        """
+        """The sketch of the units that the filters let through. CONFIDENTIAL."""
         ...
 
     def published_counts(self) -> IntArray:

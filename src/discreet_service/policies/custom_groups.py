@@ -13,12 +13,7 @@ from discreet_service.policies.rules import RuleCase, RuleVerdict, passed, refus
 
 
 def reviewed(condition: AskedFilter, groups: CustomGroupPolicy) -> bool:
-    """Whether a filter is one code, or a reviewed group; whatever it is called.
-
-    Args:
-        condition: The filter.
-        groups: What the policy says.
-    """
+    """Whether a filter is one code, or a reviewed group; whatever it is called."""
     if len(condition.codes) == 1:
         return True
     return any(

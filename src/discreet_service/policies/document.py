@@ -51,67 +51,45 @@ class _Section(BaseModel):
 
 
 class SizePolicy(_Section):
-    """[size], P1: cells with totals.
+    """[size], P1: cells with totals."""
 
-    Args:
-        cells_instant: Up to so many are answered at once.
-        cells_job: Up to so many by a job.
-        categories: Codes of one variable.
-    """
-
-    cells_instant: _Count
-    cells_job: _Count
-    categories: _Count
+    cells_instant: _Count  # Up to so many are answered at once
+    cells_job: _Count  # Up to so many by a job
+    categories: _Count  # Codes of one variable
 
 
 class VariablePolicy(_Section):
-    """[variables], P2: how deep tables go.
+    """[variables], P2: how deep tables go."""
 
-    Args:
-        most: Variables that are no geography, in table and filters together.
-        depth: Level of geography → the same where this level is shown; every level is named.
-    """
-
+    # Variables that are no geography, in table and filters together
     most: Annotated[int, Field(ge=0, le=20)]
+    # Level of geography → the same where this level is shown; every level is named
     depth: dict[_Word, Annotated[int, Field(ge=0, le=20)]]
 
 
 class ExposurePolicy(_Section):
-    """[exposure], P3: averaging, by how many independent figures a count may be estimated.
+    """[exposure], P3: averaging, by how many independent figures a count may be estimated."""
 
-    Args:
-        everywhere: Counts of no area in particular; they are large, and only rare codes among
-            them are at risk.
-        levels: Level of geography → counts of its areas; see `exposure_limit`. Every level that
-            `variables.depth` names is named.
-    """
-
+    # Counts of no area in particular; they are large, and only rare codes among them are at risk
     everywhere: _Exposure
+    # Level of geography → counts of its areas; see `exposure_limit`. Every level that
+    # `variables.depth` names is named.
     levels: dict[_Word, _Exposure]
 
 
 class SmallUniversePolicy(_Section):
-    """[small_universes], P4.
+    """[small_universes], P4."""
 
-    Args:
-        least: The perturbed count of those whom a table is about is at least this.
-    """
-
-    least: _Count
+    least: _Count  # The perturbed count of those whom a table is about is at least this
 
 
 class DifferencePolicy(_Section):
-    """[differences], P5.
+    """[differences], P5."""
 
-    Args:
-        least: Universes differ by so many units at least.
-        blur: By so many units at most a refusal is off in either direction.
-        most_universes: So many universes are kept; then no new ones are answered.
-    """
-
-    least: Annotated[int, Field(ge=2, le=16)]
+    least: Annotated[int, Field(ge=2, le=16)]  # Universes differ by so many units at least
+    # By so many units at most a refusal is off in either direction
     blur: Annotated[int, Field(ge=0, le=16)]
-    most_universes: _Count
+    most_universes: _Count  # So many universes are kept; then no new ones are answered
 
     @model_validator(mode="after")
     def _check(self) -> Self:
@@ -121,31 +99,20 @@ class DifferencePolicy(_Section):
 
 
 class ReviewedGroup(_Section):
-    """[[custom_groups.groups]]: codes that may be filtered together.
-
-    Args:
-        name: Its name.
-        variable: The variable.
-        level: The level of the codes.
-        codes: The codes.
-    """
+    """[[custom_groups.groups]]: codes that may be filtered together."""
 
     name: _Word
     variable: _Word
-    level: _Word
+    level: _Word  # The level of the codes
     codes: Annotated[list[_Word], Field(min_length=2)]
 
 
 class CustomGroupPolicy(_Section):
-    """[custom_groups], P6.
+    """[custom_groups], P6."""
 
-    Args:
-        per_variable: How many reviewed groups a variable has at most; 0 for none.
-        groups: The reviewed ones, for all users together.
-    """
-
+    # How many reviewed groups a variable has at most; 0 for none
     per_variable: Annotated[int, Field(ge=0, le=1_000)]
-    groups: list[ReviewedGroup]
+    groups: list[ReviewedGroup]  # The reviewed ones, for all users together
 
     @model_validator(mode="after")
     def _check(self) -> Self:
@@ -156,52 +123,34 @@ class CustomGroupPolicy(_Section):
 
 
 class SparsityPolicy(_Section):
-    """[sparsity], P7, by perturbed counts.
+    """[sparsity], P7, by perturbed counts."""
 
-    Args:
-        small: Counts up to this are small.
-        share_small: The largest share of small ones among the cells that are not empty.
-        share_single: The largest share of rows in which one category has all.
-        least_cells: Tables with fewer cells that are not empty are not judged.
-        then: What becomes of a table that is too sparse: "hide" its sparse parts, or "refuse" the
-            whole. A policy that does not say it was signed as one that refuses.
-    """
-
-    small: Annotated[int, Field(ge=0, le=1_000)]
-    share_small: _Share
-    share_single: _Share
+    small: Annotated[int, Field(ge=0, le=1_000)]  # Counts up to this are small
+    share_small: _Share  # The largest share of small ones among the cells that are not empty
+    share_single: _Share  # The largest share of rows in which one category has all
+    # Tables with fewer cells that are not empty are not judged
     least_cells: Annotated[int, Field(ge=0, le=10**6)]
+    # What becomes of a table that is too sparse: "hide" its sparse parts, or "refuse" the whole.
+    # A policy that does not say it was signed as one that refuses.
     then: Literal["refuse", "hide"] = "refuse"
 
 
 class RatePolicy(_Section):
-    """[rates], P8.
+    """[rates], P8."""
 
-    Args:
-        per_second: Queries of one principal, in the long run.
-        burst: And at once.
-        cells_per_day: Cells per day of one principal that nobody was given before.
-        dataset_alarm: The same of all together; more raise an alarm.
-    """
-
+    # Queries of one principal, in the long run
     per_second: Annotated[float, Field(gt=0, le=10**4, strict=False)]
-    burst: _Count
-    cells_per_day: _Count
-    dataset_alarm: _Count
+    burst: _Count  # And at once
+    cells_per_day: _Count  # Cells per day of one principal that nobody was given before
+    dataset_alarm: _Count  # The same of all together; more raise an alarm
 
 
 class PatternLimits(_Section):
-    """Numbers at which a pattern is told of.
+    """Numbers at which a pattern is told of."""
 
-    Args:
-        alert: Staff is told of a principal.
-        stop: The principal has to talk to staff.
-        together: Staff is told of all principals together.
-    """
-
-    alert: _Count
-    stop: _Count
-    together: _Count
+    alert: _Count  # Staff is told of a principal
+    stop: _Count  # The principal has to talk to staff
+    together: _Count  # Staff is told of all principals together
 
     @model_validator(mode="after")
     def _check(self) -> Self:
@@ -211,42 +160,18 @@ class PatternLimits(_Section):
 
 
 class PatternPolicy(_Section):
-    """[patterns], P9: what looks like an attack.
+    """[patterns], P9: what looks like an attack."""
 
-    Args:
-        window_hours: How long one is remembered.
-        contact: Whom to talk to, as shown to callers.
-        partitions: Groups of codes of the same universe.
-        crossings: Tables of the same universe by other variables.
-        near: Pairs of universes that differ little.
-        spellings: Ways of writing the same query.
-    """
-
-    window_hours: Annotated[int, Field(ge=1, le=24 * 366)]
-    contact: _Word
-    partitions: PatternLimits
-    crossings: PatternLimits
-    near: PatternLimits
-    spellings: PatternLimits
+    window_hours: Annotated[int, Field(ge=1, le=24 * 366)]  # How long one is remembered
+    contact: _Word  # Whom to talk to, as shown to callers
+    partitions: PatternLimits  # Groups of codes of the same universe
+    crossings: PatternLimits  # Tables of the same universe by other variables
+    near: PatternLimits  # Pairs of universes that differ little
+    spellings: PatternLimits  # Ways of writing the same query
 
 
 class PolicyDocument(_Section):
     """What may be asked of one data version. No limit has a default.
-
-    Args:
-        dataset: The data set.
-        version: Its version.
-        revision: Grows with every change.
-        rules: All rules, P1 to P9; a rule that this service does not know refuses everything.
-        size: P1.
-        variables: P2.
-        exposure: P3.
-        small_universes: P4.
-        differences: P5.
-        custom_groups: P6.
-        sparsity: P7.
-        rates: P8.
-        patterns: P9.
 
     >>> PolicyDocument.of_text('dataset = "census"')
     Traceback (most recent call last):
@@ -255,19 +180,20 @@ class PolicyDocument(_Section):
     ...
     """
 
-    dataset: _Name
+    dataset: _Name  # The data set
     version: _Name
-    revision: _Count
+    revision: _Count  # Grows with every change
+    # All rules, P1 to P9; a rule that this service does not know refuses everything
     rules: list[Annotated[str, Field(pattern=r"^P[1-9][0-9]?$")]]
-    size: SizePolicy
-    variables: VariablePolicy
-    exposure: ExposurePolicy
-    small_universes: SmallUniversePolicy
-    differences: DifferencePolicy
-    custom_groups: CustomGroupPolicy
-    sparsity: SparsityPolicy
-    rates: RatePolicy
-    patterns: PatternPolicy
+    size: SizePolicy  # P1
+    variables: VariablePolicy  # P2
+    exposure: ExposurePolicy  # P3
+    small_universes: SmallUniversePolicy  # P4
+    differences: DifferencePolicy  # P5
+    custom_groups: CustomGroupPolicy  # P6
+    sparsity: SparsityPolicy  # P7
+    rates: RatePolicy  # P8
+    patterns: PatternPolicy  # P9
 
     @model_validator(mode="after")
     def _check(self) -> Self:
@@ -285,12 +211,7 @@ class PolicyDocument(_Section):
 
     @classmethod
     def of_text(cls, text: str, where: str = "policy") -> PolicyDocument:
-        """The policy of a text, whoever wrote it.
-
-        Args:
-            text: TOML.
-            where: What errors call it.
-        """
+        """The policy of a text, whoever wrote it."""
         problems: list[Problem] = []
         try:
             return cls.model_validate(tomllib.loads(text))
@@ -307,12 +228,7 @@ class PolicyDocument(_Section):
 
     @classmethod
     def read(cls, path: str | os.PathLike[str], signers: Collection[bytes]) -> PolicyDocument:
-        """Read a policy that a trusted person signed.
-
-        Args:
-            path: POLICY.toml; its signature stands beside it.
-            signers: Public keys of those who may sign.
-        """
+        """Read a policy that a trusted person signed."""
         return signed_policy(path, signers).document
 
     @property
@@ -342,17 +258,11 @@ class PolicyDocument(_Section):
 
 
 class SignedPolicy(_Section):
-    """A policy with its signature.
+    """A policy with its signature."""
 
-    Args:
-        document: What it says.
-        text: How it is written.
-        signature: Its detached signature.
-    """
-
-    document: PolicyDocument
-    text: str
-    signature: str
+    document: PolicyDocument  # What it says
+    text: str  # How it is written
+    signature: str  # Its detached signature
 
     @property
     def signer(self) -> str:
@@ -380,12 +290,7 @@ def sign_policy(
 
 
 def signed_policy(path: str | os.PathLike[str], signers: Collection[bytes]) -> SignedPolicy:
-    """Read a policy and its signature, and check both.
-
-    Args:
-        path: POLICY.toml.
-        signers: Public keys of those who may sign.
-    """
+    """Read a policy and its signature, and check both."""
     place = Path(path)
     signature = place.with_name(place.name + SIGNATURE_SUFFIX)
     if not signature.exists() and place.exists():
@@ -396,14 +301,7 @@ def signed_policy(path: str | os.PathLike[str], signers: Collection[bytes]) -> S
 def policy_of(
     text: str, signature: str, signers: Collection[bytes], where: str = "policy"
 ) -> SignedPolicy:
-    """A policy and its signature, both checked; the signature first.
-
-    Args:
-        text: TOML.
-        signature: The content of the detached signature.
-        signers: Public keys of those who may sign.
-        where: What errors call it.
-    """
+    """A policy and its signature, both checked; the signature first."""
     try:
         head, public, proof = signature.split()
         signer, signed = bytes.fromhex(public), bytes.fromhex(proof)

@@ -32,21 +32,13 @@ _MOST_PIECES = 500
 
 
 class LayerAxis(NamedTuple):
-    """A variable of a box.
-
-    Args:
-        variable: The variable.
-        level: The level.
-        size: How many codes the level has.
-        codes: The codes; None for all.
-        geography: Whether it tells where.
-    """
+    """A variable of a box."""
 
     variable: str
     level: str
-    size: int
-    codes: tuple[str, ...] | None
-    geography: bool
+    size: int  # How many codes the level has
+    codes: tuple[str, ...] | None  # The codes; None for all
+    geography: bool  # Whether it tells where
 
 
 Box = tuple[LayerAxis, ...]
@@ -55,11 +47,7 @@ Shape = tuple[tuple[LayerAxis | None, ...], ...]
 
 
 def shape_of(asked: AskedTable) -> Shape:
-    """What a table shows of each variable.
-
-    Args:
-        asked: The table.
-    """
+    """What a table shows of each variable."""
     fixed = {
         one.variable: LayerAxis(one.variable, one.level, one.size, one.codes, one.geography)
         for one in asked.where
@@ -112,17 +100,11 @@ def read_shape(text: str) -> Shape:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class MostExposed:
-    """The most exposed counts of a table.
+    """The most exposed counts of a table."""
 
-    Args:
-        exposure: By how many independent figures each of them is estimated.
-        limit: By how many they may be.
-        target: What spans them; empty for the total.
-    """
-
-    exposure: float
-    limit: float
-    target: tuple[str, ...]
+    exposure: float  # By how many independent figures each of them is estimated
+    limit: float  # By how many they may be
+    target: tuple[str, ...]  # What spans them; empty for the total
 
     @property
     def share(self) -> float:
@@ -209,11 +191,7 @@ class ReleasedLayers:
         return len(self._boxes)
 
     def new_cells(self, asked: AskedTable) -> int:
-        """How many cells of a table nobody was given before.
-
-        Args:
-            asked: The table.
-        """
+        """How many cells of a table nobody was given before."""
         return sum(
             _uncovered(box, self._by_pattern.get(_pattern(box), _AlikeBoxes()).near(box))
             for box in boxes_of(shape_of(asked))
@@ -226,14 +204,7 @@ class ReleasedLayers:
         everywhere: float = 1.0,
         levels: Mapping[str, float] | None = None,
     ) -> MostExposed:
-        """The counts of a table that are most exposed for their limit, with all that was released.
-
-        Args:
-            asked: The table.
-            everywhere: The limit of counts of no area in particular.
-            levels: Level of geography → the limit of counts of its areas; a level that is not
-                named allows nothing. None for the same limit everywhere.
-        """
+        """The counts of a table that are most exposed for their limit, with all that was released."""
         shape = shape_of(asked)
         new = [box for box in dict.fromkeys(boxes_of(shape)) if box not in self._boxes]
         columns, total, weight = self._side_by_side([*self._boxes, *new])
@@ -251,9 +222,6 @@ class ReleasedLayers:
 
     def exposures(self, targets: Sequence[Box]) -> list[float]:
         """By how many independent figures counts are estimated, from what was released alone.
-
-        Args:
-            targets: What spans the counts, each by its axes.
 
         >>> sex, age = (LayerAxis(name, "1", 2, None, False) for name in ("sex", "age"))
         >>> released = ReleasedLayers()

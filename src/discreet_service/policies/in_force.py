@@ -39,16 +39,7 @@ _DAY = 86_400_000
 
 
 class PoliciesInForce:
-    """Which policy holds for each data version.
-
-    Args:
-        database: Where they are kept.
-        trail: Who changed what.
-        approvals: Where two persons agree.
-        folder: Folder of data sets.
-        signers: Gives the public keys of those who may sign.
-        clock: What tells the time, in milliseconds.
-    """
+    """Which policy holds for each data version."""
 
     def __init__(
         self,
@@ -68,13 +59,7 @@ class PoliciesInForce:
         approvals.register(ProposalKind.refusal_override, self._override)
 
     def policy(self, connection: sa.Connection, dataset: str, version: str) -> PolicyDocument:
-        """The policy in force; an error if there is none, or none that can be trusted.
-
-        Args:
-            connection: The database.
-            dataset: The data set.
-            version: Its version.
-        """
+        """The policy in force; an error if there is none, or none that can be trusted."""
         return self.signed(connection, dataset, version).document
 
     def signed(self, connection: sa.Connection, dataset: str, version: str) -> SignedPolicy:
@@ -96,12 +81,7 @@ class PoliciesInForce:
         return SignedPolicy(document=self._opened[key], text=row.document, signature=row.signature)
 
     def ensure(self, dataset: str, version: str) -> None:
-        """Take the first policy of a data version from its folder, if none is in force yet.
-
-        Args:
-            dataset: The data set.
-            version: Its version.
-        """
+        """Take the first policy of a data version from its folder, if none is in force yet."""
         if self._is_known(dataset, version):
             return
         found = self._in_folder(dataset, version)
@@ -125,16 +105,7 @@ class PoliciesInForce:
         reason: str,
         about: tuple[str, str] = ("", ""),
     ) -> Proposal:
-        """Propose another policy for a data version.
-
-        Args:
-            connection: A transaction that writes.
-            text: The policy.
-            signature: Its detached signature.
-            who: Who proposes.
-            reason: Why.
-            about: Data set and version that it must be about; empty for any.
-        """
+        """Propose another policy for a data version."""
         found = self._checked(text, signature, *about)
         document = found.document
         self._check_newer(connection, document)
@@ -165,13 +136,7 @@ class PoliciesInForce:
         )
 
     def proposed(self, connection: sa.Connection, dataset: str, digest: str) -> SignedPolicy:
-        """A policy that was proposed, for the second person to look at.
-
-        Args:
-            connection: The database.
-            dataset: The data set.
-            digest: Digest of the policy.
-        """
+        """A policy that was proposed, for the second person to look at."""
         columns = POLICIES.c
         row = connection.execute(
             sa.select(POLICIES).where(columns.digest == digest, columns.dataset == dataset)
@@ -183,14 +148,7 @@ class PoliciesInForce:
     def refusal(
         self, connection: sa.Connection, dataset: str, version: str, digest: str
     ) -> dict[str, Any]:
-        """Why a table was refused the last time, for staff that may see it.
-
-        Args:
-            connection: The database.
-            dataset: The data set.
-            version: Its version.
-            digest: Digest of the table.
-        """
+        """Why a table was refused the last time, for staff that may see it."""
         columns = REFUSED_TABLES.c
         row = connection.execute(
             sa.select(REFUSED_TABLES).where(
@@ -215,16 +173,7 @@ class PoliciesInForce:
         who: Principal,
         reason: str,
     ) -> Proposal:
-        """Propose to answer a table that was refused.
-
-        Args:
-            connection: A transaction that writes.
-            dataset: The data set.
-            version: Its version.
-            digest: Digest of the table.
-            who: Who proposes.
-            reason: Why.
-        """
+        """Propose to answer a table that was refused."""
         self.refusal(connection, dataset, version, digest)
         return self._approvals.propose(
             connection,

@@ -40,10 +40,6 @@ Condition = tuple[str, str, tuple[str, ...], int]
 class UniverseDefinition:
     """Whom a universe is about, by its filters.
 
-    Args:
-        unit: What is counted.
-        conditions: The filters, sorted.
-
     >>> men = UniverseDefinition(unit="person", conditions=(("sex", "sex", ("m",), 2),))
     >>> old = UniverseDefinition(
     ...     unit="person", conditions=(("age", "10", ("80",), 10), ("sex", "sex", ("m",), 2))
@@ -52,8 +48,8 @@ class UniverseDefinition:
     (True, False)
     """
 
-    unit: str
-    conditions: tuple[Condition, ...]
+    unit: str  # What is counted
+    conditions: tuple[Condition, ...]  # The filters, sorted
 
     @classmethod
     def of(cls, asked: AskedTable) -> UniverseDefinition:
@@ -104,30 +100,19 @@ class UniverseDefinition:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class FewUnits:
-    """A universe that differs by few units from others. CONFIDENTIAL but for its words.
+    """A universe that differs by few units from others. CONFIDENTIAL but for its words."""
 
-    Args:
-        others: Those that it stands against, by their filters.
-        small: Whether by fewer than may be, with noise.
-    """
-
-    others: tuple[str, ...]
-    small: bool
+    others: tuple[str, ...]  # Those that it stands against, by their filters
+    small: bool  # Whether by fewer than may be, with noise
 
 
 @dataclass(frozen=True, kw_only=True, repr=False, slots=True)
 class ComparedUniverse:
-    """A universe that was compared with all that had been released until then. CONFIDENTIAL.
+    """A universe that was compared with all that had been released until then. CONFIDENTIAL."""
 
-    Args:
-        released: How many these were.
-        policy: What was few.
-        few: Those from which it differs by few.
-    """
-
-    released: int
-    policy: DifferencePolicy
-    few: list[FewUnits]
+    released: int  # How many these were
+    policy: DifferencePolicy  # What was few
+    few: list[FewUnits]  # Those from which it differs by few
 
     def __repr__(self) -> str:
         return "<ComparedUniverse>"
@@ -135,13 +120,9 @@ class ComparedUniverse:
 
 @dataclass(kw_only=True, repr=False)
 class UniverseLedger:
-    """The universes of one data version and unit. CONFIDENTIAL.
+    """The universes of one data version and unit. CONFIDENTIAL."""
 
-    Args:
-        key: What noise is drawn with. SECRET.
-    """
-
-    key: bytes
+    key: bytes  # What noise is drawn with. SECRET.
     _definitions: list[UniverseDefinition] = field(default_factory=list)
     _sketches: list[UniverseSketch] = field(default_factory=list)
     _known: set[str] = field(default_factory=set)
@@ -174,11 +155,7 @@ class UniverseLedger:
         )
 
     def keep_shelves(self, other: UniverseLedger) -> None:
-        """Take over what another has made of the first of the same universes.
-
-        Args:
-            other: What `as_it_is` gave.
-        """
+        """Take over what another has made of the first of the same universes."""
         for size, shelf in other._shelves.items():
             if len(shelf) <= len(self) and len(shelf) > len(self._shelves.get(size, ())):
                 self._shelves[size] = shelf
@@ -186,13 +163,7 @@ class UniverseLedger:
     def few(
         self, definition: UniverseDefinition, sketch: UniverseSketch, policy: DifferencePolicy
     ) -> list[FewUnits]:
-        """Released universes, sums and differences of them that differ from a new one by few.
-
-        Args:
-            definition: The new one.
-            sketch: Its sketch.
-            policy: What is few.
-        """
+        """Released universes, sums and differences of them that differ from a new one by few."""
         if not self._definitions:
             return []
         exact = policy.least + 2 * policy.blur

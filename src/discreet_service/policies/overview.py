@@ -32,80 +32,47 @@ _REFUSING = frozenset(each.value for each in REFUSING)
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class PolicyState:
-    """A policy that holds, held, or was proposed.
+    """A policy that holds, held, or was proposed."""
 
-    Args:
-        digest: Digest of what it says.
-        revision: Its revision.
-        signer: Short name of the key that signed.
-        state: "active", "proposed" or "retired".
-        activated: Since when it holds, in milliseconds; None if it never did.
-        retired: Until when it held.
-    """
-
-    digest: str
+    digest: str  # Digest of what it says
     revision: int
-    signer: str
-    state: str
-    activated: int | None
-    retired: int | None
+    signer: str  # Short name of the key that signed
+    state: str  # "active", "proposed" or "retired"
+    activated: int | None  # Since when it holds, in milliseconds; None if it never did
+    retired: int | None  # Until when it held
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class RefusedTable:
-    """A table that was refused, the last time that it was.
-
-    Args:
-        digest: Its digest.
-        principal: Who asked.
-        at: When, in milliseconds.
-        rules: The rules that refused.
-    """
+    """A table that was refused, the last time that it was."""
 
     digest: str
-    principal: str
-    at: int
-    rules: tuple[str, ...]
+    principal: str  # Who asked
+    at: int  # When, in milliseconds
+    rules: tuple[str, ...]  # The rules that refused
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ReleasedSum:
-    """What was released of a unit.
-
-    Args:
-        unit: The unit.
-        tables: How many tables.
-        cells: How many cells nobody had been given before.
-        universes: How many groups of units they are about.
-        last: When the last one was released, in milliseconds.
-    """
+    """What was released of a unit."""
 
     unit: str
-    tables: int
-    cells: int
-    universes: int
-    last: int
+    tables: int  # How many tables
+    cells: int  # How many cells nobody had been given before
+    universes: int  # How many groups of units they are about
+    last: int  # When the last one was released, in milliseconds
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class NearLimit:
-    """Somebody, or a table, that came near a limit.
+    """Somebody, or a table, that came near a limit."""
 
-    Args:
-        rule: Whose limit.
-        what: Of what: "cells" of one table, new "cells_per_day", or a kind of pattern.
-        principal: Who.
-        number: How many.
-        limit: How many there may be.
-        digest: The table; empty if it is about several.
-    """
-
-    rule: str
-    what: str
-    principal: str
-    number: int
-    limit: int
-    digest: str = ""
+    rule: str  # Whose limit
+    what: str  # Of what: "cells" of one table, new "cells_per_day", or a kind of pattern
+    principal: str  # Who
+    number: int  # How many
+    limit: int  # How many there may be
+    digest: str = ""  # The table; empty if it is about several
 
     @property
     def share(self) -> float:
@@ -114,13 +81,7 @@ class NearLimit:
 
 
 def policy_history(connection: sa.Connection, dataset: str, version: str) -> list[PolicyState]:
-    """The policies of a data version, the newest first.
-
-    Args:
-        connection: The database.
-        dataset: The data set.
-        version: Its version.
-    """
+    """The policies of a data version, the newest first."""
     columns = POLICIES.c
     rows = connection.execute(
         sa.select(POLICIES).where(columns.dataset == dataset, columns.version == version)
@@ -143,14 +104,7 @@ def policy_history(connection: sa.Connection, dataset: str, version: str) -> lis
 def refused_tables(
     connection: sa.Connection, dataset: str, version: str, most: int = 50
 ) -> list[RefusedTable]:
-    """Tables that were refused, the latest first.
-
-    Args:
-        connection: The database.
-        dataset: The data set.
-        version: Its version.
-        most: How many.
-    """
+    """Tables that were refused, the latest first."""
     columns = REFUSED_TABLES.c
     rows = connection.execute(
         sa.select(REFUSED_TABLES)
@@ -172,13 +126,7 @@ def refused_tables(
 
 
 def refusals_by_rule(connection: sa.Connection, dataset: str, version: str) -> dict[str, int]:
-    """Rule → how many tables it refused; one table can be refused by several.
-
-    Args:
-        connection: The database.
-        dataset: The data set.
-        version: Its version.
-    """
+    """Rule → how many tables it refused; one table can be refused by several."""
     columns = REFUSED_TABLES.c
     found: dict[str, int] = {}
     kept = connection.scalars(
@@ -192,13 +140,7 @@ def refusals_by_rule(connection: sa.Connection, dataset: str, version: str) -> d
 
 
 def released_sums(connection: sa.Connection, dataset: str, version: str) -> list[ReleasedSum]:
-    """What was released of each unit.
-
-    Args:
-        connection: The database.
-        dataset: The data set.
-        version: Its version.
-    """
+    """What was released of each unit."""
     tables, universes = RELEASED_TABLES.c, RELEASED_UNIVERSES.c
     about = sa.select(universes.unit, sa.func.count().label("number")).where(
         universes.dataset == dataset, universes.version == version
@@ -230,14 +172,7 @@ def released_sums(connection: sa.Connection, dataset: str, version: str) -> list
 def near_limits(
     connection: sa.Connection, policy: PolicyDocument, now: int, *, share: float = 0.5
 ) -> list[NearLimit]:
-    """Who and what came near a limit of cells, rates or patterns, the nearest first.
-
-    Args:
-        connection: The database.
-        policy: The policy in force.
-        now: The time, in milliseconds.
-        share: How much of a limit is near.
-    """
+    """Who and what came near a limit of cells, rates or patterns, the nearest first."""
     found = [
         *_large_queries(connection, policy, share),
         *_full_days(connection, policy, now),
@@ -326,13 +261,7 @@ def _patterns(connection: sa.Connection, policy: PolicyDocument, now: int) -> Se
 
 
 def answers_by_end(connection: sa.Connection, dataset: str, version: str) -> dict[str, int]:
-    """Verdict → how many tables were asked for with this end, as the query log says.
-
-    Args:
-        connection: The database.
-        dataset: The data set.
-        version: Its version.
-    """
+    """Verdict → how many tables were asked for with this end, as the query log says."""
     columns = QUERY_LOG.c
     rows = connection.execute(
         sa.select(columns.verdict, sa.func.count().label("number"))

@@ -28,44 +28,26 @@ PATTERN_KINDS = ("partitions", "crossings", "near", "spellings")
 
 @dataclass(frozen=True, slots=True)
 class AskedPattern:
-    """One more of something.
+    """One more of something."""
 
-    Args:
-        kind: "partitions", "crossings", "near" or "spellings".
-        subject: Of what, such as a universe.
-        item: Which one.
-    """
-
-    kind: str
-    subject: str
+    kind: str  # "partitions", "crossings", "near" or "spellings"
+    subject: str  # Of what, such as a universe
     item: str
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class PolicyAlert:
-    """What staff is told.
+    """What staff is told."""
 
-    Args:
-        at: When, in milliseconds.
-        principal: Whose pattern it is; empty for all together.
-        kind: The pattern.
-        number: How many there were.
-        stopped: Whether the principal was stopped.
-    """
-
-    at: int
-    principal: str
-    kind: str
-    number: int
-    stopped: bool
+    at: int  # When, in milliseconds
+    principal: str  # Whose pattern it is; empty for all together
+    kind: str  # The pattern
+    number: int  # How many there were
+    stopped: bool  # Whether the principal was stopped
 
 
 def patterns_of(asked: AskedTable) -> Iterator[AskedPattern]:
-    """What a query is one more of, before anything is counted.
-
-    Args:
-        asked: The table.
-    """
+    """What a query is one more of, before anything is counted."""
     universe = UniverseDefinition.of(asked)
     for one in asked.where:
         if 1 < len(one.codes) < one.size:
@@ -80,22 +62,12 @@ def patterns_of(asked: AskedTable) -> Iterator[AskedPattern]:
 
 
 def near_pattern(asked: AskedTable, others: tuple[str, ...]) -> AskedPattern:
-    """A universe that differs little from others.
-
-    Args:
-        asked: The table.
-        others: The others, by their filters.
-    """
+    """A universe that differs little from others."""
     return AskedPattern("near", asked.unit, f"{UniverseDefinition.of(asked).words} ~ {others}")
 
 
 def note(case: RuleCase, patterns: Iterator[AskedPattern] | list[AskedPattern]) -> None:
-    """Remember patterns, and tell staff when one of them reaches a number.
-
-    Args:
-        case: With a connection that writes.
-        patterns: The patterns.
-    """
+    """Remember patterns, and tell staff when one of them reaches a number."""
     for one in patterns:
         if not _remember(case, one):
             continue
@@ -128,14 +100,7 @@ def pattern_rule(case: RuleCase) -> RuleVerdict:
 def alerts(
     connection: sa.Connection, dataset: str, version: str, most: int = 200
 ) -> list[PolicyAlert]:
-    """What staff was told of a data version, the latest first.
-
-    Args:
-        connection: The database.
-        dataset: The data set.
-        version: Its version.
-        most: How many.
-    """
+    """What staff was told of a data version, the latest first."""
     columns = POLICY_ALERTS.c
     rows = connection.execute(
         sa.select(POLICY_ALERTS)
@@ -156,12 +121,7 @@ def alerts(
 
 
 def forget_patterns(connection: sa.Connection, before: int) -> int:
-    """Forget patterns that are older; how many these were.
-
-    Args:
-        connection: A connection that writes.
-        before: A time in milliseconds.
-    """
+    """Forget patterns that are older; how many these were."""
     return connection.execute(
         sa.delete(ASKED_PATTERNS).where(ASKED_PATTERNS.c.at < before)
     ).rowcount

@@ -62,9 +62,6 @@ def rate_rule(case: RuleCase) -> RuleVerdict:
 def day_of(now: int) -> int:
     """When the day of a time began, UTC, in milliseconds.
 
-    Args:
-        now: The time.
-
     >>> day_of(86_400_001)
     86400000
     """
@@ -72,22 +69,14 @@ def day_of(now: int) -> int:
 
 
 def take_query(case: RuleCase) -> None:
-    """Take one query from the bucket, whatever comes of it; tables of programmes take it, too.
-
-    Args:
-        case: With a connection that writes.
-    """
+    """Take one query from the bucket, whatever comes of it; tables of programmes take it, too."""
     pause = math.ceil(1000 / case.policy.rates.per_second)
     full = _amounts(case).get(_QUERIES, 0)
     _set(case, _subject(case), _QUERIES, 0, max(full, case.now) + pause)
 
 
 def charge_cells(case: RuleCase) -> int:
-    """Charge the cells of a table that nobody was given before; how many these are.
-
-    Args:
-        case: With a connection that writes, before the table counts as released.
-    """
+    """Charge the cells of a table that nobody was given before; how many these are."""
     cells, day = case.layers.new_cells(case.asked), day_of(case.now)
     if cells:
         amounts = _amounts(case)

@@ -50,39 +50,27 @@ REFUSING = (Outcome.refused, Outcome.failed)
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class RuleVerdict:
-    """What one rule says of a table.
+    """What one rule says of a table."""
 
-    Args:
-        rule: Its name, P1 to P9.
-        outcome: What it says.
-        text: language → what callers are told; empty unless it refuses.
-        explanation: For staff that may see it: why. Never with true counts.
-        retry_after: Seconds after which it may say something else.
-        near: Universes, by their filters, from which it differs little.
-    """
-
-    rule: str
-    outcome: Outcome
+    rule: str  # Its name, P1 to P9
+    outcome: Outcome  # What it says
+    # language → what callers are told; empty unless it refuses
     text: Mapping[Language, str] = field(default_factory=dict)
-    explanation: str = ""
-    retry_after: int | None = None
+    explanation: str = ""  # For staff that may see it: why. Never with true counts.
+    retry_after: int | None = None  # Seconds after which it may say something else
+    # Universes, by their filters, from which it differs little
     near: tuple[tuple[str, ...], ...] = ()
 
 
 @dataclass(frozen=True, kw_only=True, repr=False, slots=True)
 class UniverseFacts:
-    """What records tell of a table, worked out once. CONFIDENTIAL.
+    """What records tell of a table, worked out once. CONFIDENTIAL."""
 
-    Args:
-        count: Perturbed count of the universe.
-        sketch: Its sketch; None if the ledger has it, or it is everybody.
-        sparsity: How sparse the perturbed table is; None where sparse parts are hidden.
-        compared: What its universe differs from by few; None if that is to be worked out.
-    """
-
-    count: int
-    sketch: UniverseSketch | None
+    count: int  # Perturbed count of the universe
+    sketch: UniverseSketch | None  # Its sketch; None if the ledger has it, or it is everybody
+    # How sparse the perturbed table is; None where sparse parts are hidden
     sparsity: SparsityShares | None
+    # What its universe differs from by few; None if that is to be worked out
     compared: ComparedUniverse | None = None
 
     def __repr__(self) -> str:
@@ -91,27 +79,16 @@ class UniverseFacts:
 
 @dataclass(frozen=True, kw_only=True, repr=False, slots=True)
 class RuleCase:
-    """What rules decide on.
+    """What rules decide on."""
 
-    Args:
-        asked: The table.
-        principal: Who asks, by name.
-        policy: What may be asked.
-        now: The time, in milliseconds.
-        connection: The database.
-        layers: What was released.
-        ledger: About whom.
-        facts: What records tell; None before that is known.
-    """
-
-    asked: AskedTable
-    principal: str
-    policy: PolicyDocument
-    now: int
-    connection: sa.Connection
-    layers: ReleasedLayers
-    ledger: UniverseLedger
-    facts: UniverseFacts | None
+    asked: AskedTable  # The table
+    principal: str  # Who asks, by name
+    policy: PolicyDocument  # What may be asked
+    now: int  # The time, in milliseconds
+    connection: sa.Connection  # The database
+    layers: ReleasedLayers  # What was released
+    ledger: UniverseLedger  # About whom
+    facts: UniverseFacts | None  # What records tell; None before that is known
 
 
 Rule = Callable[[RuleCase], RuleVerdict]
@@ -126,12 +103,6 @@ def refused(
     rule: str, explanation: str, *, retry_after: int | None = None, **facts: str
 ) -> RuleVerdict:
     """A rule refuses, in the words that it has for all.
-
-    Args:
-        rule: The rule.
-        explanation: For staff.
-        retry_after: Seconds after which it may be asked again.
-        facts: What stands in the words; nothing about people.
 
     >>> refused("P4", "…").text == refused("P5", "…").text
     True
@@ -169,10 +140,6 @@ _WORDS: Mapping[str, Mapping[str, str]] = tomllib.loads(
 @contextmanager
 def padded(clock: Callable[[], int], wait: Callable[[float], None] = time.sleep) -> Iterator[None]:
     """Let a block take a multiple of 50 milliseconds, however it ends.
-
-    Args:
-        clock: What tells the time, in milliseconds.
-        wait: What lets seconds pass.
 
     >>> waited: list[float] = []
     >>> with padded(iter((1_000, 1_012)).__next__, waited.append):

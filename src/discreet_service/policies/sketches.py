@@ -26,28 +26,16 @@ _MANY = 5_000
 
 @dataclass(frozen=True, kw_only=True, repr=False, slots=True)
 class UniverseSketch:
-    """What is kept of the units of a universe. CONFIDENTIAL.
+    """What is kept of the units of a universe. CONFIDENTIAL."""
 
-    Args:
-        count: How many there are.
-        size: Differences of fewer units are exact.
-        sums: Their power sums.
-        marks: Their marks.
-    """
-
-    count: int
-    size: int
-    sums: IntArray
-    marks: np.ndarray[tuple[int], np.dtype[np.uint32]]
+    count: int  # How many there are
+    size: int  # Differences of fewer units are exact
+    sums: IntArray  # Their power sums
+    marks: np.ndarray[tuple[int], np.dtype[np.uint32]]  # Their marks
 
     @classmethod
     def of(cls, units: UintArray, size: int) -> UniverseSketch:
-        """That of some units.
-
-        Args:
-            units: Keyed digests.
-            size: Differences of fewer units are exact.
-        """
+        """That of some units."""
         once = np.unique(units.astype(np.uint64))
         if len(once) < _MANY:
             return cls(count=len(once), size=size, sums=sums_of(once, size), marks=marks_of(once))
@@ -57,12 +45,7 @@ class UniverseSketch:
 
     @classmethod
     def of_sum(cls, total: SketchSum, size: int) -> UniverseSketch:
-        """One that was added up part by part.
-
-        Args:
-            total: The sum.
-            size: Differences of fewer units are exact.
-        """
+        """One that was added up part by part."""
         return cls(count=total.count, size=size, sums=total.sums, marks=total.marks)
 
     def sealed(self, key: bytes, about: bytes) -> bytes:

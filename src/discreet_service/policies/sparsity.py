@@ -21,26 +21,15 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class SparsityShares:
-    """How sparse a perturbed table is.
+    """How sparse a perturbed table is."""
 
-    Args:
-        cells: Cells that are not empty.
-        small: The share of small ones among them.
-        single: The largest share, over variables, of rows in which one category has all.
-    """
-
-    cells: int
-    small: float
-    single: float
+    cells: int  # Cells that are not empty
+    small: float  # The share of small ones among them
+    single: float  # The largest share, over variables, of rows in which one category has all
 
     @classmethod
     def of(cls, counts: IntArray, small: int, judged: Sequence[bool]) -> SparsityShares:
         """How sparse a table is.
-
-        Args:
-            counts: Its perturbed inner cells, an axis for each variable.
-            small: Counts up to this are small.
-            judged: For each axis, whether its categories tell something; geography does not.
 
         >>> import numpy as np
         >>> SparsityShares.of(np.array([[9, 0], [3, 8]]), 3, [False, True])
@@ -60,11 +49,7 @@ class SparsityShares:
         return cls(cells=cells, small=few / cells if cells else 0.0, single=single)
 
     def exceeds(self, limits: SparsityPolicy) -> bool:
-        """Whether this is too sparse to be shown.
-
-        Args:
-            limits: What the policy says.
-        """
+        """Whether this is too sparse to be shown."""
         if self.cells < limits.least_cells:
             return False
         return self.small > limits.share_small or self.single > limits.share_single
@@ -82,13 +67,6 @@ def hidden_parts(
     What is coarser than a part that is shown is thus shown itself, and a part that is hidden is no
     sum of parts that are shown. Whether a part is hidden depends on its own levels alone and on no
     others that a table has beside them, so that it is the same in all tables.
-
-    Args:
-        counts: Perturbed cells of everybody, an axis for each variable, totals included.
-        levels: For each variable, from the total on, the positions of each level's codes.
-        judged: For each variable, whether its categories tell something; geography does not.
-        limits: What the policy says.
-        unknown: Cells that were hidden before; a part of nothing else is hidden.
 
     >>> from discreet_service.policies.document import SparsityPolicy
     >>> limits = SparsityPolicy(small=3, share_small=0.4, share_single=1, least_cells=4)

@@ -30,14 +30,7 @@ from discreet_service.policies.sparsity import SparsityShares
 def gathered(
     asked: AskedTable, evidence: Evidence, policy: PolicyDocument, ledger: UniverseLedger
 ) -> UniverseFacts:
-    """What records tell of a table, as far as rules need it. CONFIDENTIAL.
-
-    Args:
-        asked: The table.
-        evidence: What asks the records.
-        policy: What is small.
-        ledger: Universes that are known already.
-    """
+    """What records tell of a table, as far as rules need it. CONFIDENTIAL."""
     sketch = None
     if UniverseDefinition.of(asked) not in ledger:
         sketch = evidence.universe_sketch(NEAR * policy.differences.least)

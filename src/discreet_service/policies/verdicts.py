@@ -90,13 +90,7 @@ _CODES = {"P1": "too-many-cells", "P8": "rate-limited", "P9": "rate-limited"}
 
 
 class PolicyRefusalError(ServiceError):
-    """A table is not answered.
-
-    Args:
-        verdict: What the rules say; for log and staff.
-        what: What callers are told.
-        facts: See `ServiceError`.
-    """
+    """A table is not answered."""
 
     def __init__(self, verdict: Verdict, what: str, **facts: Any) -> None:
         super().__init__(what, **facts)
@@ -105,21 +99,13 @@ class PolicyRefusalError(ServiceError):
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Verdict:
-    """Whether a table may be answered.
+    """Whether a table may be answered."""
 
-    Args:
-        allowed: Whether no rule refuses.
-        instant: Whether it is small enough to be answered at once.
-        rules: What each rule says.
-        repeat: Whether somebody was given it before.
-        limit: Cells that are allowed at most.
-    """
-
-    allowed: bool
-    instant: bool
-    rules: tuple[RuleVerdict, ...]
-    repeat: bool = False
-    limit: int = 0
+    allowed: bool  # Whether no rule refuses
+    instant: bool  # Whether it is small enough to be answered at once
+    rules: tuple[RuleVerdict, ...]  # What each rule says
+    repeat: bool = False  # Whether somebody was given it before
+    limit: int = 0  # Cells that are allowed at most
 
     @property
     def refusing(self) -> tuple[RuleVerdict, ...]:
@@ -132,21 +118,13 @@ class Verdict:
         return tuple(dict.fromkeys(map(_public_name, self.refusing)))
 
     def require(self, language: Language = "en") -> None:
-        """Raise the refusal, if there is one.
-
-        Args:
-            language: "en" or "de".
-        """
+        """Raise the refusal, if there is one."""
         error = self.error(language)
         if error is not None or not self.allowed:
             raise error or PolicyRefusalError(self, "this is refused", code="refused-by-policy")
 
     def error(self, language: Language = "en") -> PolicyRefusalError | None:
-        """What callers are told; the same for P4, P5 and P7. None if it is allowed.
-
-        Args:
-            language: "en" or "de".
-        """
+        """What callers are told; the same for P4, P5 and P7. None if it is allowed."""
         if not self.refusing:
             return None
         # What does not depend on people comes first: it can be told apart anyway.
@@ -164,11 +142,7 @@ class Verdict:
         )
 
     def told(self, language: Language = "en") -> dict[str, Any]:
-        """The verdict for callers: rules about people are one, alerts are for staff.
-
-        Args:
-            language: "en" or "de".
-        """
+        """The verdict for callers: rules about people are one, alerts are for staff."""
         found: dict[str, dict[str, str]] = {}
         for one in sorted(self.rules, key=lambda one: one.outcome not in REFUSING):
             outcome = "refused" if one.outcome in REFUSING else "passed"
@@ -208,15 +182,7 @@ class _Released:
 
 
 class Policies:
-    """What may be asked, of all data versions.
-
-    Args:
-        database: Where releases are kept.
-        in_force: The policies.
-        key: What seals universes and draws noise. SECRET.
-        clock: What tells the time, in milliseconds.
-        wait: What lets seconds pass.
-    """
+    """What may be asked, of all data versions."""
 
     def __init__(
         self,
@@ -236,36 +202,19 @@ class Policies:
         return "<Policies>"
 
     def check(self, asked: AskedTable, principal: Principal) -> Verdict:
-        """What rules say before anything is counted; nothing is charged or noted.
-
-        Args:
-            asked: The table.
-            principal: Who asks.
-        """
+        """What rules say before anything is counted; nothing is charged or noted."""
         self.in_force.ensure(asked.dataset, asked.version)
         with self._database.reading() as connection:
             return self.verdict(asked, principal, connection, self._clock())
 
     def admit(self, asked: AskedTable, principal: Principal, evidence: Evidence) -> Verdict:
-        """Let a table be answered: it counts as released from now on. Or a `PolicyRefusalError`.
-
-        Args:
-            asked: The table.
-            principal: Who asks.
-            evidence: What asks the records; it is not asked if rules refuse without.
-        """
+        """Let a table be answered: it counts as released from now on. Or a `PolicyRefusalError`."""
         verdict = self.decide(asked, principal, evidence)
         verdict.require()
         return verdict
 
     def decide(self, asked: AskedTable, principal: Principal, evidence: Evidence) -> Verdict:
-        """The same without raising: whoever calls it answers only what is allowed.
-
-        Args:
-            asked: The table.
-            principal: Who asks.
-            evidence: What asks the records; it is not asked if rules refuse without.
-        """
+        """The same without raising: whoever calls it answers only what is allowed."""
         self.in_force.ensure(asked.dataset, asked.version)
         with self._database.writing() as connection:
             case = self._case(asked, principal, connection, self._clock(), None)
@@ -307,25 +256,11 @@ class Policies:
         now: int,
         facts: UniverseFacts | None = None,
     ) -> Verdict:
-        """What all rules say; nothing is charged or noted.
-
-        Args:
-            asked: The table.
-            principal: Who asks.
-            connection: The database.
-            now: The time, in milliseconds.
-            facts: What records tell; without, rules about people decide later.
-        """
+        """What all rules say; nothing is charged or noted."""
         return self._judged(self._case(asked, principal, connection, now, facts))
 
     def released(self, dataset: str, version: str, digests: Collection[str]) -> bool:
-        """Whether all of some tables count as released.
-
-        Args:
-            dataset: The data set.
-            version: Its version.
-            digests: Digests of the tables.
-        """
+        """Whether all of some tables count as released."""
         columns = RELEASED_TABLES.c
         own = (columns.dataset == dataset) & (columns.version == version)
         with self._database.reading() as connection:
@@ -333,12 +268,7 @@ class Policies:
         return known.issuperset(digests)
 
     def policy(self, dataset: str, version: str) -> PolicyDocument:
-        """The policy in force. CONFIDENTIAL.
-
-        Args:
-            dataset: The data set.
-            version: Its version.
-        """
+        """The policy in force. CONFIDENTIAL."""
         self.in_force.ensure(dataset, version)
         with self._database.reading() as connection:
             return self.in_force.policy(connection, dataset, version)
@@ -352,13 +282,7 @@ class Policies:
     def exposures(
         self, table: AskedTable, targets: Sequence[Box], connection: sa.Connection
     ) -> list[float]:
-        """The exposure of counts by what was released alone, for staff.
-
-        Args:
-            table: Any table of the unit that is counted.
-            targets: What spans the counts, each by its axes.
-            connection: The database.
-        """
+        """The exposure of counts by what was released alone, for staff."""
         released = self._read(table, connection)
         with released.lock:
             return released.layers.exposures(targets)
@@ -562,12 +486,7 @@ class Policies:
 
 
 def judged(name: str, case: RuleCase) -> RuleVerdict:
-    """What a rule says; one that is not known, or ends in an error, refuses.
-
-    Args:
-        name: The rule.
-        case: What it decides on.
-    """
+    """What a rule says; one that is not known, or ends in an error, refuses."""
     rule = RULES_BY_NAME.get(name)
     if rule is None:
         return failed(name, "this service does not know the rule")

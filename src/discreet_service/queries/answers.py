@@ -47,17 +47,11 @@ _TOLD = ("disk-full", "memory")
 
 @dataclass(frozen=True, kw_only=True)
 class PreparedQuery:
-    """A query that can be asked: nothing was counted yet.
+    """A query that can be asked: nothing was counted yet."""
 
-    Args:
-        version: Its version. CONFIDENTIAL.
-        plan: What it comes to.
-        order: How it is to be shown.
-    """
-
-    version: DataVersion
-    plan: QueryPlan
-    order: AskedOrder
+    version: DataVersion  # Its version. CONFIDENTIAL.
+    plan: QueryPlan  # What it comes to
+    order: AskedOrder  # How it is to be shown
 
     @property
     def query(self) -> CanonicalQuery:
@@ -67,30 +61,15 @@ class PreparedQuery:
 
 @dataclass(frozen=True, kw_only=True)
 class Answer:
-    """A protected table, and where it comes from.
+    """A protected table, and where it comes from."""
 
-    Args:
-        prepared: What was asked.
-        table: The table, in the order asked.
-        cached: Whether it had been made before.
-    """
-
-    prepared: PreparedQuery
-    table: ProtectedTable
-    cached: bool
+    prepared: PreparedQuery  # What was asked
+    table: ProtectedTable  # The table, in the order asked
+    cached: bool  # Whether it had been made before
 
 
 class Answers:
-    """Answers queries.
-
-    Args:
-        datasets: The data sets.
-        policies: What may be asked.
-        cache: What was answered before.
-        metrics: How the service is doing.
-        limits: How much may be asked at once.
-        key: What digests are keyed with.
-    """
+    """Answers queries."""
 
     def __init__(
         self,
@@ -110,12 +89,7 @@ class Answers:
         self._locks = [threading.Lock() for _ in range(_LOCKS)]
 
     def prepared(self, dataset: str, query: TableQuery) -> PreparedQuery:
-        """A query in its canonical form, with its plan; an error lists all that is wrong.
-
-        Args:
-            dataset: The data set.
-            query: The query.
-        """
+        """A query in its canonical form, with its plan; an error lists all that is wrong."""
         if query.dataset not in (None, dataset):
             what = "the query names another data set than its address"
             raise ServiceError(what, code="invalid-query", where="dataset")
@@ -127,11 +101,7 @@ class Answers:
         return PreparedQuery(version=version, plan=plan, order=order)
 
     def again_of(self, document: dict[str, Any]) -> PreparedQuery:
-        """A query that was prepared before, as a job keeps it.
-
-        Args:
-            document: What `document` gave.
-        """
+        """A query that was prepared before, as a job keeps it."""
         query = CanonicalQuery.of_document(document["query"])
         order = AskedOrder(
             by=tuple(document["by"]),
@@ -144,22 +114,11 @@ class Answers:
         return PreparedQuery(version=version, plan=plan, order=order)
 
     def verdict(self, prepared: PreparedQuery, principal: Principal) -> Verdict:
-        """What the policies say before anything is counted; nothing is charged or noted.
-
-        Args:
-            prepared: The query.
-            principal: Who asks.
-        """
+        """What the policies say before anything is counted; nothing is charged or noted."""
         return self.policies.check(prepared.plan.asked, principal)
 
     def admit(self, prepared: PreparedQuery, principal: Principal, language: Language) -> Verdict:
-        """Let a query be answered: it counts as released from now on; or raise its refusal.
-
-        Args:
-            prepared: The query.
-            principal: Who asks.
-            language: Language of the refusal.
-        """
+        """Let a query be answered: it counts as released from now on; or raise its refusal."""
         prepared.plan.require()
         self._sparse.require(prepared.query, prepared.version)
         evidence = self.evidence(prepared)
@@ -170,12 +129,7 @@ class Answers:
         return verdict
 
     def programme(self, inputs: Inputs, version: DataVersion) -> list[tuple[str, PreparedQuery]]:
-        """The tables of a programme as policies judge them, each with its place.
-
-        Args:
-            inputs: The programme with its data set.
-            version: The data set.
-        """
+        """The tables of a programme as policies judge them, each with its place."""
         found = []
         for each in programme_queries(inputs, version):
             query, order = canonical_query(each.query, version)
@@ -191,14 +145,7 @@ class Answers:
     def admit_programme(
         self, inputs: Inputs, version: DataVersion, principal: Principal, language: Language
     ) -> None:
-        """Let a programme be carried out: its tables count as released; or raise all refusals.
-
-        Args:
-            inputs: The programme with its data set.
-            version: The data set.
-            principal: Who wants it.
-            language: Language of refusals.
-        """
+        """Let a programme be carried out: its tables count as released; or raise all refusals."""
         tables = self.programme(inputs, version)
         # Nothing is charged for a programme of which the first look shows that it is refused.
         self._require_all(
@@ -245,11 +192,7 @@ class Answers:
         )
 
     def answer(self, prepared: PreparedQuery) -> Answer:
-        """The table of a query that was admitted.
-
-        Args:
-            prepared: The query.
-        """
+        """The table of a query that was admitted."""
         noisy, cached = self._found(prepared.version, prepared.query)
         table = self._sparse.thinned(noisy, prepared.query, prepared.version)
         self.metrics.cells.labels(mode="query").inc(prepared.plan.cells)
@@ -258,20 +201,11 @@ class Answers:
         return Answer(prepared=prepared, table=in_order(table, prepared.order), cached=cached)
 
     def sparse_tables(self, version: DataVersion) -> tuple[int, int]:
-        """How many tables judged answers of a version in this process, and hide parts of them.
-
-        Args:
-            version: The version.
-        """
+        """How many tables judged answers of a version in this process, and hide parts of them."""
         return self._sparse.judged(version)
 
     def etag(self, prepared: PreparedQuery, shown: str) -> str:
-        """The tag of an answer, known before it is made.
-
-        Args:
-            prepared: The query.
-            shown: Format, language and whatever else changes the bytes.
-        """
+        """The tag of an answer, known before it is made."""
         order = json.dumps(
             [list(prepared.order.by), [measure.name for measure in prepared.order.measures]]
         )
@@ -320,11 +254,7 @@ class Answers:
             raise ServiceError(what, code="invalid-query", where="measures", hint=hint) from None
 
     def document(self, prepared: PreparedQuery) -> dict[str, Any]:
-        """A prepared query as a job keeps it.
-
-        Args:
-            prepared: The query.
-        """
+        """A prepared query as a job keeps it."""
         order = prepared.order
         return {
             "query": prepared.query.document(),

@@ -40,11 +40,6 @@ _UNCOUNTED = 20
 class AnswerCache:
     """Protected tables by keyed digest: those used last stay.
 
-    Args:
-        folder: Where the files are; made if it is not there.
-        key: What seals them.
-        most_bytes: How much of the disk they may take; each process may exceed it by a twentieth.
-
     >>> from tempfile import mkdtemp
     >>> from discreet.publication.examples import census_example
     >>> cache = AnswerCache(Path(mkdtemp()), b"key")
@@ -62,11 +57,7 @@ class AnswerCache:
         self._lock = threading.Lock()
 
     def get(self, digest: str) -> ProtectedTable | None:
-        """A table that was made before; None if there is none that can be trusted.
-
-        Args:
-            digest: Its keyed digest, in hexadecimal.
-        """
+        """A table that was made before; None if there is none that can be trusted."""
         with self._lock:
             if digest in self._held:
                 self._held.move_to_end(digest)
@@ -88,12 +79,7 @@ class AnswerCache:
         return table
 
     def put(self, digest: str, table: ProtectedTable) -> None:
-        """Keep a table. A disk that is full keeps none, and that is no error.
-
-        Args:
-            digest: Its keyed digest, in hexadecimal.
-            table: The table.
-        """
+        """Keep a table. A disk that is full keeps none, and that is no error."""
         self._remember(digest, table)
         content = self._sealed(digest, table)
         if len(content) > self.most_bytes // 4:

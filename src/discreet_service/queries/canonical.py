@@ -35,55 +35,34 @@ _SHOWN = 5
 
 @dataclass(frozen=True, kw_only=True)
 class SpanningCodes:
-    """A variable that spans a canonical table.
-
-    Args:
-        variable: The variable.
-        levels: Numbers of the levels shown.
-        codes: The codes shown, in the order of the classification; None for all of the levels.
-        total: Whether the total of all codes is shown.
-    """
+    """A variable that spans a canonical table."""
 
     variable: str
-    levels: tuple[int, ...]
+    levels: tuple[int, ...]  # Numbers of the levels shown
+    # The codes shown, in the order of the classification; None for all of the levels
     codes: tuple[str, ...] | None
-    total: bool
+    total: bool  # Whether the total of all codes is shown
 
 
 @dataclass(frozen=True, kw_only=True)
 class FilterCodes:
-    """A condition of a canonical table.
-
-    Args:
-        variable: The variable.
-        level: Number of the level of the codes.
-        codes: The codes that are let through, in the order of the classification.
-    """
+    """A condition of a canonical table."""
 
     variable: str
-    level: int
-    codes: tuple[str, ...]
+    level: int  # Number of the level of the codes
+    codes: tuple[str, ...]  # The codes that are let through, in the order of the classification
 
 
 @dataclass(frozen=True, kw_only=True)
 class CanonicalQuery:
-    """What a query means; equal for all ways of asking for the same.
+    """What a query means; equal for all ways of asking for the same."""
 
-    Args:
-        dataset: The data set.
-        version: Its version.
-        unit: What is counted.
-        by: What spans the table, sorted by variable.
-        where: Which records count, sorted by variable.
-        measures: The figures, sorted.
-    """
-
-    dataset: str
+    dataset: str  # The data set
     version: str
-    unit: str
-    by: tuple[SpanningCodes, ...]
-    where: tuple[FilterCodes, ...]
-    measures: tuple[Measure, ...]
+    unit: str  # What is counted
+    by: tuple[SpanningCodes, ...]  # What spans the table, sorted by variable
+    where: tuple[FilterCodes, ...]  # Which records count, sorted by variable
+    measures: tuple[Measure, ...]  # The figures, sorted
 
     def document(self) -> dict[str, Any]:
         """The same as JSON takes it: for logs, jobs and digests."""
@@ -122,15 +101,10 @@ class CanonicalQuery:
 
 @dataclass(frozen=True, kw_only=True)
 class AskedOrder:
-    """How somebody wants to see a canonical table: nothing that changes a figure.
+    """How somebody wants to see a canonical table: nothing that changes a figure."""
 
-    Args:
-        by: The variables in the order asked.
-        measures: The figures in the order asked.
-    """
-
-    by: tuple[str, ...]
-    measures: tuple[Measure, ...]
+    by: tuple[str, ...]  # The variables in the order asked
+    measures: tuple[Measure, ...]  # The figures in the order asked
 
 
 def unit_of(query: TableQuery, version: DataVersion) -> CatalogueUnit:
@@ -148,12 +122,7 @@ def unit_of(query: TableQuery, version: DataVersion) -> CatalogueUnit:
 
 
 def canonical_query(query: TableQuery, version: DataVersion) -> tuple[CanonicalQuery, AskedOrder]:
-    """What a query means, and in which order it is to be shown.
-
-    Args:
-        query: The query.
-        version: The version that it is about.
-    """
+    """What a query means, and in which order it is to be shown."""
     reader = _Reader(unit_of(query, version))
     measures = read_measures(query.measures, reader.unit, reader.problems)
     filters = reader.filters(query.where)

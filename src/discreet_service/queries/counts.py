@@ -41,35 +41,19 @@ from discreet_service.queries.titles import title_of, universe_of
 
 @without_values
 def protected_answer(query: CanonicalQuery, version: DataVersion, digest: str) -> ProtectedTable:
-    """Count, protect, and show what is asked for.
-
-    Args:
-        query: The query.
-        version: Its version.
-        digest: Digest of the query, printed with the table.
-    """
+    """Count, protect, and show what is asked for."""
     run = _AnswerRun(query, version)
     return run.answer(digest)
 
 
 def filter_leaves(one: FilterCodes, unit: CatalogueUnit) -> BoolArray:
-    """Per code of a variable, whether it is a finest one that a filter lets through.
-
-    Args:
-        one: The filter.
-        unit: The unit.
-    """
+    """Per code of a variable, whether it is a finest one that a filter lets through."""
     variable = unit.variables[one.variable]
     return variable.leaves_within([variable.tree.index[code] for code in one.codes])
 
 
 def filter_texts(query: CanonicalQuery, version: DataVersion) -> list[str]:
-    """The filters of a query as texts.
-
-    Args:
-        query: The query.
-        version: Its version.
-    """
+    """The filters of a query as texts."""
     unit = version.units[query.unit]
     return [
         record_condition(version, query.unit, unit.variables[one.variable].tree, leaves)
@@ -81,14 +65,7 @@ def filter_texts(query: CanonicalQuery, version: DataVersion) -> list[str]:
 def record_condition(
     version: DataVersion, unit: str, tree: Classification, leaves: BoolArray
 ) -> str:
-    """The filter on records that lets some finest codes through.
-
-    Args:
-        version: The version.
-        unit: The unit.
-        tree: The classification.
-        leaves: Per code, whether it is one of the finest codes meant.
-    """
+    """The filter on records that lets some finest codes through."""
     records = version.records(unit)[0]
     held = distant_records(records)
     ranges = held is None or isinstance(held, StoredRecords)
@@ -314,13 +291,7 @@ def _plain(tree: Classification) -> Classification:
 
 
 def _without(table: ProtectedTable, width: int, codes: Sequence[int]) -> ProtectedTable:
-    """The table without the variables of filters, which stand after those that span it.
-
-    Args:
-        table: The table.
-        width: How many variables span it.
-        codes: Per variable of a filter, the position of its code.
-    """
+    """The table without the variables of filters, which stand after those that span it."""
     if not codes:
         return table
     on_code = np.ones(table.stored, dtype=np.bool_)

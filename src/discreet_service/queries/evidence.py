@@ -40,21 +40,13 @@ _MOST_CELLS = 100_000
 
 @dataclass(frozen=True, repr=False)
 class QueryEvidence:
-    """What records tell of a query; the same for all who ask it.
-
-    Args:
-        query: The query.
-        version: Its version.
-        table_of: Gives protected tables.
-        key: What digests of units are keyed with.
-        kept: Sketches that were made before.
-    """
+    """What records tell of a query; the same for all who ask it."""
 
     query: CanonicalQuery
     version: DataVersion
-    table_of: TableOf
-    key: bytes
-    kept: SketchMemory
+    table_of: TableOf  # Gives protected tables
+    key: bytes  # What digests of units are keyed with
+    kept: SketchMemory  # Sketches that were made before
 
     @cached_property
     def _whole(self) -> ProtectedTable | None:
@@ -88,11 +80,7 @@ class QueryEvidence:
         return int(found or 0)
 
     def universe_sketch(self, size: int) -> UniverseSketch:
-        """The sketch of the records that the filters let through. CONFIDENTIAL.
-
-        Args:
-            size: Differences of fewer units are exact.
-        """
+        """The sketch of the records that the filters let through. CONFIDENTIAL."""
         where = [[one.variable, one.level, one.codes] for one in self.query.where]
         name = json.dumps([self.version.fingerprint, self.query.unit, where, size])
         return self.kept.sketch(name, partial(self._sketched, size))

@@ -23,19 +23,12 @@ from discreet_service.problems import ServiceError
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class AnswerFormat:
-    """A format of answers.
+    """A format of answers."""
 
-    Args:
-        name: What callers call it.
-        writer: What the library calls it.
-        media: Its media type.
-        file: Whether it is a file to keep rather than a page to read.
-    """
-
-    name: str
-    writer: str
-    media: str
-    file: bool
+    name: str  # What callers call it
+    writer: str  # What the library calls it
+    media: str  # Its media type
+    file: bool  # Whether it is a file to keep rather than a page to read
 
     @property
     def suffix(self) -> str:
@@ -86,10 +79,6 @@ _RANGES = {"*/*": "json-stat2", "application/*": "json-stat2", "text/*": "csv"}
 def asked_format(named: str | None, accept: str) -> AnswerFormat:
     """The format that a caller wants: the one named, else the one that they like best.
 
-    Args:
-        named: The format by name.
-        accept: The header Accept.
-
     >>> asked_format(None, "text/html;q=0.4, text/csv").name, asked_format("px", "").name
     ('csv', 'px')
     """
@@ -128,15 +117,7 @@ def write_answer(
     geography: frozenset[str],
     folder: Path,
 ) -> Path:
-    """Write a table as a file of a format, and give its path.
-
-    Args:
-        table: The table.
-        form: The format.
-        language: The language of labels.
-        geography: Variables that tell where.
-        folder: A folder.
-    """
+    """Write a table as a file of a format, and give its path."""
     options: dict[str, Any] = {"language": language}
     if form.writer == "json-stat":
         options["geo"] = [each.name for each in table.spanning if each.name in geography]
@@ -153,14 +134,7 @@ def write_answer(
 def written_answer(
     table: ProtectedTable, form: AnswerFormat, language: str, geography: frozenset[str]
 ) -> bytes:
-    """The bytes of a table in a format.
-
-    Args:
-        table: The table.
-        form: The format.
-        language: The language of labels.
-        geography: Variables that tell where.
-    """
+    """The bytes of a table in a format."""
     small = table.stored <= _SMALL and _IN_MEMORY.is_dir() and os.access(_IN_MEMORY, os.W_OK)
     place = _IN_MEMORY if small else None
     with TemporaryDirectory(prefix="discreet-answer-", dir=place) as folder:

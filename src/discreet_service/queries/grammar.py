@@ -55,19 +55,12 @@ class QueryEntry(BaseModel):
 
 
 class SpanningEntry(QueryEntry):
-    """A member of `by`: a variable, some of its levels, some of their codes.
-
-    Args:
-        variable: The variable.
-        level: A level by name or number, or several; the finest if left out.
-        codes: The codes to show, all of them on the levels; all if left out.
-        within: Show only what lies in these codes, of any level.
-    """
+    """A member of `by`: a variable, some of its levels, some of their codes."""
 
     variable: _Word
-    level: _Levels | None = None
-    codes: _Codes | None = None
-    within: _Codes | None = None
+    level: _Levels | None = None  # A level by name or number, or several; the finest if left out
+    codes: _Codes | None = None  # The codes to show, all of them on the levels; all if left out
+    within: _Codes | None = None  # Show only what lies in these codes, of any level
 
     @model_validator(mode="before")
     @classmethod
@@ -76,35 +69,21 @@ class SpanningEntry(QueryEntry):
 
 
 class FilterEntry(QueryEntry):
-    """A member of `where`: a variable and codes of one of its levels, any of which will do.
-
-    Args:
-        variable: The variable.
-        codes: The codes.
-        level: Their level by name or number; found out if left out.
-    """
+    """A member of `where`: a variable and codes of one of its levels, any of which will do."""
 
     variable: _Word
     codes: _Codes
-    level: _Level | None = None
+    level: _Level | None = None  # Their level by name or number; found out if left out
 
 
 class MeasureEntry(QueryEntry):
-    """A member of `measures`: one of these.
+    """A member of `measures`: one of these."""
 
-    Args:
-        sum: A value column.
-        mean: A value column.
-        share: "count" or a counted figure of the unit, as a share over variables.
-        over: For a share, the variables whose codes add up to one.
-        figure: A figure that the unit offers.
-    """
-
-    sum: _Word | None = None
-    mean: _Word | None = None
-    share: _Word | None = None
-    over: _Names | None = None
-    figure: _Word | None = None
+    sum: _Word | None = None  # A value column
+    mean: _Word | None = None  # A value column
+    share: _Word | None = None  # "count" or a counted figure of the unit, as a share over variables
+    over: _Names | None = None  # For a share, the variables whose codes add up to one
+    figure: _Word | None = None  # A figure that the unit offers
 
     @model_validator(mode="before")
     @classmethod
@@ -124,37 +103,30 @@ class MeasureEntry(QueryEntry):
 class TableQuery(QueryEntry):
     """A table that somebody asks for.
 
-    Args:
-        unit: What is counted; may be left out where there is one unit only.
-        by: What spans the table.
-        where: Which records count: all of the conditions hold.
-        measures: Figures; the number of records if left out.
-        totals: "all", "none", or the variables that get a total.
-        version: The version of the data; the latest if left out.
-        dataset: The data set, if the address does not say it.
-        format: The format of the answer.
-        language: The language of labels.
-
     >>> query = read_query({"by": ["sex", {"variable": "age", "level": 1}]})
     >>> [entry.variable for entry in query.by], query.totals
     (['sex', 'age'], 'all')
     """
 
-    unit: _Word | None = None
+    unit: _Word | None = None  # What is counted; may be left out where there is one unit only
+    # What spans the table
     by: Annotated[list[SpanningEntry], Field(max_length=MOST_VARIABLES)] = Field(
         default_factory=list
     )
+    # Which records count: all of the conditions hold
     where: Annotated[list[FilterEntry], Field(max_length=MOST_VARIABLES)] = Field(
         default_factory=list
     )
+    # Figures; the number of records if left out
     measures: Annotated[list[MeasureEntry], Field(min_length=1, max_length=MOST_MEASURES)] = Field(
         default_factory=lambda: [MeasureEntry(figure="count")]
     )
+    # "all", "none", or the variables that get a total
     totals: Literal["all", "none"] | list[_Word] = "all"
-    version: _Word | None = None
-    dataset: _Word | None = None
-    format: _Word | None = None
-    language: Literal["en", "de"] | None = None
+    version: _Word | None = None  # The version of the data; the latest if left out
+    dataset: _Word | None = None  # The data set, if the address does not say it
+    format: _Word | None = None  # The format of the answer
+    language: Literal["en", "de"] | None = None  # The language of labels
 
 
 _KINDS = {
@@ -179,9 +151,6 @@ _UNIONS = re.compile(r"(list\[|constrained-|function-|literal\[|int$|str$)")
 def read_query(document: Any) -> TableQuery:
     """A query from parsed JSON, or everything that is wrong with its form.
 
-    Args:
-        document: What the JSON says.
-
     >>> read_query({"wher": ["sex"], "measures": []})
     Traceback (most recent call last):
         ...
@@ -198,12 +167,7 @@ def read_query(document: Any) -> TableQuery:
 
 
 def refused(problems: Sequence[Problem], code: str = "invalid-query") -> ServiceError:
-    """The error that lists what is wrong with a query.
-
-    Args:
-        problems: What is wrong.
-        code: The kind of problem, where there is only one.
-    """
+    """The error that lists what is wrong with a query."""
     several = len(problems) > 1
     what = f"{len(problems)} things are wrong with this query" if several else problems[0].what
     return ServiceError(

@@ -12,11 +12,7 @@ from discreet_service.queries.formats import ANSWER_FORMATS, AnswerFormat, write
 
 
 def run_query(context: JobContext) -> JobOutput:
-    """Make the table of a query, and write it in its format.
-
-    Args:
-        context: The job.
-    """
+    """Make the table of a query, and write it in its format."""
     request = context.job.asked()
     answers: Answers = context.service.answers
     prepared = answers.again_of(request)
@@ -30,11 +26,6 @@ def run_query(context: JobContext) -> JobOutput:
 
 
 def file_name_of(prepared: PreparedQuery, form: AnswerFormat) -> str:
-    """A name for the file of an answer, of letters that every system takes.
-
-    Args:
-        prepared: The query.
-        form: The format.
-    """
+    """A name for the file of an answer, of letters that every system takes."""
     query, digest = prepared.query, prepared.plan.asked.digest[:12]
     return f"{query.dataset}-{query.unit}-{digest}{form.suffix}"

@@ -34,16 +34,12 @@ _Axis = tuple[str, tuple[int, ...]]
 
 @dataclass(frozen=True, kw_only=True)
 class PartJudgement:
-    """A table that judges the parts of an answer.
+    """A table that judges the parts of an answer."""
 
-    Args:
-        stands: Its variables: those for the variables that span the answer, and then those for what
-            is fixed. With each, for every level of the answer, the level that stands for it.
-        measure: What is counted.
-    """
-
+    # Its variables: those for the variables that span the answer, and then those for what is
+    # fixed. With each, for every level of the answer, the level that stands for it.
     stands: tuple[_Axis, ...]
-    measure: Measure
+    measure: Measure  # What is counted
 
     @property
     def axes(self) -> tuple[tuple[str, int], ...]:
@@ -51,11 +47,7 @@ class PartJudgement:
         return tuple(sorted((name, max(levels)) for name, levels in self.stands))
 
     def query(self, asked: CanonicalQuery) -> CanonicalQuery:
-        """The table as a query: of everybody, with all codes of all levels.
-
-        Args:
-            asked: The query that it judges.
-        """
+        """The table as a query: of everybody, with all codes of all levels."""
         by = tuple(
             SpanningCodes(variable=name, levels=tuple(range(1, level + 1)), codes=None, total=True)
             for name, level in self.axes
@@ -63,11 +55,7 @@ class PartJudgement:
         return replace(asked, by=by, where=(), measures=(self.measure,))
 
     def for_answer(self, hidden: BoolArray) -> BoolArray:
-        """Which parts of the answer are hidden, by those of this table; what is fixed comes last.
-
-        Args:
-            hidden: An axis for each variable of the table, as its query has them.
-        """
+        """Which parts of the answer are hidden, by those of this table; what is fixed comes last."""
         names = [name for name, _ in self.axes]
         order = [names.index(name) for name, _ in self.stands]
         return hidden.transpose(order)[np.ix_(*(levels for _, levels in self.stands))]
@@ -76,13 +64,7 @@ class PartJudgement:
 def judgements_of(
     query: CanonicalQuery, measure: Measure, unit: CatalogueUnit
 ) -> Iterator[PartJudgement]:
-    """The tables that judge an answer; a part is hidden if one of them says so.
-
-    Args:
-        query: The query.
-        measure: One of its measures.
-        unit: Its unit.
-    """
+    """The tables that judge an answer; a part is hidden if one of them says so."""
     entries = figure_entries((measure,), unit)
     based = _based(entries.values(), unit)
     yield from _judgements(query, unit, based, frozenset(), COUNT_MEASURE)
@@ -114,15 +96,7 @@ def _judgements(
     columns: frozenset[str],
     measure: Measure,
 ) -> Iterator[PartJudgement]:
-    """By all variables that stand for those of the answer.
-
-    Args:
-        query: The query.
-        unit: Its unit.
-        based: Least levels of some variables.
-        columns: Columns that a condition looks at.
-        measure: What is counted.
-    """
+    """By all variables that stand for those of the answer."""
     asked = [(one.variable, tuple(range(max(one.levels) + 1))) for one in query.by]
     asked += [(one.variable, (one.level,)) for one in query.where]
     choices = []

@@ -29,18 +29,13 @@ _SUFFIX = {
 class Measure:
     """One figure that is asked for.
 
-    Args:
-        kind: "sum" or "mean" of a column, "share" of a figure, or a "figure" of the unit.
-        of: The column or figure.
-        over: For a share, the variables over which it adds up to one, sorted.
-
     >>> Measure("mean", "rent").name, Measure("share", "count", ("sex",)).name
     ('mean_rent', 'share_count_sex')
     """
 
-    kind: MeasureKind
-    of: str
-    over: tuple[str, ...] = ()
+    kind: MeasureKind  # "sum" or "mean" of a column, "share" of a figure, or a "figure" of the unit
+    of: str  # The column or figure
+    over: tuple[str, ...] = ()  # For a share, the variables over which it adds up to one, sorted
 
     @property
     def name(self) -> str:
@@ -55,13 +50,7 @@ COUNT_MEASURE = Measure("figure", COUNTS)
 def read_measures(
     entries: Sequence[MeasureEntry], unit: CatalogueUnit, problems: list[Problem]
 ) -> tuple[Measure, ...]:
-    """The measures in the order asked, each once; what is wrong is added to the problems.
-
-    Args:
-        entries: What the query says.
-        unit: The unit.
-        problems: What is wrong so far.
-    """
+    """The measures in the order asked, each once; what is wrong is added to the problems."""
     found: dict[Measure, None] = {}
     for at, entry in enumerate(entries):
         where = f"measures[{at}]"
@@ -104,12 +93,7 @@ def _wrong(measure: Measure, unit: CatalogueUnit, where: str) -> Iterator[Proble
 
 
 def needed_variables(measure: Measure, unit: CatalogueUnit) -> tuple[str, ...]:
-    """The variables that must span a table with this measure.
-
-    Args:
-        measure: The measure.
-        unit: The unit.
-    """
+    """The variables that must span a table with this measure."""
     if measure.kind == "share":
         return measure.over
     if measure.kind in ("sum", "mean"):
@@ -123,12 +107,7 @@ def _figure(name: str, unit: CatalogueUnit) -> FigureEntry:
 
 
 def figure_entries(measures: Sequence[Measure], unit: CatalogueUnit) -> dict[str, FigureEntry]:
-    """The figures as a programme names them; none for a plain table of counts.
-
-    Args:
-        measures: The measures in the order of the table.
-        unit: The unit.
-    """
+    """The figures as a programme names them; none for a plain table of counts."""
     if tuple(measures) == (COUNT_MEASURE,):
         return {}
     shown = {measure.name: _entry(measure, unit) for measure in measures}

@@ -23,25 +23,15 @@ PlanClass = Literal["instant", "job", "refused"]
 
 @dataclass(frozen=True, kw_only=True)
 class QueryPlan:
-    """What a query comes to.
-
-    Args:
-        query: The query.
-        cells: Cells of the answer, totals and figures counted.
-        spanned: The same for one figure.
-        exposure: By how many independent figures its total can be estimated from it.
-        kind: "instant", "job" or "refused".
-        limit: Above how many cells it would be another kind; the largest for refused ones.
-        asked: The table as policies see it.
-    """
+    """What a query comes to."""
 
     query: CanonicalQuery
-    cells: int
-    spanned: int
-    exposure: float
-    kind: PlanClass
-    limit: int
-    asked: AskedTable
+    cells: int  # Cells of the answer, totals and figures counted
+    spanned: int  # The same for one figure
+    exposure: float  # By how many independent figures its total can be estimated from it
+    kind: PlanClass  # "instant", "job" or "refused"
+    limit: int  # Above how many cells it would be another kind; the largest for refused ones
+    asked: AskedTable  # The table as policies see it
 
     @property
     def geography(self) -> frozenset[str]:
@@ -81,15 +71,7 @@ def plan_of(
     key: bytes,
     spelling: str = "",
 ) -> QueryPlan:
-    """What a query comes to.
-
-    Args:
-        query: The query.
-        version: Its version.
-        limits: How much is answered at once, or by a job.
-        key: What digests are keyed with.
-        spelling: Digest of the query as it was written.
-    """
+    """What a query comes to."""
     unit = version.units[query.unit]
     by = tuple(_asked_variable(one, unit.variables[one.variable]) for one in query.by)
     where = tuple(_asked_filter(one, unit.variables[one.variable]) for one in query.where)

@@ -23,13 +23,7 @@ from discreet_service.queries.canonical import AskedOrder, CanonicalQuery, Spann
 
 
 def selected(table: ProtectedTable, query: CanonicalQuery, unit: CatalogueUnit) -> ProtectedTable:
-    """The codes of a table that a query shows.
-
-    Args:
-        table: The table, with all codes of the variables that span it.
-        query: The query.
-        unit: Its unit.
-    """
+    """The codes of a table that a query shows."""
     cuts = [
         _Cut.of(one, unit.variables[one.variable], dimension)
         for one, dimension in zip(query.by, table.spanning, strict=True)
@@ -73,11 +67,7 @@ def selected(table: ProtectedTable, query: CanonicalQuery, unit: CatalogueUnit) 
 def every_cell(
     table: ProtectedTable,
 ) -> tuple[tuple[PositionArray, ...], np.ndarray, np.ndarray]:
-    """Positions, values and status of all cells that a table shows, those that it omits included.
-
-    Args:
-        table: The table.
-    """
+    """Positions, values and status of all cells that a table shows, those that it omits included."""
     grid = CellIndex.of(table.dimensions).require(table.name)
     every: Sequence[PositionArray] = grid.every()
     known = table.known(every, grid.size)
@@ -114,13 +104,7 @@ class _Cut:
 
     @classmethod
     def of(cls, one: SpanningCodes, variable: CatalogueVariable, whole: Dimension) -> _Cut:
-        """The codes that a query shows; each below the next one above it that is shown.
-
-        Args:
-            one: What is shown.
-            variable: The variable.
-            whole: What spans the table.
-        """
+        """The codes that a query shows; each below the next one above it that is shown."""
         tree = variable.tree
         if one.codes is None:
             shown = {at for k in one.levels for at in variable.cuts[k].tolist()}
@@ -167,12 +151,7 @@ _TOTAL = 1
 
 
 def in_order(table: ProtectedTable, order: AskedOrder) -> ProtectedTable:
-    """A table in the order in which somebody asked for it.
-
-    Args:
-        table: The table in canonical order.
-        order: The order of variables and figures.
-    """
+    """A table in the order in which somebody asked for it."""
     names = [dimension.name for dimension in table.spanning]
     at = [names.index(name) for name in order.by]
     if table.several_figures:

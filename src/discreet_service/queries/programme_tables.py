@@ -31,26 +31,15 @@ from discreet_service.queries.grammar import FilterEntry, SpanningEntry, TableQu
 
 @dataclass(frozen=True, kw_only=True)
 class ProgrammeQuery:
-    """A query that a table of a programme answers.
+    """A query that a table of a programme answers."""
 
-    Args:
-        where: Its place in the programme.
-        query: The query.
-        figures: How many figures of the table have this universe.
-    """
-
-    where: str
+    where: str  # Its place in the programme
     query: TableQuery
-    figures: int
+    figures: int  # How many figures of the table have this universe
 
 
 def programme_queries(inputs: Inputs, version: DataVersion) -> list[ProgrammeQuery]:
-    """The queries that a programme answers; an error lists all that is no query.
-
-    Args:
-        inputs: The programme with its data set.
-        version: The data set.
-    """
+    """The queries that a programme answers; an error lists all that is no query."""
     found: list[ProgrammeQuery] = []
     problems: list[Problem] = []
     programme = inputs.programme
@@ -134,13 +123,7 @@ def _beyond_usual(where: str, usual: str) -> str:
 
 
 def conditions_of(text: str, unit: CatalogueUnit, version: DataVersion) -> list[FilterEntry]:
-    """The filter of a programme as conditions of a query; an error if it is none.
-
-    Args:
-        text: The filter.
-        unit: The unit.
-        version: The data set.
-    """
+    """The filter of a programme as conditions of a query; an error if it is none."""
     if not text.strip():
         return []
     schema = version.records(unit.name)[0].collect_schema()

@@ -29,12 +29,6 @@ LONGEST_TEXT = 8_000
 def filter_text(tree: Classification, leaves: BoolArray, kind: Any, *, ranges: bool = True) -> str:
     """The filter that lets records with some finest codes through.
 
-    Args:
-        tree: The classification.
-        leaves: Per code, whether it is one of the finest codes meant.
-        kind: Type of the column, as narwhals or polars names it.
-        ranges: Whether texts are compared letter by letter, as Python does.
-
     >>> sex = Classification.flat("sex", ["d", "m", "w"])
     >>> filter_text(sex, np.array([False, False, True, True]), nw.String())
     "((`sex` >= 'm' and `sex` <= 'w'))"
@@ -119,12 +113,7 @@ def _runs(marks: Sequence[bool]) -> list[tuple[int, int]]:
 
 
 def joint_filter(texts: Sequence[str], schema: Any) -> str | nw.Expr | None:
-    """All conditions at once: a text where it is short enough; None for no condition.
-
-    Args:
-        texts: The conditions.
-        schema: The columns of the records.
-    """
+    """All conditions at once: a text where it is short enough; None for no condition."""
     whole = all_of(*texts)
     if len(whole) <= LONGEST_TEXT:
         return whole or None

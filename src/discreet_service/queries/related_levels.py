@@ -24,11 +24,6 @@ def reached_levels(
     What is reached by way of a third variable counts. A level with nothing but the total is left
     out; the variable itself has its own level.
 
-    Args:
-        variables: The variables of a unit.
-        name: A variable.
-        level: One of its levels; 0 is the total.
-
     >>> from discreet.classifications import Classification
     >>> made = {
     ...     name: CatalogueVariable(name=name, geography=False, tree=Classification.from_intervals(
@@ -69,10 +64,6 @@ def _some_is_made_up(own: PositionArray, codes: PositionArray) -> bool:
     """Whether one of some codes, unless it is all there is, is made up of several others.
 
     A code that both have is one cell, which a table of either shows as what it is.
-
-    Args:
-        own: Per atom, the code of the one classification; -1 for none.
-        codes: The same of the other.
     """
     size = int(own.max(initial=-1)) + 1
     low, high = np.full(size, len(codes) + 1), np.full(size, -1)

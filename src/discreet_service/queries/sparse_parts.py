@@ -42,13 +42,7 @@ _GRAND_TOTAL = {"en": "grand total", "de": "Gesamtsumme"}
 
 
 class SparseParts:
-    """Hides sparse parts.
-
-    Args:
-        policies: What may be asked.
-        table_of: Gives tables with noise.
-        most_cells: Cells that are counted to judge a table, at most.
-    """
+    """Hides sparse parts."""
 
     def __init__(self, policies: Policies, table_of: NoisyTable, *, most_cells: int) -> None:
         self._policies, self._table_of, self._most = policies, table_of, most_cells
@@ -59,12 +53,7 @@ class SparseParts:
         return "<SparseParts>"
 
     def require(self, query: CanonicalQuery, version: DataVersion) -> None:
-        """Raise an error if too much would have to be counted to judge a table.
-
-        Args:
-            query: The query.
-            version: Its version.
-        """
+        """Raise an error if too much would have to be counted to judge a table."""
         if self._limits(query) is None:
             return
         size = sum(
@@ -82,20 +71,12 @@ class SparseParts:
             )
 
     def mark(self, query: CanonicalQuery) -> str:
-        """What determines which parts are hidden, for tags of answers; empty if none are.
-
-        Args:
-            query: The query.
-        """
+        """What determines which parts are hidden, for tags of answers; empty if none are."""
         limits = self._limits(query)
         return "" if limits is None else _said(limits)
 
     def judged(self, version: DataVersion) -> tuple[int, int]:
-        """How many tables judged answers of a version in this process, and hide parts of them.
-
-        Args:
-            version: The version.
-        """
+        """How many tables judged answers of a version in this process, and hide parts of them."""
         with self._lock:
             found = [
                 bool(hidden.any())
@@ -107,13 +88,7 @@ class SparseParts:
     def thinned(
         self, table: ProtectedTable, query: CanonicalQuery, version: DataVersion
     ) -> ProtectedTable:
-        """The answer without its sparse parts.
-
-        Args:
-            table: The answer, in canonical order.
-            query: The query.
-            version: Its version.
-        """
+        """The answer without its sparse parts."""
         limits = self._limits(query)
         if limits is None:
             return table

@@ -26,12 +26,7 @@ def said_in(texts: Mapping[str, str], language: str, otherwise: str = "") -> str
 
 
 def title_of(query: CanonicalQuery, unit: CatalogueUnit) -> dict[str, str]:
-    """The heading of an answer.
-
-    Args:
-        query: The query.
-        unit: Its unit.
-    """
+    """The heading of an answer."""
     found = {}
     for language in _LANGUAGES:
         names = [unit.variables[one.variable].tree.title(language) for one in query.by]
@@ -43,13 +38,7 @@ def title_of(query: CanonicalQuery, unit: CatalogueUnit) -> dict[str, str]:
 def universe_of(
     query: CanonicalQuery, unit: CatalogueUnit, usual: Mapping[str, str]
 ) -> dict[str, str]:
-    """Whom an answer counts; nothing for everybody.
-
-    Args:
-        query: The query.
-        unit: Its unit.
-        usual: What holds for all tables.
-    """
+    """Whom an answer counts; nothing for everybody."""
     if not query.where:
         return dict(usual)
     found = {}

@@ -34,12 +34,7 @@ _T = TypeVar("_T")
 
 
 def keyed_units(keys: pl.Series, key: bytes) -> UintArray:
-    """Record keys under a secret permutation of 64 bits. CONFIDENTIAL.
-
-    Args:
-        keys: The record keys.
-        key: What they are keyed with.
-    """
+    """Record keys under a secret permutation of 64 bits. CONFIDENTIAL."""
     numbers = keys.to_physical()
     if numbers.dtype.is_float():
         return _mixed(numbers.cast(pl.Float64).to_numpy().view(np.uint64), key)
@@ -58,25 +53,14 @@ def _mixed(found: UintArray, key: bytes) -> UintArray:
 
 
 class StoredUnits:
-    """The units of a store. CONFIDENTIAL.
-
-    Args:
-        store: Its records.
-        key: What digests of units are keyed with.
-        size: Differences of fewer units are exact.
-    """
+    """The units of a store. CONFIDENTIAL."""
 
     def __init__(self, store: StoredRecords, key: bytes, size: int) -> None:
         self._store, self._key, self._size = store, key, size
         self._lock = threading.Lock()
 
     def sketch(self, condition: str, grid: KeyGrid) -> UniverseSketch:
-        """The sketch of the records that a filter lets through.
-
-        Args:
-            condition: The filter; of all if it is empty.
-            grid: The key grid of the records.
-        """
+        """The sketch of the records that a filter lets through."""
         chosen = StoredChoice(self._store, condition, grid)
         total, again = SketchSum(self._size), list[UintArray]()
         if chosen.whole and len(self._store.offsets) <= _MOST_AREAS + 1:
@@ -154,22 +138,12 @@ class SketchMemory:
         self._lock = threading.Lock()
 
     def units(self, name: str, make: Callable[[], StoredUnits]) -> StoredUnits:
-        """The units of a source, made now or before.
-
-        Args:
-            name: Its name.
-            make: Makes them.
-        """
+        """The units of a source, made now or before."""
         with self._lock:
             return _kept(self._units, name, make, _MOST_SOURCES)
 
     def sketch(self, name: str, make: Callable[[], UniverseSketch]) -> UniverseSketch:
-        """A sketch, made now or before; of several who ask for it at once, one makes it.
-
-        Args:
-            name: Whose it is.
-            make: Makes it.
-        """
+        """A sketch, made now or before; of several who ask for it at once, one makes it."""
         with self._lock:
             if name in self._sketches:
                 self._sketches.move_to_end(name)

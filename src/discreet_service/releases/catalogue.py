@@ -40,11 +40,6 @@ _Derived = TypeVar("_Derived")
 class ReleaseCatalogue:
     """The releases in some folders.
 
-    Args:
-        folders: Folders of releases, or releases.
-        signers: Files of the public keys whose releases are served.
-        unseen: Seconds during which folders are not looked at again.
-
     >>> ReleaseCatalogue([Path("no-such-folder")]).releases()
     mappingproxy({})
     """
@@ -84,11 +79,7 @@ class ReleaseCatalogue:
         return self._refused
 
     def release(self, name: str) -> ServedRelease:
-        """One release.
-
-        Args:
-            name: Its name.
-        """
+        """One release."""
         found = self.releases().get(name)
         if found is None:
             raise ServiceError("there is no such release", code="not-found", where="release")
@@ -100,22 +91,14 @@ class ReleaseCatalogue:
         return self._tables
 
     def listed(self, table: str) -> ListedTable:
-        """What is said of one table.
-
-        Args:
-            table: Its name among all, RELEASE.TABLE.
-        """
+        """What is said of one table."""
         found = self.tables().get(table)
         if found is None:
             raise ServiceError("there is no such table", code="not-found", where="table")
         return found
 
     def table(self, table: str) -> ProtectedTable:
-        """One table, as it was protected. Do not change its arrays: others read them, too.
-
-        Args:
-            table: Its name among all, RELEASE.TABLE.
-        """
+        """One table, as it was protected. Do not change its arrays: others read them, too."""
         listed = self.listed(table)
         release = self.release(listed.release)
         key = (release.identity, listed.name)
@@ -130,11 +113,7 @@ class ReleaseCatalogue:
         return self.release(self.listed(table).release).identity
 
     def derived(self, make: Callable[[Mapping[str, ListedTable]], _Derived]) -> _Derived:
-        """Something made of the list of tables; made anew only when there is another list.
-
-        Args:
-            make: Makes it.
-        """
+        """Something made of the list of tables; made anew only when there is another list."""
         tables = self.tables()
         known = self._made.get(make)
         if known is None or known[0] is not tables:

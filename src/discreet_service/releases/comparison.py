@@ -30,14 +30,7 @@ def compared(
     made_of: Mapping[str, Any] | None = None,
     was_made_of: Mapping[str, Any] | None = None,
 ) -> list[dict[str, Any]]:
-    """Per table, what a reader would see changed, and why.
-
-    Args:
-        draft: The draft.
-        before: What is published; None if nothing is.
-        made_of: Version, parameters and programme of the draft, as far as they are known.
-        was_made_of: The same of what is published.
-    """
+    """Per table, what a reader would see changed, and why."""
     old = {} if before is None else before.tables
     found: list[dict[str, Any]] = []
     for name in draft.tables:
@@ -57,12 +50,7 @@ def compared(
 
 
 def changed_cells(new: ProtectedTable, old: ProtectedTable) -> dict[str, Any]:
-    """What a reader of one table would see changed.
-
-    Args:
-        new: The table as it is to be.
-        old: The table as it was published.
-    """
+    """What a reader of one table would see changed."""
     names = [dimension.name for dimension in new.dimensions]
     if names != [dimension.name for dimension in old.dimensions]:
         before = [dimension.name for dimension in old.dimensions]
@@ -141,14 +129,7 @@ def reasons(
     told: Mapping[str, Any],
     known: Sequence[Mapping[str, Any]],
 ) -> list[dict[str, Any]]:
-    """Why a table differs, as far as both sides tell.
-
-    Args:
-        new: The table as it is to be.
-        old: The table as it was published.
-        told: How they differ.
-        known: What is known of the origins of both releases.
-    """
+    """Why a table differs, as far as both sides tell."""
     found = [dict(each) for each in known]
     listed = {each["reason"] for each in found}
     mine, theirs = new.provenance, old.provenance

@@ -35,11 +35,7 @@ _TOLD_ATTACKS = ("twins", "contradictions", "shared", "official", "whole", "unco
 
 
 def shelf_of(service: Any) -> ProgrammeShelf:
-    """The programmes of a service.
-
-    Args:
-        service: The service; it stands above, so its name is not known here.
-    """
+    """The programmes of a service."""
     return ProgrammeShelf(service.settings.folder / "programmes", service.clock)
 
 
@@ -48,9 +44,6 @@ def run_programme(context: JobContext) -> JobOutput:
     """Carry out a programme as a draft: the function of jobs of the kind "programme".
 
     A run that was killed is taken up again, and tables that are there are not made anew.
-
-    Args:
-        context: The job; its request names the programme.
     """
     service, asked = context.service, context.job.asked()
     shelf = shelf_of(service)
@@ -113,10 +106,6 @@ def found_by_attacks(folder: Path, version: DataVersion) -> dict[str, Any] | Non
     """What attacks find in a draft, told so that nothing of the noise follows from it.
 
     The attacker is taken to know the perturbation table. None where nothing carries noise.
-
-    Args:
-        folder: The files of the draft.
-        version: The data set that it was made of. CONFIDENTIAL.
     """
     table = version.parameters.perturbation_table
     try:
@@ -146,25 +135,14 @@ def _plain(text: str, folder: Path) -> str:
 
 @dataclass(frozen=True, kw_only=True)
 class ReleaseDraft:
-    """A draft that is done.
+    """A draft that is done."""
 
-    Args:
-        release: Its files and tables, found whole and signed.
-        summary: What the run said of it.
-    """
-
-    release: ServedRelease
-    summary: Mapping[str, Any]
+    release: ServedRelease  # Its files and tables, found whole and signed
+    summary: Mapping[str, Any]  # What the run said of it
 
 
 def read_draft(folder: Path, keys: tuple[bytes, ...], name: str) -> ReleaseDraft:
-    """A draft that is done, whole and signed.
-
-    Args:
-        folder: The folder of the draft.
-        keys: Public keys of those who are trusted.
-        name: The name that it is to have among releases.
-    """
+    """A draft that is done, whole and signed."""
     try:
         summary = json.loads((folder / _SUMMARY).read_text("utf-8"))
     except (OSError, ValueError):

@@ -70,43 +70,24 @@ class ProgrammeOverData(Document):
 
 @dataclass(frozen=True, kw_only=True)
 class StoredProgramme:
-    """A programme that was handed in.
+    """A programme that was handed in."""
 
-    Args:
-        id: Its number of 128 random bits.
-        owner: Who handed it in.
-        dataset: The data set that it is over.
-        version: The version of the data set; empty for the latest.
-        uploaded_at: When, in milliseconds since 1970.
-        digest: SHA-256 of its text.
-    """
-
-    id: str
-    owner: str
-    dataset: str
-    version: str
-    uploaded_at: int
-    digest: str
+    id: str  # Its number of 128 random bits
+    owner: str  # Who handed it in
+    dataset: str  # The data set that it is over
+    version: str  # The version of the data set; empty for the latest
+    uploaded_at: int  # When, in milliseconds since 1970
+    digest: str  # SHA-256 of its text
 
 
 class ProgrammeShelf:
-    """The programmes of a service, in a folder that only it can read.
-
-    Args:
-        folder: The folder.
-        clock: What tells the time.
-    """
+    """The programmes of a service, in a folder that only it can read."""
 
     def __init__(self, folder: Path, clock: Callable[[], int]) -> None:
         self.folder, self._clock = folder, clock
 
     def put(self, text: bytes, owner: str) -> StoredProgramme:
-        """Keep a programme that was found fit to be taken.
-
-        Args:
-            text: Its text.
-            owner: Who hands it in.
-        """
+        """Keep a programme that was found fit to be taken."""
         raw = checked(text)
         record = StoredProgramme(
             id=secrets.token_hex(16),
@@ -128,11 +109,7 @@ class ProgrammeShelf:
         shutil.rmtree(self._place(number), ignore_errors=True)
 
     def get(self, number: str) -> StoredProgramme:
-        """One programme.
-
-        Args:
-            number: Its number.
-        """
+        """One programme."""
         place = self._place(number)
         try:
             return StoredProgramme(**json.loads((place / _RECORD).read_text("utf-8")))
@@ -199,9 +176,6 @@ def raise_told(what: str, problems: Sequence[Problem]) -> None:
 def checked(text: bytes) -> dict[str, Any]:
     r"""The entries of a programme that names nothing that it may not.
 
-    Args:
-        text: Its text.
-
     >>> checked(b'dataset = "census"\n[data]\nsource = "/etc/passwd"\n[tables.a]\nby = []')
     Traceback (most recent call last):
         ...
@@ -216,9 +190,6 @@ def checked(text: bytes) -> dict[str, Any]:
 
 def parsed(text: bytes) -> dict[str, Any]:
     """The entries of a programme's text.
-
-    Args:
-        text: The text.
 
     >>> parsed(b'dataset = "census"')
     {'dataset': 'census'}
@@ -296,10 +267,6 @@ def _named_data(raw: Mapping[str, Any]) -> list[Problem]:
 
 def opened_inputs(place: Path, version: DataVersion) -> Inputs:
     """A programme with the data set that it is over, opened. CONFIDENTIAL.
-
-    Args:
-        place: The file of the programme's text.
-        version: The data set.
 
     Raises:
         ServiceError: Everything that is wrong, with lines.

@@ -53,16 +53,7 @@ _EXCHANGE, _HERE = 2, -100
 
 
 class Publications:
-    """The publications of a service.
-
-    Args:
-        database: Where it is written down what was begun.
-        trail: Where it is written down who published.
-        clock: What tells the time.
-        catalogue: The releases; its first folder is the shelf of new ones.
-        drafts: Programmes and their drafts.
-        approvals: Where two persons agree.
-    """
+    """The publications of a service."""
 
     def __init__(
         self,
@@ -82,12 +73,7 @@ class Publications:
         return "<Publications>"
 
     def origin(self, release: str, seal: str) -> Mapping[str, Any]:
-        """What a release was made of; empty if it was not published here.
-
-        Args:
-            release: Its name.
-            seal: The short name of its seal.
-        """
+        """What a release was made of; empty if it was not published here."""
         columns = PUBLICATIONS.c
         asked = sa.select(columns.origin).where(columns.release == release, columns.seal == seal)
         with self._database.reading() as connection:
@@ -96,11 +82,7 @@ class Publications:
         return found
 
     def published_of(self, programme: str) -> list[tuple[str, str, str]]:
-        """Releases that were last published of a programme: name, draft, short name of the seal.
-
-        Args:
-            programme: Number of the programme.
-        """
+        """Releases that were last published of a programme: name, draft, short name of the seal."""
         columns = PUBLICATIONS.c
         asked = sa.select(columns.release, columns.draft, columns.seal).where(
             columns.programme == programme
@@ -119,16 +101,7 @@ class Publications:
         reason: str,
         dataset: str,
     ) -> Proposal:
-        """Propose to put a draft in the place of a release; a second person decides.
-
-        Args:
-            connection: A transaction that writes.
-            draft: The draft, with the name that it is to have.
-            programme: The programme that it was made of.
-            principal: Who proposes.
-            reason: Why, for the second person and the audit trail.
-            dataset: The data set whose releases both must be allowed to publish; empty for all.
-        """
+        """Propose to put a draft in the place of a release; a second person decides."""
         return self._approvals.propose(
             connection,
             kind=ProposalKind.release_publication,
@@ -150,11 +123,7 @@ class Publications:
         return digest
 
     def proposed(self, proposal: Proposal) -> tuple[ReleaseDraft, StoredProgramme]:
-        """The draft that somebody proposes to publish, and its programme.
-
-        Args:
-            proposal: The proposal.
-        """
+        """The draft that somebody proposes to publish, and its programme."""
         release, _, place = proposal.subject.partition(":")
         number, _, draft = place.partition("/")
         folder = self._drafts.draft(number, draft)
@@ -204,15 +173,7 @@ class Publications:
         persons: Sequence[str],
         proposal: str,
     ) -> None:
-        """Write down, together, who publishes and what is to be done; `finish` does it.
-
-        Args:
-            connection: A transaction that writes.
-            draft: The draft, with the name that it is to have.
-            programme: The programme that it was made of.
-            persons: The two who agreed.
-            proposal: Number of the proposal they agreed on.
-        """
+        """Write down, together, who publishes and what is to be done; `finish` does it."""
         new, summary, columns = draft.release, draft.summary, PUBLICATIONS.c
         there, mine = _identity(self._catalogue.shelf / new.id), columns.release == new.id
         under_way = connection.scalar(sa.select(columns.begun).where(mine))
@@ -360,13 +321,7 @@ def _left(shelf: Path) -> list[Path]:
 
 
 def prepared(draft: ServedRelease, shelf: Path, keys: tuple[bytes, ...]) -> Path:
-    """A folder beside the releases with all that is published of a draft, found whole.
-
-    Args:
-        draft: The draft, with the name that it is to have.
-        shelf: The folder of releases.
-        keys: Public keys of those who are trusted.
-    """
+    """A folder beside the releases with all that is published of a draft, found whole."""
     beside = shelf / f".{draft.id}.new"
     with told_if_full(shelf):
         shutil.rmtree(beside, ignore_errors=True)
@@ -384,10 +339,6 @@ def switch(beside: Path, place: Path) -> None:
     """Put a folder in the place of another, which is gone afterwards.
 
     Where the system can, there is no moment in which there is neither.
-
-    Args:
-        beside: The new folder.
-        place: Its place.
     """
     if place.exists():
         _exchange(beside, place)

@@ -49,31 +49,19 @@ def _unserved(what: str, hint: str = "") -> UnservedFolderError:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ListedTable:
-    """What the list of tables says of one.
+    """What the list of tables says of one."""
 
-    Args:
-        id: Its name among all tables of the service.
-        release: The release that it is part of.
-        name: Its name there.
-        titles: language → heading.
-        variables: Name and headings (language → text) of its spanning variables.
-        figures: Its figures; none for a count.
-        cells: Number of cells of the complete grid.
-        updated: Date of the release; empty if none is stated.
-        files: Its published files.
-        searched: Small letters of all texts, for searching.
-    """
-
-    id: str
-    release: str
-    name: str
-    titles: Mapping[str, str]
+    id: str  # Its name among all tables of the service
+    release: str  # The release that it is part of
+    name: str  # Its name there
+    titles: Mapping[str, str]  # language → heading
+    # Name and headings (language → text) of its spanning variables
     variables: tuple[tuple[str, Mapping[str, str]], ...]
-    figures: tuple[str, ...]
-    cells: int
-    updated: str
-    files: tuple[str, ...]
-    searched: str
+    figures: tuple[str, ...]  # Its figures; none for a count
+    cells: int  # Number of cells of the complete grid
+    updated: str  # Date of the release; empty if none is stated
+    files: tuple[str, ...]  # Its published files
+    searched: str  # Small letters of all texts, for searching
 
     def title(self, language: str) -> str:
         """The heading in a language, else in another."""
@@ -89,15 +77,10 @@ class ListedTable:
 
 @dataclass
 class SealedFiles:
-    """The files of a folder, opened only if they are as they were sealed.
-
-    Args:
-        folder: The folder.
-        digests: Path inside the folder → SHA-256.
-    """
+    """The files of a folder, opened only if they are as they were sealed."""
 
     folder: Path
-    digests: Mapping[str, str]
+    digests: Mapping[str, str]  # Path inside the folder → SHA-256
     #: Whether a file was found changed: the folder must be looked at again.
     doubtful: bool = False
     _known: dict[str, tuple[int, ...]] = field(default_factory=dict)
@@ -105,9 +88,6 @@ class SealedFiles:
 
     def opened(self, name: str) -> io.BufferedReader:
         """An open file, its content checked; what is read from it later is the same file.
-
-        Args:
-            name: Its path inside the folder.
 
         Raises:
             ServiceError: There is no such file, or it is not as it was sealed.
@@ -155,23 +135,14 @@ class SealedFiles:
 
 @dataclass(frozen=True, kw_only=True)
 class ServedRelease:
-    """A release that was found whole.
+    """A release that was found whole."""
 
-    Args:
-        id: Its name here: that of its folder.
-        seal: Its seal.
-        signer: The short name of the key that signed it.
-        manifest: Its list of everything, release.json.
-        files: Its files.
-        tables: Its tables by name, in the order of the programme.
-    """
-
-    id: str
+    id: str  # Its name here: that of its folder
     seal: ReleaseSeal
-    signer: str
-    manifest: Mapping[str, Any]
+    signer: str  # The short name of the key that signed it
+    manifest: Mapping[str, Any]  # Its list of everything, release.json.
     files: SealedFiles
-    tables: Mapping[str, ListedTable]
+    tables: Mapping[str, ListedTable]  # Its tables by name, in the order of the programme
 
     @property
     def identity(self) -> str:
@@ -204,11 +175,7 @@ class ServedRelease:
         return dict(self.seal.files)
 
     def read_table(self, name: str) -> ProtectedTable:
-        """A table as it was protected.
-
-        Args:
-            name: Its name in the release.
-        """
+        """A table as it was protected."""
         found = _sources(self.files, name)
         if found is None:
             raise ServiceError("there is no such table", code="not-found", where="table")
@@ -249,11 +216,6 @@ def _outline(files: SealedFiles, name: str) -> Mapping[str, Any]:
 
 def open_release(folder: Path, keys: Sequence[bytes], name: str = "") -> ServedRelease:
     """A release, if it is whole and signed by somebody who is trusted.
-
-    Args:
-        folder: Its folder.
-        keys: Public keys of those who are trusted.
-        name: What it is called; as its folder if empty.
 
     Raises:
         UnservedFolderError: Why it is not served.

@@ -36,16 +36,12 @@ from discreet_service.problems import ServiceError
 
 @dataclass(frozen=True, kw_only=True)
 class Selection:
-    """Some codes of each variable of a table.
-
-    Args:
-        table: The table.
-        positions: Per dimension, the positions of its codes, in the order wanted.
-        kept: Per dimension, whether it is shown; those that are not have one code, the total.
-    """
+    """Some codes of each variable of a table."""
 
     table: ProtectedTable
+    # Per dimension, the positions of its codes, in the order wanted
     positions: tuple[PositionArray, ...]
+    # Per dimension, whether it is shown; those that are not have one code, the total
     kept: tuple[bool, ...]
 
     @property
@@ -215,12 +211,6 @@ def select(
     table: ProtectedTable, wanted: Mapping[str, Sequence[int] | None], *, most: int
 ) -> Selection:
     """Select codes of a table.
-
-    Args:
-        table: The table.
-        wanted: Dimension → positions of its codes; one that is not named stands at its total, and
-            is not shown.
-        most: Cells that a selection may have.
 
     >>> from discreet.publication.examples import census_example
     >>> some = select(census_example(), {"sex": [2, 1]}, most=10)

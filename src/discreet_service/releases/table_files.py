@@ -30,12 +30,6 @@ MEDIA_TYPES = {
 def written(table: ProtectedTable, form: str, language: str, **options: Any) -> IO[bytes]:
     """A file of a table, open for reading.
 
-    Args:
-        table: The table.
-        form: One of `FORMATS`.
-        language: "en" or "de".
-        options: As for `discreet.publication.write`.
-
     >>> from discreet.publication.examples import census_example
     >>> with written(census_example(), "csv", "en", labels=False) as file:
     ...     file.readline().strip()

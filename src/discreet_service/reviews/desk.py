@@ -74,29 +74,18 @@ _OVER = frozenset((State.released, State.rejected, State.change, State.subject))
 
 @dataclass(frozen=True, kw_only=True)
 class OwnSubmission:
-    """What a researcher may know of a submission.
-
-    Args:
-        number: Its number.
-        program: The do-file.
-        project: What for.
-        state: Where it stands.
-        at: When it was handed in.
-        comments: What reviewers say, once it is over: about what, the verdict, and why.
-        question: What the researcher was asked and has not answered; empty if nothing.
-        talk: What was asked and answered: the kind, and the text.
-        files: What was released: name → bytes.
-    """
+    """What a researcher may know of a submission."""
 
     number: int
-    program: str
+    program: str  # The do-file
     project: str
-    state: State
-    at: str
+    state: State  # Where it stands
+    at: str  # When it was handed in
+    # What reviewers say, once it is over: about what, the verdict, and why
     comments: tuple[tuple[str, str, str], ...]
-    question: str
-    talk: tuple[tuple[str, str], ...]
-    files: Mapping[str, int]
+    question: str  # What the researcher was asked and has not answered; empty if nothing
+    talk: tuple[tuple[str, str], ...]  # What was asked and answered: the kind, and the text
+    files: Mapping[str, int]  # What was released: name → bytes
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values."""
@@ -109,49 +98,27 @@ class OwnSubmission:
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class SubmissionReport:
-    """All of a submission, for a reviewer (confidential).
+    """All of a submission, for a reviewer (confidential)."""
 
-    Args:
-        view: Findings, conflicts, decisions and history.
-        outputs: The text of each single output, by its number.
-        program: The program as it was handed in.
-        rewritten: As it ran.
-        log: The log as it was written.
-        cleaned: As it would be released.
-        links: What gives away outputs that are held back, as sentences.
-        if_held: The same for each output, if it alone were held back; empty if there are too many.
-        files: The files that its entry in the record seals.
-        figures: Which rules each output breaks, in figures; empty if the program did not run here.
-        ran_here: Whether its program ran here; otherwise its log was handed in.
-        damage: What is not as it was handed in; nothing of it is decided then.
-        decides: Whether the queue names the reviewer among those who decide.
-    """
-
-    view: QueueView
-    outputs: Mapping[int, str]
-    program: str
-    rewritten: str
-    log: str
-    cleaned: str
-    links: tuple[str, ...]
+    view: QueueView  # Findings, conflicts, decisions and history
+    outputs: Mapping[int, str]  # The text of each single output, by its number
+    program: str  # The program as it was handed in
+    rewritten: str  # As it ran
+    log: str  # The log as it was written
+    cleaned: str  # As it would be released
+    links: tuple[str, ...]  # What gives away outputs that are held back, as sentences
+    # The same for each output, if it alone were held back; empty if there are too many
     if_held: Mapping[int, Sequence[str]]
-    files: tuple[SubmittedFile, ...]
+    files: tuple[SubmittedFile, ...]  # The files that its entry in the record seals
+    # Which rules each output breaks, in figures; empty if the program did not run here
     figures: Sequence[Mapping[str, Any]]
-    ran_here: bool
-    damage: tuple[str, ...]
-    decides: bool
+    ran_here: bool  # Whether its program ran here; otherwise its log was handed in
+    damage: tuple[str, ...]  # What is not as it was handed in; nothing of it is decided then
+    decides: bool  # Whether the queue names the reviewer among those who decide
 
 
 class ReviewDesk:
-    """The desk of the review queue.
-
-    Args:
-        settings: [reviews] of the settings; None without.
-        database: Where the trail is.
-        trail: Where acts are written down.
-        jobs: Where programs are run.
-        inputs: Where uploads are sealed until then.
-    """
+    """The desk of the review queue."""
 
     def __init__(
         self,
@@ -199,19 +166,7 @@ class ReviewDesk:
         log: str = "",
         replaces: int | None = None,
     ) -> Job:
-        """Seal an upload, and let a worker run it.
-
-        Args:
-            principal: Who hands it in.
-            content: A do-file, or a zip archive with one or with the folder of a session.
-            file: Its name.
-            main: Which do-file of an archive is run.
-            project: What for.
-            data: Name of the data it is run on; empty with a log, and for a session whose
-                outputs are not repeated.
-            log: Which file of an archive is the log, if it ran elsewhere.
-            replaces: One's own submission in whose place it is handed in; None if there is none.
-        """
+        """Seal an upload, and let a worker run it."""
         settings = self.settings
         if data and data not in settings.data:
             what, hint = "there are no such data", f"data: {', '.join(settings.data)}"
@@ -267,13 +222,7 @@ class ReviewDesk:
         return found
 
     def answer(self, principal: Principal, number: int, *, text: str) -> None:
-        """Answer what reviewers asked about one's own submission.
-
-        Args:
-            principal: Who answers.
-            number: The submission.
-            text: The answer.
-        """
+        """Answer what reviewers asked about one's own submission."""
         self.own_one(principal, number)
         with self._database.writing() as connection, self._queue() as queue:
             answer(queue, number, researcher=principal.name, text=text)
@@ -286,13 +235,7 @@ class ReviewDesk:
             )
 
     def fetch(self, principal: Principal, number: int, file: str) -> bytes:
-        """A released file of one's own submission, as the record says it is.
-
-        Args:
-            principal: Who asks.
-            number: The submission.
-            file: Name of the file.
-        """
+        """A released file of one's own submission, as the record says it is."""
         if file not in self.own_one(principal, number).files:
             raise ServiceError("there is no such file", code="not-found", where="file")
         with self._queue() as queue:
@@ -319,23 +262,13 @@ class ReviewDesk:
     # Reviewers --------------------------------------------------------------------------------
 
     def rows(self, principal: Principal, *, every: bool = False) -> list[QueueRow]:
-        """Submissions of others, the riskiest first: nothing is told of what was found in own ones.
-
-        Args:
-            principal: Who asks.
-            every: Also those that are closed.
-        """
+        """Submissions of others, the riskiest first: nothing is told of what was found in own ones."""
         with self._queue() as queue:
             rows = listed(queue, every=every)
         return [row for row in rows if not same_person(row.researcher, principal.name)]
 
     def report(self, principal: Principal, number: int) -> SubmissionReport:
-        """All of a submission of somebody else. CONFIDENTIAL.
-
-        Args:
-            principal: Who asks.
-            number: The submission.
-        """
+        """All of a submission of somebody else. CONFIDENTIAL."""
         with self._queue() as queue:
             found = _of_others(queue, principal, number)
             store = queue.store(queue.told(number, "token"))
@@ -365,13 +298,7 @@ class ReviewDesk:
             )  # fmt: skip
 
     def file(self, principal: Principal, number: int, place: int) -> tuple[str, bytes]:
-        """A file of a submission of somebody else, as it was sealed. CONFIDENTIAL.
-
-        Args:
-            principal: Who asks.
-            number: The submission.
-            place: Its place among the files of the report.
-        """
+        """A file of a submission of somebody else, as it was sealed. CONFIDENTIAL."""
         with self._queue() as queue:
             _of_others(queue, principal, number)
             files = submitted_files(queue, number)
@@ -394,15 +321,7 @@ class ReviewDesk:
         reason: str,
         version: int,
     ) -> Standing:
-        """Decide on single outputs.
-
-        Args:
-            principal: Who decides.
-            number: The submission.
-            decisions: By the number of the output.
-            reason: Why, in general.
-            version: Of the submission, as it was seen.
-        """
+        """Decide on single outputs."""
         return self._act(
             principal,
             number,
@@ -416,16 +335,7 @@ class ReviewDesk:
         self, principal: Principal, number: int, act: str, *, reason: str, version: int,
         despite_conflicts: bool = False,
     ) -> Standing:  # fmt: skip
-        """Approve, reject, or send back.
-
-        Args:
-            principal: Who does.
-            number: The submission.
-            act: "approve", "reject", "change", or "subject" to approve it subject to a change.
-            reason: Why.
-            version: Of the submission, as it was seen.
-            despite_conflicts: Approve differences to tables that are out already.
-        """
+        """Approve, reject, or send back."""
         words: dict[str, Any] = {"person": principal.name, "reason": reason, "version": version}
 
         def done(queue: Queue) -> Standing:
@@ -445,14 +355,7 @@ class ReviewDesk:
         return self._act(principal, number, act, done)
 
     def release(self, principal: Principal, number: int, *, reason: str, version: int) -> Standing:
-        """Release an approved submission.
-
-        Args:
-            principal: Who releases it.
-            number: The submission.
-            reason: Why.
-            version: Of the submission, as it was seen.
-        """
+        """Release an approved submission."""
 
         def done(queue: Queue) -> Standing:
             release(queue, number, person=principal.name, reason=reason, version=version)
@@ -461,14 +364,7 @@ class ReviewDesk:
         return self._act(principal, number, "release", done)
 
     def talk(self, principal: Principal, number: int, act: str, *, text: str) -> Standing:
-        """Ask the researcher something, or note something for the other reviewers.
-
-        Args:
-            principal: Who does.
-            number: The submission.
-            act: "ask" or "say".
-            text: What; researchers read what they are asked, and not what is noted.
-        """
+        """Ask the researcher something, or note something for the other reviewers."""
         done = {"ask": ask, "say": say}[act]
         return self._act(
             principal,

@@ -17,11 +17,7 @@ from discreet_service.settings import ReviewSettings
 
 
 def run_submission(context: JobContext) -> JobOutput:
-    """Run a program and put it into the queue: the function of jobs of the kind "submission".
-
-    Args:
-        context: The job; its request names its input.
-    """
+    """Run a program and put it into the queue: the function of jobs of the kind "submission"."""
     settings: ReviewSettings | None = context.service.settings.reviews
     if settings is None:
         raise ServiceError("there is no review queue here", code="not-found")

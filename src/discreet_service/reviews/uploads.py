@@ -31,18 +31,12 @@ _PIECE = 2**16
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class UploadedProgram:
-    """A program as it was handed in (confidential).
+    """A program as it was handed in (confidential)."""
 
-    Args:
-        files: Contents by path, with slashes.
-        main: Which of them is the program.
-        log: Which of them is the log of a run elsewhere; empty if it is to be run here.
-        session: The folder of a session of the researcher; None if it is a program.
-    """
-
-    files: Mapping[str, bytes]
-    main: str
-    log: str = ""
+    files: Mapping[str, bytes]  # Contents by path, with slashes
+    main: str  # Which of them is the program
+    log: str = ""  # Which of them is the log of a run elsewhere; empty if it is to be run here
+    # The folder of a session of the researcher; None if it is a program
     session: PurePosixPath | None = None
 
     @property
@@ -51,11 +45,7 @@ class UploadedProgram:
         return len(self.files) == (2 if self.log else 1)
 
     def write(self, folder: Path) -> Path:
-        """Write it into a new folder; the path to hand on: the file itself if it is the only one.
-
-        Args:
-            folder: A folder that is not there yet.
-        """
+        """Write it into a new folder; the path to hand on: the file itself if it is the only one."""
         folder.mkdir(mode=0o700)
         for name, content in self.files.items():
             if name != self.log:
@@ -65,11 +55,7 @@ class UploadedProgram:
         return folder / self.main if self.alone else folder
 
     def write_log(self, folder: Path) -> Path | None:
-        """Write the log into a new folder; None if there is none.
-
-        Args:
-            folder: A folder that is not there yet.
-        """
+        """Write the log into a new folder; None if there is none."""
         if not self.log:
             return None
         path = folder / PurePosixPath(self.log).name
@@ -85,9 +71,6 @@ def _write(path: Path, content: bytes) -> None:
 
 def packed(files: Iterable[tuple[str, bytes]]) -> bytes:
     """Files of a folder as one archive, to be handed in as such.
-
-    Args:
-        files: Name and content of each, as they were sent.
 
     >>> unpacked(packed([("a.do", b"count")]), "up.zip", most_bytes=1_000, most_files=1).main
     'a.do'
@@ -109,14 +92,6 @@ def unpacked(
     most_files: int,
 ) -> UploadedProgram:
     """The files of an upload; an error for anything that is not plain.
-
-    Args:
-        content: What was sent.
-        name: Its name: a do-file's, or that of an archive.
-        main: Which do-file of an archive is to be run; may be empty if there is only one.
-        log: Which file of an archive is the log of a run elsewhere; empty without.
-        most_bytes: Bytes of all files together.
-        most_files: How many there may be.
 
     >>> unpacked(b"count", "a.do", most_bytes=10, most_files=1).main
     'a.do'

@@ -244,15 +244,7 @@ def _records_page(
     found: tuple[tuple[str, ...], Sequence[tuple[str, ...]], int | None],
     **more: Any,
 ) -> Response:
-    """What was written down, to be searched: trail and log alike.
-
-    Args:
-        request: The request.
-        name: Whose words it has.
-        asked: The path; fields with what is in them; fields with choices: value and name.
-        found: The columns, the rows, and where the next page begins.
-        more: What else the page shows.
-    """
+    """What was written down, to be searched: trail and log alike."""
     path, fields, choices = asked
     columns, rows, cursor = found
     return page(

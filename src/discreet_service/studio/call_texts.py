@@ -14,15 +14,7 @@ from urllib.parse import quote
 def file_call_texts(
     base: str, path: str, functions: tuple[str, str], file: str, asked: Mapping[str, Any]
 ) -> dict[str, str]:
-    """How a file is sent with what is asked of it.
-
-    Args:
-        base: The address of the service.
-        path: The path of the operation.
-        functions: What does it in Python, and in R.
-        file: What the file is called.
-        asked: What is asked.
-    """
+    """How a file is sent with what is asked of it."""
     python, r = functions
     said = quote(json.dumps(asked, ensure_ascii=False, separators=(",", ":")), safe=":,")
     name = str(asked.get("name", "table"))
@@ -49,9 +41,6 @@ def file_call_texts(
 def quoted(text: str) -> str:
     """A word as shells take it.
 
-    Args:
-        text: The word.
-
     >>> quoted("a b")
     "'a b'"
     """
@@ -60,10 +49,6 @@ def quoted(text: str) -> str:
 
 def python_value(value: Any, depth: int) -> str:
     r"""A value as Python writes it.
-
-    Args:
-        value: What JSON could hold.
-        depth: How far it is indented.
 
     >>> python_value({"base": 5, "unbiased": True}, 0)
     '{\n    "base": 5,\n    "unbiased": True,\n}'
@@ -79,10 +64,6 @@ def python_value(value: Any, depth: int) -> str:
 
 def r_value(value: Any, depth: int) -> str:
     r"""A value as R writes it.
-
-    Args:
-        value: What JSON could hold.
-        depth: How far it is indented.
 
     >>> r_value({"unbiased": True, "by": ["sex"]}, 0)
     'list(\n  `unbiased` = TRUE,\n  `by` = list("sex")\n)'

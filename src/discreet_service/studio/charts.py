@@ -16,104 +16,56 @@ Point = tuple[float, float]
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class DrawnPath:
-    """A path.
+    """A path."""
 
-    Args:
-        d: Where it goes.
-        kind: Its class.
-        fill: Its colour, where that says a number.
-    """
-
-    d: str
-    kind: str
-    fill: str = ""
+    d: str  # Where it goes
+    kind: str  # Its class
+    fill: str = ""  # Its colour, where that says a number
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class DrawnText:
-    """A text.
+    """A text."""
 
-    Args:
-        x: Where it stands, from the left.
-        y: Its base line, from above.
-        text: What it says.
-        kind: Its classes: "end" and "mid" for how it stands at its place.
-        fill: Its colour, where it stands on one that says a number.
-    """
-
-    x: float
-    y: float
-    text: str
-    kind: str = ""
-    fill: str = ""
+    x: float  # Where it stands, from the left
+    y: float  # Its base line, from above
+    text: str  # What it says
+    kind: str = ""  # Its classes: "end" and "mid" for how it stands at its place
+    fill: str = ""  # Its colour, where it stands on one that says a number
 
 
 @dataclass(kw_only=True, slots=True)
 class Drawing:
-    """A picture of paths and texts.
+    """A picture of paths and texts."""
 
-    Args:
-        name: Its name in the page.
-        title: What it shows.
-        told: The same for who cannot see it, with the main figures.
-        width: Its width.
-        height: Its height.
-        note: What is said below it.
-        paths: What is drawn.
-        texts: What is written.
-        wide: Whether it needs its whole width to be read.
-    """
-
-    name: str
-    title: str
-    told: str
+    name: str  # Its name in the page
+    title: str  # What it shows
+    told: str  # The same for who cannot see it, with the main figures
     width: int
     height: int
-    note: str = ""
-    paths: list[DrawnPath] = field(default_factory=list)
-    texts: list[DrawnText] = field(default_factory=list)
-    wide: bool = False
+    note: str = ""  # What is said below it
+    paths: list[DrawnPath] = field(default_factory=list)  # What is drawn
+    texts: list[DrawnText] = field(default_factory=list)  # What is written
+    wide: bool = False  # Whether it needs its whole width to be read
 
     def path(self, d: str, kind: str, fill: str = "") -> None:
-        """Draw a path; arguments as of `DrawnPath`.
-
-        Args:
-            d: Where it goes.
-            kind: Its class.
-            fill: Its colour.
-        """
+        """Draw a path; arguments as of `DrawnPath`."""
         self.paths.append(DrawnPath(d=d, kind=kind, fill=fill))
 
     def text(self, x: float, y: float, text: str, kind: str = "", fill: str = "") -> None:
-        """Write a text; arguments as of `DrawnText`.
-
-        Args:
-            x: From the left.
-            y: From above.
-            text: What it says.
-            kind: Its classes.
-            fill: Its colour.
-        """
+        """Write a text; arguments as of `DrawnText`."""
         self.texts.append(DrawnText(x=round(x, 1), y=round(y, 1), text=text, kind=kind, fill=fill))
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ChartAxis:
-    """An axis.
+    """An axis."""
 
-    Args:
-        title: What it measures.
-        low: Its lower end.
-        high: Its upper end.
-        ticks: Places with what stands there.
-        logarithmic: Whether equal steps are equal factors.
-    """
-
-    title: str
-    low: float
-    high: float
-    ticks: Sequence[tuple[float, str]]
-    logarithmic: bool = False
+    title: str  # What it measures
+    low: float  # Its lower end
+    high: float  # Its upper end
+    ticks: Sequence[tuple[float, str]]  # Places with what stands there
+    logarithmic: bool = False  # Whether equal steps are equal factors
 
     def share(self, value: float) -> float:
         """Where a value lies between the ends: 0 to 1, and nowhere beyond.
@@ -183,14 +135,6 @@ def line_chart(
 ) -> Drawing:
     """A chart with a line per design; the second one is dashed, and its points are squares.
 
-    Args:
-        name: Name of the chart.
-        title: What it shows.
-        told: The same for who cannot see it.
-        lines: Their points, from left to right.
-        across: The axis below.
-        upward: The axis at the left.
-
     >>> axis = ChartAxis(title="", low=0, high=1, ticks=())
     >>> line_chart("a", "A", "A", [[(0, 0), (1, 1)]], axis, axis).paths[-2].d
     'M16 224L438 30'
@@ -221,16 +165,7 @@ def bar_chart(
     across: ChartAxis,
     upward: ChartAxis,
 ) -> Drawing:
-    """A chart with a bar per whole number and design, side by side.
-
-    Args:
-        name: Name of the chart.
-        title: What it shows.
-        told: The same for who cannot see it.
-        bars: Their places and heights, per design.
-        across: The axis below.
-        upward: The axis at the left.
-    """
+    """A chart with a bar per whole number and design, side by side."""
     made, x, y = _frame(name, title, told, across, upward)
     width = 0.8 * (x(1) - x(0)) / len(bars)
     for number, (kind, points) in enumerate(zip(("a", "b"), bars, strict=False)):

@@ -26,23 +26,14 @@ Pairs = Sequence[tuple[str, str]]
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class StudioView:
-    """How a table is shown.
+    """How a table is shown."""
 
-    Args:
-        down: Variables that go down, in order; None for the usual ones.
-        across: Variables that go across.
-        sort: Number of the column that rows are sorted by, from 1; 0 for their own order.
-        falling: Whether the largest come first.
-        page: Number of the page, from 1.
-        whole: Whether pages are as long as they can be.
-    """
-
-    down: tuple[str, ...] | None = None
-    across: tuple[str, ...] | None = None
-    sort: int = 0
-    falling: bool = True
-    page: int = 1
-    whole: bool = False
+    down: tuple[str, ...] | None = None  # Variables that go down, in order; None for the usual ones
+    across: tuple[str, ...] | None = None  # Variables that go across
+    sort: int = 0  # Number of the column that rows are sorted by, from 1; 0 for their own order
+    falling: bool = True  # Whether the largest come first
+    page: int = 1  # Number of the page, from 1
+    whole: bool = False  # Whether pages are as long as they can be
 
     @classmethod
     def of(cls, pairs: Pairs) -> StudioView:
@@ -62,12 +53,7 @@ class StudioView:
         )
 
     def at(self, page: int, *, whole: bool = False) -> StudioView:
-        """The same on another page.
-
-        Args:
-            page: Its number.
-            whole: Whether it is to be as long as it can be.
-        """
+        """The same on another page."""
         return replace(self, page=page, whole=self.whole or whole)
 
     def pairs(self) -> list[tuple[str, str]]:
@@ -85,40 +71,23 @@ class StudioView:
 
 @dataclass(frozen=True, kw_only=True)
 class TableChoices:
-    """What somebody has chosen.
-
-    Args:
-        unit: The unit.
-        levels: Per spanning variable, the numbers of its levels; none for the finest.
-        picks: Per variable, the codes picked.
-        rest: Parameters that the form does not have, but the address has.
-        measures: The figures, as an address names them.
-        totals: "all", "none" or names.
-        view: How the table is shown.
-        opened: The variable whose codes are shown.
-        wanted: What its codes are searched for.
-    """
+    """What somebody has chosen."""
 
     unit: CatalogueUnit
+    # Per spanning variable, the numbers of its levels; none for the finest
     levels: Mapping[str, tuple[str, ...]]
-    picks: Mapping[str, tuple[str, ...]]
+    picks: Mapping[str, tuple[str, ...]]  # Per variable, the codes picked
+    # Parameters that the form does not have, but the address has
     rest: tuple[tuple[str, str], ...] = ()
-    measures: tuple[str, ...] = ()
-    totals: str = ""
-    view: StudioView = field(default_factory=StudioView)
-    opened: str = ""
-    wanted: str = ""
+    measures: tuple[str, ...] = ()  # The figures, as an address names them
+    totals: str = ""  # "all", "none" or names
+    view: StudioView = field(default_factory=StudioView)  # How the table is shown
+    opened: str = ""  # The variable whose codes are shown
+    wanted: str = ""  # What its codes are searched for
 
     @classmethod
     def of(cls, version: DataVersion, pairs: Pairs, *, strict: bool = False) -> TableChoices:
-        """What an address or form says.
-
-        Args:
-            version: The version of the data.
-            pairs: Names and values.
-            strict: Keep what the unit does not have, so that it is told; else it is left out, as
-                when somebody has just chosen another unit.
-        """
+        """What an address or form says."""
         pairs = pairs[:_MOST]
         said = {name: value for name, value in pairs if value}
         unit = version.units.get(said.get("unit", "")) or next(iter(version.units.values()))

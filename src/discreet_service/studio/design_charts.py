@@ -29,14 +29,7 @@ _KEYS = 520
 def design_charts(
     designs: Sequence[AssessedDesign], row: int | None, words: Words, language: str
 ) -> list[Drawing]:
-    """All charts, in the order in which they are read.
-
-    Args:
-        designs: One or two.
-        row: Original count whose noise is shown; None for large ones.
-        words: Words of the page.
-        language: "en" or "de".
-    """
+    """All charts, in the order in which they are read."""
     made = [noise_chart(designs, row, words, language)]
     for letter, one in zip("AB", designs, strict=False):
         head = f" {letter}" if len(designs) > 1 else ""
@@ -74,12 +67,7 @@ def _percents(high: float) -> tuple[float, list[tuple[float, str]]]:
 
 
 def noise_of(design: AssessedDesign, row: int | None) -> list[tuple[float, float]]:
-    """Noise and its probability in per cent, of a count; of a large one if None.
-
-    Args:
-        design: The design.
-        row: The original count.
-    """
+    """Noise and its probability in per cent, of a count; of a large one if None."""
     last = design.table.n_max
     at = last if row is None else min(row, last)
     shares = next(share for count, share in design.table.content.shares() if count == at)
@@ -89,14 +77,7 @@ def noise_of(design: AssessedDesign, row: int | None) -> list[tuple[float, float
 def noise_chart(
     designs: Sequence[AssessedDesign], row: int | None, words: Words, language: str
 ) -> Drawing:
-    """How likely each noise is.
-
-    Args:
-        designs: One or two.
-        row: The original count.
-        words: Words of the page.
-        language: "en" or "de".
-    """
+    """How likely each noise is."""
     bars = [noise_of(each, row) for each in designs]
     reach = max(each.table.max_noise for each in designs)
     across = ChartAxis(title=words["noise"], low=-reach - 0.6, high=reach + 0.6,
@@ -109,14 +90,7 @@ def noise_chart(
 
 
 def tableau_chart(design: AssessedDesign, head: str, words: Words, language: str) -> Drawing:
-    """Each count as a bar along the cell key, coloured by noise.
-
-    Args:
-        design: The design.
-        head: The letter of the design, if there are two.
-        words: Words of the page.
-        language: "en" or "de".
-    """
+    """Each count as a bar along the cell key, coloured by noise."""
     found = rows_of(design.table, None, most=_MOST_ROWS, language=language)
     colours = noise_colours(found.noise())
     foot = _HEAD + len(found.rows) * _LINE
@@ -173,10 +147,6 @@ def _signed(noise: int) -> str:
 def percent_text(share: Fraction, language: str) -> str:
     """A probability in per cent, with one decimal.
 
-    Args:
-        share: The probability.
-        language: "en" or "de".
-
     >>> [percent_text(Fraction(each), "de") for each in ("0.125", "0.0001", "1")]
     ['12,5', '<0,1', '100']
     """
@@ -187,14 +157,7 @@ def percent_text(share: Fraction, language: str) -> str:
 
 
 def transition_chart(design: AssessedDesign, head: str, words: Words, language: str) -> Drawing:
-    """Original by published count, with probabilities in per cent.
-
-    Args:
-        design: The design.
-        head: The letter of the design, if there are two.
-        words: Words of the page.
-        language: "en" or "de".
-    """
+    """Original by published count, with probabilities in per cent."""
     found = rows_of(design.table, None, most=_MOST_ROWS, language=language)
     columns = sorted({row.count + part.noise for row in found.rows for part in row.segments})
     place = {value: _SIDE + number * _CELL for number, value in enumerate(columns)}
@@ -242,13 +205,7 @@ def _transition_cells(found: DrawnRows) -> list[tuple[int, int, Fraction]]:
 
 
 def quality_chart(designs: Sequence[AssessedDesign], words: Words, language: str) -> Drawing:
-    """The expected relative error by count.
-
-    Args:
-        designs: One or two.
-        words: Words of the page.
-        language: "en" or "de".
-    """
+    """The expected relative error by count."""
     lines = [each.errors() for each in designs]
     values = [value for line in lines for _, value in line if value > 0] or [1.0]
     low, high = min(*values, 1) * 0.8, max(*values, 10) * 1.2
@@ -265,13 +222,7 @@ def quality_chart(designs: Sequence[AssessedDesign], words: Words, language: str
 
 
 def risk_chart(designs: Sequence[AssessedDesign], words: Words, language: str) -> Drawing:
-    """How likely a sum and its parts determine a part, by its count.
-
-    Args:
-        designs: One or two.
-        words: Words of the page.
-        language: "en" or "de".
-    """
+    """How likely a sum and its parts determine a part, by its count."""
     lines = [each.found() for each in designs]
     values = [value for line in lines for _, value in line] or [0.1, 1.0]
     first = math.floor(math.log10(min(values)))
@@ -294,11 +245,6 @@ def risk_chart(designs: Sequence[AssessedDesign], words: Words, language: str) -
 
 def once(share: float, words: Words, language: str) -> str:
     """A probability as people say it: 1 in 500.
-
-    Args:
-        share: The probability.
-        words: Words of the page.
-        language: "en" or "de".
 
     >>> once(0.002, {"once": "1 in"}, "en")
     '1 in 500'
@@ -323,13 +269,7 @@ def once(share: float, words: Words, language: str) -> str:
 
 
 def origin_chart(designs: Sequence[AssessedDesign], words: Words, language: str) -> Drawing:
-    """How likely a published value was a 1 or a 2.
-
-    Args:
-        designs: One or two.
-        words: Words of the page.
-        language: "en" or "de".
-    """
+    """How likely a published value was a 1 or a 2."""
     lines = [each.origins() for each in designs]
     end = max((int(at) for line in lines for at, _ in line), default=1)
     top, ticks = _percents(max((value for line in lines for _, value in line), default=10))
@@ -342,13 +282,7 @@ def origin_chart(designs: Sequence[AssessedDesign], words: Words, language: str)
 
 
 def attack_chart(designs: Sequence[AssessedDesign], words: Words, language: str) -> Drawing:
-    """How likely averaging finds a count, by its exposure.
-
-    Args:
-        designs: One or two.
-        words: Words of the page.
-        language: "en" or "de".
-    """
+    """How likely averaging finds a count, by its exposure."""
     lines = [each.averaged(_EXPOSURES) for each in designs]
     across = ChartAxis(
         title=words["exposure"], low=1, high=_EXPOSURES[-1], logarithmic=True,

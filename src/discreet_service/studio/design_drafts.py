@@ -31,11 +31,7 @@ WORD = r"[A-Za-z0-9][A-Za-z0-9._\-]{0,79}"
 
 
 def can_sign(service: Service) -> bool:
-    """Whether designs are signed here.
-
-    Args:
-        service: The service.
-    """
+    """Whether designs are signed here."""
     settings = service.settings
     return settings.studio_key_file is not None and settings.package_key_file is not None
 
@@ -43,15 +39,7 @@ def can_sign(service: Service) -> bool:
 def save_design(
     service: Service, principal: Principal, wish: DesignWish, name: str, version: str
 ) -> ParameterSet:
-    """Save a design as a parameter set that is proposed.
-
-    Args:
-        service: The service.
-        principal: Who saves it.
-        wish: What it is like.
-        name: The statistic.
-        version: The version.
-    """
+    """Save a design as a parameter set that is proposed."""
     _check_may_save(principal, name, version)
     if not can_sign(service):
         what, hint = "this service has no key that signs designs", "studio_key_file in its settings"
@@ -81,15 +69,7 @@ def save_design(
 def export_design(
     service: Service, principal: Principal, wish: DesignWish, name: str, version: str
 ) -> bytes:
-    """A design as a file of the library, to be packed and signed elsewhere. SECRET.
-
-    Args:
-        service: The service.
-        principal: Who takes it away; that they did stands in the trail.
-        wish: What it is like.
-        name: The statistic.
-        version: The version.
-    """
+    """A design as a file of the library, to be packed and signed elsewhere. SECRET."""
     _check_may_save(principal, name, version)
     table = _ordered_anew(wish, name, version)
     with tempfile.TemporaryDirectory(prefix="discreet-") as folder:
@@ -109,10 +89,6 @@ def export_design(
 def offline_commands(name: str, version: str) -> Sequence[str]:
     """How a table is packed and signed where the key of the office is.
 
-    Args:
-        name: The statistic.
-        version: The version.
-
     >>> print(offline_commands("census", "3")[0][:45])
     discreet params pack parameters.toml --out ce
     """
@@ -125,13 +101,7 @@ def offline_commands(name: str, version: str) -> Sequence[str]:
 
 
 def take_package(service: Service, principal: Principal, package: bytes) -> ParameterSet:
-    """Take in a package that was signed elsewhere.
-
-    Args:
-        service: The service.
-        principal: Who brings it.
-        package: Its bytes.
-    """
+    """Take in a package that was signed elsewhere."""
     check_allowed(principal, Permission.parameters_propose)
     if len(package) > LARGEST:
         raise ServiceError("no package is so large", code="too-large", limit=LARGEST)
@@ -142,14 +112,7 @@ def take_package(service: Service, principal: Principal, package: bytes) -> Para
 def draft_of(
     service: Service, principal: Principal, name: str, version: str
 ) -> tuple[ParameterSet, PerturbationTable]:
-    """The perturbation table of a draft, for those who decide about it. SECRET.
-
-    Args:
-        service: The service.
-        principal: Who looks; that they did stands in the trail.
-        name: The statistic.
-        version: The version.
-    """
+    """The perturbation table of a draft, for those who decide about it. SECRET."""
     check_allowed(principal, Permission.parameters_design)
     found, opened = service.parameter_sets.draft(name, version)
     with service.database.writing() as connection:
@@ -164,12 +127,7 @@ def draft_of(
 
 
 def next_version(service: Service, name: str) -> str:
-    """The version that a new set could have.
-
-    Args:
-        service: The service.
-        name: The statistic.
-    """
+    """The version that a new set could have."""
     numbers = [int(each.version) for each in service.parameter_sets.sets()
                if each.name == name and re.fullmatch("[0-9]{1,9}", each.version)]  # fmt: skip
     return str(max(numbers, default=0) + 1)

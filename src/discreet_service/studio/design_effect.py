@@ -45,36 +45,23 @@ _SHOWN = (CellStatus.published, CellStatus.zero_or_changed_to_zero)
 
 @dataclass(frozen=True, kw_only=True, slots=True, repr=False)
 class DesignEffect:
-    """What designs do to a table. CONFIDENTIAL.
+    """What designs do to a table. CONFIDENTIAL."""
 
-    Args:
-        title: The table.
-        true: Whether true counts are behind it.
-        expected: Per design, the quality to be expected.
-        actual: Per design, the quality of what is drawn; none without true counts.
-        cells: Codes, true count and what each design makes of it; none without true counts.
-        all_cells: How many cells there are.
-    """
-
-    title: str
-    true: bool
-    expected: Sequence[Quality]
+    title: str  # The table
+    true: bool  # Whether true counts are behind it
+    expected: Sequence[Quality]  # Per design, the quality to be expected
+    # Per design, the quality of what is drawn; none without true counts
     actual: Sequence[Quality] = ()
+    # Codes, true count and what each design makes of it; none without true counts
     cells: Sequence[tuple[Sequence[str], int, Sequence[int]]] = ()
-    all_cells: int = 0
+    all_cells: int = 0  # How many cells there are
 
     def __repr__(self) -> str:
         return "<DesignEffect: confidential>"
 
 
 def released_tables(service: Service, principal: Principal, language: str) -> list[tuple[str, str]]:
-    """Name and heading of the released tables of counts that somebody may see.
-
-    Args:
-        service: The service.
-        principal: Who asks.
-        language: "en" or "de".
-    """
+    """Name and heading of the released tables of counts that somebody may see."""
     if not principal.may(Permission.releases_read):
         return []
     listed = service.releases.tables().values()
@@ -83,12 +70,7 @@ def released_tables(service: Service, principal: Principal, language: str) -> li
 
 
 def may_see_true(principal: Principal, dataset: str = "") -> bool:
-    """Whether somebody may see true values of a data set; no permission but this one implies it.
-
-    Args:
-        principal: Who asks.
-        dataset: The data set; empty for any.
-    """
+    """Whether somebody may see true values of a data set; no permission but this one implies it."""
     return principal.may(Permission.parameters_design) and principal.may(
         Permission.values_see, dataset
     )
@@ -101,15 +83,7 @@ def released_effect(
     designs: Sequence[AssessedDesign],
     language: str,
 ) -> DesignEffect:
-    """What is to be expected of a released table.
-
-    Args:
-        service: The service.
-        principal: Who asks.
-        table: Its name among all.
-        designs: One or two.
-        language: "en" or "de".
-    """
+    """What is to be expected of a released table."""
     check_allowed(principal, Permission.releases_read)
     listed = service.releases.listed(table)
     return _expected(listed.title(language), service.releases.table(table), designs)
@@ -126,11 +100,7 @@ def _expected(title: str, table: ProtectedTable, designs: Sequence[AssessedDesig
 
 
 def published_counts(table: ProtectedTable) -> Mapping[int, int]:
-    """Published count → number of cells, without zeros and without what is hidden.
-
-    Args:
-        table: A protected table.
-    """
+    """Published count → number of cells, without zeros and without what is hidden."""
     if table.figures or table.value.dtype.kind != "i":
         raise ServiceError("this is no table of counts", code="invalid-input", where="table")
     shown = table.value[np.isin(table.status, _SHOWN) & (table.value > 0)]
@@ -149,16 +119,7 @@ def dataset_effect(
     *,
     true: bool,
 ) -> DesignEffect:
-    """What is to be expected of a table of a data set; or what is done to its true counts.
-
-    Args:
-        service: The service.
-        principal: Who asks.
-        place: The address of the table, as the table builder has it.
-        designs: One or two.
-        language: "en" or "de".
-        true: Whether true counts are asked for.
-    """
+    """What is to be expected of a table of a data set; or what is done to its true counts."""
     dataset, pairs = _asked(place)
     check_allowed(principal, Permission.parameters_design)
     check_allowed(principal, Permission.values_see if true else Permission.query_run, dataset)
@@ -240,11 +201,7 @@ def _drawn(
 
 
 def true_table(prepared: PreparedQuery) -> Table:
-    """The true counts of a query, with all totals. CONFIDENTIAL.
-
-    Args:
-        prepared: The query.
-    """
+    """The true counts of a query, with all totals. CONFIDENTIAL."""
     query, version = prepared.query, prepared.version
     unit = version.units[query.unit]
     trees = [

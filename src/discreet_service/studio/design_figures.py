@@ -32,15 +32,10 @@ _KEPT = 64
 
 @dataclass(frozen=True, kw_only=True, repr=False, eq=False)
 class AssessedDesign:
-    """A design with what the library says of it. SECRET.
+    """A design with what the library says of it. SECRET."""
 
-    Args:
-        table: The perturbation table.
-        wish: What it is to be like; None if it was made elsewhere.
-    """
-
-    table: PerturbationTable
-    wish: DesignWish | None = None
+    table: PerturbationTable  # The perturbation table
+    wish: DesignWish | None = None  # What it is to be like; None if it was made elsewhere
 
     @property
     def is_example(self) -> bool:
@@ -79,11 +74,7 @@ class AssessedDesign:
         return evaluate(self.table).to_dicts()
 
     def averaged(self, exposures: Sequence[float]) -> list[tuple[float, float]]:
-        """How likely averaging finds a count, in per cent, by exposure.
-
-        Args:
-            exposures: By how many independent figures it can be estimated.
-        """
+        """How likely averaging finds a count, in per cent, by exposure."""
         return [(each, 100 * self.odds.averaged(each)) for each in exposures]
 
     def origins(self) -> list[tuple[float, float]]:
@@ -125,9 +116,6 @@ class AssessedDesign:
 @lru_cache(maxsize=_KEPT)
 def assessed(wish: DesignWish) -> AssessedDesign:
     """A design with its figures; an error says why there is none.
-
-    Args:
-        wish: What it is to be like.
 
     >>> from decimal import Decimal
     >>> assessed(DesignWish(max_noise=1, variance=Decimal("0.5"))).key_figures()["variance"]

@@ -34,29 +34,18 @@ Order = Literal["plain", "permuted", "split"]
 class DesignWish:
     """What a perturbation table is to be like. SECRET.
 
-    Args:
-        max_noise: Largest noise.
-        variance: Largest variance.
-        forbidden: Figures that are never published.
-        stay: Share of counts that stay as they are; None leaves it free.
-        order: How intervals lie along the cell key.
-
     >>> DesignWish(max_noise=5, variance=Decimal(3), forbidden=(1, 2)).table().n_max
     8
     """
 
-    max_noise: int
-    variance: Decimal
-    forbidden: tuple[int, ...] = ()
-    stay: Decimal | None = None
-    order: Order = "plain"
+    max_noise: int  # Largest noise
+    variance: Decimal  # Largest variance
+    forbidden: tuple[int, ...] = ()  # Figures that are never published
+    stay: Decimal | None = None  # Share of counts that stay as they are; None leaves it free
+    order: Order = "plain"  # How intervals lie along the cell key
 
     def table(self, seed: bytes = _EXAMPLE) -> PerturbationTable:
-        """The table that the library designs. SECRET.
-
-        Args:
-            seed: What the order of intervals is drawn from.
-        """
+        """The table that the library designs. SECRET."""
         made = design_perturbation(
             self.max_noise, float(self.variance), self.forbidden, stay=self.stays()
         )
@@ -103,36 +92,22 @@ class DesignWish:
 class DesignFields:
     """The fields of a design, as they were filled in. SECRET.
 
-    Args:
-        noise: The slider of the largest noise.
-        variance: The slider of the variance.
-        exact: A variance that goes before the slider; empty for none.
-        never: Figures that are never published, commas between.
-        fixed: Whether a share of counts stays as it is.
-        stay: The slider of that share, in per cent.
-        order: One of `ORDERS`.
-
     >>> problems = []
     >>> DesignFields(noise="5", exact="2,5").read(problems).variance
     Decimal('2.5')
     """
 
-    noise: str = "5"
-    variance: str = "3"
-    exact: str = ""
-    never: str = "1, 2"
-    fixed: bool = False
-    stay: str = "50"
+    noise: str = "5"  # The slider of the largest noise
+    variance: str = "3"  # The slider of the variance
+    exact: str = ""  # A variance that goes before the slider; empty for none
+    never: str = "1, 2"  # Figures that are never published, commas between
+    fixed: bool = False  # Whether a share of counts stays as it is
+    stay: str = "50"  # The slider of that share, in per cent
     order: str = "plain"
 
     @classmethod
     def of(cls, form: Mapping[str, str], prefix: str) -> DesignFields:
-        """The fields of one of two designs.
-
-        Args:
-            form: What was sent, the last value of each name.
-            prefix: What its names begin with.
-        """
+        """The fields of one of two designs."""
         usual = cls()
 
         def said(name: str, otherwise: str) -> str:
@@ -149,11 +124,7 @@ class DesignFields:
         )
 
     def read(self, problems: list[Problem]) -> DesignWish | None:
-        """The wish; None if something is wrong, which is added to the problems.
-
-        Args:
-            problems: What is wrong with the fields.
-        """
+        """The wish; None if something is wrong, which is added to the problems."""
         before = len(problems)
         noise = _number(self.noise, "noise", problems)
         variance = _number(self.exact or self.variance, "variance", problems)
@@ -182,9 +153,6 @@ class DesignFields:
 
 def offered_variance(problems: Sequence[Problem]) -> Decimal | None:
     """A variance with some room to the least one, where nothing but too small a one is wrong.
-
-    Args:
-        problems: What the library says is wrong.
 
     >>> offered_variance([Problem("row 1 needs a variance of at least 2", "variance")])
     Decimal('2.5')

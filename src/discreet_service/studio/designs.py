@@ -54,34 +54,22 @@ _PREFIXES = ("a_", "b_")
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class DesignerForm:
-    """All fields of the page. SECRET.
+    """All fields of the page. SECRET."""
 
-    Args:
-        designs: The fields of both designs.
-        compared: Whether the second one is looked at, too.
-        row: Original count whose noise is shown; empty for large ones.
-        act: "draw", "effect", "save" or "export".
-        table: A released table.
-        place: The address of a table of a data set.
-        true: Whether its true counts are asked for.
-        which: Which design is saved.
-        statistic: As which statistic.
-        version: As which version.
-    """
-
+    # The fields of both designs
     designs: tuple[DesignFields, DesignFields] = (
         DesignFields(),
         DesignFields(noise="4", variance="2.25", fixed=True),
     )
-    compared: bool = False
-    row: str = ""
-    act: str = "draw"
-    table: str = ""
-    place: str = ""
-    true: bool = False
-    which: str = "a"
-    statistic: str = ""
-    version: str = ""
+    compared: bool = False  # Whether the second one is looked at, too
+    row: str = ""  # Original count whose noise is shown; empty for large ones
+    act: str = "draw"  # "draw", "effect", "save" or "export"
+    table: str = ""  # A released table
+    place: str = ""  # The address of a table of a data set
+    true: bool = False  # Whether its true counts are asked for
+    which: str = "a"  # Which design is saved
+    statistic: str = ""  # As which statistic
+    version: str = ""  # As which version
 
     def read(self) -> tuple[list[AssessedDesign], int | None, list[list[Problem]]]:
         """The designs, and per design what is wrong with it."""
@@ -192,9 +180,6 @@ def _file(content: bytes) -> Response:
 def problems_of(error: DiscreetError) -> list[Problem]:
     """What a page says of an error.
 
-    Args:
-        error: The error.
-
     >>> problems_of(ServiceError("no", code="conflict"))[0].what
     'no'
     """
@@ -287,13 +272,7 @@ _WRITTEN: Mapping[str, tuple[int, float]] = {
 def figures_of(
     designs: Sequence[AssessedDesign], spoken: Mapping[str, str], language: str
 ) -> list[tuple[str, list[str]]]:
-    """The main figures of one design or two, as they are written.
-
-    Args:
-        designs: One or two.
-        spoken: Words of the designer.
-        language: "en" or "de".
-    """
+    """The main figures of one design or two, as they are written."""
     told = [each.key_figures() for each in designs]
     rows = []
     for name, (digits, factor) in _WRITTEN.items():

@@ -61,40 +61,25 @@ _CHANGES = {
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ShownCell:
-    """A cell that differs.
+    """A cell that differs."""
 
-    Args:
-        labels: Labels of its codes.
-        change: "values", "hidden" or "shown".
-        before: What is published, as it is printed.
-        after: What the draft has.
-    """
-
-    labels: tuple[str, ...]
-    change: str
-    before: str
-    after: str
+    labels: tuple[str, ...]  # Labels of its codes
+    change: str  # "values", "hidden" or "shown"
+    before: str  # What is published, as it is printed
+    after: str  # What the draft has
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ShownChange:
-    """What readers would see changed of a table.
+    """What readers would see changed of a table."""
 
-    Args:
-        title: Its heading.
-        change: How it changes: a name among the words.
-        differing: Per kind of change, how many cells; empty where they are not compared.
-        reasons: Why.
-        codes: Per variable, codes that came and went.
-        cells: The first cells that differ.
-    """
-
-    title: str
-    change: str
+    title: str  # Its heading
+    change: str  # How it changes: a name among the words
+    # Per kind of change, how many cells; empty where they are not compared
     differing: Mapping[str, int]
-    reasons: Sequence[Mapping[str, Any]]
-    codes: Mapping[str, Mapping[str, Any]]
-    cells: Sequence[ShownCell]
+    reasons: Sequence[Mapping[str, Any]]  # Why
+    codes: Mapping[str, Mapping[str, Any]]  # Per variable, codes that came and went
+    cells: Sequence[ShownCell]  # The first cells that differ
 
     @property
     def total(self) -> int:
@@ -290,13 +275,7 @@ def tally(changes: list[dict[str, Any]]) -> dict[str, int]:
 def shown_changes(
     changes: list[dict[str, Any]], found: ReleaseDraft, language: str
 ) -> list[ShownChange]:
-    """What the interface tells of changes, with headings and labels.
-
-    Args:
-        changes: Per table, what changes.
-        found: The draft.
-        language: "en" or "de".
-    """
+    """What the interface tells of changes, with headings and labels."""
     shown, left = [], _ALL_CELLS
     if len(changes) > MOST_TABLES:
         changes = sorted(changes, key=lambda each: each["change"] not in _FIRST)[:MOST_TABLES]

@@ -55,12 +55,7 @@ def show_home(request: Request, service: ServiceDep) -> Response:
 
 
 def first_table(service: Service, principal: Principal) -> str:
-    """The address of a first table that is already chosen; empty if nothing can be asked.
-
-    Args:
-        service: The service.
-        principal: Who asks.
-    """
+    """The address of a first table that is already chosen; empty if nothing can be asked."""
     for record in service.datasets.records():
         if record.state != "published" or not principal.may(
             Permission.catalogue_read, record.dataset

@@ -35,13 +35,7 @@ _SEPARATORS = ";\t"
 
 
 async def sent_texts(form: FormData, names: Sequence[str], *, file: str) -> dict[str, str]:
-    """The texts of the fields that were sent, with the text of its file.
-
-    Args:
-        form: The form.
-        names: The fields that it can have.
-        file: The field that the text of an uploaded file stands for; one that is no text is empty.
-    """
+    """The texts of the fields that were sent, with the text of its file."""
     texts = {name: value for name in names if isinstance(value := form.get(name), str)}
     sent = form.get("file")
     if isinstance(sent, UploadFile) and sent.filename:
@@ -54,10 +48,6 @@ async def sent_texts(form: FormData, names: Sequence[str], *, file: str) -> dict
 
 def pasted_rows(text: str, most: int | RowLimit) -> pl.DataFrame:
     r"""Lines as they are pasted from a file or a spreadsheet, as a frame. CONFIDENTIAL.
-
-    Args:
-        text: The lines, the first names the columns; commas, semicolons or tabs between.
-        most: The largest number of rows.
 
     >>> pasted_rows("sex;n\nm;3", 10).rows()
     [('m', '3')]
@@ -79,23 +69,12 @@ def _with_commas(text: str) -> str:
 
 
 def listed_names(text: str) -> list[str]:
-    """Names with commas between.
-
-    Args:
-        text: The text of a field.
-    """
+    """Names with commas between."""
     return [name.strip() for name in text.split(",") if name.strip()]
 
 
 def stated_number(text: str, where: str, problems: list[Problem], kind: type[int | float]) -> Any:
-    """A number of a field; None if it is empty.
-
-    Args:
-        text: The text of the field.
-        where: Its name.
-        problems: What is wrong is noted here.
-        kind: Whole numbers, or all.
-    """
+    """A number of a field; None if it is empty."""
     stripped = text.strip().replace(",", ".")
     if not stripped:
         return None
@@ -108,12 +87,7 @@ def stated_number(text: str, where: str, problems: list[Problem], kind: type[int
 
 
 def stated_trees(text: str, problems: list[Problem]) -> dict[str, Any]:
-    """Code trees: a line per code, with the variable before and the code above it behind.
-
-    Args:
-        text: The lines.
-        problems: What is wrong is noted here.
-    """
+    """Code trees: a line per code, with the variable before and the code above it behind."""
     found: dict[str, dict[str, str | None]] = {}
     for number, line in enumerate(csv.reader(io.StringIO(text)), start=1):
         parts = [part.strip() for part in line]
@@ -130,12 +104,7 @@ def stated_trees(text: str, problems: list[Problem]) -> dict[str, Any]:
 def rows_and_columns(
     by: Sequence[str], cells: Iterable[tuple[tuple[str, ...], Any]]
 ) -> dict[str, Any]:
-    """A table as rows and columns of a page.
-
-    Args:
-        by: Its variables; the last one stands at the side of the others if it has few codes.
-        cells: The codes of each cell, and what is shown of it.
-    """
+    """A table as rows and columns of a page."""
     listed = list(cells)
     across = len(by) > 1 and len({codes[-1] for codes, _ in listed}) <= _WIDEST
     stubs = by[:-1] if across else by
@@ -149,23 +118,13 @@ def rows_and_columns(
 def published_cells(
     table: ProtectedTable, by: Sequence[str]
 ) -> Iterator[tuple[tuple[str, ...], dict[str, Any]]]:
-    """The cells of a protected table, its zeros among them, with what is known of each.
-
-    Args:
-        table: The table.
-        by: Its variables.
-    """
+    """The cells of a protected table, its zeros among them, with what is known of each."""
     for told in table.to_polars(complete=True, labels=False).iter_rows(named=True):
         yield tuple(str(told[name]) for name in by), told
 
 
 def long_texts(form: Any, long: Collection[str]) -> list[Problem]:
-    """Fields that hold more than a word or two.
-
-    Args:
-        form: A form, a dataclass.
-        long: Fields of any length.
-    """
+    """Fields that hold more than a word or two."""
     return [
         Problem(f"more than {_LONGEST} characters", each.name)
         for each in fields(form)
@@ -174,10 +133,6 @@ def long_texts(form: Any, long: Collection[str]) -> list[Problem]:
 
 
 def refused_form(problems: list[Problem]) -> ServiceError:
-    """The error for all that is wrong with a form.
-
-    Args:
-        problems: What is wrong; at least one thing.
-    """
+    """The error for all that is wrong with a form."""
     what = f"{len(problems)} things are wrong with this form" if problems[1:] else problems[0].what
     return ServiceError(what, code="invalid-input", where=problems[0].where, problems=problems)

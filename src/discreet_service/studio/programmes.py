@@ -50,15 +50,10 @@ _LONGEST = 50_000
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ProgrammeForm:
-    """What was written, or uploaded.
+    """What was written, or uploaded."""
 
-    Args:
-        content: The text of the programme, as the interface would get it.
-        act: "check" or "save".
-    """
-
-    content: bytes = b""
-    act: str = "check"
+    content: bytes = b""  # The text of the programme, as the interface would get it
+    act: str = "check"  # "check" or "save"
 
     @property
     def text(self) -> str:
@@ -218,12 +213,7 @@ def _editor(
 
 
 def told_problems(verdict: dict[str, Any], lines: list[str]) -> list[dict[str, Any]]:
-    """What is wrong, with the number of the line and what stands there.
-
-    Args:
-        verdict: What the interface says of the programme.
-        lines: The lines of its text.
-    """
+    """What is wrong, with the number of the line and what stands there."""
     found = []
     for each in verdict["problems"]:
         place = _LINE.fullmatch(each["where"])
@@ -247,13 +237,7 @@ def _line_of(key: str, lines: list[str]) -> int:
 def published_as(
     service: Service, programme: str, served: Mapping[str, ServedRelease] | None = None
 ) -> dict[str, str]:
-    """Draft → the release that it is now, for drafts of a programme that are served.
-
-    Args:
-        service: The service.
-        programme: Number of the programme.
-        served: The releases; looked for if None.
-    """
+    """Draft → the release that it is now, for drafts of a programme that are served."""
     served = service.releases.releases() if served is None else served
     return {
         draft: release
@@ -275,13 +259,7 @@ def jobs_of(service: Service, principal: Principal, record: StoredProgramme) -> 
 
 
 def job_of(service: Service, record: StoredProgramme, draft: str) -> Job | None:
-    """The job that makes a draft, or made it; None if it is forgotten, or is about another one.
-
-    Args:
-        service: The service.
-        record: The programme.
-        draft: Number of the draft.
-    """
+    """The job that makes a draft, or made it; None if it is forgotten, or is about another one."""
     try:
         job = service.jobs.job(draft, None)
     except ServiceError:
@@ -314,10 +292,6 @@ def _datasets(service: Service, principal: Principal) -> list[str]:
 
 def title_of_programme(text: str, language: str) -> str:
     """The heading of a programme; its first tables if it has none.
-
-    Args:
-        text: Its text.
-        language: "en" or "de".
 
     >>> title_of_programme('title = { en = "People" }', "de")
     'People'

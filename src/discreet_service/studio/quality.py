@@ -42,19 +42,12 @@ _ALERTS = 50
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class UsedExposure:
-    """How much of the limit the counts of one level of a variable have used, in one kind of place.
+    """How much of the limit the counts of one level of a variable have used, in one kind of place."""
 
-    Args:
-        place: The level of geography; empty for everywhere.
-        share: The share of the limit; 0 before anything was released.
-        exposure: By how many independent figures the counts can be estimated.
-        limit: By how many they may be.
-    """
-
-    place: str
-    share: float
-    exposure: float
-    limit: float
+    place: str  # The level of geography; empty for everywhere
+    share: float  # The share of the limit; 0 before anything was released
+    exposure: float  # By how many independent figures the counts can be estimated
+    limit: float  # By how many they may be
 
     @property
     def grade(self) -> str:

@@ -36,84 +36,52 @@ _DIFFERENCE = re.compile(
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ProgramLine:
-    """A line of the program that ran.
-
-    Args:
-        number: Its number.
-        text: What stands there.
-        before: What was handed in in its place; None if it is the same, or not known.
-        wrong: Whether something was found about it.
-    """
+    """A line of the program that ran."""
 
     number: int
-    text: str
-    before: str | None
-    wrong: bool
+    text: str  # What stands there
+    before: str | None  # What was handed in in its place; None if it is the same, or not known
+    wrong: bool  # Whether something was found about it
 
 
 @dataclass(frozen=True, kw_only=True, slots=True, repr=False)
 class ReviewedOutput:
-    """An output with all that a reviewer must know of it. CONFIDENTIAL.
+    """An output with all that a reviewer must know of it. CONFIDENTIAL."""
 
-    Args:
-        part: The output.
-        lines: Its lines of the program; empty if they are not known.
-        more_lines: Lines that are not shown.
-        picture: Its place among the files, if it is a picture; None if it is text.
-        pieces: Its text in pieces, and whether each is something hidden or missing.
-        letters: How long its text is.
-        cut: Whether its text goes on.
-        hidden: How many figures are hidden or missing in it.
-        findings: What was found about its lines.
-        figures: The rules that it breaks, in figures, and how many more there are.
-        differences: Sentences about differences of its tables.
-        if_held: What would give it away if it alone were held back.
-        decision: What was decided; None if nobody did.
-    """
-
-    part: OutputPart
-    lines: tuple[ProgramLine, ...]
-    more_lines: int
-    picture: int | None
+    part: OutputPart  # The output
+    lines: tuple[ProgramLine, ...]  # Its lines of the program; empty if they are not known
+    more_lines: int  # Lines that are not shown
+    picture: int | None  # Its place among the files, if it is a picture; None if it is text
+    # Its text in pieces, and whether each is something hidden or missing
     pieces: tuple[tuple[str, bool], ...]
-    letters: int
-    cut: bool
-    hidden: int
-    findings: tuple[StageFinding, ...]
+    letters: int  # How long its text is
+    cut: bool  # Whether its text goes on
+    hidden: int  # How many figures are hidden or missing in it
+    findings: tuple[StageFinding, ...]  # What was found about its lines
+    # The rules that it breaks, in figures, and how many more there are
     figures: tuple[Sequence[Mapping[str, Any]], int]
-    differences: tuple[str, ...]
-    if_held: tuple[str, ...]
-    decision: OutputDecision | None
+    differences: tuple[str, ...]  # Sentences about differences of its tables
+    if_held: tuple[str, ...]  # What would give it away if it alone were held back
+    decision: OutputDecision | None  # What was decided; None if nobody did
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ReviewCause:
-    """Findings of one cause.
+    """Findings of one cause."""
 
-    Args:
-        stage: What found them.
-        rule: Its rule.
-        severity: How grave they are.
-        hint: What to do, if it is the same for all.
-        findings: The findings, each with the output that it is about; 0 if none is known.
-    """
-
-    stage: str
+    stage: str  # What found them
     rule: str
-    severity: str
-    hint: str
+    severity: str  # How grave they are
+    hint: str  # What to do, if it is the same for all
+    # The findings, each with the output that it is about; 0 if none is known
     findings: tuple[tuple[StageFinding, int], ...]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class ReviewSheet:
-    """A submission as it is laid before a reviewer. CONFIDENTIAL.
+    """A submission as it is laid before a reviewer. CONFIDENTIAL."""
 
-    Args:
-        report: All of it.
-    """
-
-    report: SubmissionReport
+    report: SubmissionReport  # All of it
 
     @cached_property
     def _handed(self) -> list[str]:
@@ -144,11 +112,7 @@ class ReviewSheet:
         return 0
 
     def output_of(self, one: StageFinding) -> int:
-        """The output that a finding is about; 0 if none is known.
-
-        Args:
-            one: The finding.
-        """
+        """The output that a finding is about; 0 if none is known."""
         if one.stage == "session" and one.line:  # its line is the number of its output
             name = f"{one.line:03d} "
             parts = self.report.view.row.standing.parts
@@ -193,11 +157,7 @@ class ReviewSheet:
         return tuple(found)
 
     def outputs(self, start: int) -> tuple[ReviewedOutput, ...]:
-        """The outputs of a page.
-
-        Args:
-            start: The number of the first one.
-        """
+        """The outputs of a page."""
         standing, report = self.report.view.row.standing, self.report
         shown = [one for one in standing.parts if start <= one.number < start + SIZE]
         left, found = _ALL_LETTERS, []
@@ -228,11 +188,7 @@ class ReviewSheet:
         return tuple(found)
 
     def causes(self, most: int) -> tuple[ReviewCause, ...]:
-        """Findings by their causes, the gravest first; differences are told elsewhere.
-
-        Args:
-            most: How many findings are shown.
-        """
+        """Findings by their causes, the gravest first; differences are told elsewhere."""
         grouped: dict[tuple[str, str, str], list[StageFinding]] = {}
         for one in self.report.view.findings[:most]:
             if one.rule != "difference":

@@ -101,34 +101,19 @@ def _is_whose(row: QueueRow, whose: str, name: str) -> bool:
 
 @dataclass(frozen=True, kw_only=True)
 class ReviewForm:
-    """What somebody filled in.
+    """What somebody filled in."""
 
-    Args:
-        version: The version that they saw.
-        verdicts: Per output, what was chosen.
-        comments: Per output, what was written.
-        reason: Why, in general.
-        rest: Whether all others are accepted.
-        act: What is done with the submission.
-        despite: Whether differences to tables that are out already are accepted.
-        start: Where the page begins.
-    """
-
-    version: int = 0
-    verdicts: Mapping[int, str] = field(default_factory=dict)
-    comments: Mapping[int, str] = field(default_factory=dict)
-    reason: str = ""
-    rest: bool = False
-    act: str = ""
-    despite: bool = False
-    start: int = 1
+    version: int = 0  # The version that they saw
+    verdicts: Mapping[int, str] = field(default_factory=dict)  # Per output, what was chosen
+    comments: Mapping[int, str] = field(default_factory=dict)  # Per output, what was written
+    reason: str = ""  # Why, in general
+    rest: bool = False  # Whether all others are accepted
+    act: str = ""  # What is done with the submission
+    despite: bool = False  # Whether differences to tables that are out already are accepted
+    start: int = 1  # Where the page begins
 
     def decisions(self, report: SubmissionReport) -> dict[int, OutputDecision]:
-        """What is decided anew: only where it is not so already.
-
-        Args:
-            report: The submission as it stands.
-        """
+        """What is decided anew: only where it is not so already."""
         standing = report.view.row.standing
         found: dict[int, OutputDecision] = {}
         for number, chosen in self.verdicts.items():

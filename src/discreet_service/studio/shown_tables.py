@@ -39,52 +39,30 @@ _IDENTIFIER = "table"
 
 @dataclasses.dataclass(frozen=True, kw_only=True, slots=True)
 class ShownVariable:
-    """A variable of a shown table.
-
-    Args:
-        name: Its name.
-        title: Its heading.
-        across: Whether it goes across.
-        moves: What can be done → the view then: "turn" and "earlier".
-    """
+    """A variable of a shown table."""
 
     name: str
-    title: str
-    across: bool
-    moves: dict[str, StudioView]
+    title: str  # Its heading
+    across: bool  # Whether it goes across
+    moves: dict[str, StudioView]  # What can be done → the view then: "turn" and "earlier"
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True, slots=True)
 class ShownTable:
-    """A table on a page.
+    """A table on a page."""
 
-    Args:
-        table: Its rows and columns, as HTML.
-        legend: What its signs mean, as HTML.
-        notes: Its notes, as HTML.
-        provenance: Where it comes from, as HTML.
-        variables: What spans it.
-        columns: Number and heading of columns that rows can be sorted by.
-        view: How it is shown.
-        rows: How many rows there are.
-        first: Number of the first row shown, from 1.
-        last: Number of the last one.
-        pages: How many pages there are.
-        wholly: Whether all of it would fit on one page.
-    """
-
-    table: Markup
-    legend: Markup
-    notes: Markup
-    provenance: Markup
-    variables: tuple[ShownVariable, ...]
-    columns: tuple[tuple[int, str], ...]
-    view: StudioView
-    rows: int
-    first: int
-    last: int
-    pages: int
-    wholly: bool
+    table: Markup  # Its rows and columns, as HTML
+    legend: Markup  # What its signs mean, as HTML
+    notes: Markup  # Its notes, as HTML
+    provenance: Markup  # Where it comes from, as HTML
+    variables: tuple[ShownVariable, ...]  # What spans it
+    columns: tuple[tuple[int, str], ...]  # Number and heading of columns that rows can be sorted by
+    view: StudioView  # How it is shown
+    rows: int  # How many rows there are
+    first: int  # Number of the first row shown, from 1
+    last: int  # Number of the last one
+    pages: int  # How many pages there are
+    wholly: bool  # Whether all of it would fit on one page
 
 
 class _SortedLayout(PageLayout):
@@ -117,13 +95,7 @@ class _SortedLayout(PageLayout):
 
 
 def shown_table(table: ProtectedTable, view: StudioView, language: str) -> ShownTable:
-    """A table as a page shows it.
-
-    Args:
-        table: The table.
-        view: How it is to be shown.
-        language: "en" or "de".
-    """
+    """A table as a page shows it."""
     check_texts(table, language)
     down, across = _arranged(table, view)
     layout = lay_out(table, rows=down, columns=across, limit=None)

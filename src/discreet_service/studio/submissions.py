@@ -38,30 +38,18 @@ _FAILURES = {"duplicate": "duplicate", "submission": "not_taken"}
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class SubmissionForm:
-    """What a researcher filled in (confidential).
+    """What a researcher filled in (confidential)."""
 
-    Args:
-        files: Names and contents that were sent: a program, an archive, or those of a folder.
-        log: Name and content of a log; None without.
-        data: The data on which it is to be run.
-        main: Which do-file it is.
-        project: What for.
-        replaces: One's own submission in whose place it is handed in; 0 if there is none.
-    """
-
+    # Names and contents that were sent: a program, an archive, or those of a folder
     files: tuple[tuple[str, bytes], ...] = ()
-    log: tuple[str, bytes] | None = None
-    data: str = ""
-    main: str = ""
+    log: tuple[str, bytes] | None = None  # Name and content of a log; None without
+    data: str = ""  # The data on which it is to be run
+    main: str = ""  # Which do-file it is
     project: str = ""
-    replaces: int = 0
+    replaces: int = 0  # One's own submission in whose place it is handed in; 0 if there is none
 
     def upload(self, settings: ReviewSettings) -> dict[str, Any]:
-        """What is handed in: one content, its name, and which of its files are what.
-
-        Args:
-            settings: What the office says of uploads.
-        """
+        """What is handed in: one content, its name, and which of its files are what."""
         if not self.files:
             raise _wrong("there is no program", "file", "choose a do-file, or a folder with one")
         if sum(len(content) for _, content in self.files) > settings.upload_bytes:

@@ -69,13 +69,7 @@ def _by_session(request: Request, service: Service) -> Principal | None:
 
 
 def check_allowed(principal: Principal, permission: Permission, dataset: str = "") -> None:
-    """Raise an error unless somebody may do something.
-
-    Args:
-        principal: Who.
-        permission: What.
-        dataset: With which data set; empty for none.
-    """
+    """Raise an error unless somebody may do something."""
     if principal.may(permission, dataset):
         return
     if principal.kind == ANONYMOUS:
@@ -89,9 +83,6 @@ def principal_with(permission: Permission) -> Callable[[Request], Principal]:
     """A dependency that gives the one who asks, if they may.
 
     Where the path names a data set, it is about that one.
-
-    Args:
-        permission: What they must be allowed to do.
     """
 
     def needed(request: Request) -> Principal:

@@ -22,9 +22,6 @@ _MOST = 200
 def read_address(parameters: Sequence[tuple[str, str]]) -> TableQuery:
     """The query of an address; an error lists everything that is wrong.
 
-    Args:
-        parameters: Names and values, as they stand in the address.
-
     >>> query = read_address([("by", "region:1,sex"), ("where.age", "Y15-29"), ("totals", "none")])
     >>> query.by[0].level, query.where[0].codes, query.totals
     (['1'], ['Y15-29'], 'none')

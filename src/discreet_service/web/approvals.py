@@ -25,24 +25,18 @@ _DIGEST = "^[0-9a-f]{64}$"
 
 
 class ApprovalBody(BaseModel):
-    """What somebody agrees to.
-
-    Args:
-        digest: SHA-256 of the content that they saw, as the proposal names it.
-    """
+    """What somebody agrees to."""
 
     model_config = ConfigDict(extra="forbid")
+    # SHA-256 of the content that they saw, as the proposal names it
     digest: Annotated[str, Field(pattern=_DIGEST)]
 
 
 class RejectionBody(BaseModel):
-    """Why somebody does not agree.
-
-    Args:
-        reason: Why.
-    """
+    """Why somebody does not agree."""
 
     model_config = ConfigDict(extra="forbid")
+    # Why
     reason: Annotated[str, Field(min_length=5, max_length=10_000, examples=["D is too small"])]
 
 
@@ -110,11 +104,7 @@ def show_approvals(request: Request, service: ServiceDep, principal: KnownPrinci
 
 
 def content_address(proposal: Proposal) -> str:
-    """The page that shows what is to be agreed on; empty if there is none.
-
-    Args:
-        proposal: The proposal.
-    """
+    """The page that shows what is to be agreed on; empty if there is none."""
     if proposal.kind is ProposalKind.release_publication:
         release, _, place = proposal.subject.partition(":")
         programme, _, draft = place.partition("/")

@@ -42,30 +42,18 @@ _WALK = threading.Lock()
 
 
 class HeadBody(BaseModel):
-    """A signed head that was kept elsewhere: a file head-….json of the service.
-
-    Args:
-        seq: Number of the last entry.
-        digest: Its digest.
-        at: When it was signed, in milliseconds.
-        key_id: Short name of the key.
-        signature: The signature.
-    """
+    """A signed head that was kept elsewhere: a file head-….json of the service."""
 
     model_config = ConfigDict(extra="forbid")
-    seq: Annotated[int, Field(ge=0, lt=2**63)]
+    seq: Annotated[int, Field(ge=0, lt=2**63)]  # Number of the last entry
     digest: Annotated[str, Field(pattern="^[0-9a-f]{64}$")]
-    at: Annotated[int, Field(ge=0, lt=2**63)]
-    key_id: Annotated[str, Field(max_length=60)]
+    at: Annotated[int, Field(ge=0, lt=2**63)]  # When it was signed, in milliseconds
+    key_id: Annotated[str, Field(max_length=60)]  # Short name of the key
     signature: Annotated[str, Field(pattern="^[0-9a-f]{128}$")]
 
 
 class VerificationBody(BaseModel):
-    """Heads with which the trail is compared.
-
-    Args:
-        heads: The heads.
-    """
+    """Heads with which the trail is compared."""
 
     model_config = ConfigDict(extra="forbid")
     heads: Annotated[list[HeadBody], Field(max_length=5000)]

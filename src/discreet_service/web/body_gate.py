@@ -35,9 +35,6 @@ class HeldBytes:
     Were all refused that go on while there is too much, nobody might be served. Those who came
     later hold what they have sent until then, so all together hold up to twice as much.
 
-    Args:
-        most: Bytes of all bodies at once.
-
     >>> held = HeldBytes(10)
     >>> held.take("first", 6), held.take("second", 4), held.take("second", 1), held.take("first", 4)
     (True, True, False, True)
@@ -51,12 +48,7 @@ class HeldBytes:
         self._sizes: dict[object, int] = {}
 
     def take(self, body: object, more: int) -> bool:
-        """Hold more bytes of a body; whether there is room for them.
-
-        Args:
-            body: Which one.
-            more: How many more.
-        """
+        """Hold more bytes of a body; whether there is room for them."""
         self._sizes[body] = self._sizes.get(body, 0) + more
         if self.total <= self.most:
             return True
@@ -65,11 +57,7 @@ class HeldBytes:
         return sum(self._sizes[each] for each in before) <= self.most
 
     def let_go(self, body: object) -> None:
-        """A body is no longer held.
-
-        Args:
-            body: Which one.
-        """
+        """A body is no longer held."""
         self._sizes.pop(body, None)
 
     @property
@@ -79,11 +67,7 @@ class HeldBytes:
 
 
 class BodyGate:
-    """Lets a few calls work at once, and few bytes in.
-
-    Args:
-        most: Bytes of all bodies at once.
-    """
+    """Lets a few calls work at once, and few bytes in."""
 
     def __init__(self, most: int) -> None:
         self.limiter, self.waiting = anyio.CapacityLimiter(AT_ONCE), 0
@@ -100,12 +84,7 @@ class BodyGate:
 
     @asynccontextmanager
     async def body(self, request: Request, service: Service) -> AsyncIterator[IO[bytes]]:
-        """The body of a request as a file; it counts as held until it is let go.
-
-        Args:
-            request: The request.
-            service: The service.
-        """
+        """The body of a request as a file; it counts as held until it is let go."""
         if self.waiting >= WAITING:
             raise _busy()
         # Whoever says that it is too much for now need not send it.
@@ -135,12 +114,7 @@ class BodyGate:
             self.waiting -= 1
 
     async def work(self, function: Callable[..., _Result], *given: Any) -> _Result:
-        """Do something beside the event loop, when it is one's turn.
-
-        Args:
-            function: What is done.
-            given: What it is given.
-        """
+        """Do something beside the event loop, when it is one's turn."""
         return await anyio.to_thread.run_sync(function, *given, limiter=self.limiter)
 
 

@@ -61,18 +61,7 @@ def conditional(
     shown: bool = False,
     headers: Mapping[str, str] | None = None,
 ) -> Response:
-    """A response with an ETag; 304 without content, if the caller has it.
-
-    Args:
-        request: The request.
-        service: The service.
-        etag: What identifies the content, made by `etag_of`.
-        media_type: Its media type.
-        content: Makes it, or opens the file that holds it; the file is closed when it was sent.
-        name: Name of the file under which browsers keep it.
-        shown: Whether browsers show it.
-        headers: Further headers.
-    """
+    """A response with an ETag; 304 without content, if the caller has it."""
     told = {"ETag": etag, **caching(service), "Vary": "Accept, Authorization", **(headers or {})}
     if _known(request, etag):
         return Response(status_code=304, headers=told)

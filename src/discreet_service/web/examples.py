@@ -36,50 +36,29 @@ _HEX = re.compile(r"hex([0-9]+)")
 
 @dataclass(frozen=True, kw_only=True)
 class CallExample:
-    """A call as an example, and its answer.
+    """A call as an example, and its answer."""
 
-    Args:
-        name: What it is called among those of its operation.
-        path: Parameters of its path.
-        query: What stands in its address.
-        headers: Its headers.
-        media: Media type of its body; empty for none.
-        body: Its body; None where it is no text.
-        status: Status of the answer.
-        type: Media type of the answer; empty for none.
-        answer: The answer; None where it is no text.
-    """
-
-    name: str
-    path: Mapping[str, str] = field(default_factory=dict)
-    query: Mapping[str, str] = field(default_factory=dict)
+    name: str  # What it is called among those of its operation
+    path: Mapping[str, str] = field(default_factory=dict)  # Parameters of its path
+    query: Mapping[str, str] = field(default_factory=dict)  # What stands in its address
     headers: Mapping[str, str] = field(default_factory=dict)
-    media: str = ""
-    body: str | None = None
-    status: int
-    type: str = ""
-    answer: str | None = None
+    media: str = ""  # Media type of its body; empty for none
+    body: str | None = None  # Its body; None where it is no text
+    status: int  # Status of the answer
+    type: str = ""  # Media type of the answer; empty for none
+    answer: str | None = None  # The answer; None where it is no text
 
 
 @dataclass(frozen=True, kw_only=True)
 class OperationExamples:
-    """The examples of an operation.
+    """The examples of an operation."""
 
-    Args:
-        answers: "STATUS MEDIA TYPE", or a status alone → type of the answer.
-        calls: The calls.
-    """
-
-    answers: Mapping[str, str]
+    answers: Mapping[str, str]  # "STATUS MEDIA TYPE", or a status alone → type of the answer
     calls: tuple[CallExample, ...]
 
 
 def value_of(text: str | None, media: str) -> Any:
     """A body or an answer as a document holds it: JSON as such, all else as text.
-
-    Args:
-        text: The text.
-        media: Its media type.
 
     >>> value_of('{"a": null}', "application/problem+json"), value_of("a,b", "text/csv")
     ({'a': None}, 'a,b')
@@ -106,10 +85,6 @@ def operation_examples() -> Mapping[str, OperationExamples]:
 
 def example_body(operation: str, name: str = "usual") -> Any:
     """The body of an example.
-
-    Args:
-        operation: The operation.
-        name: The example.
 
     >>> example_body("run_query")["by"]
     ['sex']
@@ -154,9 +129,6 @@ def _object(name: str, told: Mapping[str, Mapping[str, str]]) -> dict[str, Any]:
 
 def answer_schema(kind: str) -> dict[str, Any]:
     """The schema of a type, as the files of `interface` write it.
-
-    Args:
-        kind: The type.
 
     >>> answer_schema("[int|null]")
     {'type': 'array', 'items': {'anyOf': [{'type': 'integer'}, {'type': 'null'}]}}

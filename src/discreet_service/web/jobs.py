@@ -42,16 +42,11 @@ _STREAM = "text/event-stream"
 
 
 class JobBody(BaseModel):
-    """A job that is wanted.
-
-    Args:
-        kind: What is to be done.
-        request: What for, as the kind wants it.
-    """
+    """A job that is wanted."""
 
     model_config = ConfigDict(extra="forbid")
-    kind: Annotated[str, Field(max_length=40, examples=["query"])]
-    request: dict[str, Any]
+    kind: Annotated[str, Field(max_length=40, examples=["query"])]  # What is to be done
+    request: dict[str, Any]  # What for, as the kind wants it
 
 
 def job_viewer(request: Request) -> Principal:

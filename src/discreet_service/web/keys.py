@@ -22,15 +22,11 @@ KeyId = Annotated[str, Path(pattern="^[0-9a-f]{12}$", description="Visible part 
 
 
 class GrantBody(BaseModel):
-    """A role, and for which data set.
-
-    Args:
-        role: The role.
-        dataset: The data set; * for all.
-    """
+    """A role, and for which data set."""
 
     model_config = ConfigDict(extra="forbid")
     role: Annotated[str, Field(max_length=40, examples=_ROLES)]
+    # The data set; * for all
     dataset: Annotated[str, Field(max_length=100, examples=["census"])] = ALL
 
     def grant(self) -> Grant:
@@ -39,30 +35,21 @@ class GrantBody(BaseModel):
 
 
 class NewKeyBody(BaseModel):
-    """A key that somebody wants.
-
-    Args:
-        name: What it is for.
-        grants: What it may.
-        owner: The system that it belongs to; empty for oneself.
-        days: After which it ends.
-    """
+    """A key that somebody wants."""
 
     model_config = ConfigDict(extra="forbid")
     name: Annotated[str, Field(min_length=1, max_length=200, examples=["nightly tables"])]
-    grants: Annotated[list[GrantBody], Field(min_length=1, max_length=100)]
+    grants: Annotated[list[GrantBody], Field(min_length=1, max_length=100)]  # What it may
+    # The system that it belongs to; empty for oneself
     owner: Annotated[str, Field(max_length=200)] = ""
-    days: Annotated[int, Field(ge=1, le=730)] = 365
+    days: Annotated[int, Field(ge=1, le=730)] = 365  # After which it ends
 
 
 class RotationBody(BaseModel):
-    """How a key is replaced.
-
-    Args:
-        overlap_hours: For how long the old one is good as well.
-    """
+    """How a key is replaced."""
 
     model_config = ConfigDict(extra="forbid")
+    # For how long the old one is good as well
     overlap_hours: Annotated[int, Field(ge=0, le=168)] = 24
 
 
@@ -108,11 +95,7 @@ def revoke_key(key: KeyId, service: ServiceDep, principal: KnownPrincipal) -> No
 
 
 def shown_key(key: ApiKey) -> dict[str, Any]:
-    """What is shown of a key.
-
-    Args:
-        key: The key.
-    """
+    """What is shown of a key."""
     return {
         "id": key.id,
         "name": key.name,

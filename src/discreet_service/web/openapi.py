@@ -77,11 +77,7 @@ _METHODS = frozenset(("get", "put", "post", "delete", "options", "head", "patch"
 
 
 def describe_interface(app: FastAPI) -> None:
-    """Let an application describe itself in full.
-
-    Args:
-        app: The application, with all its routes.
-    """
+    """Let an application describe itself in full."""
 
     def described() -> dict[str, Any]:
         if app.openapi_schema is None:
@@ -100,9 +96,6 @@ def describe_interface(app: FastAPI) -> None:
 
 def operations(document: Mapping[str, Any]) -> Iterator[tuple[str, str, dict[str, Any]]]:
     """Method, path and description of each operation.
-
-    Args:
-        document: A document of OpenAPI.
 
     >>> list(operations({"paths": {"/a": {"get": {}, "summary": "no operation"}}}))
     [('get', '/a', {})]

@@ -67,17 +67,11 @@ _NAVIGATION: Sequence[tuple[str, str, tuple[Permission, ...]]] = (
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class NavigationEntry:
-    """A page in the navigation.
-
-    Args:
-        path: Its path.
-        word: Its name among the words.
-        current: Whether it is the page shown, or stands above it.
-    """
+    """A page in the navigation."""
 
     path: str
-    word: str
-    current: bool
+    word: str  # Its name among the words
+    current: bool  # Whether it is the page shown, or stands above it
 
 
 @cache
@@ -105,9 +99,6 @@ def get_static(name: str) -> Response:
 def asset(name: str) -> str:
     """The address of a file of our own, another one when it changes.
 
-    Args:
-        name: Its name.
-
     >>> asset("service.css").startswith("/static/service.css?v=")
     True
     """
@@ -125,17 +116,7 @@ def page(
     said_in: str = "",
     **values: Any,
 ) -> HTMLResponse:
-    """A page.
-
-    Args:
-        request: The request.
-        template: Name of the template, without its ending.
-        status: The status code.
-        secret: Whether the page shows something once: then nothing keeps it.
-        title: Its heading; the word "title" of the template if empty.
-        said_in: Whose words it has; those of the template if empty.
-        values: What the template shows.
-    """
+    """A page."""
     language = language_of(request)
     service = service_of(request)
     session = session_of(request)
@@ -165,9 +146,6 @@ def page(
 class PageWords:
     """The words of a page, as templates name them: `words.keys` is the word, not a method.
 
-    Args:
-        said: The words.
-
     >>> PageWords({"keys": "My keys"}).keys
     'My keys'
     """
@@ -189,12 +167,7 @@ class PageWords:
 
 
 def navigation(request: Request, principal: Principal) -> list[NavigationEntry]:
-    """The pages that somebody may go to.
-
-    Args:
-        request: The request.
-        principal: Who asks.
-    """
+    """The pages that somebody may go to."""
     path = request.url.path
     return [
         NavigationEntry(path=to, word=word, current=path == to or path.startswith(f"{to}/"))
@@ -225,10 +198,6 @@ def _route_paths(routes: Iterable[Any]) -> Iterator[str]:
 def words(template: str, language: str) -> Mapping[str, str]:
     """The words of a template in a language.
 
-    Args:
-        template: The template.
-        language: "en" or "de".
-
     >>> words("login", "de")["title"]
     'Anmeldung'
     """
@@ -257,23 +226,13 @@ def told(request: Request, error: ServiceError) -> str:
 
 
 def session_of(request: Request) -> LoginSession | None:
-    """The login behind a request; None without.
-
-    Args:
-        request: The request.
-    """
+    """The login behind a request; None without."""
     service, cookie = service_of(request), session_cookie(request)
     return None if cookie is None else service.sessions.session(cookie)
 
 
 def set_session(response: Response, service: Service, cookie: str) -> None:
-    """Let the browser keep a session's cookie until it is closed.
-
-    Args:
-        response: The response.
-        service: The service.
-        cookie: The value.
-    """
+    """Let the browser keep a session's cookie until it is closed."""
     set_cookie(response, service, "discreet", cookie)
 
 
@@ -286,16 +245,7 @@ def set_cookie(
     from_elsewhere: bool = False,
     seconds: int | None = None,
 ) -> None:
-    """Let the browser keep a cookie that no script reads.
-
-    Args:
-        response: The response.
-        service: The service.
-        name: Its name.
-        value: Its value.
-        from_elsewhere: Whether it comes along when another site sends the browser back here.
-        seconds: How long it is kept; until the browser is closed if None, gone if 0.
-    """
+    """Let the browser keep a cookie that no script reads."""
     secure = service.settings.secure
     response.set_cookie(
         cookie_name(secure=secure, name=name),
@@ -323,19 +273,12 @@ FormPrincipal = Annotated[Principal, Depends(check_form)]
 
 
 def back_to(path: str) -> RedirectResponse:
-    """Go on to a page of our own after a form was sent.
-
-    Args:
-        path: Its path.
-    """
+    """Go on to a page of our own after a form was sent."""
     return RedirectResponse(path, 303, {"Cache-Control": "no-store"})
 
 
 def own_place(path: str) -> str:
     """Where somebody goes on to: a place of our own, or the first page.
-
-    Args:
-        path: What a form or an address says.
 
     >>> own_place("/tables/census?unit=person"), own_place("//elsewhere.example/"), own_place("x:/")
     ('/tables/census?unit=person', '/', '/')
@@ -345,9 +288,6 @@ def own_place(path: str) -> str:
 
 def iso_time(milliseconds: int | None) -> str | None:
     """A time in ISO 8601, UTC.
-
-    Args:
-        milliseconds: Since 1970; None for never.
 
     >>> iso_time(1_700_000_000_000)
     '2023-11-14T22:13:20Z'
@@ -359,22 +299,12 @@ def iso_time(milliseconds: int | None) -> str | None:
 
 @pass_context
 def number(context: Context, value: float, decimals: int = 0) -> str:
-    """A number as people write it in the language of the page.
-
-    Args:
-        context: What the template knows.
-        value: The number.
-        decimals: Digits after the decimal point.
-    """
+    """A number as people write it in the language of the page."""
     return number_text(value if decimals else round(value), decimals, str(context["language"]))
 
 
 def explained(term: str, language: str) -> str:
     """What a word of the trade means, from the glossary.
-
-    Args:
-        term: Its name there.
-        language: "en" or "de".
 
     >>> explained("release", "de").startswith("Tabellen")
     True

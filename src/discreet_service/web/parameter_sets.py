@@ -24,15 +24,11 @@ _Proposer = Annotated[Principal, Depends(principal_with(Permission.parameters_pr
 
 
 class ReasonGiven(BaseModel):
-    """Why something is proposed.
-
-    Args:
-        reason: For the second person and the audit trail.
-    """
+    """Why something is proposed."""
 
     model_config = ConfigDict(extra="forbid", strict=True)
 
-    reason: str
+    reason: str  # For the second person and the audit trail
 
 
 def _told(found: ParameterSet) -> dict[str, Any]:

@@ -27,16 +27,11 @@ _MOST_SHOWN = 200
 
 
 class NewUserBody(BaseModel):
-    """Somebody to be known.
-
-    Args:
-        name: Their name.
-        kind: A person, or a system that has only keys.
-    """
+    """Somebody to be known."""
 
     model_config = ConfigDict(extra="forbid")
-    name: Annotated[str, Field(min_length=1, max_length=200, examples=["anna"])]
-    kind: Literal["person", "system"] = "person"
+    name: Annotated[str, Field(min_length=1, max_length=200, examples=["anna"])]  # Their name
+    kind: Literal["person", "system"] = "person"  # A person, or a system that has only keys
 
 
 @router.get("/api/v1/people")

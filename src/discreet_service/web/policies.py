@@ -35,31 +35,22 @@ _Digest = Annotated[str, Field(pattern="^[0-9a-f]{64}$")]
 
 
 class PolicyChange(BaseModel):
-    """Another policy for a data version.
-
-    Args:
-        policy: The text of POLICY.toml.
-        signature: The content of POLICY.toml.sig.
-        reason: Why, for the second person and the audit trail.
-    """
+    """Another policy for a data version."""
 
     model_config = ConfigDict(extra="forbid", strict=True)
 
-    policy: Annotated[str, Field(max_length=2**20)]
-    signature: Annotated[str, Field(max_length=1_000)]
+    policy: Annotated[str, Field(max_length=2**20)]  # The text of POLICY.toml.
+    signature: Annotated[str, Field(max_length=1_000)]  # The content of POLICY.toml.sig.
+    # Why, for the second person and the audit trail
     reason: Annotated[str, Field(max_length=2_000)]
 
 
 class OverrideWanted(BaseModel):
-    """Why a refused table is to be answered nevertheless.
-
-    Args:
-        reason: For the second person and the audit trail.
-    """
+    """Why a refused table is to be answered nevertheless."""
 
     model_config = ConfigDict(extra="forbid", strict=True)
 
-    reason: Annotated[str, Field(max_length=2_000)]
+    reason: Annotated[str, Field(max_length=2_000)]  # For the second person and the audit trail
 
 
 @router.get("")
@@ -138,15 +129,7 @@ def explain_refusal(
 def explained_refusal(
     service: Service, dataset: str, version: str, digest: str, person: Principal
 ) -> dict[str, Any]:
-    """Why a table was refused; that somebody asked is written down. CONFIDENTIAL.
-
-    Args:
-        service: The service.
-        dataset: The data set.
-        version: Its version.
-        digest: Digest of the table.
-        person: Who asks.
-    """
+    """Why a table was refused; that somebody asked is written down. CONFIDENTIAL."""
     with service.database.writing() as connection:
         found = service.policies.in_force.refusal(connection, dataset, version, digest)
         service.trail.append(
@@ -210,15 +193,7 @@ def report_areas(
 def area_report(
     service: Service, dataset: str, version: str, unit: str, person: Principal
 ) -> AreaReport:
-    """The same as a report; that somebody asked is written down. CONFIDENTIAL.
-
-    Args:
-        service: The service.
-        dataset: The data set.
-        version: Its version.
-        unit: What is counted.
-        person: Who asks.
-    """
+    """The same as a report; that somebody asked is written down. CONFIDENTIAL."""
     _ensure(service, dataset, version)
     opened = service.datasets.version(dataset, version)
     if unit not in opened.units:

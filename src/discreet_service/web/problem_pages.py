@@ -55,12 +55,7 @@ def _for_machines(path: str) -> bool:
 
 
 def problem_response(request: Request, error: DiscreetError) -> Response:
-    """The response that tells of an error.
-
-    Args:
-        request: The request.
-        error: The error.
-    """
+    """The response that tells of an error."""
     if not isinstance(error, ServiceError) and error.code in _OURS:
         error = ServiceError(PROBLEM_TYPES[_OURS[error.code]].en, code=_OURS[error.code])
     told = problem_document(error, request_number(request), language_of(request))
@@ -120,11 +115,7 @@ def _of_validation(error: RequestValidationError) -> ServiceError:
 
 
 def add_problem_pages(app: FastAPI) -> None:
-    """Let an application tell of all errors in this way.
-
-    Args:
-        app: The application.
-    """
+    """Let an application tell of all errors in this way."""
 
     @app.exception_handler(DiscreetError)
     def told(request: Request, error: DiscreetError) -> Response:

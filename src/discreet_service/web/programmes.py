@@ -82,14 +82,7 @@ def _entry(record: StoredProgramme) -> dict[str, Any]:
 def programme_of(
     service: Service, principal: Principal, number: str, permission: Permission
 ) -> tuple[ProgrammeShelf, StoredProgramme]:
-    """A programme over a data set that somebody may do this with; else there is none.
-
-    Args:
-        service: The service.
-        principal: Who asks.
-        number: Number of the programme.
-        permission: What is to be done.
-    """
+    """A programme over a data set that somebody may do this with; else there is none."""
     shelf = shelf_of(service)
     record = shelf.get(number)
     if not principal.may(permission, record.dataset):
@@ -132,13 +125,7 @@ async def _text_of(request: Request) -> bytes:
 
 
 def take_programme(service: Service, principal: Principal, text: bytes) -> StoredProgramme:
-    """Keep a programme that somebody hands in, and write that down.
-
-    Args:
-        service: The service.
-        principal: Who hands it in.
-        text: Its text.
-    """
+    """Keep a programme that somebody hands in, and write that down."""
     asked = checked(text)
     check_allowed(principal, Permission.programmes_run, asked["dataset"])
     service.datasets.record(asked["dataset"], asked.get("version") or None)
@@ -210,13 +197,7 @@ async def validate_text(
 
 
 def check_text(service: Service, principal: Principal, text: bytes) -> dict[str, Any]:
-    """What is wrong with the text of a programme; nothing is kept.
-
-    Args:
-        service: The service.
-        principal: Who asks.
-        text: The text.
-    """
+    """What is wrong with the text of a programme; nothing is kept."""
     problems: Sequence[Problem] = ()
     asked: dict[str, Any] = {}
     try:
@@ -294,15 +275,7 @@ def begin_run(
     key: str | None = None,
     language: str = "en",
 ) -> Job:
-    """Hand in the job that makes a draft, if the policies admit all of its tables.
-
-    Args:
-        service: The service.
-        principal: Who asks.
-        programme: Number of the programme.
-        key: Who sends the same key again gets the same job.
-        language: Language of refusals.
-    """
+    """Hand in the job that makes a draft, if the policies admit all of its tables."""
     shelf, record = programme_of(service, principal, programme, Permission.programmes_run)
     version = service.datasets.version(record.dataset, record.version or None)
     inputs = opened_inputs(shelf.file(record.id), version)
@@ -438,11 +411,6 @@ def check_changeable(service: Service, principal: Principal, release: ServedRele
 
     Who publishes one data set does not publish over another; where nobody knows of which a
     release is, it takes somebody who publishes all.
-
-    Args:
-        service: The service.
-        principal: Who asks.
-        release: The release.
     """
     origin = _origin(service, release)
     needed = Permission.releases_publish

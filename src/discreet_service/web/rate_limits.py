@@ -19,12 +19,6 @@ _SIX = 64
 class TokenBuckets:
     """Buckets that fill at a steady rate; each request takes one token.
 
-    Args:
-        per_second: Tokens that come in per second.
-        burst: Tokens that a bucket holds.
-        clock: What tells the time, in milliseconds.
-        most: Buckets that are remembered; the one unused for longest is forgotten first.
-
     >>> buckets = TokenBuckets(per_second=1.0, burst=2, clock=lambda: 0)
     >>> buckets.wait("anna"), buckets.wait("anna"), buckets.wait("anna")
     (0, 0, 1)
@@ -40,11 +34,7 @@ class TokenBuckets:
         return len(self._levels)
 
     def wait(self, who: str) -> int:
-        """Take a token; the seconds to wait if there is none, 0 if there was one.
-
-        Args:
-            who: Whose bucket.
-        """
+        """Take a token; the seconds to wait if there is none, 0 if there was one."""
         now = self._clock()
         level, before = self._levels.pop(who, (self._burst, now))
         level = min(self._burst, level + max(0, now - before) / 1000 * self._rate)

@@ -61,13 +61,7 @@ _TYPE_BY_SUFFIX = {
 
 
 def chosen_language(service: Service, given: str, request: Request) -> str:
-    """The language asked for; else that of the browser, else the first of the service.
-
-    Args:
-        service: The service.
-        given: What is asked for; empty for nothing.
-        request: The request.
-    """
+    """The language asked for; else that of the browser, else the first of the service."""
     spoken = given.lower() or request.headers.get("accept-language", "").strip()[:2].lower()
     if spoken in LANGUAGES:
         return spoken
@@ -212,12 +206,7 @@ def _listed(release: ServedRelease, table: str) -> ListedTable:
 
 
 def chosen_format(given: str, request: Request) -> str:
-    """The format asked for, by name or by the header Accept; JSON if anything will do.
-
-    Args:
-        given: Its name; empty for none.
-        request: The request.
-    """
+    """The format asked for, by name or by the header Accept; JSON if anything will do."""
     if given:
         if given not in FORMATS:
             hint = nearest(given[:40], list(FORMATS))

@@ -79,52 +79,30 @@ def cookie_name(*, secure: bool, name: str = "discreet") -> str:
 
 
 def session_cookie(request: Request) -> str | None:
-    """The value of the cookie of the session; None without.
-
-    Args:
-        request: The request.
-    """
+    """The value of the cookie of the session; None without."""
     return request_cookie(request, "discreet")
 
 
 def request_cookie(request: Request, name: str) -> str | None:
-    """The value of one of our cookies; None without.
-
-    Args:
-        request: The request.
-        name: Its name, as on a page without TLS.
-    """
+    """The value of one of our cookies; None without."""
     service: Service = request.app.state.service
     return _cookie(request.headers, cookie_name(secure=service.settings.secure, name=name))
 
 
 def check_same_origin(request: Request) -> None:
-    """Raise an error if a request that changes something was sent by a page of another site.
-
-    Args:
-        request: A request that comes with a cookie.
-    """
+    """Raise an error if a request that changes something was sent by a page of another site."""
     service: Service = request.app.state.service
     if _from_elsewhere(request.scope, request.headers, service.settings.base_url):
         raise _foreign()
 
 
 def caller_address(request: Request) -> str:
-    """Where a request comes from; behind trusted proxies what they say.
-
-    Args:
-        request: The request.
-    """
+    """Where a request comes from; behind trusted proxies what they say."""
     return request.client.host if request.client is not None else ""
 
 
 def add_security(app: FastAPI, service: Service) -> None:
-    """Look at all requests of an application.
-
-    Args:
-        app: The application.
-        service: Its service.
-    """
+    """Look at all requests of an application."""
     app.add_middleware(SecurityGate, service=service)
 
 
@@ -157,12 +135,7 @@ class _Bounds:
 
 
 class SecurityGate:
-    """ASGI middleware through which every request goes, and every response.
-
-    Args:
-        app: What answers.
-        service: The service.
-    """
+    """ASGI middleware through which every request goes, and every response."""
 
     def __init__(self, app: ASGIApp, service: Service) -> None:
         self._app, self._bounds = app, _Bounds.of(service)

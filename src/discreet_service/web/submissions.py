@@ -121,12 +121,7 @@ def fetch_released_file(
 
 
 def released_response(content: bytes, file: str) -> Response:
-    """A released file to be kept, not shown: whatever a program wrote, no browser runs it.
-
-    Args:
-        content: The file.
-        file: Its name.
-    """
+    """A released file to be kept, not shown: whatever a program wrote, no browser runs it."""
     plain = "".join(
         one if one.isascii() and (one.isalnum() or one in "._-") else "_" for one in file
     )

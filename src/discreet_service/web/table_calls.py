@@ -27,12 +27,7 @@ _ASKED = "request"
 
 
 def described_body(kind: type[BaseModel], rows: str = "cells") -> dict[str, Any]:
-    """What OpenAPI says of the body.
-
-    Args:
-        kind: What is asked of the rows.
-        rows: What they are called in JSON.
-    """
+    """What OpenAPI says of the body."""
     stated = kind.model_json_schema(ref_template="#/components/schemas/{model}")
     stated["required"] = [*stated.get("required", []), rows]
     row = {"type": "object", "additionalProperties": {"type": ["string", "number", "boolean"]}}
@@ -59,12 +54,7 @@ def described_body(kind: type[BaseModel], rows: str = "cells") -> dict[str, Any]
 
 
 def said_in_call(request: Request, members: Mapping[str, Any]) -> dict[str, Any]:
-    """What a call says beside its rows, or in its address; nothing twice.
-
-    Args:
-        request: The request.
-        members: What its body says beside the rows.
-    """
+    """What a call says beside its rows, or in its address; nothing twice."""
     given: dict[str, Any] = dict(members)
     for name, text in request.query_params.multi_items():
         if name != _ASKED or given:
@@ -84,14 +74,7 @@ async def answered_from_body(
     limit: RowLimit | int,
     answer: Callable[[HandedIn], Response],
 ) -> Response:
-    """Let the body of a call in when there is room for it, read it, and answer beside the loop.
-
-    Args:
-        request: The request.
-        service: The service.
-        limit: So many rows at most.
-        answer: Makes the answer of what was sent.
-    """
+    """Let the body of a call in when there is room for it, read it, and answer beside the loop."""
     body = body_kind(request.headers.get("content-type", ""))
     gate = BodyGate.of(request, service)
 
@@ -105,15 +88,7 @@ async def answered_from_body(
 def hand_in_sealed(
     service: Service, principal: Principal, kind: str, content: bytes, again: str | None = None
 ) -> Job:
-    """Seal an input, and hand in its job; an input that no job needs is deleted.
-
-    Args:
-        service: The service.
-        principal: Who asks.
-        kind: The kind of job.
-        content: The input. CONFIDENTIAL.
-        again: The same call with the same word is the same job.
-    """
+    """Seal an input, and hand in its job; an input that no job needs is deleted."""
     inputs = service.job_inputs
     name = inputs.put(content, owner=f"{kind} {principal.name}", again=again)
     try:
@@ -130,10 +105,6 @@ def hand_in_sealed(
 
 
 def accepted_job(job: Job) -> JSONResponse:
-    """The answer that tells of a job.
-
-    Args:
-        job: The job.
-    """
+    """The answer that tells of a job."""
     place = f"/api/v1/jobs/{job.id}"
     return JSONResponse(job.told(), status_code=202, headers={"Location": place})

@@ -174,13 +174,7 @@ def list_px_tables(
 
 
 def found_tables(service: Service, query: str, past_days: int | None = None) -> list[ListedTable]:
-    """The tables that contain all words of a query, and are young enough.
-
-    Args:
-        service: The service.
-        query: Words; `*` at the end of one stands for any end.
-        past_days: Days since the release; None for any.
-    """
+    """The tables that contain all words of a query, and are young enough."""
     from datetime import UTC, datetime, timedelta
 
     words = [word.strip("*").casefold() for word in query.split()]
@@ -298,14 +292,7 @@ def post_px_data(
 
 
 def px_data(request: Request, service: Service, table: str, query: PxQuery) -> Response:
-    """The cells that a query means, in its format.
-
-    Args:
-        request: The request.
-        service: The service.
-        table: The table.
-        query: The query.
-    """
+    """The cells that a query means, in its format."""
     found = service.releases.table(table)
     most = cells_at_once(service)
     selection = selection_of(query, found, table, most=most, first=most)
@@ -459,17 +446,7 @@ def px_answer(
     *parts: object,
     name: str = "",
 ) -> Response:
-    """A response that is the same until the release changes.
-
-    Args:
-        request: The request.
-        service: The service.
-        table: The table.
-        media_type: The media type.
-        content: Makes the content.
-        parts: What else it depends on.
-        name: Name of the file; empty to show it.
-    """
+    """A response that is the same until the release changes."""
     release = service.releases.identity(table)
     language = request.headers.get("accept-language", "")[:20]
     etag = etag_of(release, request.url.path, sorted(request.query_params.multi_items()), parts)
