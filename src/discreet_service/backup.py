@@ -61,7 +61,10 @@ def save_backup(settings_file: Path, out: Path) -> dict[str, Any]:
             "files": {each: _sha256(path) for each, path in sorted(files.items())},
         }
         with atomic_path(out, private=True) as temporary, tarfile.open(temporary, "w") as tar:
-            _add(tar, _MANIFEST, json.dumps(manifest, indent=1, sort_keys=True).encode())
+            content = json.dumps(manifest, indent=1, sort_keys=True).encode()
+            member = _plain(tarfile.TarInfo(_MANIFEST))
+            member.size = len(content)
+            tar.addfile(member, io.BytesIO(content))
             for each, path in sorted(files.items()):
                 tar.add(path, arcname=each, recursive=False, filter=_plain)
     return {"file": str(out), "files": len(files), "database": dialect, "audit_entries": seq}
@@ -181,12 +184,6 @@ def _plain(member: tarfile.TarInfo) -> tarfile.TarInfo:
     member.uname = member.gname = ""
     member.mode = 0o600
     return member
-
-
-def _add(tar: tarfile.TarFile, name: str, content: bytes) -> None:
-    member = _plain(tarfile.TarInfo(name))
-    member.size = len(content)
-    tar.addfile(member, io.BytesIO(content))
 
 
 def _unpacked(tar: tarfile.TarFile, place: Path) -> dict[str, Any]:

@@ -151,28 +151,7 @@ def _make(folder: Path, persons: int, progress: Progress) -> None:
     write_key_pair(folder / "studio")
     write_text(made.settings, made.settings.read_text("utf-8") + _SETTINGS, private=True)
     progress(1, len(steps), steps[1])
-    programme = _write_dataset(folder, persons)
-    progress(2, len(steps), steps[2])
-    with _release(programme, folder / "releases" / "census-2022"):
-        with opened(made.settings) as service:
-            passwords = _people(service, made.password)
-            progress(3, len(steps), steps[3])
-            _bring_into_use(service, programme)
-            progress(4, len(steps), steps[4])
-            _write_reviews(service)
-        keys = {name: new_key(made.settings, name, roles, 30)[0] for name, roles in _KEYS.items()}
-        progress(5, len(steps), steps[5])
-    printed = {"passwords": passwords, "keys": keys}
-    write_text(folder / _PRINTED, json.dumps(printed, indent=1), private=True)
-    progress(6, len(steps), "")
-
-
-def _own_text(name: str) -> str:
-    return files("discreet_service").joinpath(name).read_text("utf-8")
-
-
-def _write_dataset(folder: Path, persons: int) -> Path:
-    """The data set of the census, with stores; its programme."""
+    # The data set of the census, with stores; its programme.
     from discreet.demo import write_census, write_programme
     from discreet.release.stores import build_store
     from discreet_service.policies import sign_policy
@@ -191,7 +170,32 @@ def _write_dataset(folder: Path, persons: int) -> Path:
     write_text(place / "DATASET.toml", _own_text("demo_dataset.toml"))
     write_text(place / "POLICY.toml", _own_text("demo_policy.toml"))
     sign_policy(place / "POLICY.toml", folder / "office.key")
-    return programme
+    progress(2, len(steps), steps[2])
+    with _release(programme, folder / "releases" / "census-2022"):
+        with opened(made.settings) as service:
+            passwords = _people(service, made.password)
+            progress(3, len(steps), steps[3])
+            # What two persons agree on in an office: parameters, policy; the data set published.
+            from discreet.release import read_parameters
+
+            parameters = read_parameters(programme)
+            assert parameters.parts is not None
+            parts = parameters.parts.model_copy(update={"enabled": True})
+            _activate(service, parameters, _STATISTIC)
+            _activate(service, replace(parameters, parts=parts, official=None), _THINNED)
+            service.datasets.publish("census", "2022-1", "paul")
+            service.policies.in_force.ensure("census", "2022-1")
+            progress(4, len(steps), steps[4])
+            _write_reviews(service)
+        keys = {name: new_key(made.settings, name, roles, 30)[0] for name, roles in _KEYS.items()}
+        progress(5, len(steps), steps[5])
+    printed = {"passwords": passwords, "keys": keys}
+    write_text(folder / _PRINTED, json.dumps(printed, indent=1), private=True)
+    progress(6, len(steps), "")
+
+
+def _own_text(name: str) -> str:
+    return files("discreet_service").joinpath(name).read_text("utf-8")
 
 
 def _people(service: Service, one_time: str) -> dict[str, str]:
@@ -208,19 +212,6 @@ def _people(service: Service, one_time: str) -> dict[str, str]:
     for name, word in first.items():
         users.change_password(name, word, passwords[name], "127.0.0.1")
     return passwords
-
-
-def _bring_into_use(service: Service, programme: Path) -> None:
-    """What two persons agree on in an office: parameters, policy; and the data set published."""
-    from discreet.release import read_parameters
-
-    parameters = read_parameters(programme)
-    assert parameters.parts is not None
-    parts = parameters.parts.model_copy(update={"enabled": True})
-    _activate(service, parameters, _STATISTIC)
-    _activate(service, replace(parameters, parts=parts, official=None), _THINNED)
-    service.datasets.publish("census", "2022-1", "paul")
-    service.policies.in_force.ensure("census", "2022-1")
 
 
 def _activate(service: Service, parameters: Parameters, statistic: str) -> None:
@@ -277,7 +268,15 @@ def _write_reviews(service: Service) -> None:
 
     reviews, desk = service.reviews.settings, service.reviews
     make_folder(reviews.folder, 0o700)
-    write_text(reviews.folder / reviews.data["wages"], _wages(), private=True)
+    # Records of invented employees: a few occupations are rare, a few wages high.
+    draw = random.Random(7)  # noqa: S311 - nothing here is secret
+    lines = ["pid,state,sex,age,occupation,wage"]
+    for pid in range(1, 601):
+        state, sex, age = draw.randrange(1, 5), draw.randrange(1, 3), draw.randrange(18, 65)
+        occupation = 4 if pid % 300 == 0 else draw.randrange(1, 4)
+        wage = 1_500 + 25 * age + draw.randrange(2_000) + (9_000 if pid % 200 == 0 else 0)
+        lines.append(f"{pid},{state},{sex},{age},{occupation},{wage}")
+    write_text(reviews.folder / reviews.data["wages"], "\n".join(lines) + "\n", private=True)
     rules = QueueSettings(persons=_REVIEWERS, approvals=2, clean_approvals=2, rate=0.0)
     Queue.create(reviews.queue, rules).close()
     first, second = (
@@ -311,15 +310,3 @@ def _hand_in(reviews: ReviewSettings, name: str, program: str) -> int:
             seconds=float(reviews.seconds),
         )
         return submit(queue, handed)
-
-
-def _wages() -> str:
-    """Records of invented employees: a few occupations are rare, a few wages high."""
-    draw = random.Random(7)  # noqa: S311 - nothing here is secret
-    lines = ["pid,state,sex,age,occupation,wage"]
-    for pid in range(1, 601):
-        state, sex, age = draw.randrange(1, 5), draw.randrange(1, 3), draw.randrange(18, 65)
-        occupation = 4 if pid % 300 == 0 else draw.randrange(1, 4)
-        wage = 1_500 + 25 * age + draw.randrange(2_000) + (9_000 if pid % 200 == 0 else 0)
-        lines.append(f"{pid},{state},{sex},{age},{occupation},{wage}")
-    return "\n".join(lines) + "\n"

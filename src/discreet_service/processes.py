@@ -47,7 +47,10 @@ def run_service(
     if not check:
         check_port(settings.host, settings.port)
     start_log()
-    _give_memory_back()
+    # Let the allocator of the system keep little of what was freed; others do so by themselves.
+    if sys.platform == "linux" and hasattr(library := ctypes.CDLL(None), "mallopt"):
+        for option, value in _ALLOCATOR.items():
+            library.mallopt(option, value)
     service = Service(settings)
     service.start()
     app = create_app(service)
@@ -68,7 +71,11 @@ def run_service(
         limit_concurrency=_MOST_AT_ONCE,
         h11_max_incomplete_event_size=_LARGEST_HEAD,
     )
-    _settle_publications(service)
+    # Bring to their end the publications that a process was killed in; upkeep tries again.
+    try:
+        service.publications.settle()
+    except (DiscreetError, OSError) as error:
+        log_event("upkeep failed", step="publications", **place_of_failure(error))
     with upkeep(service), _workers(file, settings.jobs.workers):
         log_event("serving", host=settings.host, port=settings.port)
         _serve(uvicorn.Server(config))
@@ -88,27 +95,9 @@ def check_port(host: str, port: int) -> None:
         raise DiscreetError(what, code="port", where=f"{host}:{port}", hint=hint) from None
 
 
-def _settle_publications(service: Service) -> None:
-    """Bring to their end the publications that a process was killed in; upkeep tries again."""
-    try:
-        service.publications.settle()
-    except (DiscreetError, OSError) as error:
-        log_event("upkeep failed", step="publications", **place_of_failure(error))
-
-
 #: What glibc calls them, and what they become: heaps of threads, bytes from which memory is mapped
 #: by itself, and bytes at the end of the heap that are given back.
 _ALLOCATOR = {-8: 2, -3: 2**17, -1: 2**17}
-
-
-def _give_memory_back() -> None:
-    """Let the allocator of the system keep little of what was freed; others do so by themselves.
-
-    By default each thread has a heap of its own that keeps what its largest request needed.
-    """
-    if sys.platform == "linux" and hasattr(library := ctypes.CDLL(None), "mallopt"):
-        for option, value in _ALLOCATOR.items():
-            library.mallopt(option, value)
 
 
 def _serve(server: uvicorn.Server) -> None:

@@ -113,7 +113,13 @@ class QueryLog:
         names = {"principal": principal, "caller_key": caller_key, "dataset": dataset}
         names |= {"version": version, "digest": digest, "parameters": parameters}
         row = {name: shown_text(text, name, _LONGEST_NAME) for name, text in names.items()}
-        row |= {"query": _canonical(query), "rules": json.dumps([*rules])}
+        # A query as one text, in ASCII on one line.
+        parsed = json.loads(query) if isinstance(query, str) else dict(query)
+        canonical = json.dumps(parsed, sort_keys=True, separators=(",", ":"), allow_nan=False)
+        if len(canonical) > _LONGEST_QUERY:
+            # What is too long to be written down is told by its digest alone.
+            canonical = json.dumps({"too_long": len(canonical)})
+        row |= {"query": canonical, "rules": json.dumps([*rules])}
         row |= {"mode": LogMode(mode).value, "verdict": LogVerdict(verdict).value}
         numbers = {
             "at": self._clock(),
@@ -192,13 +198,3 @@ class QueryLog:
                 facts: dict[str, FactValue] = {"before": utc(before), "rows": count}
                 trail.append(connection, kind=AuditKind.log_deleted, person=person, facts=facts)
         return count
-
-
-def _canonical(query: Mapping[str, Any] | str) -> str:
-    """A query as one text, in ASCII on one line."""
-    parsed = json.loads(query) if isinstance(query, str) else dict(query)
-    text = json.dumps(parsed, sort_keys=True, separators=(",", ":"), allow_nan=False)
-    if len(text) > _LONGEST_QUERY:
-        # What is too long to be written down is told by its digest alone.
-        text = json.dumps({"too_long": len(text)})
-    return text

@@ -23,7 +23,7 @@ from discreet_service.policies.area_differences import AreaLevel, AreaReport, ar
 
 @without_values
 def compared_areas(version: DataVersion, unit: str, least: int) -> AreaReport:
-    """Pairs of areas, or of alternative classes, that hold nearly the same records. CONFIDENTIAL."""
+    """Pairs of areas or alternative classes that hold nearly the same records. CONFIDENTIAL."""
     levels = [level for one in _compared(version, unit) for level in _levels(version, unit, one)]
     return area_differences(levels, least=least)
 

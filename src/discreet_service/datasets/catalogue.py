@@ -172,7 +172,11 @@ class DatasetCatalogue:
             if connection.execute(sa.select(DATA_VERSIONS).where(named)).first() is not None:
                 what, hint = "this version was published before", "give what is new a new version"
                 raise ServiceError(what, code="conflict", where="version", hint=hint)
-            self._know(connection, dataset)
+            # Remember that there is such a data set.
+            known = sa.select(DATA_SETS.c.id).where(DATA_SETS.c.id == dataset)
+            if connection.execute(known).first() is None:
+                entry = {"id": dataset, "facts": "{}", "created_at": self.clock()}
+                connection.execute(sa.insert(DATA_SETS).values(**entry))
             connection.execute(sa.insert(DATA_VERSIONS).values(**row))
             self.trail.append(
                 connection,
@@ -184,13 +188,6 @@ class DatasetCatalogue:
         with self._lock:
             self._opened[dataset, version] = opened
         return self.record(dataset, version)
-
-    def _know(self, connection: sa.Connection, dataset: str) -> None:
-        """Remember that there is such a data set."""
-        known = sa.select(DATA_SETS.c.id).where(DATA_SETS.c.id == dataset)
-        if connection.execute(known).first() is None:
-            entry = {"id": dataset, "facts": "{}", "created_at": self.clock()}
-            connection.execute(sa.insert(DATA_SETS).values(**entry))
 
     def retire(self, dataset: str, version: str, person: str) -> VersionRecord:
         """Let nobody ask a version any more."""

@@ -203,13 +203,9 @@ def _holds_all(tree: Classification, values: pl.Series) -> bool:
         return all(text in known for text in code_texts(values, tree.source).to_list())
     if not values.dtype.is_numeric():
         return False
-    return _inside(values, tree.bounds)
-
-
-def _inside(values: pl.Series, bounds: Sequence[float]) -> bool:
     if not len(values):
         return True
     low, high = values.cast(pl.Float64).min(), values.cast(pl.Float64).max()
     assert isinstance(low, float)
     assert isinstance(high, float)
-    return low >= bounds[0] and (high < bounds[-1] or bounds[-1] == float("inf"))
+    return low >= tree.bounds[0] and (high < tree.bounds[-1] or tree.bounds[-1] == float("inf"))

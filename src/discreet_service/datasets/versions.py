@@ -172,36 +172,76 @@ def open_version(
     description = read_description(folder)
     place, entry = str(folder / DESCRIPTION), description.dataset
     inputs = open_inputs(folder / entry.programme)
-    problems = list(_unfit_programme(inputs.programme))
+    # What a programme may say of its tables, but not of tables that anybody asks for.
+    defaults, unfit_programme = inputs.programme.document.defaults, []
+    if defaults.protect not in (None, "noise"):
+        what = "tables that are asked for are protected by noise only"
+        unfit_programme.append(Problem(what, "defaults.protect", "leave protect out of [defaults]"))
+    if defaults.additive:
+        what = "figures made additive differ from table to table"
+        unfit_programme.append(
+            Problem(what, "defaults.additive", "leave additive out of [defaults]")
+        )
+    if (
+        inputs.programme.document.perturbation is None
+        and inputs.programme.document.parameters is None
+    ):
+        hint = "[perturbation] or [parameters]"
+        unfit_programme.append(Problem("the programme has no noise", "programme", hint))
+    problems = list(unfit_programme)
     if entry.parameter_set is not None:
         if parameters_of is None:
             problems.append(Problem("there are no parameter sets here", "dataset.parameter_set"))
         else:
-            inputs = _with_parameters(inputs, parameters_of(entry.parameter_set))
+            # The same with the parameters of a set in place of those of the programme.
+            parameters = parameters_of(entry.parameter_set)
+            shared = SharedParameters(
+                grid=parameters.grid,
+                secret=None,
+                parts=parameters.parts,
+                official=parameters.official or "",
+                package=parameters.package,
+            )
+            opened = {**inputs.opened, "noise": OpenedNoise(parameters)}
+            inputs = dataclasses.replace(inputs, shared=shared, opened=opened)
     problems += _unit_problems(description, inputs.programme)
     raise_problems(place, problems)
     inputs = _with_stores(folder, description, inputs, problems)
     raise_problems(place, problems)
     units = {name: _unit(name, description, inputs, problems) for name in description.units}
     raise_problems(place, problems)
-    inputs, units = _with_coarser_columns(inputs, units)
-    fingerprint = _fingerprint(folder, description, inputs, key)
+    # Stores with a column for each coarser level, and units that know of them.
+    records, found = dict(inputs.records), dict(units)
+    for source in dict.fromkeys(unit.source for unit in units.values()):
+        held = distant_records(records[source])
+        if not isinstance(held, StoredRecords):
+            continue
+        own = {name: unit for name, unit in units.items() if unit.source == source}
+        trees = {each.name: each.tree for unit in own.values() for each in unit.variables.values()}
+        folded, coarser = FoldedRecords.of(held, trees.values())
+        records[source] = folded.plan()
+        found |= {name: dataclasses.replace(unit, coarser=coarser) for name, unit in own.items()}
+    inputs, units = dataclasses.replace(inputs, records=records), found
+    # A keyed digest of description, programme, classifications, records and parameters.
+    sources = dict.fromkeys(unit.source for unit in description.units.values())
+    tables = {
+        f"t{at}": TableEntry.model_validate({"from": name}) for at, name in enumerate(sources)
+    }
+    document = inputs.programme.document.model_copy(update={"tables": tables})
+    programme = dataclasses.replace(inputs.programme, document=document)
+    secret = inputs.secret or Secret(hmac.digest(key, b"secret of a data version", "sha256"))
+    every = dataclasses.replace(inputs, programme=programme, secret=secret)
+    files = [folder / DESCRIPTION, inputs.programme.path]
+    told = {
+        "version": __version__,
+        "files": [hashlib.sha256(path.read_bytes()).hexdigest() for path in files],
+        "variables": {name: inputs.described_variable(name) for name in sorted(inputs.trees)},
+        "data": {name: every.release_keys[name].digest("data") for name in sources},
+        "parameters": opened_noise(inputs).parameters.digest(key),
+    }
+    text = json.dumps(told, sort_keys=True, default=str)
+    fingerprint = hmac.new(key, b"data version 1\n" + text.encode(), "sha256").hexdigest()
     return DataVersion(description=description, inputs=inputs, units=units, fingerprint=fingerprint)
-
-
-def _unfit_programme(programme: Programme) -> list[Problem]:
-    """What a programme may say of its tables, but not of tables that anybody asks for."""
-    defaults, problems = programme.document.defaults, []
-    if defaults.protect not in (None, "noise"):
-        what = "tables that are asked for are protected by noise only"
-        problems.append(Problem(what, "defaults.protect", "leave protect out of [defaults]"))
-    if defaults.additive:
-        what = "figures made additive differ from table to table"
-        problems.append(Problem(what, "defaults.additive", "leave additive out of [defaults]"))
-    if programme.document.perturbation is None and programme.document.parameters is None:
-        hint = "[perturbation] or [parameters]"
-        problems.append(Problem("the programme has no noise", "programme", hint))
-    return problems
 
 
 def _unit_problems(description: DatasetDescription, programme: Programme) -> list[Problem]:
@@ -224,19 +264,6 @@ def _unit_problems(description: DatasetDescription, programme: Programme) -> lis
             what = f"the programme has no variable {variable!r}"
             problems.append(Problem(what, f"dataset.geography[{at}]", hint))
     return problems
-
-
-def _with_parameters(inputs: Inputs, parameters: Parameters) -> Inputs:
-    """The same with the parameters of a set in place of those of the programme."""
-    shared = SharedParameters(
-        grid=parameters.grid,
-        secret=None,
-        parts=parameters.parts,
-        official=parameters.official or "",
-        package=parameters.package,
-    )
-    opened = {**inputs.opened, "noise": OpenedNoise(parameters)}
-    return dataclasses.replace(inputs, shared=shared, opened=opened)
 
 
 def _with_stores(
@@ -278,7 +305,24 @@ def _unit(
         where=f"units.{name}.variables",
         problems=problems,
     )
-    values = _values(name, unit, columns, inputs, problems)
+    # The value columns of a unit: those that have noise of their own.
+    noisy = opened_noise(inputs).parameters.magnitudes
+    values = {}
+    for column, entry in unit.values.items():
+        where = f"units.{name}.values.{column}"
+        if column not in noisy:
+            hint = nearest(column, list(noisy)) or "state [magnitudes.COLUMN]"
+            problems.append(Problem(f"there is no noise for the column {column!r}", where, hint))
+        elif not columns.is_number(column):
+            problems.append(Problem(f"there is no column {column!r} of numbers", where))
+        values[column] = CatalogueValue(
+            column=column,
+            label=entry.label,
+            unit=entry.unit,
+            decimals=entry.decimals,
+            sums=entry.sums,
+            means=entry.means,
+        )
     problems += _figure_problems(name, unit, values, columns)
     return CatalogueUnit(
         name=name,
@@ -289,51 +333,6 @@ def _unit(
         figures=unit.figures,
         coarser={},
     )
-
-
-def _with_coarser_columns(
-    inputs: Inputs, units: Mapping[str, CatalogueUnit]
-) -> tuple[Inputs, dict[str, CatalogueUnit]]:
-    """Stores with a column for each coarser level, and units that know of them."""
-    records, found = dict(inputs.records), dict(units)
-    for source in dict.fromkeys(unit.source for unit in units.values()):
-        held = distant_records(records[source])
-        if not isinstance(held, StoredRecords):
-            continue
-        own = {name: unit for name, unit in units.items() if unit.source == source}
-        trees = {each.name: each.tree for unit in own.values() for each in unit.variables.values()}
-        folded, coarser = FoldedRecords.of(held, trees.values())
-        records[source] = folded.plan()
-        found |= {name: dataclasses.replace(unit, coarser=coarser) for name, unit in own.items()}
-    return dataclasses.replace(inputs, records=records), found
-
-
-def _values(
-    name: str,
-    unit: UnitEntry,
-    columns: SourceColumns,
-    inputs: Inputs,
-    problems: list[Problem],
-) -> dict[str, CatalogueValue]:
-    """The value columns of a unit: those that have noise of their own."""
-    noisy = opened_noise(inputs).parameters.magnitudes
-    found = {}
-    for column, entry in unit.values.items():
-        where = f"units.{name}.values.{column}"
-        if column not in noisy:
-            hint = nearest(column, list(noisy)) or "state [magnitudes.COLUMN]"
-            problems.append(Problem(f"there is no noise for the column {column!r}", where, hint))
-        elif not columns.is_number(column):
-            problems.append(Problem(f"there is no column {column!r} of numbers", where))
-        found[column] = CatalogueValue(
-            column=column,
-            label=entry.label,
-            unit=entry.unit,
-            decimals=entry.decimals,
-            sums=entry.sums,
-            means=entry.means,
-        )
-    return found
 
 
 def _figure_problems(
@@ -356,25 +355,3 @@ def _figure_problems(
         ]
         problems += columns.filter_problems(entry.where or "", where)
     return problems
-
-
-def _fingerprint(folder: Path, description: DatasetDescription, inputs: Inputs, key: bytes) -> str:
-    """A keyed digest of description, programme, classifications, records and parameters."""
-    sources = dict.fromkeys(unit.source for unit in description.units.values())
-    tables = {
-        f"t{at}": TableEntry.model_validate({"from": name}) for at, name in enumerate(sources)
-    }
-    document = inputs.programme.document.model_copy(update={"tables": tables})
-    programme = dataclasses.replace(inputs.programme, document=document)
-    secret = inputs.secret or Secret(hmac.digest(key, b"secret of a data version", "sha256"))
-    every = dataclasses.replace(inputs, programme=programme, secret=secret)
-    files = [folder / DESCRIPTION, inputs.programme.path]
-    told = {
-        "version": __version__,
-        "files": [hashlib.sha256(path.read_bytes()).hexdigest() for path in files],
-        "variables": {name: inputs.described_variable(name) for name in sorted(inputs.trees)},
-        "data": {name: every.release_keys[name].digest("data") for name in sources},
-        "parameters": opened_noise(inputs).parameters.digest(key),
-    }
-    text = json.dumps(told, sort_keys=True, default=str)
-    return hmac.new(key, b"data version 1\n" + text.encode(), "sha256").hexdigest()

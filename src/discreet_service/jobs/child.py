@@ -70,7 +70,11 @@ def serve_jobs(
     pipe: Connection, build: Callable[[], Any], kinds: Mapping[str, JobKind], parent: int
 ) -> None:
     """Do jobs until the worker says no more, or dies."""
-    _die_with(parent)
+    # Let the system kill this process when its worker ends, however that ends.
+    with contextlib.suppress(OSError, AttributeError):
+        ctypes.CDLL(None).prctl(_DEATH_OF_PARENT, signal.SIGKILL)
+    if os.getppid() != parent:  # it ended before that
+        os._exit(1)
     # Whoever stops the worker by a key stops it, not this: the worker gives the job back.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     start_log()
@@ -156,11 +160,3 @@ def problem_of(error: Exception, number: str) -> dict[str, Any]:
         for each in error.problems
     )
     return problem_document(error, number)
-
-
-def _die_with(parent: int) -> None:
-    """Let the system kill this process when its worker ends, however that ends."""
-    with contextlib.suppress(OSError, AttributeError):
-        ctypes.CDLL(None).prctl(_DEATH_OF_PARENT, signal.SIGKILL)
-    if os.getppid() != parent:  # it ended before that
-        os._exit(1)

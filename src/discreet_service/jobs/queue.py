@@ -151,7 +151,8 @@ class JobQueue:
             with self._database.reading() as connection:
                 row = connection.execute(sa.select(JOBS).where(JOBS.c.id == number)).first()
         if row is None or owner not in (None, row.owner):
-            raise _unknown()
+            hint = "jobs are seen by those who handed them in"
+            raise ServiceError("there is no such job", code="not-found", where="job", hint=hint)
         return Job.of(row)
 
     def jobs(
@@ -196,7 +197,9 @@ class JobQueue:
     def result(self, number: str, owner: str | None) -> tuple[Job, Path]:
         """A job that is done, and the file of its result."""
         job = self.job(number, owner)
-        if job.state is JobState.expired or self._is_over(job):
+        if job.state is JobState.expired or (
+            job.expires_at is not None and self._clock() >= job.expires_at
+        ):
             raise ServiceError("the result is no longer kept", code="job-expired")
         if job.state in (JobState.failed, JobState.cancelled):
             what = "the job failed" if job.state is JobState.failed else "the job was cancelled"
@@ -208,9 +211,6 @@ class JobQueue:
             what = "the file of the result is not as it was released"
             raise ServiceError(what, code="data-not-ready", hint="hand the job in again")
         return job, place
-
-    def _is_over(self, job: Job) -> bool:
-        return job.expires_at is not None and self._clock() >= job.expires_at
 
     def cancel(self, number: str, owner: str | None) -> Job:
         """Stop a job; one that runs is stopped by its worker within seconds."""
@@ -246,7 +246,19 @@ class JobQueue:
             if connection.execute(due).first() is None:
                 return None
         with self._database.writing(alone=False) as connection:
-            self._bury(connection, now)
+            # End jobs whose workers died and that are not begun again.
+            dead = [JOBS.c.state == JobState.running.value, JOBS.c.lease_until <= now]
+            error = ServiceError("the workers of this job died", code="internal")
+            for ended, condition in (
+                (self._end(JobState.cancelled), JOBS.c.cancel_asked),
+                (self._end(JobState.failed), JOBS.c.attempt > self._retries),
+            ):
+                asked = sa.update(JOBS).where(*dead, condition).values(**ended).returning(JOBS.c.id)
+                for number in connection.scalars(asked).all():
+                    if ended["state"] == JobState.failed.value:
+                        told = json.dumps(problem_document(error, number))
+                        self._change(connection, [JOBS.c.id == number], {"problem": told})
+                    self._tell(connection, number, ended["state"])
             conditions = [_is_due(now), *([columns.kind.in_(kinds)] if kinds is not None else [])]
             first = (
                 sa.select(columns.id)
@@ -270,21 +282,6 @@ class JobQueue:
                 return None
             self._tell(connection, row.id, "running", attempt=row.attempt)
         return Job.of(row)
-
-    def _bury(self, connection: sa.Connection, now: int) -> None:
-        """End jobs whose workers died and that are not begun again."""
-        dead = [JOBS.c.state == JobState.running.value, JOBS.c.lease_until <= now]
-        error = ServiceError("the workers of this job died", code="internal")
-        for ended, condition in (
-            (self._end(JobState.cancelled), JOBS.c.cancel_asked),
-            (self._end(JobState.failed), JOBS.c.attempt > self._retries),
-        ):
-            asked = sa.update(JOBS).where(*dead, condition).values(**ended).returning(JOBS.c.id)
-            for number in connection.scalars(asked).all():
-                if ended["state"] == JobState.failed.value:
-                    told = json.dumps(problem_document(error, number))
-                    self._change(connection, [JOBS.c.id == number], {"problem": told})
-                self._tell(connection, number, ended["state"])
 
     def renew(self, job: Job, progress: int | None = None, step: str = "") -> Job | None:
         """Hold a job for longer; the job as it is now, or None if it is not one's own any more."""
@@ -493,8 +490,3 @@ def _held_by(job: Job) -> list[sa.ColumnElement[bool]]:
         JOBS.c.worker == job.worker,
         JOBS.c.attempt == job.attempt,
     ]
-
-
-def _unknown() -> ServiceError:
-    hint = "jobs are seen by those who handed them in"
-    return ServiceError("there is no such job", code="not-found", where="job", hint=hint)

@@ -59,12 +59,6 @@ def work(service: Any, kinds: Mapping[str, JobKind] = KINDS) -> None:
     worker.run()
 
 
-def _builder(service: Any) -> Callable[[], Any]:
-    """What makes the same service in another process."""
-    made: Callable[..., Any] = type(service)
-    return partial(made, service.settings)
-
-
 class _WorkEnd(Enum):
     """How work on a job ended."""
 
@@ -85,7 +79,8 @@ class JobWorker:
         self._queue: JobQueue = service.jobs
         self.name = f"{socket.gethostname()}-{os.getpid()}-{secrets.token_hex(4)}"
         self._over = threading.Event()
-        self._child = _Child(_builder(service), kinds)
+        made: Callable[..., Any] = type(service)
+        self._child = _Child(partial(made, service.settings), kinds)
         self._kept_up = -_BETWEEN_UPKEEPS
 
     def __repr__(self) -> str:
@@ -223,7 +218,18 @@ class _Watch:
         self._checked = now
         try:
             if not self._queue.is_wanted(self._job):
-                return self._unwanted()
+                held = self._queue.renew(self._job)
+                if held is None:
+                    return _WorkEnd.lost
+                self._child.ask_to_stop()
+                limit = time.monotonic() + _GRACE
+                while time.monotonic() < limit:
+                    with contextlib.suppress(EOFError):
+                        report = self._child.report(_WATCH)
+                        if report is None or not report.final:
+                            continue
+                    break
+                return _WorkEnd.cancelled
             if self._said is not self._told or now - self._renewed > self._queue.lease_seconds / 4:
                 progress = None if self._said is self._told else self._said.progress
                 self._queue.renew(self._job, progress, self._said.step)
@@ -232,20 +238,6 @@ class _Watch:
             # It may answer again before the lease has run out.
             log_event("no look", code=error.code)
         return None
-
-    def _unwanted(self) -> _WorkEnd:
-        held = self._queue.renew(self._job)
-        if held is None:
-            return _WorkEnd.lost
-        self._child.ask_to_stop()
-        limit = time.monotonic() + _GRACE
-        while time.monotonic() < limit:
-            with contextlib.suppress(EOFError):
-                report = self._child.report(_WATCH)
-                if report is None or not report.final:
-                    continue
-            break
-        return _WorkEnd.cancelled
 
 
 class _Child:
@@ -262,21 +254,17 @@ class _Child:
         if self._process is not None and (self._jobs >= _MOST_JOBS or not self._process.is_alive()):
             self.kill()
         if self._process is None:
-            self._start()
+            context = multiprocessing.get_context("spawn")
+            self._pipe, other = context.Pipe()
+            told = (other, self._build, self._kinds, os.getpid())
+            self._process = context.Process(target=serve_jobs, args=told)
+            self._process.start()
+            other.close()
+            self._jobs = 0
         self._jobs, self._folder = self._jobs + 1, assignment.folder.name
         # A process that died meanwhile is found out by its silence.
         with contextlib.suppress(OSError):
             self._pipe.send(assignment)
-
-    def _start(self) -> None:
-        # Threads of the packages that count do not survive a fork.
-        context = multiprocessing.get_context("spawn")
-        self._pipe, other = context.Pipe()
-        told = (other, self._build, self._kinds, os.getpid())
-        self._process = context.Process(target=serve_jobs, args=told)
-        self._process.start()
-        other.close()
-        self._jobs = 0
 
     def report(self, seconds: float) -> Report | None:
         """What it says within so many seconds; EOFError if it died."""

@@ -117,7 +117,10 @@ class ApiKeys:
             held = grants_held(connection, row.user_id)
         grants = _both(_read_grants(row.grants), held)
         found = Principal(name=row.owner, kind="key", grants=grants, key=row.id)
-        self._remember(digest, now, row.expires_at, found)
+        with self._lock:
+            self._known[digest] = (now + _REMEMBERED, row.expires_at, found)
+            while len(self._known) > _MOST_REMEMBERED:
+                self._known.popitem(last=False)
         self._note_use(row.id, row.last_used_at, now)
         return found
 
@@ -311,12 +314,6 @@ class ApiKeys:
         if there >= _MOST_KEYS:
             what, hint = "this user has as many keys as there can be", "revoke one first"
             raise ServiceError(what, code="conflict", hint=hint, limit=_MOST_KEYS)
-
-    def _remember(self, digest: bytes, now: int, expires: int, principal: Principal) -> None:
-        with self._lock:
-            self._known[digest] = (now + _REMEMBERED, expires, principal)
-            while len(self._known) > _MOST_REMEMBERED:
-                self._known.popitem(last=False)
 
     def _note_use(self, key: str, before: int | None, now: int) -> None:
         hour = now - now % _HOUR

@@ -126,9 +126,6 @@ class OidcLogin:
         if not isinstance(token, str) or len(token) > _LONGEST_TOKEN:
             raise _refused("the provider sent no token")
         claims = self._checked(token, attempt, access if isinstance(access, str) else None)
-        return self._identity(claims)
-
-    def _identity(self, claims: Mapping[str, Any]) -> OidcIdentity:
         subject = claims.get("sub")
         if not isinstance(subject, str) or not 0 < len(subject) <= 255 or not subject.isprintable():
             raise _refused("the token names nobody")
@@ -192,7 +189,24 @@ class OidcLogin:
                 if 0 <= age < keep:
                     return self._keys[1]
             address = self._endpoint("jwks_uri", locked=True)
-            keys = _keys_for_signatures(self._ask("GET", address))
+            # Public keys that may sign; what cannot be read, or is too short, is none.
+            described = self._ask("GET", address)
+            keys: list[Any] = []
+            listed = described.get("keys")
+            for each in listed[:100] if isinstance(listed, list) else []:
+                wanted = isinstance(each, dict) and each.get("kty") in ("RSA", "EC")
+                if not wanted or each.get("use", "sig") != "sig":
+                    continue
+                public = {
+                    name: value for name, value in each.items() if name not in ("d", "p", "q")
+                }
+                try:
+                    if each["kty"] == "EC":
+                        keys.append(ECKey.import_key(public))
+                    elif len(str(each.get("n"))) * 6 >= _LEAST_RSA:
+                        keys.append(RSAKey.import_key(public))
+                except (JoseError, ValueError, TypeError, KeyError, IndexError):
+                    continue
             self._keys = (self._clock(), keys)
             return keys
 
@@ -288,25 +302,6 @@ def grant_of(text: str) -> Grant:
     """
     role, _, dataset = text.partition("@")
     return Grant(role, dataset or ALL)
-
-
-def _keys_for_signatures(described: Mapping[str, Any]) -> list[Any]:
-    """Public keys that may sign; what cannot be read, or is too short, is none."""
-    keys: list[Any] = []
-    listed = described.get("keys")
-    for each in listed[:100] if isinstance(listed, list) else []:
-        wanted = isinstance(each, dict) and each.get("kty") in ("RSA", "EC")
-        if not wanted or each.get("use", "sig") != "sig":
-            continue
-        public = {name: value for name, value in each.items() if name not in ("d", "p", "q")}
-        try:
-            if each["kty"] == "EC":
-                keys.append(ECKey.import_key(public))
-            elif len(str(each.get("n"))) * 6 >= _LEAST_RSA:
-                keys.append(RSAKey.import_key(public))
-        except (JoseError, ValueError, TypeError, KeyError, IndexError):
-            continue
-    return keys
 
 
 def _origin(address: str) -> tuple[str, str, int] | None:

@@ -53,7 +53,9 @@ def kept_password(password: str, cost: PasswordCost) -> str:
     True
     """
     salt = secrets.token_bytes(_SALT)
-    return _spelled(cost, salt, _stretched(password, salt, cost))
+    digest = _stretched(password, salt, cost)
+    parts = (base64.b64encode(part).decode("ascii") for part in (salt, digest))
+    return "$".join(("scrypt", str(cost.log_n), str(cost.r), str(cost.p), *parts))
 
 
 @without_values
@@ -125,11 +127,6 @@ def _stretched(password: str, salt: bytes, cost: PasswordCost) -> bytes:
             )
     finally:
         _ADMITTED.release()
-
-
-def _spelled(cost: PasswordCost, salt: bytes, digest: bytes) -> str:
-    parts = (base64.b64encode(part).decode("ascii") for part in (salt, digest))
-    return "$".join(("scrypt", str(cost.log_n), str(cost.r), str(cost.p), *parts))
 
 
 def _read(kept: str) -> tuple[PasswordCost, bytes, bytes] | None:

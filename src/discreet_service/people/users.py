@@ -211,15 +211,31 @@ class Users:
         """The user with a name and a password; one error for all that is wrong."""
         failures = self._count_attempt(name, address)
         with self._database.reading() as connection:
-            user = _user_to_log_in(connection, name)
+            user = connection.execute(
+                sa.select(USERS).where(
+                    USERS.c.look == _typed_look(name),
+                    USERS.c.kind == PERSON,
+                    USERS.c.disabled.is_(False),
+                    USERS.c.password.is_not(None),
+                    USERS.c.issuer.is_(None),
+                )
+            ).first()
         fits = password_fits(password, None if user is None else user.password, self._cost)
-        if user is None or not fits or self._is_over(user):
+        if (
+            user is None
+            or not fits
+            or (user.password_until is not None and self._clock() >= user.password_until)
+        ):
             what, hint = "name or password is wrong", "ask the administrators for a new password"
             raise ServiceError(what, code="not-authenticated", hint=hint)
         weak = cost_of(user.password) != self._cost
         kept = kept_password(password, self._cost) if weak else None
         with self._database.writing() as connection:
-            self._forget_attempts(connection, name, address)
+            here, anywhere, known = _attempt_digests(name, address)
+            connection.execute(
+                sa.delete(LOGIN_DELAYS).where(LOGIN_DELAYS.c.digest.in_((here, anywhere)))
+            )
+            _remember(connection, known, 0, self._clock() + _KNOWN_DAYS * _DAY)
             if kept is not None:
                 connection.execute(
                     sa.update(USERS).where(USERS.c.id == user.id).values(password=kept)
@@ -373,9 +389,6 @@ class Users:
         )
         _end_sessions(connection, user)
 
-    def _is_over(self, user: sa.Row[tuple[object, ...]]) -> bool:
-        return user.password_until is not None and self._clock() >= user.password_until
-
     def _count_attempt(self, name: str, address: str) -> int:
         """Count an attempt before it is looked at, so that many at once do not get through."""
         now, most = self._clock(), 0
@@ -400,13 +413,6 @@ class Users:
                 delay = 0 if over < 0 else min(longest, 1 << min(over, 20))
                 _remember(connection, digest, failures + 1, now + delay * 1000)
         return most
-
-    def _forget_attempts(self, connection: sa.Connection, name: str, address: str) -> None:
-        here, anywhere, known = _attempt_digests(name, address)
-        connection.execute(
-            sa.delete(LOGIN_DELAYS).where(LOGIN_DELAYS.c.digest.in_((here, anywhere)))
-        )
-        _remember(connection, known, 0, self._clock() + _KNOWN_DAYS * _DAY)
 
     def _write_down(
         self,
@@ -453,19 +459,6 @@ def _account(connection: sa.Connection, row: sa.Row[tuple[object, ...]]) -> User
         disabled=bool(row.disabled),
         created=row.created_at,
     )
-
-
-def _user_to_log_in(connection: sa.Connection, name: str) -> sa.Row[tuple[object, ...]] | None:
-    """The person who may log in by a password under a name as typed."""
-    return connection.execute(
-        sa.select(USERS).where(
-            USERS.c.look == _typed_look(name),
-            USERS.c.kind == PERSON,
-            USERS.c.disabled.is_(False),
-            USERS.c.password.is_not(None),
-            USERS.c.issuer.is_(None),
-        )
-    ).first()
 
 
 def _typed_look(name: str) -> str:

@@ -157,7 +157,14 @@ def area_differences(levels: Sequence[AreaLevel], *, least: int) -> AreaReport:
     >>> [(one.first_code, one.second_code, one.records) for one in report.differences]
     [('a', 'X', 1), ('b', 'Y', 1)]
     """
-    _check(levels, least)
+    problems = []
+    if least < 2:
+        problems.append(Problem("a difference of one record at least is none", "least"))
+    if len({len(level.codes) for level in levels}) > 1:
+        problems.append(Problem("levels are about different records", "levels"))
+    if len({level.title for level in levels}) < len(levels):
+        problems.append(Problem("a level stands twice", "levels"))
+    raise_all(PolicyError, problems, code="policy-areas")
     codes, records = _atoms(levels)
     sizes = [
         _counts(own, records, len(level.labels)) for own, level in zip(codes, levels, strict=True)
@@ -176,17 +183,6 @@ def area_differences(levels: Sequence[AreaLevel], *, least: int) -> AreaReport:
     return AreaReport(
         least=least, atoms=len(records), differences=tuple(sorted(found)), small=tuple(small)
     )
-
-
-def _check(levels: Sequence[AreaLevel], least: int) -> None:
-    problems = []
-    if least < 2:
-        problems.append(Problem("a difference of one record at least is none", "least"))
-    if len({len(level.codes) for level in levels}) > 1:
-        problems.append(Problem("levels are about different records", "levels"))
-    if len({level.title for level in levels}) < len(levels):
-        problems.append(Problem("a level stands twice", "levels"))
-    raise_all(PolicyError, problems, code="policy-areas")
 
 
 def _atoms(levels: Sequence[AreaLevel]) -> tuple[list[IntArray], IntArray]:

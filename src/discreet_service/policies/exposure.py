@@ -204,7 +204,7 @@ class ReleasedLayers:
         everywhere: float = 1.0,
         levels: Mapping[str, float] | None = None,
     ) -> MostExposed:
-        """The counts of a table that are most exposed for their limit, with all that was released."""
+        """The counts of a table that are most exposed for their limit, with all releases."""
         shape = shape_of(asked)
         new = [box for box in dict.fromkeys(boxes_of(shape)) if box not in self._boxes]
         columns, total, weight = self._side_by_side([*self._boxes, *new])
@@ -268,7 +268,11 @@ class ReleasedLayers:
                     level = self._levels.setdefault((variable, axis.level), len(self._levels) + 1)
                     made.levels[at], made.sizes[at] = level, axis.size
                     made.codes[at] = self._group(axis.codes)
-                    made.hashes[at] = _mixed(level)
+                    # A digest of a small number whose sums tell which numbers were added.
+                    found = (level * 0x9E3779B97F4A7C15) & (2**64 - 1)
+                    found = ((found ^ (found >> 30)) * 0xBF58476D1CE4E5B9) & (2**64 - 1)
+                    found = ((found ^ (found >> 27)) * 0x94D049BB133111EB) & (2**64 - 1)
+                    made.hashes[at] = found ^ (found >> 31)
         if known is not None:
             made = _Columns(
                 levels=np.concatenate([known.levels, made.levels]),
@@ -362,14 +366,6 @@ def _targets(shape: Shape) -> Iterator[Box]:
 
 def _pattern(box: Box) -> tuple[tuple[str, str], ...]:
     return tuple((axis.variable, axis.level) for axis in box)
-
-
-def _mixed(number: int) -> int:
-    """A digest of a small number whose sums tell which numbers were added."""
-    found = (number * 0x9E3779B97F4A7C15) & (2**64 - 1)
-    found = ((found ^ (found >> 30)) * 0xBF58476D1CE4E5B9) & (2**64 - 1)
-    found = ((found ^ (found >> 27)) * 0x94D049BB133111EB) & (2**64 - 1)
-    return found ^ (found >> 31)
 
 
 # -- cells that nobody was given -----------------------------------------------------------------

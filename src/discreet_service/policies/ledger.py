@@ -171,18 +171,7 @@ class UniverseLedger:
         if min([sketch.size, *(one.size for one in self._sketches)]) < max(exact, near):
             what = "sketches are too short for this policy"
             raise PolicyError(what, code="policy-ledger", where="differences.least")
-        found = self._equal(definition, sketch)
-        new = _on_shelf("new", sketch, near)
-        for conflict in conflicts_with([new], self._shelf(near), size=near, unions=False):
-            place = int(conflict.earlier[0])
-            if not _comparable(definition, self._definitions[place]):
-                small = self._is_small(sketch, [(-1, place)], policy)
-                found.append(FewUnits(others=(self._definitions[place].words,), small=small))
-        return found + self._unions(definition, sketch, policy, exact)
-
-    def _equal(self, definition: UniverseDefinition, sketch: UniverseSketch) -> list[FewUnits]:
-        """Universes of the same units that are not a part of each other by their filters."""
-        return [
+        found = [
             FewUnits(others=(other.words,), small=True)
             for other, known in zip(self._definitions, self._sketches, strict=True)
             if known.count == sketch.count
@@ -190,6 +179,13 @@ class UniverseLedger:
             and np.array_equal(_first(known.sums, sketch.size), _first(sketch.sums, known.size))
             and np.array_equal(known.marks, sketch.marks)
         ]
+        new = _on_shelf("new", sketch, near)
+        for conflict in conflicts_with([new], self._shelf(near), size=near, unions=False):
+            place = int(conflict.earlier[0])
+            if not _comparable(definition, self._definitions[place]):
+                small = self._is_small(sketch, [(-1, place)], policy)
+                found.append(FewUnits(others=(self._definitions[place].words,), small=small))
+        return found + self._unions(definition, sketch, policy, exact)
 
     def _unions(
         self,
@@ -225,7 +221,13 @@ class UniverseLedger:
             kept = np.flatnonzero(~np.isin(names, list(harmless)))
             if not len(kept):
                 break
-            shelf = _taken(shelf, kept)
+            shelf = ReleasedUniverses(
+                names=[shelf.names[int(at)] for at in kept],
+                releases=shelf.releases[kept],
+                counts=shelf.counts[kept],
+                sums=shelf.sums[kept],
+                marks=shelf.marks.taken(kept),
+            )
         return found
 
     def _is_harmless(
@@ -288,16 +290,6 @@ def _first(sums: IntArray, size: int) -> IntArray:
 def _on_shelf(name: str, sketch: UniverseSketch, size: int) -> LedgerUniverse:
     return LedgerUniverse(
         table=name, count=sketch.count, sums=_first(sketch.sums, size), marks=sketch.marks
-    )
-
-
-def _taken(shelf: ReleasedUniverses, places: IntArray) -> ReleasedUniverses:
-    return ReleasedUniverses(
-        names=[shelf.names[int(at)] for at in places],
-        releases=shelf.releases[places],
-        counts=shelf.counts[places],
-        sums=shelf.sums[places],
-        marks=shelf.marks.taken(places),
     )
 
 

@@ -173,9 +173,29 @@ def near_limits(
     connection: sa.Connection, policy: PolicyDocument, now: int, *, share: float = 0.5
 ) -> list[NearLimit]:
     """Who and what came near a limit of cells, rates or patterns, the nearest first."""
+    # New cells of today, of each principal and of all together.
+    columns, prefix = RATE_COUNTERS.c, f"{policy.dataset}: "
+    rows = connection.execute(
+        sa.select(columns.subject, columns.amount).where(
+            columns.measure == CELLS_PER_DAY,
+            columns.window_start == day_of(now),
+            columns.subject.startswith(prefix, autoescape=True),
+        )
+    )
     found = [
         *_large_queries(connection, policy, share),
-        *_full_days(connection, policy, now),
+        *(
+            [
+                NearLimit(
+                    rule="P8",
+                    what="cells_per_day",
+                    principal=row.subject.removeprefix(prefix),
+                    number=row.amount,
+                    limit=policy.rates.cells_per_day,
+                )
+                for row in rows
+            ]
+        ),
         *_patterns(connection, policy, now),
     ]
     near = [one for one in found if one.share >= share]
@@ -206,28 +226,6 @@ def _large_queries(
             number=row.cells,
             limit=limit,
             digest=row.digest,
-        )
-        for row in rows
-    ]
-
-
-def _full_days(connection: sa.Connection, policy: PolicyDocument, now: int) -> Sequence[NearLimit]:
-    """New cells of today, of each principal and of all together."""
-    columns, prefix = RATE_COUNTERS.c, f"{policy.dataset}: "
-    rows = connection.execute(
-        sa.select(columns.subject, columns.amount).where(
-            columns.measure == CELLS_PER_DAY,
-            columns.window_start == day_of(now),
-            columns.subject.startswith(prefix, autoescape=True),
-        )
-    )
-    return [
-        NearLimit(
-            rule="P8",
-            what="cells_per_day",
-            principal=row.subject.removeprefix(prefix),
-            number=row.amount,
-            limit=policy.rates.cells_per_day,
         )
         for row in rows
     ]

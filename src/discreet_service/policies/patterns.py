@@ -69,7 +69,28 @@ def near_pattern(asked: AskedTable, others: tuple[str, ...]) -> AskedPattern:
 def note(case: RuleCase, patterns: Iterator[AskedPattern] | list[AskedPattern]) -> None:
     """Remember patterns, and tell staff when one of them reaches a number."""
     for one in patterns:
-        if not _remember(case, one):
+        # Note a pattern; whether it is a new one.
+        columns = ASKED_PATTERNS.c
+        # Long items by their digest.
+        from hashlib import sha256
+
+        key = {
+            "dataset": case.asked.dataset,
+            "version": case.asked.version,
+            "principal": case.principal,
+            "kind": one.kind,
+            "subject": one.subject,
+            "item": one.item
+            if len(one.item) <= 200
+            else sha256(json.dumps(one.item).encode()).hexdigest(),
+        }
+        where = [columns[name] == value for name, value in key.items()]
+        changed = case.connection.execute(
+            sa.update(ASKED_PATTERNS).where(*where).values(at=case.now)
+        )
+        if not changed.rowcount:
+            case.connection.execute(sa.insert(ASKED_PATTERNS).values(**key, at=case.now))
+        if changed.rowcount:
             continue
         limits = _limits(case.policy, one.kind)
         mine = _number(case, one, together=False)
@@ -141,24 +162,6 @@ def _within(case: RuleCase) -> list[sa.ColumnElement[bool]]:
     ]
 
 
-def _remember(case: RuleCase, one: AskedPattern) -> bool:
-    """Note a pattern; whether it is a new one."""
-    columns = ASKED_PATTERNS.c
-    key = {
-        "dataset": case.asked.dataset,
-        "version": case.asked.version,
-        "principal": case.principal,
-        "kind": one.kind,
-        "subject": one.subject,
-        "item": _short(one.item),
-    }
-    where = [columns[name] == value for name, value in key.items()]
-    changed = case.connection.execute(sa.update(ASKED_PATTERNS).where(*where).values(at=case.now))
-    if not changed.rowcount:
-        case.connection.execute(sa.insert(ASKED_PATTERNS).values(**key, at=case.now))
-    return not changed.rowcount
-
-
 def _number(case: RuleCase, one: AskedPattern, *, together: bool) -> int:
     columns = ASKED_PATTERNS.c
     where = [*_within(case), columns.kind == one.kind, columns.subject == one.subject]
@@ -193,10 +196,3 @@ def _tell(case: RuleCase, principal: str, kind: str, number: int, *, stopped: bo
             stopped=stopped,
         )
     )
-
-
-def _short(item: str) -> str:
-    """Long items by their digest."""
-    from hashlib import sha256
-
-    return item if len(item) <= 200 else sha256(json.dumps(item).encode()).hexdigest()

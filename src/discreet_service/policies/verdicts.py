@@ -310,7 +310,15 @@ class Policies:
     def _judged(self, case: RuleCase) -> Verdict:
         """All rules, whatever the first of them says."""
         policy, repeat = case.policy, self._is_released(case)
-        overridden = self._is_overridden(case)
+        columns = REFUSAL_OVERRIDES.c
+        until = case.connection.scalar(
+            sa.select(columns.until).where(
+                columns.dataset == case.asked.dataset,
+                columns.version == case.asked.version,
+                columns.digest == case.asked.digest,
+            )
+        )
+        overridden = until is not None and case.now < int(until)
         found = []
         with self._released[_place(case.asked)].lock:
             for name in policy.rules:
@@ -368,17 +376,6 @@ class Policies:
             )
         )
         return found is not None
-
-    def _is_overridden(self, case: RuleCase) -> bool:
-        columns = REFUSAL_OVERRIDES.c
-        until = case.connection.scalar(
-            sa.select(columns.until).where(
-                columns.dataset == case.asked.dataset,
-                columns.version == case.asked.version,
-                columns.digest == case.asked.digest,
-            )
-        )
-        return until is not None and case.now < int(until)
 
     def _release(self, case: RuleCase, verdict: Verdict) -> None:
         """Let a table count as released."""

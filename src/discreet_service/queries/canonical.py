@@ -27,7 +27,7 @@ from discreet.errors import Problem
 from discreet.release.programme.file import nearest
 from discreet_service.datasets import CatalogueUnit, CatalogueVariable, DataVersion
 from discreet_service.problems import ServiceError
-from discreet_service.queries.grammar import FilterEntry, SpanningEntry, TableQuery, refused
+from discreet_service.queries.grammar import FilterEntry, TableQuery, refused
 from discreet_service.queries.measures import Measure, needed_variables, read_measures
 
 _SHOWN = 5
@@ -267,37 +267,32 @@ class _Reader:
             if variable is None:
                 continue
             total = query.totals == "all" or entry.variable in totals
-            shown = self._shown(variable, entry, where)
+            # The positions of the codes that a member of `by` shows.
+            numbers = [self.level(variable, each, f"{where}.level") for each in entry.level or ()]
+            numbers = [number for number in numbers if number]
+            if entry.codes is not None:
+                codes = self.positions(variable, entry.codes, f"{where}.codes")
+                if entry.level is None and codes and not variable.coarsest_with(codes):
+                    hint = "name the levels: level"
+                    self.wrong("these codes stand on different levels", f"{where}.codes", hint)
+                self._check_level(variable, codes, numbers, where)
+            else:
+                cuts = [variable.cuts[k].tolist() for k in numbers or [variable.finest]]
+                codes = tuple(sorted({at for cut in cuts for at in cut}))
+            if entry.within is not None:
+                around = self.positions(variable, entry.within, f"{where}.within")
+                inside = variable.within(around)
+                codes = tuple(at for at in codes if inside[at])
+                if around and not codes:
+                    hint = "name a finer level"
+                    self.wrong("no code of this level lies within these", f"{where}.within", hint)
+            shown = codes
             condition = filters.pop(entry.variable, None)
             if condition is not None and not _lets_all_through(condition):
                 shown, total = self._picked(variable, shown, condition, total, where), False
             if shown:
                 found.append(_Spanning(variable=variable, shown=shown, total=total))
         return found
-
-    def _shown(
-        self, variable: CatalogueVariable, entry: SpanningEntry, where: str
-    ) -> tuple[int, ...]:
-        """The positions of the codes that a member of `by` shows."""
-        numbers = [self.level(variable, each, f"{where}.level") for each in entry.level or ()]
-        numbers = [number for number in numbers if number]
-        if entry.codes is not None:
-            codes = self.positions(variable, entry.codes, f"{where}.codes")
-            if entry.level is None and codes and not variable.coarsest_with(codes):
-                hint = "name the levels: level"
-                self.wrong("these codes stand on different levels", f"{where}.codes", hint)
-            self._check_level(variable, codes, numbers, where)
-        else:
-            cuts = [variable.cuts[k].tolist() for k in numbers or [variable.finest]]
-            codes = tuple(sorted({at for cut in cuts for at in cut}))
-        if entry.within is not None:
-            around = self.positions(variable, entry.within, f"{where}.within")
-            inside = variable.within(around)
-            codes = tuple(at for at in codes if inside[at])
-            if around and not codes:
-                hint = "name a finer level"
-                self.wrong("no code of this level lies within these", f"{where}.within", hint)
-        return codes
 
     def _picked(
         self,

@@ -192,20 +192,22 @@ class _AnswerRun:
         if self.inputs.thresholds(ANSWER) is not None:
             return texts
         for one in self.query.by:
-            if one.codes is None or one.total or self._base(one.variable):
+            if (
+                one.codes is None
+                or one.total
+                or (
+                    any(
+                        one.variable in (entry.over or ()) or one.variable in (entry.base or {})
+                        for entry in self.figures.values()
+                    )
+                )
+            ):
                 continue
             variable = self.unit.variables[one.variable]
             tree = variable.tree
             leaves = variable.leaves_within([tree.index[code] for code in one.codes])
             texts.append(record_condition(self.version, self.query.unit, tree, leaves))
         return texts
-
-    def _base(self, variable: str) -> bool:
-        """Whether a figure needs codes of a variable that are not shown."""
-        return any(
-            variable in (entry.over or ()) or variable in (entry.base or {})
-            for entry in self.figures.values()
-        )
 
     @cached_property
     def extra(self) -> list[tuple[Dimension, int]]:
@@ -248,7 +250,11 @@ class _AnswerRun:
             while at > 0:
                 keep[at] = True
                 at = tree.parents[at]
-        cut = tree.restricted(keep) if tree.bounds is None else _plain(tree).restricted(keep)
+        cut = (
+            tree.restricted(keep)
+            if tree.bounds is None
+            else tree.replace(bounds=None).restricted(keep)
+        )
         return Dimension(classifications=(cut,)), cut.index[one.codes[0]]
 
     @property
@@ -283,11 +289,6 @@ class _AnswerRun:
 
 #: The count of all records, beside those that a filter of a programme names.
 _EVERY = "\0every"
-
-
-def _plain(tree: Classification) -> Classification:
-    """The tree of intervals as codes alone, to be cut."""
-    return tree.replace(bounds=None)
 
 
 def _without(table: ProtectedTable, width: int, codes: Sequence[int]) -> ProtectedTable:

@@ -182,7 +182,11 @@ def refused(problems: Sequence[Problem], code: str = "invalid-query") -> Service
 def _problem(details: ErrorDetails) -> Problem:
     kind, context, steps = details["type"], details.get("ctx", {}), details["loc"]
     unknown = kind == "extra_forbidden"
-    path = [step for step in (steps[:-1] if unknown else steps) if not _is_union(step)]
+    path = [
+        step
+        for step in (steps[:-1] if unknown else steps)
+        if not (isinstance(step, str) and bool(_UNIONS.match(step)))
+    ]
     if unknown:
         shown = str(steps[-1])[:40].encode("utf-8", "replace").decode()
         form = _FORMS.get(str(path[0]), TableQuery) if path else TableQuery
@@ -197,11 +201,6 @@ _FORMS: Mapping[str, type[QueryEntry]] = {
     "where": FilterEntry,
     "measures": MeasureEntry,
 }
-
-
-def _is_union(step: int | str) -> bool:
-    """Whether a step of a place is not in the query, but tells which form was tried."""
-    return isinstance(step, str) and bool(_UNIONS.match(step))
 
 
 def place(path: Iterable[int | str]) -> str:

@@ -55,7 +55,7 @@ class PartJudgement:
         return replace(asked, by=by, where=(), measures=(self.measure,))
 
     def for_answer(self, hidden: BoolArray) -> BoolArray:
-        """Which parts of the answer are hidden, by those of this table; what is fixed comes last."""
+        """Which parts of the answer are hidden, by those of this table; fixed ones come last."""
         names = [name for name, _ in self.axes]
         order = [names.index(name) for name, _ in self.stands]
         return hidden.transpose(order)[np.ix_(*(levels for _, levels in self.stands))]

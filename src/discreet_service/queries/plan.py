@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from discreet.assessment.attacks import exposure_of
-from discreet_service.datasets import CatalogueUnit, CatalogueVariable, DataVersion
+from discreet_service.datasets import CatalogueVariable, DataVersion
 from discreet_service.policies.asked import AskedFilter, AskedLevel, AskedTable, AskedVariable
 from discreet_service.problems import ServiceError
 from discreet_service.queries.canonical import CanonicalQuery, FilterCodes, SpanningCodes
@@ -78,11 +78,17 @@ def plan_of(
     spanned = math.prod(one.shown for one in by)
     cells = spanned * len(query.measures)
     kind, limit = _class(cells, limits)
+    # The exposure by the variables that are no geography, each with all codes of its levels.
+    sizes: dict[str, list[int]] = {}
+    for name, levels in _levels(query).items():
+        variable = unit.variables[name]
+        if not variable.geography:
+            sizes[name] = [variable.level(number).codes for number in levels]
     return QueryPlan(
         query=query,
         cells=cells,
         spanned=spanned,
-        exposure=_exposure(query, unit),
+        exposure=float(exposure_of(list(sizes.values()))),
         kind=kind,
         limit=limit,
         asked=AskedTable(
@@ -137,16 +143,6 @@ def _asked_filter(one: FilterCodes, variable: CatalogueVariable) -> AskedFilter:
         size=level.codes,
         geography=variable.geography,
     )
-
-
-def _exposure(query: CanonicalQuery, unit: CatalogueUnit) -> float:
-    """The exposure by the variables that are no geography, each with all codes of its levels."""
-    sizes: dict[str, list[int]] = {}
-    for name, levels in _levels(query).items():
-        variable = unit.variables[name]
-        if not variable.geography:
-            sizes[name] = [variable.level(number).codes for number in levels]
-    return float(exposure_of(list(sizes.values())))
 
 
 def _levels(query: CanonicalQuery) -> Mapping[str, tuple[int, ...]]:

@@ -186,25 +186,23 @@ def _leaves(
         if tree.codes[at] == tree.missing:
             values = [None]
         elif tree.bounds is not None:
-            values = _samples(tree.bounds[number], tree.bounds[number + 1], literals, whole=whole)
+            # Values of an interval, some between every two at which a comparison may change.
+            low = tree.bounds[number]
+            high = tree.bounds[number + 1]
+            edges = [each for each in (low, high) if math.isfinite(each)]
+            inner = sorted({*edges, *(each for each in literals if low <= each < high)})
+            step = 1 if whole else 0.5
+            tried = {*inner, *(each - step for each in inner), *(each + step for each in inner)}
+            tried |= {(one + other) / 2 for one, other in itertools.pairwise(inner)}
+            if whole:
+                tried = {float(math.floor(each)) for each in tried}
+            values = sorted(each for each in tried if low <= each < high) or [low]
             number += 1
         passed = _passed(values, parts, tree.source, schema)
         if passed.any() != passed.all():
             return None
         found[at] = bool(passed.all())
     return found
-
-
-def _samples(low: float, high: float, literals: Sequence[float], *, whole: bool) -> list[float]:
-    """Values of an interval, some between every two at which a comparison may change."""
-    edges = [each for each in (low, high) if math.isfinite(each)]
-    inner = sorted({*edges, *(each for each in literals if low <= each < high)})
-    step = 1 if whole else 0.5
-    tried = {*inner, *(each - step for each in inner), *(each + step for each in inner)}
-    tried |= {(one + other) / 2 for one, other in itertools.pairwise(inner)}
-    if whole:
-        tried = {float(math.floor(each)) for each in tried}
-    return sorted(each for each in tried if low <= each < high) or [low]
 
 
 def _passed(

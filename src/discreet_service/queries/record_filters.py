@@ -43,15 +43,19 @@ def filter_text(tree: Classification, leaves: BoolArray, kind: Any, *, ranges: b
     elif str(kind) == "Boolean":
         parts += [f"{column} == {code}" for code in chosen if code in ("true", "false")]
     else:
-        parts += list(_code_parts(tree, set(chosen), column, _is_number(kind), ranges))
+        parts += list(
+            _code_parts(
+                tree,
+                set(chosen),
+                column,
+                hasattr(kind, "is_numeric") and bool(kind.is_numeric()),
+                ranges,
+            )
+        )
     if not parts:
         what = "no record can have these codes"
         raise ServiceError(what, code="invalid-query", where=tree.name)
     return f"({' or '.join(parts)})"
-
-
-def _is_number(kind: Any) -> bool:
-    return hasattr(kind, "is_numeric") and bool(kind.is_numeric())
 
 
 def _interval_parts(tree: Classification, chosen: set[str], column: str) -> list[str]:
@@ -94,14 +98,10 @@ def _whole(code: str) -> bool:
 def _quoted(code: str) -> str:
     """A code as a literal: nothing in it can end the text, and no blank stands in it."""
     escaped = "".join(
-        letter if letter.isprintable() and letter not in "\\'\"`# " else _escape(letter)
+        letter if letter.isprintable() and letter not in "\\'\"`# " else (f"\\U{ord(letter):08x}")
         for letter in code
     )
     return f"'{escaped}'"
-
-
-def _escape(letter: str) -> str:
-    return f"\\U{ord(letter):08x}"
 
 
 def _runs(marks: Sequence[bool]) -> list[tuple[int, int]]:

@@ -27,7 +27,7 @@ from discreet_service.policies.document import SparsityPolicy
 from discreet_service.policies.sparsity import hidden_parts
 from discreet_service.problems import ServiceError
 from discreet_service.queries.canonical import CanonicalQuery
-from discreet_service.queries.judgements import PartJudgement, judgements_of
+from discreet_service.queries.judgements import judgements_of
 from discreet_service.queries.presentation import every_cell
 
 #: Gives the table of a query with its noise, made now or before.
@@ -107,12 +107,30 @@ class SparseParts:
         cells = hidden[(*shown, figure)]
         if not cells.any():
             return table
+        # The names of hidden parts; if there are many, of the coarsest among them.
+        parts = _present(shown, cells)
+        many = len(parts) > _NAMED
+        named = [
+            part
+            for part in parts
+            if not (
+                many
+                and any(
+                    (each != part and all(a <= b for a, b in zip(each, part, strict=True)))
+                    for each in parts
+                )
+            )
+        ]
+        texts = {}
+        for language in _LANGUAGES:
+            names = [_name_of(variables, part, language) for part in named]
+            texts[language] = note(names, language, finer=many)
         return dataclasses.replace(
             table,
             index=index,
             value=np.where(cells, 0, value).astype(value.dtype),
             status=np.where(cells, CellStatus.suppressed, status).astype(status.dtype),
-            notes=(*table.notes, _note(variables, _present(shown, cells))),
+            notes=(*table.notes, Note(SUPPRESSED_PARTS, texts)),
         )
 
     def _limits(self, query: CanonicalQuery) -> SparsityPolicy | None:
@@ -139,31 +157,22 @@ class SparseParts:
         for measure in query.measures:
             hidden = np.zeros(shape, dtype=np.bool_)
             for one in judgements_of(query, measure, unit):
-                parts = one.for_answer(self._judged(one, query, version, limits))
+                # Which parts of a table that judges others are hidden; worked out once.
+                judge = one.query(query)
+                name = json.dumps([judge.unit, one.axes, one.measure.name])
+                key = (f"{version.fingerprint}\n{_said(limits)}", name)
+                with self._lock:
+                    found = self._known.get(key)
+                if found is None:
+                    found = self._decided(judge, version, limits)
+                    with self._lock:
+                        self._known[key] = found
+                        if len(self._known) > _REMEMBERED:
+                            self._known.popitem(last=False)
+                parts = one.for_answer(found)
                 hidden |= parts.reshape(shape)
             masks.append(hidden)
         return np.stack(masks, axis=-1)
-
-    def _judged(
-        self,
-        judgement: PartJudgement,
-        query: CanonicalQuery,
-        version: DataVersion,
-        limits: SparsityPolicy,
-    ) -> BoolArray:
-        """Which parts of a table that judges others are hidden; worked out once."""
-        judge = judgement.query(query)
-        name = json.dumps([judge.unit, judgement.axes, judgement.measure.name])
-        key = (f"{version.fingerprint}\n{_said(limits)}", name)
-        with self._lock:
-            found = self._known.get(key)
-        if found is None:
-            found = self._decided(judge, version, limits)
-            with self._lock:
-                self._known[key] = found
-                if len(self._known) > _REMEMBERED:
-                    self._known.popitem(last=False)
-        return found
 
     def _decided(
         self, judge: CanonicalQuery, version: DataVersion, limits: SparsityPolicy
@@ -208,22 +217,6 @@ def _present(shown: Sequence[PositionArray], cells: BoolArray) -> list[tuple[int
 
 def _said(limits: SparsityPolicy) -> str:
     return json.dumps(limits.model_dump(), sort_keys=True)
-
-
-def _note(variables: Sequence[CatalogueVariable], parts: Sequence[tuple[int, ...]]) -> Note:
-    """The names of hidden parts; if there are many, of the coarsest among them."""
-    many = len(parts) > _NAMED
-    named = [part for part in parts if not (many and any(_above(each, part) for each in parts))]
-    texts = {}
-    for language in _LANGUAGES:
-        names = [_name_of(variables, part, language) for part in named]
-        texts[language] = note(names, language, finer=many)
-    return Note(SUPPRESSED_PARTS, texts)
-
-
-def _above(one: tuple[int, ...], other: tuple[int, ...]) -> bool:
-    """Whether a part is coarser than another."""
-    return one != other and all(a <= b for a, b in zip(one, other, strict=True))
 
 
 def _name_of(variables: Sequence[CatalogueVariable], part: tuple[int, ...], language: str) -> str:

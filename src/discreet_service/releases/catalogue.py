@@ -181,7 +181,8 @@ class ReleaseCatalogue:
     ) -> None:
         """Read one folder; the old release stays while a run is writing there."""
         try:
-            if _in_work(folder):
+            memory = folder / FOLDER
+            if (memory / "stage").exists() or any(memory.glob("*.seal")):
                 refused[str(folder)] = "a run is writing to the folder, or was interrupted"
                 if old is not None and not old.files.doubtful:
                     served[folder.name] = old
@@ -203,12 +204,6 @@ class ReleaseCatalogue:
 
     def __repr__(self) -> str:
         return f"<ReleaseCatalogue: {len(self._served):,} releases>"
-
-
-def _in_work(folder: Path) -> bool:
-    """Whether a run is writing here."""
-    memory = folder / FOLDER
-    return (memory / "stage").exists() or any(memory.glob("*.seal"))
 
 
 def _mark(folder: Path) -> _Mark:

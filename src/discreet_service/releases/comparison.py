@@ -59,7 +59,18 @@ def changed_cells(new: ProtectedTable, old: ProtectedTable) -> dict[str, Any]:
         dimension.name: _code_changes(dimension.codes, before.codes)
         for dimension, before in zip(new.dimensions, old.dimensions, strict=True)
     }
-    both = _both(new, old, names)
+    # The cells that both have, in the order of the new table, with the figures of both.
+    sides = []
+    for table in (new, old):
+        frame = table.to_polars(complete=True).select(
+            *(pl.col(name).alias(f"by_{at}") for at, name in enumerate(names)),
+            pl.col("value").cast(pl.Float64),
+            "status",
+        )
+        sides.append(frame if names else frame.with_columns(by_0=pl.lit("")))
+    by = [f"by_{at}" for at in range(max(len(names), 1))]
+    mine, theirs = sides
+    both = mine.join(theirs, on=by, how="inner", suffix="_old", maintain_order="left")
     hidden, was_hidden = pl.col("status") == "suppressed", pl.col("status_old") == "suppressed"
     other = pl.col("value").ne_missing(pl.col("value_old")) & ~hidden & ~was_hidden
     kinds = {"values": other, "hidden": hidden & ~was_hidden, "shown": ~hidden & was_hidden}
@@ -90,21 +101,6 @@ def _code_changes(new: Sequence[str], old: Sequence[str]) -> dict[str, Any]:
     return {"added": len(came), "removed": len(went)} | {
         k: each for k, each in named.items() if each
     }
-
-
-def _both(new: ProtectedTable, old: ProtectedTable, names: list[str]) -> pl.DataFrame:
-    """The cells that both have, in the order of the new table, with the figures of both."""
-    sides = []
-    for table in (new, old):
-        frame = table.to_polars(complete=True).select(
-            *(pl.col(name).alias(f"by_{at}") for at, name in enumerate(names)),
-            pl.col("value").cast(pl.Float64),
-            "status",
-        )
-        sides.append(frame if names else frame.with_columns(by_0=pl.lit("")))
-    by = [f"by_{at}" for at in range(max(len(names), 1))]
-    mine, theirs = sides
-    return mine.join(theirs, on=by, how="inner", suffix="_old", maintain_order="left")
 
 
 def _named(rows: pl.DataFrame, names: list[str], kind: str) -> list[dict[str, Any]]:

@@ -65,12 +65,17 @@ def run_programme(context: JobContext) -> JobOutput:
         context.report(90 * done // max(1, steps), "making tables")
 
     summary = carry_out(inputs, folder / RELEASE, progress=progress)
+    # What is the same only for the same noise; it says nothing of it.
+    key = service.key_for("origins of releases")
+    noise = version.parameters
+    parts = [noise.perturbation_table.digest(key)]
+    parts += [f"{name} {each.entry.model_dump_json()}" for name, each in noise.magnitudes.items()]
     told = {
         "programme": record.id,
         "draft": context.job.id,
         "dataset": version.dataset,
         "version": version.version,
-        "parameters": _mark_of(version, service.key_for("origins of releases")),
+        "parameters": hmac.digest(key, "\0".join(parts).encode(), "sha256").hex()[:32],
         "judged": judged,
         "seal": summary.seal,
         "tables": [
@@ -78,7 +83,7 @@ def run_programme(context: JobContext) -> JobOutput:
         ],
         "cells": summary.cells,
         "warnings": [
-            _plain(each, inputs.programme.path.parent)
+            each.replace(str(inputs.programme.path.parent), "the data set")
             for each in summary.warnings
             # Noise of the data set that these tables have no use for is nobody's mistake.
             if each not in unused_noise(inputs.programme)
@@ -92,14 +97,6 @@ def run_programme(context: JobContext) -> JobOutput:
     text = json.dumps(told, ensure_ascii=False, indent=1)
     write_text(folder / _SUMMARY, text, private=True)
     return JobOutput(file_name=_SUMMARY, media_type="application/json", content=text.encode())
-
-
-def _mark_of(version: DataVersion, key: bytes) -> str:
-    """What is the same only for the same noise; it says nothing of it."""
-    noise = version.parameters
-    parts = [noise.perturbation_table.digest(key)]
-    parts += [f"{name} {each.entry.model_dump_json()}" for name, each in noise.magnitudes.items()]
-    return hmac.digest(key, "\0".join(parts).encode(), "sha256").hex()[:32]
 
 
 def found_by_attacks(folder: Path, version: DataVersion) -> dict[str, Any] | None:
@@ -126,11 +123,6 @@ def found_by_attacks(folder: Path, version: DataVersion) -> dict[str, Any] | Non
         else max(0.001, math.ceil(1000 * int(determined) / cells) / 1000),
         **{name: rates[name] for name in _TOLD_ATTACKS},
     }
-
-
-def _plain(text: str, folder: Path) -> str:
-    """A text without a place on the disk."""
-    return text.replace(str(folder), "the data set")
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -183,7 +183,23 @@ def checked(text: bytes) -> dict[str, Any]:
       Hint: files, keys, parameters and rules are those of the data set
     """
     raw = parsed(text)
-    problems = [*_not_allowed(raw, text), *_named_data(raw)]
+    # Keys that only a data set may have.
+    index = LineIndex.of(text.decode("utf-8-sig").replace("\r\n", "\n"))
+    known = sorted({each.rpartition(".")[2] for each in _ALLOWED} - {"*"})
+    hint = "files, keys, parameters and rules are those of the data set"
+    problems = [
+        *(
+            [
+                Problem(
+                    "this cannot be said here",
+                    index.place(path),
+                    near if (near := nearest(str(path[-1]), known)).startswith("did") else hint,
+                )
+                for path in _beyond(raw, (), ("",))
+            ]
+        ),
+        *_named_data(raw),
+    ]
     raise_told("the programme cannot be taken", problems)
     return raw
 
@@ -212,21 +228,6 @@ def parsed(text: bytes) -> dict[str, Any]:
         raise ServiceError("the text is nested too deeply", code="invalid-body") from None
 
 
-def _not_allowed(raw: Mapping[str, Any], text: bytes) -> list[Problem]:
-    """Keys that only a data set may have."""
-    index = LineIndex.of(text.decode("utf-8-sig").replace("\r\n", "\n"))
-    known = sorted({each.rpartition(".")[2] for each in _ALLOWED} - {"*"})
-    hint = "files, keys, parameters and rules are those of the data set"
-    return [
-        Problem(
-            "this cannot be said here",
-            index.place(path),
-            near if (near := nearest(str(path[-1]), known)).startswith("did") else hint,
-        )
-        for path in _beyond(raw, (), ("",))
-    ]
-
-
 def _beyond(value: Any, path: KeyPath, forms: tuple[str, ...]) -> Iterator[KeyPath]:
     """The keys that are not in the list of those that may stand; names stand for a star."""
     if isinstance(value, list):
@@ -237,17 +238,16 @@ def _beyond(value: Any, path: KeyPath, forms: tuple[str, ...]) -> Iterator[KeyPa
     if not isinstance(value, dict):
         return
     for key, inner in value.items():
-        bare = [f"{form}.{part}".lstrip(".") for form in forms for part in (_safe(key), "*")]
+        bare = [
+            f"{form}.{part}".lstrip(".")
+            for form in forms
+            for part in ((key if "." not in key and key != "*" else "\0"), "*")
+        ]
         fits = tuple(each for each in bare if each in _ALLOWED)
         if fits:
             yield from _beyond(inner, (*path, key), fits)
         else:
             yield (*path, key)
-
-
-def _safe(key: str) -> str:
-    """A key that can be no other one with points in it."""
-    return key if "." not in key and key != "*" else "\0"
 
 
 def _named_data(raw: Mapping[str, Any]) -> list[Problem]:

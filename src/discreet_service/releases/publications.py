@@ -225,23 +225,36 @@ class Publications:
     def _settle_begun(self) -> list[str]:
         rows = self._begun()
         for row in rows:
-            self._settle_one(row)
+            # Bring one publication to its end, from wherever it was left.
+            shelf = self._catalogue.shelf
+            place, beside = shelf / row.release, (shelf / f".{row.release}.new")
+            if _identity(place) != row.seal and _identity(place) in ("", row.replaces):
+                if self._made_ready(row, beside):
+                    switch(beside, place)
+                elif not place.exists() and aside(beside).exists():
+                    aside(beside).rename(place)
+            kept_on_disk(shelf)
+            # Write down that nothing is left to be done; and that it was taken back, if so.
+            published = _identity(place) == row.seal
+            columns = PUBLICATIONS.c
+            mine = sa.and_(columns.release == row.release, columns.seal == row.seal, columns.begun)
+            done = sa.update(PUBLICATIONS).where(mine).values(begun=False)
+            with self._database.writing() as connection:
+                changed = connection.execute(
+                    done if published else sa.delete(PUBLICATIONS).where(mine)
+                )
+                if changed.rowcount and not published:
+                    self._trail.append(
+                        connection,
+                        kind=AuditKind.publication_undone,
+                        person=SYSTEM,
+                        about=row.release,
+                        facts={"digest": row.seal},
+                    )
+            for folder in (beside, aside(beside)):
+                shutil.rmtree(folder, ignore_errors=True)
+            self._catalogue.look_again()
         return [row.release for row in rows]
-
-    def _settle_one(self, row: sa.Row[Any]) -> None:
-        """Bring one publication to its end, from wherever it was left."""
-        shelf = self._catalogue.shelf
-        place, beside = shelf / row.release, _beside(shelf, row.release)
-        if _identity(place) != row.seal and _identity(place) in ("", row.replaces):
-            if self._made_ready(row, beside):
-                switch(beside, place)
-            elif not place.exists() and aside(beside).exists():
-                aside(beside).rename(place)
-        kept_on_disk(shelf)
-        self._finish(row, published=_identity(place) == row.seal)
-        for folder in (beside, aside(beside)):
-            shutil.rmtree(folder, ignore_errors=True)
-        self._catalogue.look_again()
 
     def _made_ready(self, row: sa.Row[Any], beside: Path) -> bool:
         """Whether the files to be published are there, whole; made anew of the draft if need be."""
@@ -259,22 +272,6 @@ class Publications:
         except (ServiceError, UnservedFolderError):
             return False
         return True
-
-    def _finish(self, row: sa.Row[Any], *, published: bool) -> None:
-        """Write down that nothing is left to be done; and that it was taken back, if so."""
-        columns = PUBLICATIONS.c
-        mine = sa.and_(columns.release == row.release, columns.seal == row.seal, columns.begun)
-        done = sa.update(PUBLICATIONS).where(mine).values(begun=False)
-        with self._database.writing() as connection:
-            changed = connection.execute(done if published else sa.delete(PUBLICATIONS).where(mine))
-            if changed.rowcount and not published:
-                self._trail.append(
-                    connection,
-                    kind=AuditKind.publication_undone,
-                    person=SYSTEM,
-                    about=row.release,
-                    facts={"digest": row.seal},
-                )
 
     # -- one at a time ---------------------------------------------------------------
 
@@ -300,10 +297,6 @@ class _BusyShelfError(ServiceError):
     """Somebody else is publishing."""
 
 
-def _beside(shelf: Path, release: str) -> Path:
-    return shelf / f".{release}.new"
-
-
 def _identity(place: Path) -> str:
     """The short name of the seal in a folder; empty if there is no folder."""
     seal = read_seal(place / SEAL)
@@ -327,7 +320,13 @@ def prepared(draft: ServedRelease, shelf: Path, keys: tuple[bytes, ...]) -> Path
         shutil.rmtree(beside, ignore_errors=True)
         make_folder(beside)
         try:
-            _copy(draft, beside)
+            # The published files of a draft, each on the disk; the seal last.
+            for name in draft.published:
+                with draft.files.opened(name) as file, (beside / name).open("xb") as copy:
+                    shutil.copyfileobj(file, copy, 1 << 20)
+                    copy.flush()
+                    os.fsync(copy.fileno())
+            write_text(beside / SEAL, draft.seal.text())
             open_release(beside, keys, draft.id)
         except BaseException:
             shutil.rmtree(beside, ignore_errors=True)
@@ -350,16 +349,6 @@ def switch(beside: Path, place: Path) -> None:
 def aside(beside: Path) -> Path:
     """Where the old folder is in between, where the system cannot exchange two at once."""
     return beside.with_name(f"{beside.name}.old")
-
-
-def _copy(draft: ServedRelease, folder: Path) -> None:
-    """The published files of a draft, each on the disk; the seal last."""
-    for name in draft.published:
-        with draft.files.opened(name) as file, (folder / name).open("xb") as copy:
-            shutil.copyfileobj(file, copy, 1 << 20)
-            copy.flush()
-            os.fsync(copy.fileno())
-    write_text(folder / SEAL, draft.seal.text())
 
 
 def _exchange(one: Path, other: Path) -> None:

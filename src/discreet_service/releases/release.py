@@ -234,8 +234,15 @@ def open_release(folder: Path, keys: Sequence[bytes], name: str = "") -> ServedR
     if found.missing or found.changed or found.extra:
         wrong = len(found.missing) + len(found.changed) + len(found.extra)
         raise _unserved(f"{wrong:,} files are missing, changed or extra")
-    files = SealedFiles(folder, _all_files(folder, seal))
-    manifest = _manifest(files)
+    remembered = seal.memory if (folder / FOLDER).is_dir() else {}
+    files = SealedFiles(
+        folder, {**seal.files, **{f"{FOLDER}/{name}": made for name, made in remembered.items()}}
+    )
+    if MANIFEST not in files.digests:
+        raise _unserved("the release lists nothing (release.json)")
+    manifest: Mapping[str, Any] = json.loads(files.read(MANIFEST))
+    if manifest.get("format") != "discreet-release" or manifest.get("format_version") != 1:
+        raise _unserved("the release was made by another version")
     tables = dict(_listed(called, files, manifest))
     return ServedRelease(
         id=called,
@@ -245,20 +252,6 @@ def open_release(folder: Path, keys: Sequence[bytes], name: str = "") -> ServedR
         files=files,
         tables=tables,
     )
-
-
-def _all_files(folder: Path, seal: ReleaseSeal) -> dict[str, str]:
-    remembered = seal.memory if (folder / FOLDER).is_dir() else {}
-    return {**seal.files, **{f"{FOLDER}/{name}": made for name, made in remembered.items()}}
-
-
-def _manifest(files: SealedFiles) -> Mapping[str, Any]:
-    if MANIFEST not in files.digests:
-        raise _unserved("the release lists nothing (release.json)")
-    found: Mapping[str, Any] = json.loads(files.read(MANIFEST))
-    if found.get("format") != "discreet-release" or found.get("format_version") != 1:
-        raise _unserved("the release was made by another version")
-    return found
 
 
 def _listed(

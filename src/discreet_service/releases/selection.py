@@ -25,7 +25,6 @@ from discreet.tables import (
     CellStatus,
     Dimension,
     Figure,
-    Note,
     ProtectedTable,
     Withheld,
     figure_dimension,
@@ -135,13 +134,18 @@ class Selection:
         if len(self.figures) > 1:
             dimensions.append(figure_dimension(self.figures))
         grid = CellIndex.of(dimensions)
+        # The notes of the whole table, which hold for its cells wherever they are shown.
+        kinds = {FIGURES: f"{FIGURES}-of-table"}
         return ProtectedTable(
             dimensions=tuple(dimensions),
             index=tuple(grid.every()) if dimensions else (),
             value=value,
             status=status,
             provenance=table.provenance,
-            notes=self._notes(),
+            notes=tuple(
+                replace(note, kind=kinds.get(note.kind, note.kind))
+                for note in printed_notes(self.table)
+            ),
             name=table.name,
             titles=table.titles or {each: table.title(each) for each in LANGUAGES},
             universe=table.universe,
@@ -183,14 +187,6 @@ class Selection:
             titles={each: dimension.title(each) for each in LANGUAGES},
         )
         return Dimension(classifications=(tree,), chosen=True)
-
-    def _notes(self) -> tuple[Note, ...]:
-        """The notes of the whole table, which hold for its cells wherever they are shown."""
-        kinds = {FIGURES: f"{FIGURES}-of-table"}
-        return tuple(
-            replace(note, kind=kinds.get(note.kind, note.kind))
-            for note in printed_notes(self.table)
-        )
 
     def _cell_notes(self, spanning: Sequence[int]) -> tuple[Any, ...]:
         """The notes about cells that are shown."""

@@ -262,7 +262,7 @@ class ReviewDesk:
     # Reviewers --------------------------------------------------------------------------------
 
     def rows(self, principal: Principal, *, every: bool = False) -> list[QueueRow]:
-        """Submissions of others, the riskiest first: nothing is told of what was found in own ones."""
+        """Submissions of others, the riskiest first: nothing is told of findings in own ones."""
         with self._queue() as queue:
             rows = listed(queue, every=every)
         return [row for row in rows if not same_person(row.researcher, principal.name)]

@@ -45,7 +45,7 @@ class UploadedProgram:
         return len(self.files) == (2 if self.log else 1)
 
     def write(self, folder: Path) -> Path:
-        """Write it into a new folder; the path to hand on: the file itself if it is the only one."""
+        """Write it into a new folder; the path to hand on: the file itself if there is one only."""
         folder.mkdir(mode=0o700)
         for name, content in self.files.items():
             if name != self.log:
@@ -136,13 +136,33 @@ def _archive(content: bytes, most_bytes: int, most_files: int) -> dict[str, byte
             if len(entries) > 2 * most_files:
                 raise _refused("there are too many files in it", code="too-large")
             for entry in entries:
-                _check_entry(entry)
+                kind = stat.S_IFMT(entry.external_attr >> 16)
+                if kind not in (0, stat.S_IFREG, stat.S_IFDIR):
+                    raise _refused("it holds links or special files")
+                if entry.flag_bits & 1:
+                    raise _refused("this archive is locked with a password")
+                if entry.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
+                    raise _refused("this archive is packed in a way that is not read")
                 name = _safe_name(entry.filename.removesuffix("/"))
                 if entry.is_dir():
                     continue
-                _check_new(name, seen)
+                # Refuse two names that are one on some systems, and a file where a folder is.
+                folded = unicodedata.normalize("NFKC", name).casefold()
+                parents = {folded.rsplit("/", n)[0] for n in range(1, folded.count("/") + 1)}
+                if folded in seen or f"{folded}/" in seen or parents & seen:
+                    raise _refused("two of its files have one name")
+                seen.add(folded)
+                seen.update(f"{one}/" for one in parents)
                 with archive.open(entry) as opened:
-                    files[name] = _read(opened, left)
+                    # What an entry holds, whatever it says of its size.
+                    found = bytearray()
+                    while piece := opened.read(_PIECE):
+                        found += piece
+                        if len(found) > left:
+                            raise _refused(
+                                "unpacked, this is larger than what is taken", code="too-large"
+                            )
+                    files[name] = bytes(found)
                 left -= len(files[name])
     except (zipfile.BadZipFile, zlib.error, EOFError, OSError, NotImplementedError, ValueError):
         raise _refused("this is no zip archive that can be read") from None
@@ -151,36 +171,6 @@ def _archive(content: bytes, most_bytes: int, most_files: int) -> dict[str, byte
     if len(files) > most_files:
         raise _refused("there are too many files in it", code="too-large")
     return files
-
-
-def _read(opened: io.BufferedIOBase | object, left: int) -> bytes:
-    """What an entry holds, whatever it says of its size."""
-    found = bytearray()
-    while piece := opened.read(_PIECE):  # type: ignore[union-attr]
-        found += piece
-        if len(found) > left:
-            raise _refused("unpacked, this is larger than what is taken", code="too-large")
-    return bytes(found)
-
-
-def _check_entry(entry: zipfile.ZipInfo) -> None:
-    kind = stat.S_IFMT(entry.external_attr >> 16)
-    if kind not in (0, stat.S_IFREG, stat.S_IFDIR):
-        raise _refused("it holds links or special files")
-    if entry.flag_bits & 1:
-        raise _refused("this archive is locked with a password")
-    if entry.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
-        raise _refused("this archive is packed in a way that is not read")
-
-
-def _check_new(name: str, seen: set[str]) -> None:
-    """Refuse two names that are one on some systems, and a file where a folder is."""
-    folded = unicodedata.normalize("NFKC", name).casefold()
-    parents = {folded.rsplit("/", n)[0] for n in range(1, folded.count("/") + 1)}
-    if folded in seen or f"{folded}/" in seen or parents & seen:
-        raise _refused("two of its files have one name")
-    seen.add(folded)
-    seen.update(f"{one}/" for one in parents)
 
 
 def _safe_name(name: str) -> str:

@@ -9,7 +9,7 @@ import math
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
 
-from discreet.assessment.pictures.rows import DrawnRows, rows_of
+from discreet.assessment.pictures.rows import rows_of
 from discreet.assessment.pictures.theme import SHARE_CLASSES, ink_on, noise_colours, share_class
 from discreet.publication.notation import number_text
 from discreet_service.studio.charts import ChartAxis, Drawing, bar_chart, line_chart, rectangle
@@ -169,7 +169,12 @@ def transition_chart(design: AssessedDesign, head: str, words: Words, language: 
     made.text(_SIDE - 8, _HEAD + 30, words["count"], "end quiet")
     for value, at in place.items():
         made.text(at + _CELL / 2, _HEAD + 30, str(value), "mid")
-    cells = _transition_cells(found)
+    cells = [
+        (number, row.count + noise, share)
+        for number, row in enumerate(found.rows)
+        for noise, share in row.shares(found.scale).items()
+        if share
+    ]
     for step, (_, colour) in enumerate(SHARE_CLASSES):
         parts = [
             rectangle(place[value], _HEAD + 38 + number * _LINE, _CELL, _LINE)
@@ -192,16 +197,6 @@ def transition_chart(design: AssessedDesign, head: str, words: Words, language: 
                   percent_text(share, language), "mid", ink)  # fmt: skip
     made.note = words["transition_note"]
     return made
-
-
-def _transition_cells(found: DrawnRows) -> list[tuple[int, int, Fraction]]:
-    """Number of the row, published count, and probability."""
-    return [
-        (number, row.count + noise, share)
-        for number, row in enumerate(found.rows)
-        for noise, share in row.shares(found.scale).items()
-        if share
-    ]
 
 
 def quality_chart(designs: Sequence[AssessedDesign], words: Words, language: str) -> Drawing:

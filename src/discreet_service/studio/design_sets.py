@@ -49,27 +49,23 @@ def _sets(
         for each in service.approvals.proposals(principal, ProposalState.open)
         if each.kind.value.startswith("parameter-")
     }
-    return page(
-        request,
-        "parameter_sets",
-        status=422 if problems else 200,
-        sets=sorted(service.parameter_sets.sets(), key=lambda each: -each.imported),
-        waiting=waiting,
-        used_by=_data_sets(service),
-        problems=problems,
-        may_look=principal.may(Permission.parameters_design),
-    )
-
-
-def _data_sets(service: Service) -> dict[str, list[str]]:
-    """Which published data sets use a set."""
+    # Which published data sets use a set.
     found: dict[str, list[str]] = {}
     for record in service.datasets.records():
         named = record.facts.get("parameters")
         if record.state == "published" and named:
             subject = f"{named['statistic']}@{named['version']}"
             found.setdefault(subject, []).append(f"{record.dataset} {record.version}")
-    return found
+    return page(
+        request,
+        "parameter_sets",
+        status=422 if problems else 200,
+        sets=sorted(service.parameter_sets.sets(), key=lambda each: -each.imported),
+        waiting=waiting,
+        used_by=found,
+        problems=problems,
+        may_look=principal.may(Permission.parameters_design),
+    )
 
 
 @router.post("")

@@ -144,37 +144,28 @@ def run_designer(
     """Draw designs, look at their effect, save one, or take it away to be signed elsewhere."""
     check_allowed(principal, Permission.parameters_design)
     if form.act in ("save", "export"):
-        return _saved(request, service, principal, form)
+        designs, _, wrong = form.read()
+        try:
+            if any(wrong) or (form.which == "b" and not form.compared):
+                what = "there is no such design to save"
+                raise ServiceError(what, code="invalid-input", where="which")
+            wish = designs[form.which == "b"].wish
+            if wish is None:
+                raise AssertionError("designs of forms have wishes")
+            if form.act == "export":
+                content = export_design(service, principal, wish, form.statistic, form.version)
+                headers = {
+                    "Cache-Control": "no-store",
+                    "Content-Disposition": 'attachment; filename="ptable.json"',
+                }
+                return Response(content, media_type="application/json", headers=headers)
+            save_design(service, principal, wish, form.statistic, form.version)
+        except DiscreetError as error:
+            if isinstance(error, ServiceError) and error.code == "not-allowed":
+                raise
+            return _shown(request, service, principal, form, unsaved=problems_of(error))
+        return back_to("/designs/sets")
     return _shown(request, service, principal, form)
-
-
-def _saved(
-    request: Request, service: Service, principal: Principal, form: DesignerForm
-) -> Response:
-    designs, _, wrong = form.read()
-    try:
-        if any(wrong) or (form.which == "b" and not form.compared):
-            what = "there is no such design to save"
-            raise ServiceError(what, code="invalid-input", where="which")
-        wish = designs[form.which == "b"].wish
-        if wish is None:
-            raise AssertionError("designs of forms have wishes")
-        if form.act == "export":
-            return _file(export_design(service, principal, wish, form.statistic, form.version))
-        save_design(service, principal, wish, form.statistic, form.version)
-    except DiscreetError as error:
-        if isinstance(error, ServiceError) and error.code == "not-allowed":
-            raise
-        return _shown(request, service, principal, form, unsaved=problems_of(error))
-    return back_to("/designs/sets")
-
-
-def _file(content: bytes) -> Response:
-    headers = {
-        "Cache-Control": "no-store",
-        "Content-Disposition": 'attachment; filename="ptable.json"',
-    }
-    return Response(content, media_type="application/json", headers=headers)
 
 
 def problems_of(error: DiscreetError) -> list[Problem]:

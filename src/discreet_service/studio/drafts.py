@@ -18,7 +18,7 @@ from fastapi import APIRouter, Depends, Form, Query, Request, Response
 
 from discreet.publication.notation import number_text
 from discreet.tables import ProtectedTable
-from discreet_service.jobs.records import Job, JobState
+from discreet_service.jobs.records import JobState
 from discreet_service.permissions import Permission, Principal
 from discreet_service.problems import ServiceError
 from discreet_service.queries.titles import said_in
@@ -102,22 +102,19 @@ def show_draft(
     # A page that followed the run gets the part that it asked for, with where to go on.
     follows = request.headers.get("x-fragment") == "run"
     if job is not None and (follows or job.state not in (JobState.done, JobState.expired)):
-        return _run_page(request, record, job, mine=job.owner == principal.name)
+        # How far a run is, or why there is no draft: for whoever began it.
+        mine = job.owner == principal.name
+        problem = json.loads(job.problem) if job.problem and mine else {}
+        return page(
+            request,
+            "draft_run",
+            programme=record,
+            job=job,
+            problem=problem,
+            state=words("job_states", language_of(request))[job.state.value],
+            mine=mine,
+        )
     return _draft_page(request, service, principal, record, draft, release)
-
-
-def _run_page(request: Request, record: StoredProgramme, job: Job, *, mine: bool) -> Response:
-    """How far a run is, or why there is no draft: for whoever began it."""
-    problem = json.loads(job.problem) if job.problem and mine else {}
-    return page(
-        request,
-        "draft_run",
-        programme=record,
-        job=job,
-        problem=problem,
-        state=words("job_states", language_of(request))[job.state.value],
-        mine=mine,
-    )
 
 
 def _draft_page(

@@ -7,7 +7,7 @@ waits for their decision, and alerts.
 from __future__ import annotations
 
 from pathlib import PurePath
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 from fastapi import APIRouter, Form, Request, Response
 
@@ -44,13 +44,30 @@ def show_home(request: Request, service: ServiceDep) -> Response:
     if principal.may(Permission.releases_read):
         found = list_releases(request, service, principal, language, 1, _NEWEST)
         releases = found["releases"]
+    # What concerns the one who looks.
+    known = principal.kind == "session"
+    mine = known and principal.may(Permission.jobs_own)
+    jobs = service.jobs.jobs(principal.name, size=_NEWEST).jobs if mine else ()
+    failed = (
+        service.jobs.jobs(principal.name, state=JobState.failed, size=_NEWEST).jobs if mine else ()
+    )
+    staff = known and any(map(principal.may, _STAFF))
+    unserved = sorted(service.releases.refused().items()) if staff else []
     return page(
         request,
         "home",
         datasets=datasets,
         releases=releases,
         example=first_table(service, principal),
-        **_own(service, principal, language),
+        jobs=jobs,
+        failed=failed,
+        states=words("job_states", language),
+        kinds=words("job_kinds", language),
+        waiting=_waiting(service, principal) if known else [],
+        proposal_kinds={kind: getattr(facts, language) for kind, facts in KINDS.items()},
+        staff=staff,
+        # Names of folders only: places are nobody's business.
+        unserved=[(PurePath(folder).name, why) for folder, why in unserved],
     )
 
 
@@ -75,29 +92,6 @@ def first_table(service: Service, principal: Principal) -> str:
                 asked = [("unit", unit.name), ("by", ",".join(by))]
                 return address(f"/tables/{record.dataset}", asked)
     return ""
-
-
-def _own(service: Service, principal: Principal, language: str) -> dict[str, Any]:
-    """What concerns the one who looks."""
-    known = principal.kind == "session"
-    mine = known and principal.may(Permission.jobs_own)
-    jobs = service.jobs.jobs(principal.name, size=_NEWEST).jobs if mine else ()
-    failed = (
-        service.jobs.jobs(principal.name, state=JobState.failed, size=_NEWEST).jobs if mine else ()
-    )
-    staff = known and any(map(principal.may, _STAFF))
-    unserved = sorted(service.releases.refused().items()) if staff else []
-    return {
-        "jobs": jobs,
-        "failed": failed,
-        "states": words("job_states", language),
-        "kinds": words("job_kinds", language),
-        "waiting": _waiting(service, principal) if known else [],
-        "proposal_kinds": {kind: getattr(facts, language) for kind, facts in KINDS.items()},
-        "staff": staff,
-        # Names of folders only: places are nobody's business.
-        "unserved": [(PurePath(folder).name, why) for folder, why in unserved],
-    }
 
 
 def _waiting(service: Service, principal: Principal) -> list[Proposal]:

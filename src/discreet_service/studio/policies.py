@@ -13,7 +13,6 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Depends, Form, Path, Request, Response
 
 from discreet_service.permissions import Permission, Principal
-from discreet_service.policies.document import PolicyDocument
 from discreet_service.policies.in_force import PoliciesInForce
 from discreet_service.policies.overview import PolicyState, policy_history, refused_tables
 from discreet_service.problems import ServiceError
@@ -113,6 +112,9 @@ def show_change(
         now = in_force.policy(connection, dataset, version)
     if found.document.version != version:
         raise ServiceError("there is no such policy", code="not-found", where="digest")
+    # What differs between two policies: its name, what it is, what it becomes.
+    before = dict(_flat(now.model_dump(mode="json")))
+    after = dict(_flat(found.document.model_dump(mode="json")))
     return page(
         request,
         "policy_change",
@@ -124,7 +126,11 @@ def show_change(
         digest=digest,
         found=found,
         now=now,
-        changes=_changes(now, found.document),
+        changes=[
+            (name, before.get(name, "–"), after.get(name, "–"))
+            for name in dict.fromkeys([*before, *after])
+            if before.get(name) != after.get(name)
+        ],
     )
 
 
@@ -138,7 +144,23 @@ def show_refusal(
     principal: _Explainer,
 ) -> Response:
     """Why a table was refused, and the form to answer it nevertheless. CONFIDENTIAL."""
-    return _refusal_page(request, service, principal, dataset, version, digest)
+    service.datasets.record(dataset, version)
+    found = explained_refusal(service, dataset, version, digest, principal)
+    logged = service.query_log.search(dataset=dataset, digest=digest, size=1).rows
+    refusing = [one for one in found["rules"] if one["outcome"] in ("refused", "failed")]
+    return page(
+        request,
+        "refusal",
+        secret=True,
+        said_in="policy",
+        title=_heading(request, "title_refusal", f": {dataset} {version}"),
+        dataset=dataset,
+        version=version,
+        found=found,
+        asked=_asked(service, logged[0].told()["query"], language_of(request)) if logged else [],
+        firm=sorted({one["rule"] for one in refusing} & _FIRM),
+        overrides=principal.may(Permission.refusals_override, dataset),
+    )
 
 
 @router.post("/{dataset}/{version}/refusals/{digest}")
@@ -242,33 +264,6 @@ def _policy_page(
     )
 
 
-def _refusal_page(
-    request: Request,
-    service: Service,
-    principal: Principal,
-    dataset: str,
-    version: str,
-    digest: str,
-) -> Response:
-    service.datasets.record(dataset, version)
-    found = explained_refusal(service, dataset, version, digest, principal)
-    logged = service.query_log.search(dataset=dataset, digest=digest, size=1).rows
-    refusing = [one for one in found["rules"] if one["outcome"] in ("refused", "failed")]
-    return page(
-        request,
-        "refusal",
-        secret=True,
-        said_in="policy",
-        title=_heading(request, "title_refusal", f": {dataset} {version}"),
-        dataset=dataset,
-        version=version,
-        found=found,
-        asked=_asked(service, logged[0].told()["query"], language_of(request)) if logged else [],
-        firm=sorted({one["rule"] for one in refusing} & _FIRM),
-        overrides=principal.may(Permission.refusals_override, dataset),
-    )
-
-
 def _asked(
     service: Service, query: Mapping[str, Any], language: str
 ) -> list[tuple[str, str, str, str]]:
@@ -289,17 +284,6 @@ def _asked(
             codes = one["codes"] or []
             found.append((place, name, levels, ", ".join(map(str, codes))))
     return found
-
-
-def _changes(now: PolicyDocument, then: PolicyDocument) -> list[tuple[str, Any, Any]]:
-    """What differs between two policies: its name, what it is, what it becomes."""
-    before = dict(_flat(now.model_dump(mode="json")))
-    after = dict(_flat(then.model_dump(mode="json")))
-    return [
-        (name, before.get(name, "–"), after.get(name, "–"))
-        for name in dict.fromkeys([*before, *after])
-        if before.get(name) != after.get(name)
-    ]
 
 
 def _flat(told: Mapping[str, Any], above: str = "") -> list[tuple[str, Any]]:

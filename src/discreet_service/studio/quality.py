@@ -42,7 +42,7 @@ _ALERTS = 50
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class UsedExposure:
-    """How much of the limit the counts of one level of a variable have used, in one kind of place."""
+    """How much of the limit the counts of a level have used, in one kind of place."""
 
     place: str  # The level of geography; empty for everywhere
     share: float  # The share of the limit; 0 before anything was released
@@ -95,6 +95,10 @@ def show_dashboard(
             "near": near_limits(connection, policy, service.clock()) if explains else [],
         }
     rows = _exposure_rows(service, opened, chosen, policy, language)
+    # What the columns are called: everywhere (empty), and each kind of place.
+    named = {}
+    for name, axis in _places(chosen, policy):
+        named[name] = f"{chosen.variables[axis.variable].tree.title(language)}: {name}"
     return page(
         request,
         "dashboard",
@@ -104,7 +108,7 @@ def show_dashboard(
         version=version,
         unit=chosen.name,
         units=[(one.name, said_in(one.label, language, one.name)) for one in opened.units.values()],
-        places=_place_titles(chosen, policy, language),
+        places=["", *(named.get(level, level) for level in policy.exposure.levels)],
         rows=rows,
         explains=explains,
         sparse=service.answers.sparse_tables(opened),
@@ -169,14 +173,6 @@ def _places(unit: CatalogueUnit, policy: PolicyDocument) -> Iterator[tuple[str, 
             for axis in _axes(variable):
                 if axis.level in policy.exposure.levels:
                     yield axis.level, axis
-
-
-def _place_titles(unit: CatalogueUnit, policy: PolicyDocument, language: str) -> list[str]:
-    """What the columns are called: everywhere (empty), and each kind of place."""
-    named = {}
-    for name, axis in _places(unit, policy):
-        named[name] = f"{unit.variables[axis.variable].tree.title(language)}: {name}"
-    return ["", *(named.get(level, level) for level in policy.exposure.levels)]
 
 
 def _axes(variable: CatalogueVariable) -> list[LayerAxis]:

@@ -162,7 +162,11 @@ class ReviewSheet:
         shown = [one for one in standing.parts if start <= one.number < start + SIZE]
         left, found = _ALL_LETTERS, []
         for part in shown:
-            picture = self._picture(part)
+            # Its place among the files, if it is a picture: those are fetched, not shown.
+            files = [(one.role, one.name) for one in self.report.files]
+            wanted = ("output", part.file)
+            is_picture = part.file.lower().endswith(".svg") and wanted in files
+            picture = files.index(wanted) if is_picture else None
             text = "" if picture is not None else report.outputs.get(part.number, "")
             most = min(_LETTERS, left)
             left -= min(len(text), most)
@@ -210,13 +214,6 @@ class ReviewSheet:
         now = list(self.report.view.conflicts)
         noted = (one.what for one in self.report.view.findings if one.rule == "difference")
         return now, [what for what in dict.fromkeys(noted) if what not in now]
-
-    def _picture(self, part: OutputPart) -> int | None:
-        """Its place among the files, if it is a picture: those are fetched, not shown."""
-        files = [(one.role, one.name) for one in self.report.files]
-        wanted = ("output", part.file)
-        is_picture = part.file.lower().endswith(".svg") and wanted in files
-        return files.index(wanted) if is_picture else None
 
     def _figures_of(self, part: OutputPart) -> tuple[Sequence[Mapping[str, Any]], int]:
         first, behind = part.lines or (0, 0)

@@ -24,7 +24,7 @@ from discreet_service.queries.formats import ANSWER_FORMATS
 from discreet_service.queries.titles import said_in, title_of
 from discreet_service.service import Service
 from discreet_service.studio.call_texts import quoted, r_value
-from discreet_service.studio.choices import Pairs, StudioView, TableChoices, address
+from discreet_service.studio.choices import StudioView, TableChoices, address
 from discreet_service.studio.shown_tables import shown_table
 from discreet_service.web.access import ServiceDep, check_allowed, principal_with
 from discreet_service.web.datasets import list_datasets
@@ -104,7 +104,14 @@ def show_result(dataset: str, request: Request, service: ServiceDep, principal: 
     verdict = service.answers.verdict(prepared, principal)
     by_job = verdict.allowed and not service.answers.is_instant(prepared, verdict)
     if by_job and prepared.plan.kind != "refused":
-        return _deferred(request, prepared, facts, choices)
+        return page(
+            request,
+            "large",
+            cells=prepared.plan.cells,
+            formats=list(ANSWER_FORMATS),
+            query=json.dumps(choices.parameters()),
+            **facts,
+        )
     try:
         _admit(service, principal, prepared, language, start)
     except ServiceError as error:
@@ -117,6 +124,14 @@ def show_result(dataset: str, request: Request, service: ServiceDep, principal: 
     def viewed(view: StudioView) -> str:
         return address(request.url.path, [*asked, *view.pairs()])
 
+    # The formats with their addresses.
+    path = f"/api/v1/datasets/{dataset}/data"
+    # The same query for programs.
+    base = service.settings.base_url
+    query = choices.query().model_dump(mode="json", exclude_none=True, exclude_defaults=True)
+    lines = [f"{json.dumps(name)}: {json.dumps(each, ensure_ascii=False)}"
+             for name, each in query.items()]  # fmt: skip
+    link = address(f"{base}/api/v1/datasets/{dataset}/data", [*asked, ("format", "csv")])
     return page(
         request,
         "result",
@@ -124,8 +139,23 @@ def show_result(dataset: str, request: Request, service: ServiceDep, principal: 
         shown=shown,
         viewed=viewed,
         asked=asked,
-        downloads=_downloads(dataset, asked, language),
-        code=_code(service, dataset, asked, choices),
+        downloads=[
+            (name, address(path, [*asked, ("format", name), ("language", language)]))
+            for name in ANSWER_FORMATS
+        ],
+        code={
+            "curl": f'curl -H "Authorization: Bearer $DISCREET_SERVICE_KEY" {quoted(link)}',
+            "python": (
+                "import os\n\nfrom discreet_service.client import Client\n\n"
+                f'with Client({json.dumps(base)}, os.environ["DISCREET_SERVICE_KEY"]) as client:\n'
+                f"    table = client.query({json.dumps(dataset)}, {{\n        "
+                + ",\n        ".join(lines)
+                + ",\n    })\n"
+            ),
+            "r": f"library(discreet)\n\nSys.setenv(DISCREET_SERVICE_URL = {json.dumps(base)})\n"
+            f"table <- dc_service_query(\n  {json.dumps(dataset)},\n"
+            f"  {r_value(cast('Any', query), 1)}\n)\n",
+        },
         **facts,
     )
 
@@ -173,20 +203,20 @@ def _spoken(request: Request) -> Language:
 
 def _refused(request: Request, error: ServiceError, facts: Mapping[str, Any]) -> Response:
     """The page that says why there is no table."""
-    return page(request, "refused", status=error.kind.status, **_told(request, error), **facts)
-
-
-def _told(request: Request, error: ServiceError) -> dict[str, Any]:
-    """What is wrong, with hints."""
+    # What is wrong, with hints.
     kind = error.kind.de if language_of(request) == "de" else error.kind.en
-    return {
-        "kind": kind,
-        "what": error.what,
-        "rule": error.rule,
-        "retry_after": error.retry_after,
-        "hint": error.hint,
-        "problems": error.problems if len(error.problems) > 1 else (),
-    }
+    return page(
+        request,
+        "refused",
+        status=error.kind.status,
+        kind=kind,
+        what=error.what,
+        rule=error.rule,
+        retry_after=error.retry_after,
+        hint=error.hint,
+        problems=error.problems if len(error.problems) > 1 else (),
+        **facts,
+    )
 
 
 def _admit(
@@ -203,20 +233,6 @@ def _admit(
         note_query(service, principal, prepared, LogMode.query, LogVerdict.refused, start,
                    rules=[error.rule] if error.rule else [error.code])  # fmt: skip
         raise
-
-
-def _deferred(
-    request: Request, prepared: PreparedQuery, facts: Mapping[str, Any], choices: TableChoices
-) -> Response:
-    """The page that offers a job."""
-    return page(
-        request,
-        "large",
-        cells=prepared.plan.cells,
-        formats=list(ANSWER_FORMATS),
-        query=json.dumps(choices.parameters()),
-        **facts,
-    )
 
 
 def _choices(choices: TableChoices, language: str) -> list[dict[str, Any]]:
@@ -335,21 +351,7 @@ def _estimate(
         return {**empty, "error": error}
     outcome = LogVerdict.answered if verdict.allowed else LogVerdict.refused
     note_query(service, principal, prepared, LogMode.check, outcome, start)
-    return {
-        **empty,
-        "plan": prepared.plan.described(),
-        "verdict": verdict.told(language),
-        "refusal": verdict.error(language),
-        "instant": service.answers.is_instant(prepared, verdict),
-        "why": verdict.explained() if principal.may(Permission.refusals_explain, dataset) else [],
-        "preview": _preview(prepared, choices, language),
-    }
-
-
-def _preview(
-    prepared: PreparedQuery, choices: TableChoices, language: str
-) -> list[tuple[str, list[str], int]]:
-    """Per variable, its heading, its first codes and how many more there are."""
+    # Per variable, its heading, its first codes and how many more there are.
     found = []
     shown = {one.variable: one for one in prepared.query.by}
     for name in prepared.order.by:
@@ -358,7 +360,15 @@ def _preview(
         labels = [variable.tree.label(code, language) for code in codes[:_PREVIEWED]]
         more = len(codes) - len(labels)
         found.append((variable.tree.title(language), labels, more))
-    return found
+    return {
+        **empty,
+        "plan": prepared.plan.described(),
+        "verdict": verdict.told(language),
+        "refusal": verdict.error(language),
+        "instant": service.answers.is_instant(prepared, verdict),
+        "why": verdict.explained() if principal.may(Permission.refusals_explain, dataset) else [],
+        "preview": found,
+    }
 
 
 def _examples(version: DataVersion, language: str) -> list[tuple[str, str]]:
@@ -378,34 +388,3 @@ def _examples(version: DataVersion, language: str) -> list[tuple[str, str]]:
             f"/tables/{version.dataset}/result", [("unit", unit.name), ("by", by)]
         )))  # fmt: skip
     return found
-
-
-def _downloads(dataset: str, asked: Pairs, language: str) -> list[tuple[str, str]]:
-    """The formats with their addresses."""
-    path = f"/api/v1/datasets/{dataset}/data"
-    return [
-        (name, address(path, [*asked, ("format", name), ("language", language)]))
-        for name in ANSWER_FORMATS
-    ]
-
-
-def _code(service: Service, dataset: str, asked: Pairs, choices: TableChoices) -> dict[str, str]:
-    """The same query for programs."""
-    base = service.settings.base_url
-    query = choices.query().model_dump(mode="json", exclude_none=True, exclude_defaults=True)
-    lines = [f"{json.dumps(name)}: {json.dumps(each, ensure_ascii=False)}"
-             for name, each in query.items()]  # fmt: skip
-    link = address(f"{base}/api/v1/datasets/{dataset}/data", [*asked, ("format", "csv")])
-    return {
-        "curl": f'curl -H "Authorization: Bearer $DISCREET_SERVICE_KEY" {quoted(link)}',
-        "python": (
-            "import os\n\nfrom discreet_service.client import Client\n\n"
-            f'with Client({json.dumps(base)}, os.environ["DISCREET_SERVICE_KEY"]) as client:\n'
-            f"    table = client.query({json.dumps(dataset)}, {{\n        "
-            + ",\n        ".join(lines)
-            + ",\n    })\n"
-        ),
-        "r": f"library(discreet)\n\nSys.setenv(DISCREET_SERVICE_URL = {json.dumps(base)})\n"
-        f"table <- dc_service_query(\n  {json.dumps(dataset)},\n"
-        f"  {r_value(cast('Any', query), 1)}\n)\n",
-    }

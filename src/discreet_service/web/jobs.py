@@ -136,7 +136,9 @@ def get_job_result(job: str, request: Request, service: ServiceDep, principal: O
         "Repr-Digest": f"sha-256=:{base64.b64encode(bytes.fromhex(digest)).decode()}:",
         "Cache-Control": "private, no-cache",
     }
-    if _is_known(request.headers.get("if-none-match", ""), digest):
+    given = request.headers.get("if-none-match", "")
+    tags = [each.strip().removeprefix("W/").strip('"') for each in given.split(",")]
+    if digest in tags or "*" in tags:
         return Response(status_code=304, headers=headers)
     return FileResponse(
         place,
@@ -257,11 +259,6 @@ def _shown(job: Job, principal: Principal) -> dict[str, Any]:
 def _dataset_of(asked: dict[str, Any]) -> str:
     dataset = asked.get("dataset", "")
     return dataset if isinstance(dataset, str) else ""
-
-
-def _is_known(given: str, digest: str) -> bool:
-    tags = [each.strip().removeprefix("W/").strip('"') for each in given.split(",")]
-    return digest in tags or "*" in tags
 
 
 def _check_range(request: Request, size: int) -> None:

@@ -133,7 +133,12 @@ def finish_elsewhere(request: Request, service: ServiceDep) -> Response:
     if service.oidc is None:
         raise ServiceError("there is no other provider", code="not-found")
     attempt = service.sessions.take_attempt(request_cookie(request, _ELSEWHERE) or "")
-    account = service.users.arrive(service.oidc.finish(attempt, _answer(request)))
+    # What the provider answered, each thing once.
+    given = request.query_params.multi_items()
+    if len(given) > 20 or len({name for name, _ in given}) != len(given):
+        what = "the provider's answer cannot be read"
+        raise ServiceError(what, code="not-authenticated", hint="begin the login again")
+    account = service.users.arrive(service.oidc.finish(attempt, dict(given)))
     cookie = service.sessions.start(account, session_cookie(request))
     # A redirect would still count as coming from the provider, without the session's cookie.
     response = page(request, "arrived", secret=True)
@@ -223,15 +228,6 @@ def _place(onward: str) -> str:
     """Where somebody goes on to who has logged in: not to the login once more."""
     place = own_place(onward)
     return "/" if place.startswith(("/login", "/logout")) else place
-
-
-def _answer(request: Request) -> dict[str, str]:
-    """What the provider answered, each thing once."""
-    given = request.query_params.multi_items()
-    if len(given) > 20 or len({name for name, _ in given}) != len(given):
-        what = "the provider's answer cannot be read"
-        raise ServiceError(what, code="not-authenticated", hint="begin the login again")
-    return dict(given)
 
 
 def _address(request: Request) -> str:

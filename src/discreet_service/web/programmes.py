@@ -375,7 +375,11 @@ def publish_programme(
     before = service.releases.releases().get(asked.release)
     if before is not None:
         check_changeable(service, principal, before)
-    word = _word(service, record, found.release, before, principal)
+    # The word that stands for a draft in the place of a release, for one person.
+    old = "" if before is None else before.identity
+    parts = (record.id, found.release.id, found.release.identity, old, principal.name)
+    key = service.key_for("publication of releases")
+    word = hmac.new(key, "\0".join(parts).encode(), "sha256").hexdigest()[:32]
     told = {
         "release": asked.release,
         "seal": found.release.identity,
@@ -424,17 +428,3 @@ def _origin(service: Service, release: ServedRelease) -> str:
     """The data set that a release was made of; empty if nobody knows."""
     origin: str = service.publications.origin(release.id, release.identity).get("dataset", "")
     return origin
-
-
-def _word(
-    service: Service,
-    record: StoredProgramme,
-    draft: ServedRelease,
-    before: ServedRelease | None,
-    principal: Principal,
-) -> str:
-    """The word that stands for a draft in the place of a release, for one person."""
-    old = "" if before is None else before.identity
-    parts = (record.id, draft.id, draft.identity, old, principal.name)
-    key = service.key_for("publication of releases")
-    return hmac.new(key, "\0".join(parts).encode(), "sha256").hexdigest()[:32]

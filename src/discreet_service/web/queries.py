@@ -124,7 +124,8 @@ def _answered(
         "Cache-Control": "private, no-cache",
         "Content-Language": language,
     }
-    if _is_known(tag, known):
+    given = [each.strip().removeprefix("W/").strip('"') for each in (known or "").split(",")]
+    if tag in given or "*" in given:
         note_query(
             service, principal, prepared, LogMode.query, LogVerdict.answered, start, kept=True
         )
@@ -144,12 +145,6 @@ def _answered(
 def _language(query: TableQuery, request: Request) -> Language:
     """The language that is asked for, or else preferred."""
     return query.language or ("de" if language_of(request) == "de" else "en")
-
-
-def _is_known(tag: str, known: str | None) -> bool:
-    """Whether the caller has this answer already."""
-    given = [each.strip().removeprefix("W/").strip('"') for each in (known or "").split(",")]
-    return tag in given or "*" in given
 
 
 def _deferred(
@@ -196,12 +191,18 @@ def note_query(
     """Note who asked for what, and what became of it."""
     took = round((time.perf_counter() - start) * 1000)
     plan = prepared.plan
+    # A query as the log keeps it: of long lists of codes the first ones, and how many.
+    document = prepared.query.document()
+    for entry in (*document["by"], *document["where"]):
+        codes = entry["codes"]
+        if codes is not None and len(codes) > _LOGGED_CODES:
+            entry["codes"] = [*codes[:_LOGGED_CODES], f"and {len(codes) - _LOGGED_CODES} more"]
     service.query_log.append(
         principal=principal.name,
         caller_key=principal.key,
         mode=mode,
         verdict=verdict,
-        query=_shortened(prepared.query.document()),
+        query=document,
         digest=plan.asked.digest,
         dataset=plan.query.dataset,
         version=plan.query.version,
@@ -213,12 +214,3 @@ def note_query(
         bytes=size,
     )
     log_event("query", verdict=verdict.value, cells=plan.cells, milliseconds=took)
-
-
-def _shortened(document: dict[str, Any]) -> dict[str, Any]:
-    """A query as the log keeps it: of long lists of codes the first ones, and how many."""
-    for entry in (*document["by"], *document["where"]):
-        codes = entry["codes"]
-        if codes is not None and len(codes) > _LOGGED_CODES:
-            entry["codes"] = [*codes[:_LOGGED_CODES], f"and {len(codes) - _LOGGED_CODES} more"]
-    return document

@@ -184,7 +184,14 @@ def get_release_table(
             name=name,
             shown=shown,
         )
-    _check_size(service, listed, form, complete=complete)
+    # Pages, sheets and whole grids have an end; files of cells that are stored have none.
+    most = service.settings.limits.cells_job
+    page = FORMATS[form].page
+    laid_out = page is not None or complete
+    if laid_out and listed.cells > most:
+        what = f"a file of this form holds at most {most:,} cells; the table has {listed.cells:,}"
+        hint = "ask for parquet, with complete=false"
+        raise ServiceError(what, code="too-many-cells", limit=most, actual=listed.cells, hint=hint)
     options = {"complete": complete, **({"labels": labels} if form in ("csv", "html") else {})}
     etag = etag_of(found.identity, listed.name, form, spoken, labels, complete)
     return conditional(
@@ -237,17 +244,6 @@ def _published(release: ServedRelease, listed: ListedTable, form: str, language:
         if each.language == language and each.file in listed.files:
             return each.file
     return ""
-
-
-def _check_size(service: Service, listed: ListedTable, form: str, *, complete: bool | None) -> None:
-    """Pages, sheets and whole grids have an end; files of cells that are stored have none."""
-    most = service.settings.limits.cells_job
-    page = FORMATS[form].page
-    laid_out = page is not None or complete
-    if laid_out and listed.cells > most:
-        what = f"a file of this form holds at most {most:,} cells; the table has {listed.cells:,}"
-        hint = "ask for parquet, with complete=false"
-        raise ServiceError(what, code="too-many-cells", limit=most, actual=listed.cells, hint=hint)
 
 
 @router.get("/{release}/tables/{table}/about")

@@ -209,7 +209,11 @@ class SecurityGate:
     def _checked(self, scope: Scope) -> int:
         """Refuse what can be refused by its head; the number of bytes that its body may have."""
         headers = Headers(scope=scope)
-        self._check_host(headers)
+        found = _HOST.fullmatch(headers.get("host", "").lower())
+        if len(headers.getlist("host")) != 1 or found is None:
+            raise ServiceError("this is no host", code="invalid-input", where="host")
+        if found[1].strip("[]") not in self._bounds.hosts:
+            raise ServiceError("this host is not served here", code="not-found", where="host")
         if len(scope.get("raw_path") or b"") + len(scope["query_string"]) > _LONGEST_TARGET:
             raise ServiceError("the address is too long", code="too-large", limit=_LONGEST_TARGET)
         self._check_rate(scope, headers)
@@ -229,13 +233,6 @@ class SecurityGate:
         if stated is not None and int(stated) > limit:
             raise _too_large(limit)
         return limit
-
-    def _check_host(self, headers: Headers) -> None:
-        found = _HOST.fullmatch(headers.get("host", "").lower())
-        if len(headers.getlist("host")) != 1 or found is None:
-            raise ServiceError("this is no host", code="invalid-input", where="host")
-        if found[1].strip("[]") not in self._bounds.hosts:
-            raise ServiceError("this host is not served here", code="not-found", where="host")
 
     def _check_rate(self, scope: Scope, headers: Headers) -> None:
         if scope["path"].startswith(self._unlimited):

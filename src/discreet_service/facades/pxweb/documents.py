@@ -250,7 +250,10 @@ def _values(selection: Selection, shown: Sequence[int]) -> dict[str, Any]:
     marked = np.flatnonzero(
         (status != CellStatus.published) & (status != CellStatus.zero_or_changed_to_zero)
     )
-    signs = {str(at): _sign(CellStatus(int(status[at]))) for at in marked.tolist()}
+    signs = {
+        str(at): symbol(1, CellStatus(int(status[at])), 0).replace("(1)", "( )").replace("1", "")
+        for at in marked.tolist()
+    }
     return {"value": [numbers[at] for at in place.tolist()], "status": signs or None}
 
 
@@ -259,11 +262,6 @@ def _places(selection: Selection, shown: Sequence[int]) -> Any:
     sizes = [len(part) for part in selection.positions]
     hidden = [at for at in range(len(sizes)) if at not in shown]
     return np.arange(selection.size).reshape(sizes).transpose([*shown, *hidden]).ravel()
-
-
-def _sign(status: CellStatus) -> str:
-    """The sign of a state in the legend."""
-    return symbol(1, status, 0).replace("(1)", "( )").replace("1", "")
 
 
 # -- CSV, json-px -------------------------------------------------------------------

@@ -115,20 +115,7 @@ def _keys(query: SdmxQuery, table: SdmxTable, problems: list[Problem]) -> list[l
 
 def wanted_cells(query: SdmxQuery, table: SdmxTable, *, most: int) -> ListedCells:
     """The observations that a query means, in the order of the table."""
-    keys = _checked_components(query, table)
-    passing = _passing(query, table, keys)
-    size = math.prod(map(len, passing))
-    if size > most:
-        what = f"{size:,} observations are asked for at once; {most:,} are given"
-        hint = "ask for fewer, with a key or c[DIMENSION]=…"
-        raise ServiceError(what, code="too-many-cells", limit=most, actual=size, hint=hint)
-    if size == 0:
-        raise ServiceError("there are no such observations", code="not-found")
-    return _chosen(query, table, passing, keys)
-
-
-def _checked_components(query: SdmxQuery, table: SdmxTable) -> list[list[str]]:
-    """The keys, if keys and filters are about dimensions that there are."""
+    # The keys, if keys and filters are about dimensions that there are.
     problems: list[Problem] = []
     keys = _keys(query, table, problems)
     known = {*table.dimensions, *ATTRIBUTES, "OBS_VALUE"}
@@ -139,7 +126,30 @@ def _checked_components(query: SdmxQuery, table: SdmxTable) -> list[list[str]]:
     beside = [name for name in query.filters if name in known and name not in table.dimensions]
     problems += [Problem("only dimensions can be filtered by", f"c[{name}]") for name in beside]
     _raise(problems, "invalid-query")
-    return keys
+    passing = _passing(query, table, keys)
+    size = math.prod(map(len, passing))
+    if size > most:
+        what = f"{size:,} observations are asked for at once; {most:,} are given"
+        hint = "ask for fewer, with a key or c[DIMENSION]=…"
+        raise ServiceError(what, code="too-many-cells", limit=most, actual=size, hint=hint)
+    if size == 0:
+        raise ServiceError("there are no such observations", code="not-found")
+    whole = table.table
+    positions = tuple(np.asarray(each, dtype=np.int32) for each in passing)
+    positions = positions[: len(whole.dimensions)]  # a single figure is no dimension
+    selection = Selection(table=whole, positions=positions, kept=(True,) * len(positions))
+    index, (value, status) = selection.index, selection.cells
+    if not whole.dimensions:
+        index = ()
+    wanted = whole.known(index, len(value))
+    if len(keys) > 1:
+        wanted &= _in_keys(table, selection, keys)
+    rows = np.flatnonzero(wanted)
+    rows = _of_series(query, table, [part[rows] for part in index], rows)
+    rows = rows[query.offset :][: query.limit]
+    if not len(rows):
+        raise ServiceError("there are no such observations", code="not-found")
+    return ListedCells(tuple(part[rows] for part in index), value[rows], status[rows])
 
 
 def _passing(query: SdmxQuery, table: SdmxTable, keys: list[list[str]]) -> list[list[int]]:
@@ -161,27 +171,6 @@ def _passing(query: SdmxQuery, table: SdmxTable, keys: list[list[str]]) -> list[
         passing.append([k for k, code in enumerate(codes) if code in found])
     _raise(problems, "unknown-code")
     return passing
-
-
-def _chosen(
-    query: SdmxQuery, table: SdmxTable, passing: list[list[int]], keys: list[list[str]]
-) -> ListedCells:
-    whole = table.table
-    positions = tuple(np.asarray(each, dtype=np.int32) for each in passing)
-    positions = positions[: len(whole.dimensions)]  # a single figure is no dimension
-    selection = Selection(table=whole, positions=positions, kept=(True,) * len(positions))
-    index, (value, status) = selection.index, selection.cells
-    if not whole.dimensions:
-        index = ()
-    wanted = whole.known(index, len(value))
-    if len(keys) > 1:
-        wanted &= _in_keys(table, selection, keys)
-    rows = np.flatnonzero(wanted)
-    rows = _of_series(query, table, [part[rows] for part in index], rows)
-    rows = rows[query.offset :][: query.limit]
-    if not len(rows):
-        raise ServiceError("there are no such observations", code="not-found")
-    return ListedCells(tuple(part[rows] for part in index), value[rows], status[rows])
 
 
 def _in_keys(table: SdmxTable, selection: Selection, keys: list[list[str]]) -> BoolArray:

@@ -192,7 +192,10 @@ class SdmxTable:
     def codes(self, at: int, language: str) -> list[dict[str, Any]]:
         """The codes of a dimension, in the order of the table."""
         if at == len(self.table.spanning):
-            return self._figures(language)
+            return [
+                {"id": figure.name, **named({e: figure.title(e) for e in LANGUAGES}, language)}
+                for figure in self.table.figures
+            ]
         dimension = self.table.spanning[at]
         spoken = {each: labels_of(dimension, each) for each in LANGUAGES}
         parents = dimension.parents.tolist()
@@ -203,12 +206,6 @@ class SdmxTable:
                 **({"parent": dimension.codes[parents[k]]} if parents[k] >= 0 else {}),
             }
             for k, code in enumerate(dimension.codes)
-        ]
-
-    def _figures(self, language: str) -> list[dict[str, Any]]:
-        return [
-            {"id": figure.name, **named({e: figure.title(e) for e in LANGUAGES}, language)}
-            for figure in self.table.figures
         ]
 
 
