@@ -78,9 +78,7 @@ ROLES: Mapping[str, Role] = {
         },
     ),
     "researcher": Role(
-        en="researcher",
-        de="Forscher",
-        permissions=frozenset({_P.releases_read, _P.outputs_submit}),
+        en="researcher", de="Forscher", permissions=frozenset({_P.releases_read, _P.outputs_submit})
     ),
     "reviewer": Role(
         en="reviewer", de="Prüfer", permissions=frozenset({_P.releases_read, _P.outputs_review})

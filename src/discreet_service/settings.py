@@ -216,11 +216,7 @@ def _texts(value: Any) -> bool:
 _READERS: Mapping[str, tuple[str, Callable[[Any], bool], Callable[[Any, Path], Any]]] = {
     "str": ("a text", lambda value: isinstance(value, str), lambda value, _: value),
     "int": ("a whole number", lambda value: type(value) is int, lambda value, _: value),
-    "float": (
-        "a number",
-        lambda value: type(value) in (int, float),
-        lambda value, _: float(value),
-    ),
+    "float": ("a number", lambda value: type(value) in (int, float), lambda value, _: float(value)),
     "bool": ("true or false", lambda value: isinstance(value, bool), lambda value, _: value),
     "path": (
         "a path",

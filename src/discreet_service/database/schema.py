@@ -129,10 +129,7 @@ USER_GRANTS = _table(
 )
 
 LOGIN_DELAYS = _table(
-    "login_delays",
-    _text("digest", primary_key=True),
-    _whole("failures"),
-    _time("next_at"),
+    "login_delays", _text("digest", primary_key=True), _whole("failures"), _time("next_at")
 )
 
 SESSIONS = _table(
@@ -217,12 +214,7 @@ PARAMETER_SETS = _table(
     _time("retired_at", nullable=True),
 )
 
-DATA_SETS = _table(
-    "data_sets",
-    _text("id", primary_key=True),
-    _text("facts"),
-    _time("created_at"),
-)
+DATA_SETS = _table("data_sets", _text("id", primary_key=True), _text("facts"), _time("created_at"))
 
 DATA_VERSIONS = _table(
     "data_versions",

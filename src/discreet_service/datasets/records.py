@@ -139,11 +139,7 @@ def offered_variables(
 
 
 def _tree(
-    columns: SourceColumns,
-    name: str,
-    public: frozenset[str],
-    where: str,
-    problems: list[Problem],
+    columns: SourceColumns, name: str, public: frozenset[str], where: str, problems: list[Problem]
 ) -> Classification | None:
     """The classification of a variable; None, and a problem, where it would tell of the data."""
     entry = columns.inputs.programme.variables.get(name)

@@ -51,9 +51,7 @@ class CatalogueVariable:
         names = self.tree.level_names
         return tuple(
             CatalogueLevel(
-                number=k,
-                name=names[k - 1] if k <= len(names) else str(k),
-                codes=len(self.cuts[k]),
+                number=k, name=names[k - 1] if k <= len(names) else str(k), codes=len(self.cuts[k])
             )
             for k in range(1, len(self.cuts))
         )

@@ -156,12 +156,7 @@ class JobQueue:
         return Job.of(row)
 
     def jobs(
-        self,
-        owner: str | None,
-        *,
-        state: JobState | None = None,
-        cursor: str = "",
-        size: int = 50,
+        self, owner: str | None, *, state: JobState | None = None, cursor: str = "", size: int = 50
     ) -> JobPage:
         """Jobs, the newest first."""
         columns, size = JOBS.c, max(1, min(size, _MOST_PER_PAGE))

@@ -356,12 +356,7 @@ class Approvals:
             raise ServiceError(what, code="conflict", where="id")
 
     def _write_down(
-        self,
-        connection: sa.Connection,
-        kind: AuditKind,
-        person: str,
-        about: Proposal,
-        **more: str,
+        self, connection: sa.Connection, kind: AuditKind, person: str, about: Proposal, **more: str
     ) -> None:
         facts = {
             "proposal": about.id,

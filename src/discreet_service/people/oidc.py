@@ -267,10 +267,7 @@ class OidcLogin:
         try:
             with (
                 httpx.Client(
-                    timeout=_TIMEOUT,
-                    follow_redirects=False,
-                    trust_env=False,
-                    verify=self._tls,
+                    timeout=_TIMEOUT, follow_redirects=False, trust_env=False, verify=self._tls
                 ) as client,
                 client.stream(method, address, headers=headers, **more) as response,
             ):

@@ -199,10 +199,7 @@ class ReleasedLayers:
         )
 
     def most_exposed(
-        self,
-        asked: AskedTable,
-        everywhere: float = 1.0,
-        levels: Mapping[str, float] | None = None,
+        self, asked: AskedTable, everywhere: float = 1.0, levels: Mapping[str, float] | None = None
     ) -> MostExposed:
         """The counts of a table that are most exposed for their limit, with all releases."""
         shape = shape_of(asked)
@@ -298,11 +295,7 @@ class ReleasedLayers:
         return self._numbers[codes]
 
     def _exposure(
-        self,
-        target: Box,
-        columns: Mapping[str, _Columns],
-        total: UintArray,
-        weight: FloatArray,
+        self, target: Box, columns: Mapping[str, _Columns], total: UintArray, weight: FloatArray
     ) -> float:
         """The exposure of the counts that some axes span, those of the worst place."""
         usable = np.ones(len(total), dtype=np.bool_)

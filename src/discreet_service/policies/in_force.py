@@ -67,9 +67,7 @@ class PoliciesInForce:
         columns = POLICIES.c
         row = connection.execute(
             sa.select(POLICIES).where(
-                columns.dataset == dataset,
-                columns.version == version,
-                columns.state == _ACTIVE,
+                columns.dataset == dataset, columns.version == version, columns.state == _ACTIVE
             )
         ).first()
         if row is None:

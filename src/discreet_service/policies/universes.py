@@ -10,11 +10,7 @@ from dataclasses import replace
 
 from discreet_service.policies.asked import AskedTable, Evidence
 from discreet_service.policies.document import PolicyDocument
-from discreet_service.policies.ledger import (
-    NEAR,
-    UniverseDefinition,
-    UniverseLedger,
-)
+from discreet_service.policies.ledger import NEAR, UniverseDefinition, UniverseLedger
 from discreet_service.policies.rules import (
     RuleCase,
     RuleVerdict,

@@ -28,19 +28,9 @@ from discreet_service.permissions import Principal
 from discreet_service.policies.asked import AskedTable, Evidence
 from discreet_service.policies.custom_groups import custom_groups_rule
 from discreet_service.policies.document import PolicyDocument
-from discreet_service.policies.exposure import (
-    Box,
-    ReleasedLayers,
-    read_shape,
-    shape_of,
-    shape_text,
-)
+from discreet_service.policies.exposure import Box, ReleasedLayers, read_shape, shape_of, shape_text
 from discreet_service.policies.in_force import PoliciesInForce
-from discreet_service.policies.ledger import (
-    ComparedUniverse,
-    UniverseDefinition,
-    UniverseLedger,
-)
+from discreet_service.policies.ledger import ComparedUniverse, UniverseDefinition, UniverseLedger
 from discreet_service.policies.patterns import near_pattern, note, pattern_rule, patterns_of
 from discreet_service.policies.rates import charge_cells, rate_rule, take_query
 from discreet_service.policies.rules import (

@@ -240,11 +240,7 @@ class _Reader:
         return found
 
     def _check_level(
-        self,
-        variable: CatalogueVariable,
-        codes: Sequence[int],
-        levels: Sequence[int],
-        where: str,
+        self, variable: CatalogueVariable, codes: Sequence[int], levels: Sequence[int], where: str
     ) -> None:
         """Codes that stand on none of the levels named."""
         off = [at for at in codes if not any(variable.on_level(at, k) for k in levels)]

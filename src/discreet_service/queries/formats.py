@@ -66,10 +66,7 @@ _OTHER_MEDIA = {
     "application/x-parquet": "parquet",
     "application/x-pcaxis": "px",
 }
-_MEDIA = {
-    **{row.media.partition(";")[0]: row.name for row in reversed(_ROWS)},
-    **_OTHER_MEDIA,
-}
+_MEDIA = {**{row.media.partition(";")[0]: row.name for row in reversed(_ROWS)}, **_OTHER_MEDIA}
 #: A file system that is no disk, and up to how many cells are written there.
 _IN_MEMORY, _SMALL = Path("/dev/shm"), 50_000  # noqa: S108 - a folder of its own is made there
 _QUALITY = re.compile(r"\s*q\s*=\s*([01](?:\.\d{0,3})?)\s*\Z")

@@ -64,9 +64,7 @@ def selected(table: ProtectedTable, query: CanonicalQuery, unit: CatalogueUnit) 
     )
 
 
-def every_cell(
-    table: ProtectedTable,
-) -> tuple[tuple[PositionArray, ...], np.ndarray, np.ndarray]:
+def every_cell(table: ProtectedTable) -> tuple[tuple[PositionArray, ...], np.ndarray, np.ndarray]:
     """Positions, values and status of all cells that a table shows, with those that it omits."""
     grid = CellIndex.of(table.dimensions).require(table.name)
     every: Sequence[PositionArray] = grid.every()

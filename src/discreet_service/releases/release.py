@@ -245,12 +245,7 @@ def open_release(folder: Path, keys: Sequence[bytes], name: str = "") -> ServedR
         raise _unserved("the release was made by another version")
     tables = dict(_listed(called, files, manifest))
     return ServedRelease(
-        id=called,
-        seal=seal,
-        signer=key_id(signer),
-        manifest=manifest,
-        files=files,
-        tables=tables,
+        id=called, seal=seal, signer=key_id(signer), manifest=manifest, files=files, tables=tables
     )
 
 

@@ -83,13 +83,7 @@ def packed(files: Iterable[tuple[str, bytes]]) -> bytes:
 
 
 def unpacked(
-    content: bytes,
-    name: str,
-    main: str = "",
-    log: str = "",
-    *,
-    most_bytes: int,
-    most_files: int,
+    content: bytes, name: str, main: str = "", log: str = "", *, most_bytes: int, most_files: int
 ) -> UploadedProgram:
     """The files of an upload; an error for anything that is not plain.
 

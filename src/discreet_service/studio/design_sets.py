@@ -23,11 +23,7 @@ from discreet_service.studio.design_figures import AssessedDesign
 from discreet_service.studio.designs import figures_of, problems_of
 from discreet_service.web.access import ServiceDep, check_allowed, principal_with
 from discreet_service.web.pages import FormPrincipal, back_to, page, words
-from discreet_service.web.parameter_sets import (
-    ReasonGiven,
-    propose_activation,
-    propose_retirement,
-)
+from discreet_service.web.parameter_sets import ReasonGiven, propose_activation, propose_retirement
 from discreet_service.web.problem_pages import language_of
 
 router = APIRouter(prefix="/designs/sets", tags=["studio"], include_in_schema=False)

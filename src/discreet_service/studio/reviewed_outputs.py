@@ -148,10 +148,7 @@ class ReviewSheet:
                 before = self._handed[number - head - 1][:_LONGEST_LINE]
             found.append(
                 ProgramLine(
-                    number=number,
-                    text=text[:_LONGEST_LINE],
-                    before=before,
-                    wrong=number in wrong,
+                    number=number, text=text[:_LONGEST_LINE], before=before, wrong=number in wrong
                 )
             )
         return tuple(found)

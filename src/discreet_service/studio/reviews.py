@@ -190,11 +190,7 @@ def decide_form(
     report = service.reviews.report(principal, submission)
     try:
         service.reviews.decide(
-            principal,
-            submission,
-            form.decisions(report),
-            reason=form.reason,
-            version=form.version,
+            principal, submission, form.decisions(report), reason=form.reason, version=form.version
         )
     except ServiceError as error:
         return _refused(request, service, principal, submission, form, error)

@@ -330,11 +330,7 @@ def _measures(choices: TableChoices, language: str) -> list[dict[str, Any]]:
 
 
 def _estimate(
-    service: Service,
-    dataset: str,
-    choices: TableChoices,
-    principal: Principal,
-    language: Language,
+    service: Service, dataset: str, choices: TableChoices, principal: Principal, language: Language
 ) -> dict[str, Any]:
     """What the interface says of the query before it is counted, with the headings it would have.
 

@@ -36,10 +36,7 @@ LanguageParameter = Annotated[
 
 @router.get("/datasets")
 def list_datasets(
-    request: Request,
-    service: ServiceDep,
-    principal: _Reader,
-    language: LanguageParameter = None,
+    request: Request, service: ServiceDep, principal: _Reader, language: LanguageParameter = None
 ) -> dict[str, Any]:
     """The data sets that can be asked about."""
     spoken = language or language_of(request)
@@ -176,10 +173,7 @@ def publish_dataset_version(
 
 @router.post("/datasets/{dataset}/versions/{version}:retire")
 def retire_dataset_version(
-    dataset: str,
-    version: str,
-    service: ServiceDep,
-    principal: _Publisher,
+    dataset: str, version: str, service: ServiceDep, principal: _Publisher
 ) -> dict[str, Any]:
     """Let nobody ask a version any more."""
     record = service.datasets.retire(dataset, version, principal.name)
@@ -223,10 +217,7 @@ def _unit(unit: CatalogueUnit, language: str) -> dict[str, Any]:
                 "label": said_in(value.label, language, value.column),
                 "labels": dict(value.label),
                 "unit": said_in(value.unit, language),
-                "measures": [
-                    *(["sum"] if value.sums else []),
-                    *(["mean"] if value.means else []),
-                ],
+                "measures": [*(["sum"] if value.sums else []), *(["mean"] if value.means else [])],
             }
             for value in unit.values.values()
         ],

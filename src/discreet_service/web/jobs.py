@@ -95,10 +95,7 @@ def list_jobs(
         check_allowed(principal, Permission.status_read)
     owner = None if everybody else principal.name
     page = service.jobs.jobs(owner, state=state, cursor=cursor, size=size)
-    return {
-        "jobs": [_shown(job, principal) for job in page.jobs],
-        "next": page.cursor or None,
-    }
+    return {"jobs": [_shown(job, principal) for job in page.jobs], "next": page.cursor or None}
 
 
 @router.get("/{job}")

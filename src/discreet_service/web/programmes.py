@@ -90,11 +90,7 @@ def programme_of(
     return shelf, record
 
 
-@router.post(
-    "",
-    status_code=201,
-    openapi_extra=_TOML,
-)
+@router.post("", status_code=201, openapi_extra=_TOML)
 async def upload_programme(
     request: Request, service: ServiceDep, principal: Producer
 ) -> JSONResponse:
@@ -184,10 +180,7 @@ def get_programme_text(
     return PlainTextResponse(shelf.text(record.id), media_type="application/toml")
 
 
-@router.post(
-    ":validate",
-    openapi_extra=_TOML,
-)
+@router.post(":validate", openapi_extra=_TOML)
 async def validate_text(
     request: Request, service: ServiceDep, principal: Producer
 ) -> dict[str, Any]:
@@ -344,10 +337,7 @@ def download_draft_file(
     return Response(
         found.release.files.read(file),
         media_type="application/octet-stream",
-        headers={
-            "Content-Disposition": "attachment",
-            "Cache-Control": "no-store",
-        },
+        headers={"Content-Disposition": "attachment", "Cache-Control": "no-store"},
     )
 
 

@@ -81,11 +81,7 @@ def run_query(
 
 @router.get("/{dataset}/data", responses=_ANSWERS)
 def get_data(
-    dataset: str,
-    request: Request,
-    service: ServiceDep,
-    principal: _Asker,
-    known: _KnownTag = None,
+    dataset: str, request: Request, service: ServiceDep, principal: _Asker, known: _KnownTag = None
 ) -> Response:
     """The same for a query in the address.
 
@@ -159,11 +155,7 @@ def _deferred(
     job = service.jobs.submit(
         kind="query",
         owner=principal.name,
-        request={
-            **service.answers.document(prepared),
-            "format": form.name,
-            "language": language,
-        },
+        request={**service.answers.document(prepared), "format": form.name, "language": language},
         idempotency_key=idempotency_key,
     )
     address = f"/api/v1/jobs/{job.id}"

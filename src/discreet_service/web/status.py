@@ -66,8 +66,7 @@ def get_ready(service: ServiceDep) -> dict[str, str]:
 
 @router.get("/metrics")
 def get_metrics(
-    service: ServiceDep,
-    _: Annotated[Principal, Depends(principal_with(Permission.status_read))],
+    service: ServiceDep, _: Annotated[Principal, Depends(principal_with(Permission.status_read))]
 ) -> Response:
     """Figures about the service for Prometheus, without contents."""
     # Other figures are told where the database does not answer.

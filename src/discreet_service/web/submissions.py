@@ -181,10 +181,7 @@ def decide_on_outputs(
 
 @router.post("/{submission}:act")
 def act_on_submission(
-    service: ServiceDep,
-    principal: Reviewer,
-    submission: int,
-    asked: Annotated[ReviewAct, Body()],
+    service: ServiceDep, principal: Reviewer, submission: int, asked: Annotated[ReviewAct, Body()]
 ) -> dict[str, Any]:
     """Approve, reject, send back or release a submission; ask its researcher, or note something."""
     if asked.act == "release":

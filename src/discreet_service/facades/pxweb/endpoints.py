@@ -281,10 +281,7 @@ def get_px_data(request: Request, service: ReadsReleases, table: str) -> Respons
 
 @router.post("/tables/{table}/data")
 def post_px_data(
-    request: Request,
-    service: ReadsReleases,
-    table: str,
-    body: Annotated[Any, Body()] = None,
+    request: Request, service: ReadsReleases, table: str, body: Annotated[Any, Body()] = None
 ) -> Response:
     """The same with the selection in the body."""
     query = PxQuery.of_body(body, dict(request.query_params), service.settings.languages[0])
