@@ -32,7 +32,14 @@ _CONTENTS = {"en": "Value", "de": "Wert"}
 
 
 def table_entry(listed: ListedTable, language: str, base: str, release: str) -> dict[str, Any]:
-    """What a list of tables says of one."""
+    """What a list of tables says of one.
+
+    Args:
+        listed: The table.
+        language: "en" or "de".
+        base: The address of the API.
+        release: The heading of its release.
+    """
     address = f"{base}/tables/{listed.id}"
     return {
         "type": "Table",
@@ -96,7 +103,16 @@ def json_stat(
     order: Sequence[int] | None = None,
     data: bool = True,
 ) -> dict[str, Any]:
-    """A selection as a data set of JSON-stat 2.0, as PxWeb gives it."""
+    """A selection as a data set of JSON-stat 2.0, as PxWeb gives it.
+
+    Args:
+        selection: The selection.
+        table_id: Name of the table among all.
+        language: "en" or "de".
+        base: The address of the API.
+        order: The dimensions that are shown, in the order wanted.
+        data: Whether to give values; else only what is known of the table.
+    """
     table = selection.table
     shown = list(selection.shown if order is None else order)
     titles = _told_apart(table, shown, language)
@@ -250,10 +266,7 @@ def _values(selection: Selection, shown: Sequence[int]) -> dict[str, Any]:
     marked = np.flatnonzero(
         (status != CellStatus.published) & (status != CellStatus.zero_or_changed_to_zero)
     )
-    signs = {
-        str(at): symbol(1, CellStatus(int(status[at])), 0).replace("(1)", "( )").replace("1", "")
-        for at in marked.tolist()
-    }
+    signs = {str(at): _sign(CellStatus(int(status[at]))) for at in marked.tolist()}
     return {"value": [numbers[at] for at in place.tolist()], "status": signs or None}
 
 
@@ -262,6 +275,11 @@ def _places(selection: Selection, shown: Sequence[int]) -> Any:
     sizes = [len(part) for part in selection.positions]
     hidden = [at for at in range(len(sizes)) if at not in shown]
     return np.arange(selection.size).reshape(sizes).transpose([*shown, *hidden]).ravel()
+
+
+def _sign(status: CellStatus) -> str:
+    """The sign of a state in the legend."""
+    return symbol(1, status, 0).replace("(1)", "( )").replace("1", "")
 
 
 # -- CSV, json-px -------------------------------------------------------------------

@@ -48,15 +48,25 @@ _PLAIN = ("lang", "outputformat", "outputformatparams", "heading", "stub")
 
 @dataclass(frozen=True, kw_only=True)
 class PxQuery:
-    """What is asked of a table."""
+    """What is asked of a table.
 
-    values: Mapping[str, Sequence[str]] = field(default_factory=dict)  # Variable → expressions
-    codelists: Mapping[str, str] = field(default_factory=dict)  # Variable → name of a list of codes
-    heading: tuple[str, ...] = ()  # Variables that go across
-    stub: tuple[str, ...] = ()  # Variables that go down
-    language: str = "en"  # "en" or "de"
-    format: str = DEFAULT_FORMAT  # One of `PX_FORMATS`
-    params: tuple[str, ...] = ()  # Some of `FORMAT_PARAMS`
+    Args:
+        values: Variable → expressions.
+        codelists: Variable → name of a list of codes.
+        heading: Variables that go across.
+        stub: Variables that go down.
+        language: "en" or "de".
+        format: One of `PX_FORMATS`.
+        params: Some of `FORMAT_PARAMS`.
+    """
+
+    values: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    codelists: Mapping[str, str] = field(default_factory=dict)
+    heading: tuple[str, ...] = ()
+    stub: tuple[str, ...] = ()
+    language: str = "en"
+    format: str = DEFAULT_FORMAT
+    params: tuple[str, ...] = ()
 
     @property
     def separator(self) -> str:
@@ -70,7 +80,12 @@ class PxQuery:
 
     @classmethod
     def of_parameters(cls, given: Iterable[tuple[str, str]], language: str) -> PxQuery:
-        """The query of the parameters of an address."""
+        """The query of the parameters of an address.
+
+        Args:
+            given: Names and values, such as ("valueCodes[sex]", "m,w").
+            language: The language, if none is named.
+        """
         problems: list[Problem] = []
         found: dict[str, Any] = {"values": {}, "codelists": {}}
         for name, value in given:
@@ -90,7 +105,13 @@ class PxQuery:
 
     @classmethod
     def of_body(cls, body: Any, given: Mapping[str, str], language: str) -> PxQuery:
-        """The query of a body, with the language and format of the address."""
+        """The query of a body, with the language and format of the address.
+
+        Args:
+            body: The parsed JSON; None for none.
+            given: The parameters of the address.
+            language: The language, if none is named.
+        """
         problems: list[Problem] = []
         found: dict[str, Any] = {"values": {}, "codelists": {}, "heading": [], "stub": []}
         if body is not None:
@@ -183,15 +204,26 @@ def _is_texts(value: Any) -> bool:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class LevelList:
-    """The codes of one level of a variable, as a list of codes. It adds nothing up."""
+    """The codes of one level of a variable, as a list of codes. It adds nothing up.
 
-    id: str  # Its name among all: TABLE~VARIABLE~BREAKDOWN.LEVEL.
-    labels: Mapping[str, str]  # language → heading
-    positions: tuple[int, ...]  # The positions of its codes
+    Args:
+        id: Its name among all: TABLE~VARIABLE~BREAKDOWN.LEVEL.
+        labels: language → heading.
+        positions: The positions of its codes.
+    """
+
+    id: str
+    labels: Mapping[str, str]
+    positions: tuple[int, ...]
 
 
 def level_lists(table_id: str, dimension: Dimension) -> list[LevelList]:
-    """The lists of codes of a variable: one per level, where there are several."""
+    """The lists of codes of a variable: one per level, where there are several.
+
+    Args:
+        table_id: Name of the table among all.
+        dimension: The variable.
+    """
     trees = dimension.classifications
     if len(trees) == 1 and trees[0].depth <= 1:
         return []
@@ -225,7 +257,15 @@ def find_level_list(table_id: str, dimension: Dimension, name: str) -> LevelList
 def selection_of(
     query: PxQuery, table: ProtectedTable, table_id: str, *, most: int, first: int
 ) -> Selection:
-    """What a query means."""
+    """What a query means.
+
+    Args:
+        query: The query.
+        table: The table.
+        table_id: Its name among all.
+        most: Cells that may be asked for at once.
+        first: Cells that are given if nothing is selected.
+    """
     problems: list[Problem] = []
     names = [dimension.name for dimension in table.dimensions]
     for where, named in (

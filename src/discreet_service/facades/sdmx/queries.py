@@ -39,20 +39,31 @@ ALL_DIMENSIONS = "AllDimensions"
 
 @dataclass(frozen=True, kw_only=True)
 class SdmxQuery:
-    """What is wanted of a dataflow."""
+    """What is wanted of a dataflow.
 
-    # Codes of all dimensions, with points between and commas between several; * for all
+    Args:
+        key: Codes of all dimensions, with points between and commas between several; * for all.
+        filters: Component → what it must be.
+        first: Observations of each series from its beginning; None for all.
+        last: Observations of each series from its end; None for all.
+        at_observation: The dimension along which a series runs; empty for the last variable.
+        offset: Observations to leave out.
+        limit: Observations to give; None for all.
+        attributes: Which attributes are wanted.
+        measures: Which measures are wanted.
+        csv: Version of SDMX-CSV.
+    """
+
     key: str = "*"
-    # Component → what it must be
     filters: Mapping[str, Sequence[str]] = field(default_factory=dict)
-    first: int | None = None  # Observations of each series from its beginning; None for all
-    last: int | None = None  # Observations of each series from its end; None for all
-    at_observation: str = ""  # The dimension along which a series runs; empty for the last variable
-    offset: int = 0  # Observations to leave out
-    limit: int | None = None  # Observations to give; None for all
-    attributes: str = "dsd"  # Which attributes are wanted
-    measures: str = "all"  # Which measures are wanted
-    csv: str = "2.0"  # Version of SDMX-CSV
+    first: int | None = None
+    last: int | None = None
+    at_observation: str = ""
+    offset: int = 0
+    limit: int | None = None
+    attributes: str = "dsd"
+    measures: str = "all"
+    csv: str = "2.0"
 
 
 def _raise(problems: Sequence[Problem], code: str) -> None:
@@ -114,8 +125,27 @@ def _keys(query: SdmxQuery, table: SdmxTable, problems: list[Problem]) -> list[l
 
 
 def wanted_cells(query: SdmxQuery, table: SdmxTable, *, most: int) -> ListedCells:
-    """The observations that a query means, in the order of the table."""
-    # The keys, if keys and filters are about dimensions that there are.
+    """The observations that a query means, in the order of the table.
+
+    Args:
+        query: The query.
+        table: The table.
+        most: Cells that may be looked through at once.
+    """
+    keys = _checked_components(query, table)
+    passing = _passing(query, table, keys)
+    size = math.prod(map(len, passing))
+    if size > most:
+        what = f"{size:,} observations are asked for at once; {most:,} are given"
+        hint = "ask for fewer, with a key or c[DIMENSION]=…"
+        raise ServiceError(what, code="too-many-cells", limit=most, actual=size, hint=hint)
+    if size == 0:
+        raise ServiceError("there are no such observations", code="not-found")
+    return _chosen(query, table, passing, keys)
+
+
+def _checked_components(query: SdmxQuery, table: SdmxTable) -> list[list[str]]:
+    """The keys, if keys and filters are about dimensions that there are."""
     problems: list[Problem] = []
     keys = _keys(query, table, problems)
     known = {*table.dimensions, *ATTRIBUTES, "OBS_VALUE"}
@@ -126,30 +156,7 @@ def wanted_cells(query: SdmxQuery, table: SdmxTable, *, most: int) -> ListedCell
     beside = [name for name in query.filters if name in known and name not in table.dimensions]
     problems += [Problem("only dimensions can be filtered by", f"c[{name}]") for name in beside]
     _raise(problems, "invalid-query")
-    passing = _passing(query, table, keys)
-    size = math.prod(map(len, passing))
-    if size > most:
-        what = f"{size:,} observations are asked for at once; {most:,} are given"
-        hint = "ask for fewer, with a key or c[DIMENSION]=…"
-        raise ServiceError(what, code="too-many-cells", limit=most, actual=size, hint=hint)
-    if size == 0:
-        raise ServiceError("there are no such observations", code="not-found")
-    whole = table.table
-    positions = tuple(np.asarray(each, dtype=np.int32) for each in passing)
-    positions = positions[: len(whole.dimensions)]  # a single figure is no dimension
-    selection = Selection(table=whole, positions=positions, kept=(True,) * len(positions))
-    index, (value, status) = selection.index, selection.cells
-    if not whole.dimensions:
-        index = ()
-    wanted = whole.known(index, len(value))
-    if len(keys) > 1:
-        wanted &= _in_keys(table, selection, keys)
-    rows = np.flatnonzero(wanted)
-    rows = _of_series(query, table, [part[rows] for part in index], rows)
-    rows = rows[query.offset :][: query.limit]
-    if not len(rows):
-        raise ServiceError("there are no such observations", code="not-found")
-    return ListedCells(tuple(part[rows] for part in index), value[rows], status[rows])
+    return keys
 
 
 def _passing(query: SdmxQuery, table: SdmxTable, keys: list[list[str]]) -> list[list[int]]:
@@ -171,6 +178,27 @@ def _passing(query: SdmxQuery, table: SdmxTable, keys: list[list[str]]) -> list[
         passing.append([k for k, code in enumerate(codes) if code in found])
     _raise(problems, "unknown-code")
     return passing
+
+
+def _chosen(
+    query: SdmxQuery, table: SdmxTable, passing: list[list[int]], keys: list[list[str]]
+) -> ListedCells:
+    whole = table.table
+    positions = tuple(np.asarray(each, dtype=np.int32) for each in passing)
+    positions = positions[: len(whole.dimensions)]  # a single figure is no dimension
+    selection = Selection(table=whole, positions=positions, kept=(True,) * len(positions))
+    index, (value, status) = selection.index, selection.cells
+    if not whole.dimensions:
+        index = ()
+    wanted = whole.known(index, len(value))
+    if len(keys) > 1:
+        wanted &= _in_keys(table, selection, keys)
+    rows = np.flatnonzero(wanted)
+    rows = _of_series(query, table, [part[rows] for part in index], rows)
+    rows = rows[query.offset :][: query.limit]
+    if not len(rows):
+        raise ServiceError("there are no such observations", code="not-found")
+    return ListedCells(tuple(part[rows] for part in index), value[rows], status[rows])
 
 
 def _in_keys(table: SdmxTable, selection: Selection, keys: list[list[str]]) -> BoolArray:
@@ -222,7 +250,14 @@ def _of_series(
 def wanted_columns(
     query: SdmxQuery, table: SdmxTable, cells: ListedCells, language: str
 ) -> pl.DataFrame:
-    """Observations with the measures and attributes that were asked for, as SDMX-CSV has them."""
+    """Observations with the measures and attributes that were asked for, as SDMX-CSV has them.
+
+    Args:
+        query: The query.
+        table: The table.
+        cells: The observations.
+        language: Language of comments and units.
+    """
     structure = f"{AGENCY}:{table.flow}({VERSION})"
     options = WriteOptions(language=language, sdmx="1.0" if query.csv == "1.0" else "2.0")
     frame = observations(table.table, cells, structure, options)
@@ -236,7 +271,14 @@ def wanted_columns(
 
 
 def csv_bytes(query: SdmxQuery, table: SdmxTable, cells: ListedCells, language: str) -> bytes:
-    """Observations as SDMX-CSV."""
+    """Observations as SDMX-CSV.
+
+    Args:
+        query: The query.
+        table: The table.
+        cells: The observations.
+        language: Language of comments and units.
+    """
     frame = wanted_columns(query, table, cells, language)
     return frame.write_csv(line_terminator="\r\n").encode("utf-8")
 

@@ -99,9 +99,14 @@ def urn(kind: str, name: str, item: str = "") -> str:
 
 @dataclass(frozen=True, kw_only=True)
 class SdmxTable:
-    """A released table as SDMX sees it."""
+    """A released table as SDMX sees it.
 
-    flow: str  # Identifier of its dataflow and of its data structure
+    Args:
+        flow: Identifier of its dataflow and of its data structure.
+        table: The table.
+    """
+
+    flow: str
     table: ProtectedTable
 
     @cached_property
@@ -192,10 +197,7 @@ class SdmxTable:
     def codes(self, at: int, language: str) -> list[dict[str, Any]]:
         """The codes of a dimension, in the order of the table."""
         if at == len(self.table.spanning):
-            return [
-                {"id": figure.name, **named({e: figure.title(e) for e in LANGUAGES}, language)}
-                for figure in self.table.figures
-            ]
+            return self._figures(language)
         dimension = self.table.spanning[at]
         spoken = {each: labels_of(dimension, each) for each in LANGUAGES}
         parents = dimension.parents.tolist()
@@ -206,6 +208,12 @@ class SdmxTable:
                 **({"parent": dimension.codes[parents[k]]} if parents[k] >= 0 else {}),
             }
             for k, code in enumerate(dimension.codes)
+        ]
+
+    def _figures(self, language: str) -> list[dict[str, Any]]:
+        return [
+            {"id": figure.name, **named({e: figure.title(e) for e in LANGUAGES}, language)}
+            for figure in self.table.figures
         ]
 
 
@@ -233,7 +241,14 @@ def status_lists(language: str) -> list[dict[str, Any]]:
 def message(
     content: Mapping[str, Sequence[Any]], language: str, prepared: str, *, schema: str = _SCHEMA
 ) -> dict[str, Any]:
-    """A message of SDMX-JSON."""
+    """A message of SDMX-JSON.
+
+    Args:
+        content: Kind of structures → structures; or structures and data sets.
+        language: "en" or "de".
+        prepared: When it was made: the date of the youngest release.
+        schema: The schema that it follows; that of structures unless it is said.
+    """
     return {
         "meta": {
             "schema": schema,
