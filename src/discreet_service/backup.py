@@ -92,12 +92,11 @@ def restore_backup(file: Path, into: Path) -> dict[str, Any]:
         place.rename(into)
     finally:
         shutil.rmtree(place, ignore_errors=True)
-    head = manifest["head"]
     return {
         "folder": str(into),
         "files": len(manifest["files"]),
         "database": manifest["database"],
-        "audit_entries": head["seq"],
+        "audit_entries": manifest["head"]["seq"],
     }
 
 
@@ -134,16 +133,12 @@ def _copy_database(url: sa.URL, target: Path) -> None:
     plain = url.set(drivername="postgresql")
     environment = {**os.environ, "PGPASSWORD": plain.password or ""}
     shown = plain.set(password=None).render_as_string()
-    command = [
-        program,
-        "--format=custom",
-        "--no-password",
-        "--file",
-        str(target),
-        "--dbname",
-        shown,
-    ]
-    done = subprocess.run(command, env=environment, capture_output=True, check=False)  # noqa: S603
+    done = subprocess.run(  # noqa: S603
+        [program, "--format=custom", "--no-password", "--file", str(target), "--dbname", shown],
+        env=environment,
+        capture_output=True,
+        check=False,
+    )
     if done.returncode:
         raise ServiceError("pg_dump failed", code="data-not-ready", where="database")
 

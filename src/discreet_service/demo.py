@@ -201,8 +201,7 @@ def _own_text(name: str) -> str:
 def _people(service: Service, one_time: str) -> dict[str, str]:
     """Everybody who logs in, with their password."""
     # They are printed: nobody has to be kept from trying them, until the first login.
-    light = PasswordCost(log_n=10, p=1)
-    users = Users(service.database, service.trail, service.clock, light)
+    users = Users(service.database, service.trail, service.clock, PasswordCost(log_n=10, p=1))
     first = {_ADMINISTRATOR: one_time}
     for name, role in _PEOPLE.items():
         users.add(LOCAL, name)

@@ -115,8 +115,7 @@ def new_key(
     """A key for a system, which is made known if it is not; the key is shown once. SECRET."""
     grants = grants_of(roles)
     with opened(settings) as service:
-        known = {account.name for account in service.users.accounts()}
-        if person not in known:
+        if person not in {account.name for account in service.users.accounts()}:
             service.users.add(LOCAL, person, "system")
         for grant in grants:
             service.users.grant(LOCAL, person, grant)

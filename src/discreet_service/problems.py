@@ -139,8 +139,7 @@ def _of_words(hint: str, otherwise: str | None = None) -> str:
 
 @cache
 def _hints() -> Mapping[str, Any]:
-    text = files("discreet_service").joinpath("hints.toml").read_text("utf-8")
-    return tomllib.loads(text)
+    return tomllib.loads(files("discreet_service").joinpath("hints.toml").read_text("utf-8"))
 
 
 @cache

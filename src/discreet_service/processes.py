@@ -157,8 +157,7 @@ def run_worker(settings: ServiceSettings) -> None:
     server = os.environ.pop(_SERVER, "")
     if server.isdecimal():
         threading.Thread(target=_end_with, args=(int(server),), daemon=True).start()
-    service = Service(settings)
-    work(service)
+    work(Service(settings))
 
 
 def _end_with(server: int) -> None:

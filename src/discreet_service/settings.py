@@ -286,8 +286,7 @@ def _checks(settings: ServiceSettings) -> list[Problem]:
             ipaddress.ip_network(address, strict=False)
         except ValueError:
             problems.append(Problem("this is no address", f"trusted_proxies[{at}]"))
-    wrong = set(settings.languages) - {"en", "de"}
-    if wrong or not settings.languages:
+    if (set(settings.languages) - {"en", "de"}) or not settings.languages:
         problems.append(Problem("languages are en and de", "languages"))
     problems += _exposed(settings) + _oidc_problems(settings.oidc)
     return problems + _review_problems(settings.reviews)
@@ -328,10 +327,9 @@ def _oidc_problems(oidc: OidcSettings | None) -> list[Problem]:
 def _review_problems(reviews: ReviewSettings | None) -> list[Problem]:
     if reviews is None:
         return []
-    numbers = ("upload_bytes", "upload_files", "seconds")
     problems = [
         Problem("this must be above zero", f"reviews.{name}")
-        for name in numbers
+        for name in (("upload_bytes", "upload_files", "seconds"))
         if getattr(reviews, name) <= 0
     ]
     root = reviews.folder.resolve()

@@ -124,7 +124,6 @@ class AuditTrail:
         self._database.serialise(connection)
         last, previous = _head(connection)
         parts = (last + 1, self._clock(), kind.value, name, place, text, previous)
-        digest = _seal(self._key, parts)
         entry = AuditEntry(
             seq=last + 1,
             at=parts[1],
@@ -133,7 +132,7 @@ class AuditTrail:
             about=place,
             facts=text,
             previous=previous,
-            digest=digest,
+            digest=_seal(self._key, parts),
         )
         values = {name: getattr(entry, name) for name in entry.__slots__}
         connection.execute(sa.insert(AUDIT_ENTRIES).values(**values))

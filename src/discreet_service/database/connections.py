@@ -121,8 +121,7 @@ class ServiceDatabase:
         Who lacks the right to make them can use a database that has them all.
         """
         with self.writing() as connection:
-            there = set(sa.inspect(connection).get_table_names())
-            if not there >= set(METADATA.tables):
+            if not set(sa.inspect(connection).get_table_names()) >= set(METADATA.tables):
                 METADATA.create_all(connection)
             if connection.scalar(sa.select(SERVICE_SCHEMA.c.version)) is None:
                 connection.execute(sa.insert(SERVICE_SCHEMA).values(version=VERSION))

@@ -154,8 +154,7 @@ class DatasetCatalogue:
             hint = f"its {DESCRIPTION} names both"
             raise ServiceError(what, code="unknown-dataset", where="version", hint=hint)
         opened = open_version(folder, self._key, self._parameters_of)
-        place = folder.relative_to(self.folder).as_posix()
-        facts = {"folder": place, **public_facts(opened)}
+        facts = {"folder": folder.relative_to(self.folder).as_posix(), **public_facts(opened)}
         row = {
             "dataset": dataset,
             "version": version,
@@ -243,7 +242,6 @@ def parameters_name(version: DataVersion) -> dict[str, str] | None:
 
 def _record(row: sa.RowMapping) -> VersionRecord:
     facts = json.loads(row["facts"])
-    folder = facts.pop("folder")
     return VersionRecord(
         dataset=row["dataset"],
         version=row["version"],
@@ -251,6 +249,6 @@ def _record(row: sa.RowMapping) -> VersionRecord:
         facts=facts,
         published_at=row["published_at"],
         published_by=row["published_by"],
-        folder=folder,
+        folder=facts.pop("folder"),
         fingerprint=row["fingerprint"],
     )

@@ -98,10 +98,8 @@ class SourceColumns:
         """The classification of a variable whose codes are public, though the data tell them."""
         programme = self.inputs.programme
         if variable not in programme.variables:
-            codes = found_codes(self.records, [variable])[variable]
-            return Classification.flat(variable, codes)
-        trees = spanning_variables(programme, [variable], self.inputs.trees, self.records)
-        found = trees[variable]
+            return Classification.flat(variable, found_codes(self.records, [variable])[variable])
+        found = spanning_variables(programme, [variable], self.inputs.trees, self.records)[variable]
         assert isinstance(found, Classification)
         return found.replace(found="none")
 

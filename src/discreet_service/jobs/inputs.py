@@ -48,8 +48,7 @@ class JobInputs:
         name, nonce = seal.hexdigest(), secrets.token_bytes(_NONCE)
         place = self.folder / name
         with told_if_full(place), atomic_path(place, private=True) as temporary:
-            sealed = AESGCM(self._key).encrypt(nonce, content, name.encode())
-            temporary.write_bytes(nonce + sealed)
+            temporary.write_bytes(nonce + AESGCM(self._key).encrypt(nonce, content, name.encode()))
         return name
 
     def get(self, name: str) -> bytes:

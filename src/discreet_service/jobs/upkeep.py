@@ -85,8 +85,7 @@ def upkeep(service: Any, look: float = _LOOK) -> Iterator[None]:
 
 def show_chain(service: Any) -> None:
     """Tell metrics how the last verification of the trail ended, whichever process did it."""
-    page = service.trail.search(kind=AuditKind.trail_verified, size=1)
-    for entry in page.entries:
+    for entry in service.trail.search(kind=AuditKind.trail_verified, size=1).entries:
         service.metrics.chain.set(json.loads(entry.facts).get("whole") is True)
 
 
@@ -156,8 +155,7 @@ def verify_trail(service: Any) -> bool:
     log_event("trail verified", whole=verdict.whole, entries=verdict.entries)
     facts = {"entries": verdict.entries, "whole": verdict.whole, "heads": verdict.heads}
     with service.database.writing() as connection:
-        kind = AuditKind.trail_verified
-        service.trail.append(connection, kind=kind, person=SYSTEM, facts=facts)
+        service.trail.append(connection, kind=AuditKind.trail_verified, person=SYSTEM, facts=facts)
     return bool(verdict.whole)
 
 

@@ -218,8 +218,7 @@ class _Watch:
         self._checked = now
         try:
             if not self._queue.is_wanted(self._job):
-                held = self._queue.renew(self._job)
-                if held is None:
+                if self._queue.renew(self._job) is None:
                     return _WorkEnd.lost
                 self._child.ask_to_stop()
                 limit = time.monotonic() + _GRACE

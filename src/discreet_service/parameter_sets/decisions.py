@@ -16,11 +16,10 @@ from discreet_service.people.approvals import Approvals, Execution, Proposal, Pr
 
 def register_decisions(approvals: Approvals, sets: ParameterSets) -> None:
     """Let approved proposals about parameter sets be carried out."""
-    kinds = {
+    for kind, change in {
         ProposalKind.parameter_activation: sets.activate,
         ProposalKind.parameter_retirement: sets.retire,
-    }
-    for kind, change in kinds.items():
+    }.items():
         approvals.register(kind, _execution(approvals, change))
 
 
@@ -29,11 +28,10 @@ def _execution(
 ) -> Execution:
     def done(connection: sa.Connection, proposal: Proposal) -> str:
         name, _, version = proposal.subject.partition("@")
-        decided = approvals.proposal(connection, proposal.id)
         agreed = AgreedChange(
             name=name,
             version=version,
-            persons=(proposal.proposer, decided.decider),
+            persons=(proposal.proposer, approvals.proposal(connection, proposal.id).decider),
             proposal=proposal.id,
         )
         return change(connection, agreed).file

@@ -207,8 +207,7 @@ class ParameterSets:
         return opened
 
     def _check_file(self, found: ParameterSet) -> None:
-        data = self._path(found.file).read_bytes()
-        if hashlib.sha256(data).hexdigest() != found.file:
+        if hashlib.sha256(self._path(found.file).read_bytes()).hexdigest() != found.file:
             raise ServiceError("the file was changed", code="data-not-ready")
 
     def check(self) -> list[str]:

@@ -154,18 +154,17 @@ class ApiKeys:
                 secrets.token_hex(16),
                 by=principal.name,
             )
-            facts = {
-                "key": made.key.id,
-                "owner": user.name,
-                "grants": [f"{each.role}@{each.dataset}" for each in made.key.grants],
-                "expires": made.key.expires,
-            }
             self._trail.append(
                 connection,
                 kind=AuditKind.key_created,
                 person=principal.name,
                 about=user.name,
-                facts=facts,
+                facts={
+                    "key": made.key.id,
+                    "owner": user.name,
+                    "grants": [f"{each.role}@{each.dataset}" for each in made.key.grants],
+                    "expires": made.key.expires,
+                },
             )
         return made
 

@@ -261,8 +261,7 @@ class Approvals:
         found = self._to_decide(connection, number)
         _check_in_person(principal)
         if not same_person(found.proposer, principal.name):
-            what = "only who proposed something takes it back"
-            raise ServiceError(what, code="not-allowed")
+            raise ServiceError("only who proposed something takes it back", code="not-allowed")
         self._decide(connection, found, ProposalState.withdrawn, principal.name, "")
         self._write_down(connection, AuditKind.proposal_withdrawn, principal.name, found)
         return self.proposal(connection, number)
@@ -352,8 +351,7 @@ class Approvals:
             .values(state=state.value, decider=person, decided_at=self._clock(), remark=remark)
         )
         if changed.rowcount != 1:
-            what = "somebody decided on this meanwhile"
-            raise ServiceError(what, code="conflict", where="id")
+            raise ServiceError("somebody decided on this meanwhile", code="conflict", where="id")
 
     def _write_down(
         self, connection: sa.Connection, kind: AuditKind, person: str, about: Proposal, **more: str

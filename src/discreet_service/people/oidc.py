@@ -184,10 +184,9 @@ class OidcLogin:
     def _provider_keys(self, *, again: bool) -> list[Any]:
         with self._lock:
             age = None if self._keys is None else self._clock() - self._keys[0]
-            if self._keys is not None and age is not None:
-                keep = _ASK_KEYS_AGAIN if again else _KEEP_DESCRIPTION
-                if 0 <= age < keep:
-                    return self._keys[1]
+            longest = _ASK_KEYS_AGAIN if again else _KEEP_DESCRIPTION
+            if self._keys is not None and age is not None and 0 <= age < longest:
+                return self._keys[1]
             address = self._endpoint("jwks_uri", locked=True)
             # Public keys that may sign; what cannot be read, or is too short, is none.
             described = self._ask("GET", address)

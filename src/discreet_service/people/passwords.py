@@ -40,8 +40,7 @@ class PasswordCost:
     def __post_init__(self) -> None:
         # Read back from the database, so bounded: nobody makes the service stretch for ever.
         if not (10 <= self.log_n <= 18 and self.r == 8 and 1 <= self.p <= 4):
-            what = "the cost of passwords is out of bounds"
-            raise ServiceError(what, code="internal")
+            raise ServiceError("the cost of passwords is out of bounds", code="internal")
 
 
 @without_values
@@ -67,8 +66,7 @@ def password_fits(password: str, kept: str | None, cost: PasswordCost) -> bool:
     """
     found = None if kept is None else _read(kept)
     used, salt, digest = found or (cost, bytes(_SALT), bytes(_DIGEST))
-    fits = hmac.compare_digest(_stretched(password, salt, used), digest)
-    return fits and found is not None
+    return hmac.compare_digest(_stretched(password, salt, used), digest) and found is not None
 
 
 def cost_of(kept: str) -> PasswordCost | None:

@@ -136,13 +136,12 @@ class Sessions:
         with self._database.writing() as connection:
             ended = int(connection.execute(gone).rowcount)
             if ended:
-                facts = {"everywhere": everywhere, "sessions": ended}
                 trail.append(
                     connection,
                     kind=AuditKind.logout,
                     person=found.name,
                     about=found.name,
-                    facts=facts,
+                    facts={"everywhere": everywhere, "sessions": ended},
                 )
         return ended
 

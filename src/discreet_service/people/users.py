@@ -163,15 +163,14 @@ class Users:
         _check_manager(principal, name)
         with self._database.writing() as connection:
             user = _row(connection, name)
-            gone = connection.execute(
+            if not connection.execute(
                 sa.delete(USER_GRANTS).where(
                     USER_GRANTS.c.user_id == user.id,
                     USER_GRANTS.c.role == grant.role,
                     USER_GRANTS.c.dataset == grant.dataset,
                     USER_GRANTS.c.source == _HERE,
                 )
-            )
-            if not gone.rowcount:
+            ).rowcount:
                 what = "this role was not granted here"
                 hint = "roles of groups are taken away at the login provider"
                 raise ServiceError(what, code="not-found", where="role", hint=hint)
@@ -267,8 +266,7 @@ class Users:
                 self._write_down(connection, AuditKind.login, account.name, account.name, facts)
         # Out here: what the provider took away stays away.
         if refusal:
-            hint = "ask the administrators"
-            raise ServiceError(refusal, code="not-allowed", hint=hint)
+            raise ServiceError(refusal, code="not-allowed", hint="ask the administrators")
         return account
 
     def _arrived(
@@ -484,10 +482,9 @@ def _attempt_digests(name: str, address: str) -> tuple[str, str, str]:
 
 def _remember(connection: sa.Connection, digest: str, failures: int, next_at: int) -> None:
     values = {"failures": failures, "next_at": next_at}
-    changed = connection.execute(
+    if not connection.execute(
         sa.update(LOGIN_DELAYS).where(LOGIN_DELAYS.c.digest == digest).values(**values)
-    )
-    if not changed.rowcount:
+    ).rowcount:
         connection.execute(sa.insert(LOGIN_DELAYS).values(digest=digest, **values))
 
 

@@ -201,8 +201,7 @@ def _atoms(levels: Sequence[AreaLevel]) -> tuple[list[IntArray], IntArray]:
 def _counts(codes: IntArray, records: IntArray, size: int) -> IntArray:
     """How many records each code has."""
     there = codes != _NOWHERE
-    found = np.bincount(codes[there], weights=records[there], minlength=size)
-    return found.astype(np.int64)
+    return np.bincount(codes[there], weights=records[there], minlength=size).astype(np.int64)
 
 
 def _near_pairs(

@@ -303,8 +303,7 @@ class ReleasedLayers:
         places: list[IntArray] = []
         for axis in target:
             column = columns[axis.variable]
-            level = self._levels[axis.variable, axis.level]
-            same = column.levels == level
+            same = column.levels == self._levels[axis.variable, axis.level]
             finer = (column.levels > 0) & ~same & (column.sizes >= axis.size)
             usable &= (same & self._meets(column.codes, axis.codes)) | finer
             # Finer codes of one code are as many parts of it.

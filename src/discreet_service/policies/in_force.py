@@ -85,12 +85,11 @@ class PoliciesInForce:
         found = self._in_folder(dataset, version)
         with self._database.writing() as connection:
             columns = POLICIES.c
-            there = connection.scalar(
+            if connection.scalar(
                 sa.select(sa.func.count())
                 .select_from(POLICIES)
                 .where(columns.dataset == dataset, columns.version == version)
-            )
-            if there:
+            ):
                 return
             self._activate(connection, found, "service", "")
 
@@ -116,12 +115,11 @@ class PoliciesInForce:
             "signer": found.signer,
             "state": _PROPOSED,
         }
-        changed = connection.execute(
+        if not connection.execute(
             sa.update(POLICIES)
             .where(columns.digest == document.digest, columns.state == _PROPOSED)
             .values(**row)
-        )
-        if not changed.rowcount:
+        ).rowcount:
             connection.execute(sa.insert(POLICIES).values(digest=document.digest, **row))
         return self._approvals.propose(
             connection,

@@ -129,10 +129,9 @@ def refusals_by_rule(connection: sa.Connection, dataset: str, version: str) -> d
     """Rule → how many tables it refused; one table can be refused by several."""
     columns = REFUSED_TABLES.c
     found: dict[str, int] = {}
-    kept = connection.scalars(
+    for rules in connection.scalars(
         sa.select(columns.rules).where(columns.dataset == dataset, columns.version == version)
-    )
-    for rules in kept:
+    ):
         for one in json.loads(rules):
             if one["outcome"] in _REFUSING:
                 found[one["rule"]] = found.get(one["rule"], 0) + 1

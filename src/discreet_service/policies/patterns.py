@@ -109,8 +109,7 @@ def pattern_rule(case: RuleCase) -> RuleVerdict:
         if most >= limits.stop:
             contact = case.policy.patterns.contact
             hours = case.policy.patterns.window_hours
-            why = f"{most} {kind}"
-            return refused("P9", why, retry_after=hours * 3600, contact=contact)
+            return refused("P9", f"{most} {kind}", retry_after=hours * 3600, contact=contact)
         if most >= limits.alert:
             said.append(f"{most} {kind}")
     if said:

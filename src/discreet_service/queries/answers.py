@@ -121,8 +121,7 @@ class Answers:
         """Let a query be answered: it counts as released from now on; or raise its refusal."""
         prepared.plan.require()
         self._sparse.require(prepared.query, prepared.version)
-        evidence = self.evidence(prepared)
-        verdict = self.policies.decide(prepared.plan.asked, principal, evidence)
+        verdict = self.policies.decide(prepared.plan.asked, principal, self.evidence(prepared))
         for rule in verdict.names:
             self.metrics.refusals.labels(rule=rule).inc()
         verdict.require(language)
@@ -165,7 +164,6 @@ class Answers:
                 self.metrics.refusals.labels(rule=rule).inc()
         if refused:
             _, verdict, error = refused[0]
-            problems = [Problem(each.what, where) for where, _, each in refused]
             raise PolicyRefusalError(
                 verdict,
                 error.what,
@@ -173,7 +171,7 @@ class Answers:
                 rule=error.rule,
                 limit=error.limit,
                 retry_after=error.retry_after,
-                problems=problems,
+                problems=[Problem(each.what, where) for where, _, each in refused],
             )
 
     @staticmethod

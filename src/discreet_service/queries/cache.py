@@ -162,5 +162,4 @@ class AnswerCache:
 def _held_by(table: ProtectedTable) -> int:
     """The bytes that a table takes in memory, about."""
     numbers = sum(part.nbytes for part in (*table.index, table.value, table.status))
-    codes = sum(len(dimension) for dimension in table.dimensions)
-    return numbers + _OF_CODE * codes + _OF_TABLE
+    return numbers + _OF_CODE * sum(len(dimension) for dimension in table.dimensions) + _OF_TABLE

@@ -128,8 +128,7 @@ def canonical_query(query: TableQuery, version: DataVersion) -> tuple[CanonicalQ
     filters = reader.filters(query.where)
     spanning = reader.spanning(query, filters)
     reader.check_columns()
-    several = [one.variable.name for one in spanning if len(one.shown) > 1]
-    reader.check_measures(measures, several)
+    reader.check_measures(measures, [one.variable.name for one in spanning if len(one.shown) > 1])
     if reader.problems:
         codes = set(reader.codes)
         raise refused(reader.problems, codes.pop() if len(codes) == 1 else "invalid-query")
@@ -199,8 +198,7 @@ class _Reader:
         """The number of a level; 0 where there is none."""
         number = variable.level_numbers.get(str(given), 0)
         if not number:
-            names = [level.name for level in variable.levels]
-            hint = nearest(str(given), names)
+            hint = nearest(str(given), [level.name for level in variable.levels])
             self.wrong(f"{variable.name!r} has no level {str(given)[:60]!r}", where, hint)
         return number
 
@@ -214,8 +212,7 @@ class _Reader:
             hint = nearest(code, tree.codes[1:5_000])
             if code == tree.total:
                 hint = "leave the variable out, or ask for its total: totals"
-            what = f"{variable.name!r} has no code {code[:60]!r}"
-            self.wrong(what, where, hint, "unknown-code")
+            self.wrong(f"{variable.name!r} has no code {code[:60]!r}", where, hint, "unknown-code")
         if len(unknown) > _SHOWN:
             self.wrong(f"and {len(unknown) - _SHOWN:,} more codes", where, "", "unknown-code")
         return tuple(sorted({index[code] for code in codes if index.get(code)}))
@@ -363,8 +360,7 @@ def _spanning_codes(one: _Spanning) -> SpanningCodes:
     """Whole levels by their numbers; other codes one by one."""
     variable, shown = one.variable, set(one.shown)
     whole = [k for k in range(1, len(variable.cuts)) if shown.issuperset(variable.cuts[k].tolist())]
-    covered = {at for k in whole for at in variable.cuts[k].tolist()}
-    if covered == shown:
+    if {at for k in whole for at in variable.cuts[k].tolist()} == shown:
         return SpanningCodes(
             variable=variable.name, levels=tuple(whole), codes=None, total=one.total
         )

@@ -42,8 +42,7 @@ from discreet_service.queries.titles import title_of, universe_of
 @without_values
 def protected_answer(query: CanonicalQuery, version: DataVersion, digest: str) -> ProtectedTable:
     """Count, protect, and show what is asked for."""
-    run = _AnswerRun(query, version)
-    return run.answer(digest)
+    return _AnswerRun(query, version).answer(digest)
 
 
 def filter_leaves(one: FilterCodes, unit: CatalogueUnit) -> BoolArray:
@@ -104,8 +103,7 @@ class _AnswerRun:
         """Variables of which rules or figures name codes that are not shown."""
         rule = self.inputs.official(ANSWER)
         excluded = {name for name, _ in parse_filter(rule).excluded()} if rule else set()
-        based = {name for entry in self.figures.values() for name in entry.base or {}}
-        return excluded | based
+        return excluded | {name for entry in self.figures.values() for name in entry.base or {}}
 
     @cached_property
     def conditions(self) -> list[str]:
@@ -143,10 +141,8 @@ class _AnswerRun:
     def answer(self, digest: str) -> ProtectedTable:
         """The answer, in canonical order."""
         counts = self.counts()
-        noise = NoiseTables(self._noise_inputs, {ANSWER: {}})
-        made = noise.made(ANSWER, self.placed(counts)).table
-        on_code = _without(made, len(self.trees), [at for _, at in self.extra])
-        table = self.thinned(on_code, counts)
+        made = NoiseTables(self._noise_inputs, {ANSWER: {}}).made(ANSWER, self.placed(counts)).table
+        table = self.thinned(_without(made, len(self.trees), [at for _, at in self.extra]), counts)
         said = annotated(self.inputs.programme, ANSWER, table, (), {"query": digest})
         name = f"{self.query.dataset}-{self.query.unit}-{digest[:12]}"
         return dataclasses.replace(selected(said, self.query, self.unit), name=name)
@@ -161,8 +157,7 @@ class _AnswerRun:
 
     def counts(self) -> dict[str, Table]:
         """The counts behind the table: those of its figures, and of all records for its parts."""
-        method = self.inputs.programme.method(ANSWER)
-        needs = dict(method.needs(self.inputs, ANSWER))
+        needs = dict(self.inputs.programme.method(ANSWER).needs(self.inputs, ANSWER))
         schema = self.version.records(self.query.unit)[0].collect_schema()
         asked = [
             Query(

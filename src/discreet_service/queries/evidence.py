@@ -75,9 +75,7 @@ class QueryEvidence:
         if self._whole is not None:
             totals = [dimension.codes[0] for dimension in self._whole.dimensions]
             return int(self._whole.get(*totals) or 0)
-        total = replace(self.query, by=(), measures=(COUNT_MEASURE,))
-        found = self.table_of(total).get()
-        return int(found or 0)
+        return int(self.table_of(replace(self.query, by=(), measures=(COUNT_MEASURE,))).get() or 0)
 
     def universe_sketch(self, size: int) -> UniverseSketch:
         """The sketch of the records that the filters let through. CONFIDENTIAL."""
@@ -112,8 +110,7 @@ class QueryEvidence:
             condition = parse_filter(condition).to_narwhals(schema)
         if condition is not None:
             plan = plan.filter(condition)
-        keys = collected(plan.select(column))[column]
-        return keyed_units(keys, self.key)
+        return keyed_units(collected(plan.select(column))[column], self.key)
 
     def published_counts(self) -> IntArray:
         """The perturbed inner cells of the table, an array with one axis for each variable."""
@@ -127,8 +124,7 @@ class QueryEvidence:
             counts = np.zeros(tuple(map(len, dimensions)), dtype=np.int64)
             counts[self._whole.index] = np.rint(self._whole.value).astype(np.int64)
             return np.asarray(counts[np.ix_(*places)])
-        finest = replace(self.query, by=inner, measures=(COUNT_MEASURE,))
-        table = self.table_of(finest)
+        table = self.table_of(replace(self.query, by=inner, measures=(COUNT_MEASURE,)))
         shape = tuple(len(dimension) for dimension in table.dimensions)
         published = np.rint(table.value).astype(np.int64)
         if not shape:  # the grand total alone
@@ -142,8 +138,7 @@ class QueryEvidence:
         if one.codes is None:
             return replace(one, levels=(max(one.levels),), total=False)
         variable = self._unit.variables[one.variable]
-        shown = {variable.tree.index[code] for code in one.codes}
-        above = variable.above(shown)
+        above = variable.above({variable.tree.index[code] for code in one.codes})
         codes = tuple(code for code in one.codes if variable.tree.index[code] not in above)
         return replace(one, codes=codes, total=False)
 

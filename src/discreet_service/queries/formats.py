@@ -133,6 +133,5 @@ def written_answer(
 ) -> bytes:
     """The bytes of a table in a format."""
     small = table.stored <= _SMALL and _IN_MEMORY.is_dir() and os.access(_IN_MEMORY, os.W_OK)
-    place = _IN_MEMORY if small else None
-    with TemporaryDirectory(prefix="discreet-answer-", dir=place) as folder:
+    with TemporaryDirectory(prefix="discreet-answer-", dir=_IN_MEMORY if small else None) as folder:
         return write_answer(table, form, language, geography, Path(folder)).read_bytes()

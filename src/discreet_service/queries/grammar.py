@@ -92,8 +92,7 @@ class MeasureEntry(QueryEntry):
 
     @model_validator(mode="after")
     def _one(self) -> MeasureEntry:
-        given = [name for name in ("sum", "mean", "share", "figure") if getattr(self, name)]
-        if len(given) != 1:
+        if len([name for name in ("sum", "mean", "share", "figure") if getattr(self, name)]) != 1:
             raise PydanticCustomError("measure", "exactly one of sum, mean, share and figure")
         if (self.over is not None) != (self.share is not None):
             raise PydanticCustomError("measure", "a share needs over, and nothing else does")
@@ -169,9 +168,8 @@ def read_query(document: Any) -> TableQuery:
 def refused(problems: Sequence[Problem], code: str = "invalid-query") -> ServiceError:
     """The error that lists what is wrong with a query."""
     several = len(problems) > 1
-    what = f"{len(problems)} things are wrong with this query" if several else problems[0].what
     return ServiceError(
-        what,
+        f"{len(problems)} things are wrong with this query" if several else problems[0].what,
         code="invalid-query" if several else code,
         where="" if several else problems[0].where,
         hint="" if several else problems[0].hint,

@@ -20,8 +20,7 @@ def run_query(context: JobContext) -> JobOutput:
     context.report(5, "counting")
     table = answers.answer(prepared).table
     context.report(80, "writing")
-    geography = prepared.plan.geography
-    place = write_answer(table, form, request["language"], geography, context.folder)
+    place = write_answer(table, form, request["language"], prepared.plan.geography, context.folder)
     return JobOutput(file_name=file_name_of(prepared, form), media_type=form.media, path=place)
 
 

@@ -103,10 +103,9 @@ def _judgements(
     for name, levels in asked:
         least = based.get(name, 0)
         choices.append([*_standing(unit, name, [max(k, least) for k in levels], columns)])
-    here = {unit.variables[name].tree.source for name, _ in asked}
     choices += [
         [(one.name, (one.finest,)) for one in _of_column(unit, column)]
-        for column in sorted(columns - here)
+        for column in sorted(columns - {unit.variables[name].tree.source for name, _ in asked})
     ]
     for stands in product(*choices):
         yield PartJudgement(stands=stands, measure=measure)

@@ -46,8 +46,7 @@ def selected(table: ProtectedTable, query: CanonicalQuery, unit: CatalogueUnit) 
     known = bare.known(index, grid.size)
     index = [part[known] for part in index]
     length = int(known.sum())
-    pairs = zip(cuts, index, strict=False)
-    before = [cut.positions[part] for cut, part in pairs]
+    before = [cut.positions[part] for cut, part in zip(cuts, index, strict=False)]
     before += [index[-1]] if figures else []
     value, status = _looked_up(table, before, length)
     return dataclasses.replace(
@@ -77,8 +76,7 @@ def _looked_up(
     table: ProtectedTable, index: Sequence[PositionArray], length: int
 ) -> tuple[np.ndarray, np.ndarray]:
     """Values and status of cells of a table."""
-    grid = CellIndex.of(table.dimensions)
-    at = grid.find(table.index, index, (table.stored, length))
+    at = CellIndex.of(table.dimensions).find(table.index, index, (table.stored, length))
     stored = at >= 0
     status = table.absent(index, length)
     value = np.zeros(length, dtype=table.value.dtype)

@@ -53,8 +53,7 @@ def filter_text(tree: Classification, leaves: BoolArray, kind: Any, *, ranges: b
             )
         )
     if not parts:
-        what = "no record can have these codes"
-        raise ServiceError(what, code="invalid-query", where=tree.name)
+        raise ServiceError("no record can have these codes", code="invalid-query", where=tree.name)
     return f"({' or '.join(parts)})"
 
 

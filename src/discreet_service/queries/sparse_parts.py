@@ -169,8 +169,7 @@ class SparseParts:
                         self._known[key] = found
                         if len(self._known) > _REMEMBERED:
                             self._known.popitem(last=False)
-                parts = one.for_answer(found)
-                hidden |= parts.reshape(shape)
+                hidden |= one.for_answer(found).reshape(shape)
             masks.append(hidden)
         return np.stack(masks, axis=-1)
 

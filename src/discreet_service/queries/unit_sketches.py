@@ -72,8 +72,7 @@ class StoredUnits:
             again.append(self._units(self._repeated[inside[self._areas_of_repeated]]))
         else:
             for start, numbers in chosen.parts():
-                own = np.flatnonzero(numbers == 0) + start
-                once, more = self._told_apart(own)
+                once, more = self._told_apart(np.flatnonzero(numbers == 0) + start)
                 total.add(self._units(once))
                 again.append(self._units(more))
         total.add(np.unique(np.concatenate([np.zeros(0, dtype=np.uint64), *again])))

@@ -134,8 +134,7 @@ class ReleaseCatalogue:
         """Look at the folders, unless somebody has just done so or is about to."""
         if time.monotonic() - self._looked < self._unseen:
             return
-        first = self._looked == -math.inf
-        if not self._lock.acquire(blocking=first):
+        if not self._lock.acquire(blocking=self._looked == -math.inf):
             return  # somebody reads a new release: the old ones are good until then
         try:
             if time.monotonic() - self._looked >= self._unseen:

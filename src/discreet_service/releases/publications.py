@@ -117,8 +117,7 @@ class Publications:
         draft, programme = self.proposed(proposal)
         digest = self._digest(draft, programme)
         if digest == proposal.digest:
-            decider = self._approvals.proposal(connection, proposal.id).decider
-            persons = (proposal.proposer, decider)
+            persons = (proposal.proposer, self._approvals.proposal(connection, proposal.id).decider)
             self.begin(connection, draft, programme, persons=persons, proposal=proposal.id)
         return digest
 

@@ -265,8 +265,7 @@ def _listed(
 def _listing(
     release: str, entry: Mapping[str, Any], about: Mapping[str, Any], manifest: Mapping[str, Any]
 ) -> ListedTable:
-    several = len(about["figures"]) > 1
-    spanning = about["dimensions"][:-1] if several else about["dimensions"]
+    spanning = about["dimensions"][:-1] if (len(about["figures"]) > 1) else about["dimensions"]
     languages = manifest["languages"]
     variables = tuple(
         (each["name"], _titles_of(each["classifications"][0], each["name"], languages))
@@ -295,8 +294,7 @@ def _listing(
 
 def _titles_of(tree: Mapping[str, Any], name: str, languages: Sequence[str]) -> Mapping[str, str]:
     """The headings of a variable, as `Dimension.title` gives them."""
-    own = bool(tree["titles"]) or tree["name"] == name
-    titles = tree["titles"] if own else {}
+    titles = tree["titles"] if (bool(tree["titles"]) or tree["name"] == name) else {}
     return {each: titles.get(each) or next(iter(titles.values()), name) for each in languages}
 
 

@@ -160,8 +160,7 @@ class Selection:
         table, said = self.table, self.table.withheld
         if said is None:
             return None
-        every = CellIndex.of(table.dimensions)
-        at = every.find(said.index, self.index, (len(said), self.size))
+        at = CellIndex.of(table.dimensions).find(said.index, self.index, (len(said), self.size))
         here, there = np.flatnonzero(at >= 0), at[at >= 0]
         index = CellIndex.of(dimensions).every() if dimensions else []
         return replace(

@@ -189,13 +189,12 @@ class ReviewDesk:
         try:
             job = self._jobs.submit(kind=KIND, owner=principal.name, request=asked)
             with self._database.writing() as connection:
-                facts = {"digest": hashlib.sha256(content).hexdigest(), "data": data}
                 self._trail.append(
                     connection,
                     kind=AuditKind.outputs_submitted,
                     person=principal.name,
                     about=job.id,
-                    facts=facts,
+                    facts={"digest": hashlib.sha256(content).hexdigest(), "data": data},
                 )
         except ServiceError:
             self._inputs.drop(name)

@@ -26,13 +26,12 @@ def run_submission(context: JobContext) -> JobOutput:
     bounds = {"most_bytes": settings.upload_bytes, "most_files": settings.upload_files}
     program = unpacked(content, asked["file"], asked["main"], asked.get("log", ""), **bounds)
     context.report(5, "running")
-    data = (settings.folder / settings.data[asked["data"]],) if asked["data"] else ()
     handed = Submission(
         program=program.write(folder / "program"),
         main=None if program.alone or program.session is not None else program.main,
         researcher=context.job.owner,
         project=asked["project"],
-        data=data,
+        data=(settings.folder / settings.data[asked["data"]],) if asked["data"] else (),
         log=program.write_log(folder / "log"),
         unit=settings.units.get(asked["data"]),
         seconds=float(settings.seconds),

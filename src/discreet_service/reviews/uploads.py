@@ -130,8 +130,7 @@ def _archive(content: bytes, most_bytes: int, most_files: int) -> dict[str, byte
             if len(entries) > 2 * most_files:
                 raise _refused("there are too many files in it", code="too-large")
             for entry in entries:
-                kind = stat.S_IFMT(entry.external_attr >> 16)
-                if kind not in (0, stat.S_IFREG, stat.S_IFDIR):
+                if stat.S_IFMT(entry.external_attr >> 16) not in (0, stat.S_IFREG, stat.S_IFDIR):
                     raise _refused("it holds links or special files")
                 if entry.flag_bits & 1:
                     raise _refused("this archive is locked with a password")
@@ -171,7 +170,7 @@ def _safe_name(name: str) -> str:
     """A path within a folder, safe on every system."""
     plain = unicodedata.normalize("NFC", name)
     parts = plain.split("/")
-    wrong = (
+    if (
         not plain
         or len(plain) > _LONGEST_NAME
         or len(parts) > _DEEPEST
@@ -181,8 +180,7 @@ def _safe_name(name: str) -> str:
             not one or one.startswith(".") or one != one.strip(" .") or _DEVICE.fullmatch(one)
             for one in parts
         )
-    )
-    if wrong:
+    ):
         hint = "plain letters and figures, no links, no way out of the folder"
         raise _refused("it holds a name that is not taken", hint=hint)
     return plain

@@ -160,12 +160,11 @@ def _trail_page(
         )
         for one in found["entries"]
     ]
-    columns = ("number", "when", "kind", "person", "about", "facts")
     return _records_page(
         request,
         "trail",
         (path, asked, kinds),
-        (columns, rows, found["next"]),
+        ((("number", "when", "kind", "person", "about", "facts")), rows, found["next"]),
         verdict=verdict,
         head=None if head is None else {"seq": head.seq, "at": iso_time(head.at)},
     )

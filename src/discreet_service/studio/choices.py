@@ -109,8 +109,7 @@ class TableChoices:
                 head != "find"
             ):
                 rest.append((name, value))
-        named = levels.keys() | picks.keys()
-        own = {name for name in named if strict or name in unit.variables}
+        own = {name for name in (levels.keys() | picks.keys()) if strict or name in unit.variables}
         return cls(
             unit=unit,
             levels={name: tuple(dict.fromkeys(levels[name])) for name in levels if name in own},

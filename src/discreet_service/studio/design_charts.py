@@ -47,9 +47,8 @@ def _told(lines: Sequence[Sequence[tuple[float, float]]], language: str, decimal
     found = []
     for letter, points in zip("AB", lines, strict=False):
         if points:
-            first, last = points[0], points[-1]
             ends = (f"{number_text(at, 0, language)}: {number_text(value, decimals, language)}"
-                    for at, value in (first, last))  # fmt: skip
+                    for at, value in (points[0], points[-1]))  # fmt: skip
             found.append((f"{letter}: " if len(lines) > 1 else "") + " … ".join(ends))
     return "; ".join(found)
 
@@ -163,8 +162,7 @@ def transition_chart(design: AssessedDesign, head: str, words: Words, language: 
     place = {value: _SIDE + number * _CELL for number, value in enumerate(columns)}
     foot = _HEAD + 38 + len(found.rows) * _LINE
     width, title = _SIDE + len(columns) * _CELL + 6, words["chart_transition"] + head
-    told = words["transition_told"]
-    made = _picture(f"transition{head.strip()}", title, width, foot + 4, told)
+    made = _picture(f"transition{head.strip()}", title, width, foot + 4, words["transition_told"])
     made.text(_SIDE + len(columns) * _CELL / 2, _HEAD + 8, words["published"], "mid quiet")
     made.text(_SIDE - 8, _HEAD + 30, words["count"], "end quiet")
     for value, at in place.items():
@@ -222,9 +220,8 @@ def risk_chart(designs: Sequence[AssessedDesign], words: Words, language: str) -
     values = [value for line in lines for _, value in line] or [0.1, 1.0]
     first = math.floor(math.log10(min(values)))
     last = max(math.ceil(math.log10(max(values))), first + 1)
-    step = 1 + (last - first) // 7
     ticks = [(10.0**power, once(10.0**power, words, language))
-             for power in range(first, last + 1, step)]  # fmt: skip
+             for power in range(first, last + 1, 1 + (last - first) // 7)]  # fmt: skip
     upward = ChartAxis(title=words["found"], low=10.0**first, high=10.0**last, logarithmic=True,
                        ticks=ticks)  # fmt: skip
     end = max((int(at) for line in lines for at, _ in line), default=1)

@@ -211,8 +211,7 @@ def true_table(prepared: PreparedQuery) -> Table:
     schema = version.records(query.unit)[0].collect_schema()
     texts = filter_texts(query, version)
     asked = Query(by=trees, where=joint_filter(texts, schema), name="effect")
-    table = version.counted(query.unit, [asked])[0]
-    return replace(table, where=all_of(*texts))
+    return replace(version.counted(query.unit, [asked])[0], where=all_of(*texts))
 
 
 def _note(service: Service, principal: Principal, prepared: PreparedQuery, cells: int) -> None:

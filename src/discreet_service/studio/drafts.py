@@ -104,13 +104,12 @@ def show_draft(
     if job is not None and (follows or job.state not in (JobState.done, JobState.expired)):
         # How far a run is, or why there is no draft: for whoever began it.
         mine = job.owner == principal.name
-        problem = json.loads(job.problem) if job.problem and mine else {}
         return page(
             request,
             "draft_run",
             programme=record,
             job=job,
-            problem=problem,
+            problem=json.loads(job.problem) if job.problem and mine else {},
             state=words("job_states", language_of(request))[job.state.value],
             mine=mine,
         )
@@ -263,8 +262,7 @@ def tally(changes: list[dict[str, Any]]) -> dict[str, int]:
     """
     found = {"new": 0, "changed": 0, "same": 0, "gone": 0, "cells": 0}
     for each in changes:
-        change = each["change"] if each["change"] in found else "changed"
-        found[change] += 1
+        found[(each["change"] if each["change"] in found else "changed")] += 1
         found["cells"] += sum(each.get(name, 0) for name in _DIFFERING)
     return found
 

@@ -21,11 +21,10 @@ def show_help(request: Request, service: ServiceDep) -> Response:
     """What can be done here, and what the words mean."""
     language = language_of(request)
     titles, texts = words("glossary_titles", language), words("glossary", language)
-    terms = sorted((titles[name], name, text) for name, text in texts.items())
     return page(
         request,
         "help",
-        terms=terms,
+        terms=sorted((titles[name], name, text) for name, text in texts.items()),
         signs=legend(None, language),
         example=first_table(service, principal_of(request)),
     )

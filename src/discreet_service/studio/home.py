@@ -42,8 +42,7 @@ def show_home(request: Request, service: ServiceDep) -> Response:
         spoken: Literal["en", "de"] = "de" if language == "de" else "en"
         datasets = list_datasets(request, service, principal, spoken)["datasets"]
     if principal.may(Permission.releases_read):
-        found = list_releases(request, service, principal, language, 1, _NEWEST)
-        releases = found["releases"]
+        releases = list_releases(request, service, principal, language, 1, _NEWEST)["releases"]
     # What concerns the one who looks.
     known = principal.kind == "session"
     mine = known and principal.may(Permission.jobs_own)

@@ -58,8 +58,7 @@ def show_policies(request: Request, service: ServiceDep, principal: KnownPrincip
         if any(principal.may(each, record.dataset) for each in POLICY_PERMISSIONS):
             states = _states(service, record.dataset, record.version)
             active = next((one for one in states if one.state == "active"), None)
-            waiting = sum(one.state == "proposed" for one in states)
-            found.append((record, active, waiting))
+            found.append((record, active, sum(one.state == "proposed" for one in states)))
     return page(request, "policies", versions=found)
 
 
@@ -281,8 +280,7 @@ def _asked(
                 levels = ", ".join(
                     variable.level(each).name for each in numbers if 0 < each < len(variable.cuts)
                 )
-            codes = one["codes"] or []
-            found.append((place, name, levels, ", ".join(map(str, codes))))
+            found.append((place, name, levels, ", ".join(map(str, one["codes"] or []))))
     return found
 
 

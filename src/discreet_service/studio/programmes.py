@@ -98,9 +98,8 @@ def show_programmes(
         for each in found["programmes"]
     ]
     more = found["total"] > number * _SIZE
-    datasets = _datasets(service, principal)
     return page(request, "programmes", programmes=shown, next=number + 1 if more else 0,
-                datasets=datasets)  # fmt: skip
+                datasets=_datasets(service, principal))  # fmt: skip
 
 
 @router.get("/new")
@@ -138,8 +137,7 @@ def change_new_programme(
                 raise
         else:
             return back_to(f"/programmes/{record.id}")
-    status = 422 if form.act == "save" else 200
-    return _editor(request, service, principal, form, status=status)
+    return _editor(request, service, principal, form, status=422 if form.act == "save" else 200)
 
 
 @router.get("/{programme}")
@@ -248,10 +246,9 @@ def published_as(
 
 def jobs_of(service: Service, principal: Principal, record: StoredProgramme) -> dict[str, Job]:
     """One's own jobs for a programme that have not ended: their drafts are not begun, maybe."""
-    found = service.jobs.jobs(principal.name, size=_JOBS).jobs
     return {
         job.id: job
-        for job in found
+        for job in service.jobs.jobs(principal.name, size=_JOBS).jobs
         if job.kind == "programme"
         and not job.state.final
         and job.asked().get("programme") == record.id
@@ -264,8 +261,7 @@ def job_of(service: Service, record: StoredProgramme, draft: str) -> Job | None:
         job = service.jobs.job(draft, None)
     except ServiceError:
         return None
-    fits = job.kind == "programme" and job.asked().get("programme") == record.id
-    return job if fits else None
+    return job if (job.kind == "programme" and job.asked().get("programme") == record.id) else None
 
 
 def draft_entry(service: Service, record: StoredProgramme, draft: str) -> dict[str, Any]:

@@ -49,14 +49,13 @@ def show_release(
     """A release with its tables."""
     language = language_of(request)
     found = get_release(request, service, principal, release, language, query, number, _SIZE)
-    more = found["total"] > number * _SIZE
     return page(
         request,
         "release",
         title=found["title"],
         release=found,
         query=query,
-        next=number + 1 if more else 0,
+        next=number + 1 if (found["total"] > number * _SIZE) else 0,
     )
 
 

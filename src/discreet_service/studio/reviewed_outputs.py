@@ -193,8 +193,7 @@ class ReviewSheet:
         grouped: dict[tuple[str, str, str], list[StageFinding]] = {}
         for one in self.report.view.findings[:most]:
             if one.rule != "difference":
-                key = (one.stage, one.rule, one.severity.value)
-                grouped.setdefault(key, []).append(one)
+                grouped.setdefault(((one.stage, one.rule, one.severity.value)), []).append(one)
         return tuple(
             ReviewCause(
                 stage=stage,

@@ -246,8 +246,7 @@ def _refused(
     """The page as it is now, with what speaks against it, and nothing that was written lost."""
     if error.kind.status >= 500 or error.code == "not-found":
         raise error
-    report = service.reviews.report(principal, submission)
-    return _sheet(request, principal, report, form, error)
+    return _sheet(request, principal, service.reviews.report(principal, submission), form, error)
 
 
 def _sheet(

@@ -72,14 +72,13 @@ class _SortedLayout(PageLayout):
         """The body in one block."""
         order = np.lexsort(self.row_codes.T[::-1]) if self.rows else np.arange(len(self.row_codes))
         place = np.argsort(order, kind="stable")
-        plain = PageLayout(
+        for block in PageLayout(
             table=self.table,
             rows=self.rows,
             columns=self.columns,
             row_codes=self.row_codes[order],
             column_codes=self.column_codes,
-        )
-        for block in plain.blocks(max(len(order), 1)):
+        ).blocks(max(len(order), 1)):
             decimals: Any = block.decimals
             bounds = block.bounds
             if bounds is not None:
@@ -102,8 +101,7 @@ def shown_table(table: ProtectedTable, view: StudioView, language: str) -> Shown
     if layout.shape[1] > _MOST_COLUMNS:
         what, hint = "the table is too wide to be shown", "let fewer variables go across"
         raise ServiceError(what, code="too-many-cells", limit=_MOST_COLUMNS, hint=hint)
-    cells = WHOLE_CELLS if view.whole else PAGE_CELLS
-    size = max(cells // max(layout.shape[1], 1), 1)
+    size = max((WHOLE_CELLS if view.whole else PAGE_CELLS) // max(layout.shape[1], 1), 1)
     pages = max(-(-layout.shape[0] // size), 1)
     sort = view.sort if view.sort <= layout.shape[1] else 0
     view = dataclasses.replace(view, page=min(view.page, pages), sort=sort)
@@ -156,13 +154,11 @@ def _sorted(layout: PageLayout, view: StudioView) -> IntArray:
     codes, column = layout.row_codes, view.sort - 1
     blocks = list(layout.blocks(max(len(codes), 1)))
     value = np.concatenate([block.value[:, column] for block in blocks]).astype(np.float64)
-    status = np.concatenate([block.status[:, column] for block in blocks])
-    hidden = np.isin(status, WITHOUT_NUMBER)
+    hidden = np.isin(np.concatenate([block.status[:, column] for block in blocks]), WITHOUT_NUMBER)
     key = np.where(hidden, np.inf, -value if view.falling else value)
     if layout.rows and has_total(layout.table, layout.rows[-1]):
         key[codes[:, -1] == 0] = -np.inf
-    outer = [codes[:, k] for k in range(codes.shape[1] - 1)]
-    return codes[np.lexsort((key, *reversed(outer)))]
+    return codes[np.lexsort((key, *reversed([codes[:, k] for k in range(codes.shape[1] - 1)])))]
 
 
 def _variables(

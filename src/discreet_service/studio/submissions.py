@@ -165,8 +165,7 @@ def answer_form(
     except ServiceError as error:
         if error.kind.status >= 500 or error.code == "not-found":
             raise
-        own = service.reviews.own_one(principal, submission)
-        return _own_page(request, own, error, text)
+        return _own_page(request, service.reviews.own_one(principal, submission), error, text)
     return back_to(f"/submissions/{submission}#talk")
 
 
@@ -237,5 +236,4 @@ def _said_of(job: Job, spoken: Mapping[str, str]) -> str:
     if not job.problem:
         return ""
     codes = [str(one.get("code")) for one in json.loads(job.problem).get("problems", ())]
-    known = next((_FAILURES[code] for code in codes if code in _FAILURES), "failed")
-    return spoken[known]
+    return spoken[next((_FAILURES[code] for code in codes if code in _FAILURES), "failed")]

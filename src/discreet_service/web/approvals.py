@@ -90,12 +90,11 @@ def show_approvals(request: Request, service: ServiceDep, principal: KnownPrinci
     found = service.approvals.proposals(principal)
     kinds = {kind: getattr(facts, language_of(request)) for kind, facts in KINDS.items()}
     waiting = [each for each in found if each.state is ProposalState.open]
-    over = [each for each in found if each.state is not ProposalState.open][:50]
     return page(
         request,
         "approvals",
         waiting=waiting,
-        over=over,
+        over=[each for each in found if each.state is not ProposalState.open][:50],
         kinds=kinds,
         mine={each.id for each in waiting if each.proposer == principal.name},
         decides={each.id for each in waiting if _may_decide(principal, each)},

@@ -102,8 +102,7 @@ def _verified(
     service: Service, principal: Principal, heads: tuple[()] | list[SignedHead]
 ) -> dict[str, Any]:
     if not _WALK.acquire(blocking=False):
-        what = "the trail is being verified already"
-        raise ServiceError(what, code="overloaded", retry_after=10)
+        raise ServiceError("the trail is being verified already", code="overloaded", retry_after=10)
     try:
         place = service.settings.signing_key_file
         keys = [] if place is None else [public_bytes(read_signing_key(place))]

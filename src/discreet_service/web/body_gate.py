@@ -53,8 +53,7 @@ class HeldBytes:
         if self.total <= self.most:
             return True
         names = list(self._sizes)
-        before = names[: names.index(body) + 1]
-        return sum(self._sizes[each] for each in before) <= self.most
+        return sum(self._sizes[each] for each in names[: names.index(body) + 1]) <= self.most
 
     def let_go(self, body: object) -> None:
         """A body is no longer held."""

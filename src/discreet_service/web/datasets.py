@@ -145,7 +145,6 @@ def list_codes(
             raise ServiceError(what, code="not-found", where="level", hint=hint)
         positions = found.cuts[number].tolist()
     spoken, start = language or language_of(request), (page - 1) * size
-    shown = positions[start : start + size]
     return {
         "dataset": opened.dataset,
         "version": opened.version,
@@ -155,7 +154,7 @@ def list_codes(
         "size": size,
         "pages": max(-(-len(positions) // size), 1),
         "total": len(positions),
-        "codes": [_code(found, at, spoken) for at in shown],
+        "codes": [_code(found, at, spoken) for at in positions[start : start + size]],
     }
 
 
@@ -201,8 +200,7 @@ def _summary(record: VersionRecord, language: str) -> dict[str, Any]:
 
 def _day(milliseconds: int) -> str:
     """A time as the day in UTC."""
-    moment = datetime.datetime.fromtimestamp(milliseconds / 1000, datetime.UTC)
-    return moment.date().isoformat()
+    return datetime.datetime.fromtimestamp(milliseconds / 1000, datetime.UTC).date().isoformat()
 
 
 def _unit(unit: CatalogueUnit, language: str) -> dict[str, Any]:

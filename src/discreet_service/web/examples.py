@@ -96,8 +96,7 @@ def example_body(operation: str, name: str = "usual") -> Any:
 @cache
 def answer_schemas() -> Mapping[str, Mapping[str, Any]]:
     """The schemas of answers, by name."""
-    text = dict(_texts())[_SCHEMAS]
-    told: Mapping[str, Mapping[str, str]] = tomllib.loads(text)
+    told: Mapping[str, Mapping[str, str]] = tomllib.loads(dict(_texts())[_SCHEMAS])
     return {name: _object(name, told) for name in told}
 
 
@@ -117,14 +116,13 @@ def _object(name: str, told: Mapping[str, Mapping[str, str]]) -> dict[str, Any]:
         members = {each: kind for each, kind in told[base].items() if each != "_"}
     members |= {each: kind for each, kind in said.items() if each != "_"}
     needed = [each for each, kind in members.items() if not kind.endswith("?")]
-    schema = {
+    return {
         "description": said["_"],
         "type": "object",
         "properties": {
             each: answer_schema(kind.removesuffix("?")) for each, kind in members.items()
         },
-    }
-    return schema | ({"required": needed} if needed else {})
+    } | ({"required": needed} if needed else {})
 
 
 def answer_schema(kind: str) -> dict[str, Any]:

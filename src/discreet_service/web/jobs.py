@@ -101,8 +101,7 @@ def list_jobs(
 @router.get("/{job}")
 def get_job(job: str, service: ServiceDep, principal: Viewer, response: Response) -> dict[str, Any]:
     """A job, and how far it is."""
-    staff = principal.may(Permission.status_read)
-    found = service.jobs.job(job, None if staff else principal.name)
+    found = service.jobs.job(job, None if principal.may(Permission.status_read) else principal.name)
     if not found.state.final:
         response.headers["Retry-After"] = "2"
     return _shown(found, principal)

@@ -88,8 +88,7 @@ def log_in(
 @router.get("/login/password", include_in_schema=False, dependencies=[OpenToAll])
 def show_password(request: Request) -> Response:
     """The page to change one's password."""
-    session = session_of(request)
-    if session is None:
+    if session_of(request) is None:
         return back_to("/login")
     return page(request, "password", problem="")
 
@@ -101,8 +100,7 @@ def change_password(
     """Change one's password; all other logins end, and this one gets a new cookie."""
     session = session_of(request)
     if session is None or session.elsewhere:
-        what = "this login has its password elsewhere"
-        raise ServiceError(what, code="conflict")
+        raise ServiceError("this login has its password elsewhere", code="conflict")
     try:
         account = service.users.change_password(principal.name, old, new, _address(request))
     except ServiceError as error:

@@ -107,8 +107,7 @@ async def upload_programme(
 
 async def _text_of(request: Request) -> bytes:
     """The text that was sent."""
-    kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
-    if kind not in _TYPES:
+    if request.headers.get("content-type", "").partition(";")[0].strip().lower() not in _TYPES:
         what, hint = "a programme is TOML", "Content-Type: application/toml"
         raise ServiceError(what, code="unsupported-media-type", where="content-type", hint=hint)
     text = bytearray()
@@ -155,12 +154,11 @@ def list_programmes(
         for each in shelf_of(service).every()
         if principal.may(Permission.programmes_run, each.dataset)
     ]
-    shown = found[(page - 1) * size : page * size]
     return {
         "page": page,
         "size": size,
         "total": len(found),
-        "programmes": [_entry(each) for each in shown],
+        "programmes": [_entry(each) for each in found[(page - 1) * size : page * size]],
     }
 
 
@@ -257,8 +255,7 @@ def run_programme_job(
     Its tables pass the policies of the data set as queries do, and count as released from then on.
     """
     job = begin_run(service, principal, programme, key, language_of(request))
-    place = f"/api/v1/jobs/{job.id}"
-    return JSONResponse(job.told(), status_code=202, headers={"Location": place})
+    return JSONResponse(job.told(), status_code=202, headers={"Location": f"/api/v1/jobs/{job.id}"})
 
 
 def begin_run(
@@ -377,9 +374,8 @@ def publish_programme(
     }
     if not asked.confirm:
         changes = _changes(service, record, found, before)
-        warnings = found.summary.get("warnings", [])
         return {**told, "published": False, "confirm": word, "changes": changes} | {
-            "warnings": warnings
+            "warnings": found.summary.get("warnings", [])
         }
     if not hmac.compare_digest(asked.confirm.encode(), word.encode()):
         what = "draft or release are not what was looked at"
@@ -408,8 +404,7 @@ def check_changeable(service: Service, principal: Principal, release: ServedRele
     """
     origin = _origin(service, release)
     needed = Permission.releases_publish
-    may = principal.may(needed, origin) if origin else ALL in principal.datasets(needed)
-    if not may:
+    if not (principal.may(needed, origin) if origin else ALL in principal.datasets(needed)):
         what, hint = "the release is of other data", "choose another name"
         raise ServiceError(what, code="not-allowed", where="release", hint=hint)
 

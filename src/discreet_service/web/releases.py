@@ -186,9 +186,7 @@ def get_release_table(
         )
     # Pages, sheets and whole grids have an end; files of cells that are stored have none.
     most = service.settings.limits.cells_job
-    page = FORMATS[form].page
-    laid_out = page is not None or complete
-    if laid_out and listed.cells > most:
+    if (FORMATS[form].page is not None or complete) and listed.cells > most:
         what = f"a file of this form holds at most {most:,} cells; the table has {listed.cells:,}"
         hint = "ask for parquet, with complete=false"
         raise ServiceError(what, code="too-many-cells", limit=most, actual=listed.cells, hint=hint)

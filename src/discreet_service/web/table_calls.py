@@ -106,5 +106,4 @@ def hand_in_sealed(
 
 def accepted_job(job: Job) -> JSONResponse:
     """The answer that tells of a job."""
-    place = f"/api/v1/jobs/{job.id}"
-    return JSONResponse(job.told(), status_code=202, headers={"Location": place})
+    return JSONResponse(job.told(), status_code=202, headers={"Location": f"/api/v1/jobs/{job.id}"})
