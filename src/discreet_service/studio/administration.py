@@ -13,23 +13,22 @@ from fastapi import APIRouter, Depends, Form, Query, Request, Response
 
 from discreet_service.audit.kinds import AuditKind
 from discreet_service.audit.query_log import LogVerdict
-from discreet_service.permissions import Permission, Principal
+from discreet_service.permissions import Permission
 from discreet_service.problems import ServiceError
 from discreet_service.service import Service
 from discreet_service.studio.choices import address
 from discreet_service.studio.policies import POLICY_PERMISSIONS
-from discreet_service.web.access import KnownPrincipal, ServiceDep, check_allowed, principal_with
+from discreet_service.web.access import KnownVisit, Visit, check_allowed, visit_with
 from discreet_service.web.audit import search_audit, search_log, verify_audit
 from discreet_service.web.datasets import publish_dataset_version, retire_dataset_version
-from discreet_service.web.pages import FormPrincipal, back_to, iso_time, page, words
-from discreet_service.web.problem_pages import language_of
+from discreet_service.web.pages import FormVisit, back_to, iso_time, page, words
 from discreet_service.web.status import get_config, get_ready
 
 router = APIRouter(prefix="/administration", tags=["studio"], include_in_schema=False)
 
 _Kind = TypeVar("_Kind", AuditKind, LogVerdict)
-_Auditor = Annotated[Principal, Depends(principal_with(Permission.audit_read))]
-_LogReader = Annotated[Principal, Depends(principal_with(Permission.log_read))]
+_Auditor = Annotated[Visit, Depends(visit_with(Permission.audit_read))]
+_LogReader = Annotated[Visit, Depends(visit_with(Permission.log_read))]
 _Text = Annotated[str, Query(max_length=500)]
 _Cursor = Annotated[int | None, Query(ge=1, lt=2**63)]
 
@@ -54,35 +53,35 @@ _SIZE = 50
 
 
 @router.get("")
-def show_administration(
-    request: Request, service: ServiceDep, principal: KnownPrincipal
-) -> Response:
+def show_administration(visit: KnownVisit) -> Response:
     """How the service is doing, and the data versions, as far as somebody may see them."""
-    if not any(map(principal.may, _ANY)):
-        check_allowed(principal, Permission.status_read)
-    sees_status = principal.may(Permission.status_read)
+    if not any(map(visit.principal.may, _ANY)):
+        check_allowed(visit.principal, Permission.status_read)
+    sees_status = visit.principal.may(Permission.status_read)
     return page(
-        request,
+        visit,
         "administration",
-        health=_health(service) if sees_status else None,
-        states=words("job_states", language_of(request)),
+        health=_health(visit.service) if sees_status else None,
+        states=words("job_states", visit.language),
         versions=[
             each
-            for each in service.datasets.records()
-            if principal.may(Permission.datasets_publish, each.dataset)
+            for each in visit.service.datasets.records()
+            if visit.principal.may(Permission.datasets_publish, each.dataset)
         ],
-        drafts=_drafts(service, principal),
-        places=[(path, word) for path, word, wanted in _PLACES if any(map(principal.may, wanted))],
+        drafts=_drafts(visit),
+        places=[
+            (path, word) for path, word, wanted in _PLACES if any(map(visit.principal.may, wanted))
+        ],
     )
 
 
-def _drafts(service: Service, principal: Principal) -> list[tuple[str, str]]:
+def _drafts(visit: Visit) -> list[tuple[str, str]]:
     """Data versions that lie in a folder, were never published, and that somebody may publish."""
-    if not principal.may(Permission.datasets_publish):
+    if not visit.principal.may(Permission.datasets_publish):
         return []
-    known = {(each.dataset, each.version) for each in service.datasets.records()}
-    found = sorted(service.datasets.drafts().keys() - known)
-    return [each for each in found if principal.may(Permission.datasets_publish, each[0])]
+    known = {(each.dataset, each.version) for each in visit.service.datasets.records()}
+    found = sorted(visit.service.datasets.drafts().keys() - known)
+    return [each for each in found if visit.principal.may(Permission.datasets_publish, each[0])]
 
 
 def _health(service: Service) -> dict[str, Any]:
@@ -99,54 +98,42 @@ def _health(service: Service) -> dict[str, Any]:
 def change_dataset_version(
     dataset: str,
     version: str,
-    service: ServiceDep,
-    principal: FormPrincipal,
+    visit: FormVisit,
     act: Annotated[Literal["publish", "retire"], Form()],
 ) -> Response:
     """Let everybody ask a data version, or nobody any more."""
-    check_allowed(principal, Permission.datasets_publish, dataset)
+    check_allowed(visit.principal, Permission.datasets_publish, dataset)
     change = publish_dataset_version if act == "publish" else retire_dataset_version
-    change(dataset, version, service, principal)
+    change(dataset, version, visit)
     return back_to("/administration")
 
 
 @router.get("/trail")
 def show_trail(
-    request: Request,
-    service: ServiceDep,
-    principal: _Auditor,
-    kind: _Text = "",
-    person: _Text = "",
-    about: _Text = "",
-    cursor: _Cursor = None,
+    visit: _Auditor, kind: _Text = "", person: _Text = "", about: _Text = "", cursor: _Cursor = None
 ) -> Response:
     """The audit trail, the newest first."""
     asked = {"kind": kind, "person": person, "about": about}
-    return _trail_page(request, service, principal, asked, cursor)
+    return _trail_page(visit, asked, cursor)
 
 
 @router.post("/trail/verify")
-def verify_trail(request: Request, service: ServiceDep, principal: FormPrincipal) -> Response:
+def verify_trail(visit: FormVisit) -> Response:
     """Walk the trail and say whether it is whole; that it was done is an entry itself."""
-    check_allowed(principal, Permission.audit_verify)
-    check_allowed(principal, Permission.audit_read)
-    verdict = verify_audit(service, principal)
+    check_allowed(visit.principal, Permission.audit_verify)
+    check_allowed(visit.principal, Permission.audit_read)
+    verdict = verify_audit(visit)
     asked = {"kind": "", "person": "", "about": ""}
-    return _trail_page(request, service, principal, asked, None, verdict)
+    return _trail_page(visit, asked, None, verdict)
 
 
 def _trail_page(
-    request: Request,
-    service: Service,
-    principal: Principal,
-    asked: dict[str, str],
-    cursor: int | None,
-    verdict: dict[str, Any] | None = None,
+    visit: Visit, asked: dict[str, str], cursor: int | None, verdict: dict[str, Any] | None = None
 ) -> Response:
     kind = _chosen(AuditKind, asked["kind"], "kind")
     person, about = asked["person"].strip(), asked["about"].strip()
-    found = search_audit(service, principal, kind, person, about, None, None, cursor, _SIZE)
-    head = service.trail.last_signed()
+    found = search_audit(visit, kind, person, about, None, None, cursor, _SIZE)
+    head = visit.service.trail.last_signed()
     path = "/administration/trail"
     kinds = {"kind": {each: each for each in sorted(one.value for one in AuditKind)}}
     rows = [
@@ -161,7 +148,7 @@ def _trail_page(
         for one in found["entries"]
     ]
     return _records_page(
-        request,
+        visit,
         "trail",
         (path, asked, kinds),
         ((("number", "when", "kind", "person", "about", "facts")), rows, found["next"]),
@@ -171,19 +158,13 @@ def _trail_page(
 
 
 @router.get("/overrides")
-def show_overrides(
-    request: Request,
-    service: ServiceDep,
-    principal: _Auditor,
-    person: _Text = "",
-    cursor: _Cursor = None,
-) -> Response:
+def show_overrides(visit: _Auditor, person: _Text = "", cursor: _Cursor = None) -> Response:
     """Refusals that two persons set aside, by the trail: who proposed it, who agreed, and why."""
     kind, found = AuditKind.refusal_overridden, person.strip()
-    told = search_audit(service, principal, kind, found, "", None, None, cursor, _SIZE)
+    told = search_audit(visit, kind, found, "", None, None, cursor, _SIZE)
     rows = []
     for one in told["entries"]:
-        agreed = service.approvals.visible(principal, one["facts"]["proposal"])
+        agreed = visit.service.approvals.visible(visit.principal, one["facts"]["proposal"])
         rule = one["facts"]["rule"]
         rows.append(
             (_when(one["at"]), one["about"], rule, one["person"], agreed.decider, agreed.reason)
@@ -191,14 +172,12 @@ def show_overrides(
     columns = ("when", "about", "rule", "person", "second", "reason")
     choices: dict[str, dict[str, str]] = {}
     asked = ("/administration/overrides", {"person": person}, choices)
-    return _records_page(request, "overrides", asked, (columns, rows, told["next"]))
+    return _records_page(visit, "overrides", asked, (columns, rows, told["next"]))
 
 
 @router.get("/log")
 def show_log(
-    request: Request,
-    service: ServiceDep,
-    principal: _LogReader,
+    visit: _LogReader,
     person: _Text = "",
     dataset: _Text = "",
     digest: _Text = "",
@@ -207,12 +186,11 @@ def show_log(
 ) -> Response:
     """The query log, the newest first; that somebody read it stands in the trail."""
     asked = {"person": person, "dataset": dataset, "digest": digest, "verdict": verdict}
-    spoken = words("log", language_of(request))
+    spoken = words("log", visit.language)
     ends = {each.value: spoken[each.value] for each in LogVerdict}
     wanted = {name: text.strip() for name, text in asked.items()}
     found = search_log(
-        service,
-        principal,
+        visit,
         wanted["person"],
         wanted["dataset"],
         wanted["digest"],
@@ -232,7 +210,7 @@ def show_log(
     columns = ("when", "person", "dataset", "verdict", "rules", "cells", "digest")
     path = "/administration/log"
     return _records_page(
-        request, "log", (path, asked, {"verdict": ends}), (columns, rows, found["next"])
+        visit, "log", (path, asked, {"verdict": ends}), (columns, rows, found["next"])
     )
 
 

@@ -24,7 +24,7 @@ from discreet_service.permissions import Permission, Principal
 from discreet_service.problems import ServiceError
 from discreet_service.service import Service
 from discreet_service.studio.design_wishes import DesignWish
-from discreet_service.web.access import check_allowed
+from discreet_service.web.access import Visit, check_allowed
 
 #: What statistics and versions may be called.
 WORD = r"[A-Za-z0-9][A-Za-z0-9._\-]{0,79}"
@@ -36,50 +36,46 @@ def can_sign(service: Service) -> bool:
     return settings.studio_key_file is not None and settings.package_key_file is not None
 
 
-def save_design(
-    service: Service, principal: Principal, wish: DesignWish, name: str, version: str
-) -> ParameterSet:
+def save_design(visit: Visit, wish: DesignWish, name: str, version: str) -> ParameterSet:
     """Save a design as a parameter set that is proposed."""
-    _check_may_save(principal, name, version)
-    if not can_sign(service):
+    _check_may_save(visit.principal, name, version)
+    if not can_sign(visit.service):
         what, hint = "this service has no key that signs designs", "studio_key_file in its settings"
         raise ServiceError(what, code="data-not-ready", where="statistic", hint=hint)
-    made = _with_the_rest(service, name, _ordered_anew(wish, name, version))
+    made = _with_the_rest(visit.service, name, _ordered_anew(wish, name, version))
     with tempfile.TemporaryDirectory(prefix="discreet-") as folder:
         package = pack_parameters(
             made,
             Path(folder) / "design.dcparams",
             statistic=name,
             version=version,
-            sign_key=service.settings.studio_key_file,
-            key=service.settings.package_key_file,
+            sign_key=visit.service.settings.studio_key_file,
+            key=visit.service.settings.package_key_file,
         ).read_bytes()
-    with service.database.writing() as connection:
-        found = service.parameter_sets.propose(connection, package, principal.name)
-        service.trail.append(
+    with visit.service.database.writing() as connection:
+        found = visit.service.parameter_sets.propose(connection, package, visit.principal.name)
+        visit.service.trail.append(
             connection,
             kind=AuditKind.draft_signed,
-            person=principal.name,
+            person=visit.principal.name,
             about=found.subject,
             facts={"version": found.version, "signer": found.signer},
         )
     return found
 
 
-def export_design(
-    service: Service, principal: Principal, wish: DesignWish, name: str, version: str
-) -> bytes:
+def export_design(visit: Visit, wish: DesignWish, name: str, version: str) -> bytes:
     """A design as a file of the library, to be packed and signed elsewhere. SECRET."""
-    _check_may_save(principal, name, version)
+    _check_may_save(visit.principal, name, version)
     table = _ordered_anew(wish, name, version)
     with tempfile.TemporaryDirectory(prefix="discreet-") as folder:
         content = table.write(Path(folder) / "ptable.json").read_bytes()
-    with service.database.writing() as connection:
+    with visit.service.database.writing() as connection:
         # No digest: whoever reads the trail could try designs until one has it.
-        service.trail.append(
+        visit.service.trail.append(
             connection,
             kind=AuditKind.design_exported,
-            person=principal.name,
+            person=visit.principal.name,
             about=f"{name}@{version}",
             facts={"version": version},
         )
@@ -100,26 +96,24 @@ def offline_commands(name: str, version: str) -> Sequence[str]:
     )
 
 
-def take_package(service: Service, principal: Principal, package: bytes) -> ParameterSet:
+def take_package(visit: Visit, package: bytes) -> ParameterSet:
     """Take in a package that was signed elsewhere."""
-    check_allowed(principal, Permission.parameters_propose)
+    check_allowed(visit.principal, Permission.parameters_propose)
     if len(package) > LARGEST:
         raise ServiceError("no package is so large", code="too-large", limit=LARGEST)
-    with service.database.writing() as connection:
-        return service.parameter_sets.propose(connection, package, principal.name)
+    with visit.service.database.writing() as connection:
+        return visit.service.parameter_sets.propose(connection, package, visit.principal.name)
 
 
-def draft_of(
-    service: Service, principal: Principal, name: str, version: str
-) -> tuple[ParameterSet, PerturbationTable]:
+def draft_of(visit: Visit, name: str, version: str) -> tuple[ParameterSet, PerturbationTable]:
     """The perturbation table of a draft, for those who decide about it. SECRET."""
-    check_allowed(principal, Permission.parameters_design)
-    found, opened = service.parameter_sets.draft(name, version)
-    with service.database.writing() as connection:
-        service.trail.append(
+    check_allowed(visit.principal, Permission.parameters_design)
+    found, opened = visit.service.parameter_sets.draft(name, version)
+    with visit.service.database.writing() as connection:
+        visit.service.trail.append(
             connection,
             kind=AuditKind.draft_looked_at,
-            person=principal.name,
+            person=visit.principal.name,
             about=found.subject,
             facts={"version": found.version},
         )

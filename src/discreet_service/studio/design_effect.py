@@ -32,11 +32,10 @@ from discreet_service.queries import PreparedQuery
 from discreet_service.queries.counts import filter_texts
 from discreet_service.queries.record_filters import joint_filter
 from discreet_service.queries.titles import title_of
-from discreet_service.service import Service
 from discreet_service.studio.choices import TableChoices
 from discreet_service.studio.design_figures import AssessedDesign
-from discreet_service.web.access import check_allowed
-from discreet_service.web.queries import note_query
+from discreet_service.web.access import Visit, check_allowed
+from discreet_service.web.queries import admitted, note_query
 
 #: Cells that are shown one by one.
 SHOWN_CELLS = 100
@@ -60,11 +59,11 @@ class DesignEffect:
         return "<DesignEffect: confidential>"
 
 
-def released_tables(service: Service, principal: Principal, language: str) -> list[tuple[str, str]]:
+def released_tables(visit: Visit, language: str) -> list[tuple[str, str]]:
     """Name and heading of the released tables of counts that somebody may see."""
-    if not principal.may(Permission.releases_read):
+    if not visit.principal.may(Permission.releases_read):
         return []
-    listed = service.releases.tables().values()
+    listed = visit.service.releases.tables().values()
     return [(each.id, f"{each.release}: {each.title(language)}")
             for each in listed if not each.figures]  # fmt: skip
 
@@ -77,16 +76,12 @@ def may_see_true(principal: Principal, dataset: str = "") -> bool:
 
 
 def released_effect(
-    service: Service,
-    principal: Principal,
-    table: str,
-    designs: Sequence[AssessedDesign],
-    language: str,
+    visit: Visit, table: str, designs: Sequence[AssessedDesign], language: str
 ) -> DesignEffect:
     """What is to be expected of a released table."""
-    check_allowed(principal, Permission.releases_read)
-    listed = service.releases.listed(table)
-    return _expected(listed.title(language), service.releases.table(table), designs)
+    check_allowed(visit.principal, Permission.releases_read)
+    listed = visit.service.releases.listed(table)
+    return _expected(listed.title(language), visit.service.releases.table(table), designs)
 
 
 def _expected(title: str, table: ProtectedTable, designs: Sequence[AssessedDesign]) -> DesignEffect:
@@ -111,29 +106,23 @@ def published_counts(table: ProtectedTable) -> Mapping[int, int]:
 
 
 def dataset_effect(
-    service: Service,
-    principal: Principal,
-    place: str,
-    designs: Sequence[AssessedDesign],
-    language: Language,
-    *,
-    true: bool,
+    visit: Visit, place: str, designs: Sequence[AssessedDesign], language: Language, *, true: bool
 ) -> DesignEffect:
     """What is to be expected of a table of a data set; or what is done to its true counts."""
     dataset, pairs = _asked(place)
-    check_allowed(principal, Permission.parameters_design)
-    check_allowed(principal, Permission.values_see if true else Permission.query_run, dataset)
-    version = service.datasets.version(dataset, dict(pairs).get("version") or None)
+    check_allowed(visit.principal, Permission.parameters_design)
+    check_allowed(visit.principal, Permission.values_see if true else Permission.query_run, dataset)
+    version = visit.service.datasets.version(dataset, dict(pairs).get("version") or None)
     choices = TableChoices.of(version, pairs, strict=True)
-    prepared = service.answers.prepared(dataset, choices.query())
+    prepared = visit.service.answers.prepared(dataset, choices.query())
     prepared.plan.require()
     if prepared.plan.kind != "instant":
         what, hint = "this table is too large to look at here", "choose coarser levels"
         raise ServiceError(what, code="too-many-cells", where="table", hint=hint)
     title = title_of(prepared.query, choices.unit)[language]
     if true:
-        return _drawn(service, principal, prepared, title, designs, language)
-    return _expected(title, _answered(service, principal, prepared, language), designs)
+        return _drawn(visit, prepared, title, designs, language)
+    return _expected(title, _answered(visit, prepared, language), designs)
 
 
 def _asked(place: str) -> tuple[str, list[tuple[str, str]]]:
@@ -146,29 +135,21 @@ def _asked(place: str) -> tuple[str, list[tuple[str, str]]]:
     return unquote(parts[1]), parse_qsl(found.query, keep_blank_values=True, max_num_fields=1_000)
 
 
-def _answered(
-    service: Service, principal: Principal, prepared: PreparedQuery, language: Language
-) -> ProtectedTable:
+def _answered(visit: Visit, prepared: PreparedQuery, language: Language) -> ProtectedTable:
     """The protected table, as everybody would get it; asked for like any other."""
     start = time.perf_counter()
-    try:
-        verdict = service.answers.admit(prepared, principal, language)
-    except ServiceError as error:
-        note_query(service, principal, prepared, LogMode.query, LogVerdict.refused, start,
-                   rules=[error.rule] if error.rule else [error.code])  # fmt: skip
-        raise
-    if not service.answers.is_instant(prepared, verdict):
+    verdict = admitted(visit, prepared, language, start)
+    if not visit.service.answers.is_instant(prepared, verdict):
         what, hint = "this table is too large to look at here", "choose coarser levels"
         raise ServiceError(what, code="too-many-cells", where="table", hint=hint)
-    answer = service.answers.answer(prepared)
-    note_query(service, principal, prepared, LogMode.query, LogVerdict.answered, start,
+    answer = visit.service.answers.answer(prepared)
+    note_query(visit.service, visit.principal, prepared, LogMode.query, LogVerdict.answered, start,
                kept=answer.cached)  # fmt: skip
     return answer.table
 
 
 def _drawn(
-    service: Service,
-    principal: Principal,
+    visit: Visit,
     prepared: PreparedQuery,
     title: str,
     designs: Sequence[AssessedDesign],
@@ -178,7 +159,7 @@ def _drawn(
     table = true_table(prepared)
     if not len(table):
         raise ServiceError("the table has no cells", code="invalid-input", where="table")
-    _note(service, principal, prepared, len(table))
+    _note(visit, prepared, len(table))
     drawn = [perturb(table, each.table) for each in designs]
     values = [published_values(table, each)[0] for each in drawn]
     labels = [dimension.labels(language) for dimension in table.dimensions]
@@ -214,7 +195,7 @@ def true_table(prepared: PreparedQuery) -> Table:
     return replace(version.counted(query.unit, [asked])[0], where=all_of(*texts))
 
 
-def _note(service: Service, principal: Principal, prepared: PreparedQuery, cells: int) -> None:
+def _note(visit: Visit, prepared: PreparedQuery, cells: int) -> None:
     query = prepared.query
     facts: dict[str, Any] = {
         "version": query.version,
@@ -224,7 +205,7 @@ def _note(service: Service, principal: Principal, prepared: PreparedQuery, cells
         "cells": cells,
     }
     kind = AuditKind.true_values_shown
-    with service.database.writing() as connection:
-        service.trail.append(
-            connection, kind=kind, person=principal.name, about=query.dataset, facts=facts
+    with visit.service.database.writing() as connection:
+        visit.service.trail.append(
+            connection, kind=kind, person=visit.principal.name, about=query.dataset, facts=facts
         )

@@ -14,10 +14,9 @@ from fastapi import APIRouter, Depends, Request, Response
 
 from discreet.errors import DiscreetError, Problem
 from discreet.publication.notation import number_text
-from discreet_service.permissions import Permission, Principal
+from discreet_service.permissions import Permission
 from discreet_service.policies.rules import Language
 from discreet_service.problems import ServiceError
-from discreet_service.service import Service
 from discreet_service.studio.design_charts import design_charts, once
 from discreet_service.studio.design_drafts import (
     can_sign,
@@ -41,13 +40,12 @@ from discreet_service.studio.design_wishes import (
     DesignFields,
     offered_variance,
 )
-from discreet_service.web.access import ServiceDep, check_allowed, principal_with
-from discreet_service.web.pages import FormPrincipal, back_to, page, words
-from discreet_service.web.problem_pages import language_of
+from discreet_service.web.access import Visit, check_allowed, visit_with
+from discreet_service.web.pages import FormVisit, back_to, page, words
 
 router = APIRouter(prefix="/designs", tags=["studio"], include_in_schema=False)
 
-_Designer = Annotated[Principal, Depends(principal_with(Permission.parameters_design))]
+_Designer = Annotated[Visit, Depends(visit_with(Permission.parameters_design))]
 #: Where the names of fields of the two designs begin.
 _PREFIXES = ("a_", "b_")
 
@@ -132,17 +130,15 @@ _Sent = Annotated[DesignerForm, Depends(designer_form)]
 
 
 @router.get("")
-def show_designer(request: Request, service: ServiceDep, principal: _Designer) -> Response:
+def show_designer(visit: _Designer) -> Response:
     """The designer with an everyday design."""
-    return _shown(request, service, principal, DesignerForm())
+    return _shown(visit, DesignerForm())
 
 
 @router.post("")
-def run_designer(
-    request: Request, service: ServiceDep, principal: FormPrincipal, form: _Sent
-) -> Response:
+def run_designer(visit: FormVisit, form: _Sent) -> Response:
     """Draw designs, look at their effect, save one, or take it away to be signed elsewhere."""
-    check_allowed(principal, Permission.parameters_design)
+    check_allowed(visit.principal, Permission.parameters_design)
     if form.act in ("save", "export"):
         designs, _, wrong = form.read()
         try:
@@ -153,19 +149,19 @@ def run_designer(
             if wish is None:
                 raise AssertionError("designs of forms have wishes")
             if form.act == "export":
-                content = export_design(service, principal, wish, form.statistic, form.version)
+                content = export_design(visit, wish, form.statistic, form.version)
                 headers = {
                     "Cache-Control": "no-store",
                     "Content-Disposition": 'attachment; filename="ptable.json"',
                 }
                 return Response(content, media_type="application/json", headers=headers)
-            save_design(service, principal, wish, form.statistic, form.version)
+            save_design(visit, wish, form.statistic, form.version)
         except DiscreetError as error:
             if isinstance(error, ServiceError) and error.code == "not-allowed":
                 raise
-            return _shown(request, service, principal, form, unsaved=problems_of(error))
+            return _shown(visit, form, unsaved=problems_of(error))
         return back_to("/designs/sets")
-    return _shown(request, service, principal, form)
+    return _shown(visit, form)
 
 
 def problems_of(error: DiscreetError) -> list[Problem]:
@@ -177,15 +173,9 @@ def problems_of(error: DiscreetError) -> list[Problem]:
     return list(error.problems) or [Problem(error.what, error.where, error.hint)]
 
 
-def _shown(
-    request: Request,
-    service: Service,
-    principal: Principal,
-    form: DesignerForm,
-    unsaved: Sequence[Problem] = (),
-) -> Response:
+def _shown(visit: Visit, form: DesignerForm, unsaved: Sequence[Problem] = ()) -> Response:
     """The page with what is drawn of the designs, or why they cannot be."""
-    language: Language = "de" if language_of(request) == "de" else "en"
+    language = visit.language
     spoken = words("designs", language)
     designs, row, wrong = form.read()
     drawn: dict[str, Any] = {"charts": (), "figures": (), "effect": None, "ineffective": ()}
@@ -193,12 +183,12 @@ def _shown(
         drawn["charts"] = design_charts(designs, row, spoken, language)
         drawn["figures"] = figures_of(designs, spoken, language)
         if form.act == "effect":
-            drawn |= _effect(service, principal, form, designs, language)
-    statistics = sorted({each.name for each in service.parameter_sets.sets()})
+            drawn |= _effect(visit, form, designs, language)
+    statistics = sorted({each.name for each in visit.service.parameter_sets.sets()})
     statistic = form.statistic or "".join(statistics[:1])
-    version = form.version or next_version(service, statistic)
+    version = form.version or next_version(visit.service, statistic)
     return page(
-        request,
+        visit,
         "designs",
         status=422 if any(wrong) or unsaved or drawn["ineffective"] else 200,
         secret=True,
@@ -207,15 +197,15 @@ def _shown(
         wrong=wrong,
         offered=[offered_variance(each) for each in wrong],
         unsaved=unsaved,
-        may_save=principal.may(Permission.parameters_propose),
-        can_sign=can_sign(service),
+        may_save=visit.principal.may(Permission.parameters_propose),
+        can_sign=can_sign(visit.service),
         statistics=statistics,
         statistic=statistic,
         version=version,
         commands=offline_commands(statistic or "census", version),
-        tables=released_tables(service, principal, language),
-        may_query=principal.may(Permission.query_run),
-        may_see_true=may_see_true(principal),
+        tables=released_tables(visit, language),
+        may_query=visit.principal.may(Permission.query_run),
+        may_see_true=may_see_true(visit.principal),
         orders=ORDERS,
         largest_noise=LARGEST_NOISE,
         shown_cells=SHOWN_CELLS,
@@ -224,20 +214,15 @@ def _shown(
 
 
 def _effect(
-    service: Service,
-    principal: Principal,
-    form: DesignerForm,
-    designs: Sequence[AssessedDesign],
-    language: Language,
+    visit: Visit, form: DesignerForm, designs: Sequence[AssessedDesign], language: Language
 ) -> dict[str, Any]:
     """What the designs do to a table, or why that cannot be told."""
     try:
         effect: DesignEffect
         if form.place:
-            effect = dataset_effect(service, principal, form.place, designs, language,
-                                    true=form.true)  # fmt: skip
+            effect = dataset_effect(visit, form.place, designs, language, true=form.true)
         else:
-            effect = released_effect(service, principal, form.table, designs, language)
+            effect = released_effect(visit, form.table, designs, language)
     except DiscreetError as error:
         if isinstance(error, ServiceError) and error.code in ("not-allowed", "not-authenticated"):
             raise

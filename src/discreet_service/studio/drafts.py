@@ -14,12 +14,12 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Depends, Form, Query, Request, Response
+from fastapi import APIRouter, Depends, Form, Query, Response
 
 from discreet.publication.notation import number_text
 from discreet.tables import ProtectedTable
 from discreet_service.jobs.records import JobState
-from discreet_service.permissions import Permission, Principal
+from discreet_service.permissions import Permission
 from discreet_service.problems import ServiceError
 from discreet_service.queries.titles import said_in
 from discreet_service.releases.drafts import ReleaseDraft, read_draft, shelf_of
@@ -28,9 +28,8 @@ from discreet_service.service import Service
 from discreet_service.studio.choices import StudioView, address
 from discreet_service.studio.programmes import job_of, published_as, title_of_programme
 from discreet_service.studio.shown_tables import shown_table
-from discreet_service.web.access import ServiceDep, check_allowed, principal_with
-from discreet_service.web.pages import FormPrincipal, PageWords, back_to, page, words
-from discreet_service.web.problem_pages import language_of
+from discreet_service.web.access import Visit, check_allowed, visit_with
+from discreet_service.web.pages import FormVisit, PageWords, back_to, page, words
 from discreet_service.web.programmes import (
     PublicationRequest,
     compare_draft,
@@ -41,7 +40,7 @@ from discreet_service.web.programmes import (
 router = APIRouter(prefix="/programmes/{programme}/drafts", tags=["studio"],
                    include_in_schema=False)  # fmt: skip
 
-_Producer = Annotated[Principal, Depends(principal_with(Permission.programmes_run))]
+_Producer = Annotated[Visit, Depends(visit_with(Permission.programmes_run))]
 _Name = Annotated[str | None, Query(max_length=64)]
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,63}")
 #: Cells of one table, and of all, that are shown; and tables and files: all are counted.
@@ -88,50 +87,36 @@ class ShownChange:
 
 
 @router.get("/{draft}")
-def show_draft(
-    programme: str,
-    draft: str,
-    request: Request,
-    service: ServiceDep,
-    principal: _Producer,
-    release: _Name = None,
-) -> Response:
+def show_draft(programme: str, draft: str, visit: _Producer, release: _Name = None) -> Response:
     """How far a run is; or what came of it, and what would change."""
-    _, record = programme_of(service, principal, programme, Permission.programmes_run)
-    job = job_of(service, record, draft)
+    _, record = programme_of(visit, programme, Permission.programmes_run)
+    job = job_of(visit.service, record, draft)
     # A page that followed the run gets the part that it asked for, with where to go on.
-    follows = request.headers.get("x-fragment") == "run"
+    follows = visit.headers.get("x-fragment") == "run"
     if job is not None and (follows or job.state not in (JobState.done, JobState.expired)):
         # How far a run is, or why there is no draft: for whoever began it.
-        mine = job.owner == principal.name
+        mine = job.owner == visit.principal.name
         return page(
-            request,
+            visit,
             "draft_run",
             programme=record,
             job=job,
             problem=json.loads(job.problem) if job.problem and mine else {},
-            state=words("job_states", language_of(request))[job.state.value],
+            state=words("job_states", visit.language)[job.state.value],
             mine=mine,
         )
-    return _draft_page(request, service, principal, record, draft, release)
+    return _draft_page(visit, record, draft, release)
 
 
-def _draft_page(
-    request: Request,
-    service: Service,
-    principal: Principal,
-    record: StoredProgramme,
-    draft: str,
-    release: str | None,
-) -> Response:
-    language, found = language_of(request), _opened(service, record.id, draft)
-    name = _usual_release(service, record, found, draft) if release is None else release
-    told = compare_draft(service, principal, record.id, draft, name)
+def _draft_page(visit: Visit, record: StoredProgramme, draft: str, release: str | None) -> Response:
+    language, found = visit.language, _opened(visit.service, record.id, draft)
+    name = _usual_release(visit.service, record, found, draft) if release is None else release
+    told = compare_draft(visit, record.id, draft, name)
     return page(
-        request,
+        visit,
         "draft",
         programme=record,
-        about=title_of_programme(shelf_of(service).text(record.id), language),
+        about=title_of_programme(shelf_of(visit.service).text(record.id), language),
         draft=told,
         tables=[
             (each.name, each.title(language), each.cells)
@@ -141,37 +126,30 @@ def _draft_page(
             said_in(each["text"], language)
             for each in (told["quality"] or {}).get("statements", ())
         ],
-        releases=sorted(service.releases.releases()),
+        releases=sorted(visit.service.releases.releases()),
         compared=name if told["published"] else "",
         changes=shown_changes(told["changes"], found, language),
         tally=tally(told["changes"]),
         parts=PageWords(words("draft_changes", language)),
         files=told["files"][:_FILES],
-        may_publish=principal.may(Permission.releases_publish, record.dataset),
+        may_publish=visit.principal.may(Permission.releases_publish, record.dataset),
         name=name if name and _NAME.fullmatch(name) else record.dataset,
-        already=published_as(service, record.id).get(draft, ""),
+        already=published_as(visit.service, record.id).get(draft, ""),
     )
 
 
 @router.get("/{draft}/tables/{table}")
-def show_draft_table(
-    programme: str,
-    draft: str,
-    table: str,
-    request: Request,
-    service: ServiceDep,
-    principal: _Producer,
-) -> Response:
+def show_draft_table(programme: str, draft: str, table: str, visit: _Producer) -> Response:
     """A table of a draft, as readers would see it."""
-    programme_of(service, principal, programme, Permission.programmes_run)
-    found, language = _opened(service, programme, draft), language_of(request)
+    programme_of(visit, programme, Permission.programmes_run)
+    found, language = _opened(visit.service, programme, draft), visit.language
     listed = found.release.tables.get(table)
     if listed is None:
         raise ServiceError("there is no such table", code="not-found", where="table")
-    view = StudioView.of(request.query_params.multi_items())
+    view = StudioView.of(visit.query_params.multi_items())
     path = address(f"/programmes/{programme}/drafts/{draft}/tables/{table}", [])
     return page(
-        request,
+        visit,
         "draft_table",
         title=listed.title(language),
         said_in="result",
@@ -187,36 +165,32 @@ def show_draft_table(
 def publish_draft(
     programme: str,
     draft: str,
-    request: Request,
-    service: ServiceDep,
-    principal: FormPrincipal,
+    visit: FormVisit,
     release: Annotated[str, Form(max_length=100)] = "",
     confirm: Annotated[str, Form(max_length=100)] = "",
     reason: Annotated[str, Form(max_length=10_000)] = "",
 ) -> Response:
     """Say what publishing would change; with the word that this gave, propose it."""
-    check_allowed(principal, Permission.releases_publish)
-    _, record = programme_of(service, principal, programme, Permission.releases_publish)
+    check_allowed(visit.principal, Permission.releases_publish)
+    _, record = programme_of(visit, programme, Permission.releases_publish)
     if not _NAME.fullmatch(release.strip()):
         what, hint = "this is no name of a release", "letters, digits, - and _, such as census-2026"
         raise ServiceError(what, code="invalid-input", where="release", hint=hint)
     asked = PublicationRequest(draft=draft, release=release.strip(), confirm=confirm, reason=reason)
     meanwhile = False
     try:
-        told = publish_programme(service, principal, programme, asked)
+        told = publish_programme(visit, programme, asked)
     except ServiceError as error:
         if error.code != "changed-meanwhile":
             raise
         meanwhile = True
-        told = publish_programme(
-            service, principal, programme, asked.model_copy(update={"confirm": ""})
-        )
+        told = publish_programme(visit, programme, asked.model_copy(update={"confirm": ""}))
     if "proposal" in told:
         return back_to("/approvals")
-    found = _opened(service, programme, draft)
-    language = language_of(request)
+    found = _opened(visit.service, programme, draft)
+    language = visit.language
     return page(
-        request,
+        visit,
         "publication",
         status=412 if meanwhile else 200,
         programme=record,

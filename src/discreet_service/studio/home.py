@@ -9,7 +9,7 @@ from __future__ import annotations
 from pathlib import PurePath
 from typing import Annotated, Literal
 
-from fastapi import APIRouter, Form, Request, Response
+from fastapi import APIRouter, Form, Response
 
 from discreet_service.jobs.records import JobState
 from discreet_service.people.approvals import KINDS, Proposal, ProposalState
@@ -17,10 +17,10 @@ from discreet_service.permissions import Permission, Principal
 from discreet_service.problems import ServiceError
 from discreet_service.service import Service
 from discreet_service.studio.choices import address
-from discreet_service.web.access import OpenToAll, ServiceDep, principal_of
+from discreet_service.web.access import OpenToAll, OpenVisit, ServiceDep, Visit
 from discreet_service.web.datasets import list_datasets
 from discreet_service.web.pages import back_to, own_place, page, words
-from discreet_service.web.problem_pages import LANGUAGE_COOKIE, language_of
+from discreet_service.web.problem_pages import LANGUAGE_COOKIE
 from discreet_service.web.releases import list_releases
 
 router = APIRouter(tags=["studio"], include_in_schema=False)
@@ -33,16 +33,15 @@ _STAFF = (Permission.status_read, Permission.releases_publish, Permission.datase
 _NEWEST = 5
 
 
-@router.get("/", dependencies=[OpenToAll])
-def show_home(request: Request, service: ServiceDep) -> Response:
+@router.get("/")
+def show_home(visit: OpenVisit) -> Response:
     """The first page: what there is, and what waits for the one who looks."""
-    principal, language = principal_of(request), language_of(request)
+    service, principal, language = visit.service, visit.principal, visit.language
     datasets, releases = [], []
     if principal.may(Permission.catalogue_read):
-        spoken: Literal["en", "de"] = "de" if language == "de" else "en"
-        datasets = list_datasets(request, service, principal, spoken)["datasets"]
+        datasets = list_datasets(visit)["datasets"]
     if principal.may(Permission.releases_read):
-        releases = list_releases(request, service, principal, language, 1, _NEWEST)["releases"]
+        releases = list_releases(visit, language, 1, _NEWEST)["releases"]
     # What concerns the one who looks.
     known = principal.kind == "session"
     mine = known and principal.may(Permission.jobs_own)
@@ -53,7 +52,7 @@ def show_home(request: Request, service: ServiceDep) -> Response:
     staff = known and any(map(principal.may, _STAFF))
     unserved = sorted(service.releases.refused().items()) if staff else []
     return page(
-        request,
+        visit,
         "home",
         datasets=datasets,
         releases=releases,
@@ -62,7 +61,7 @@ def show_home(request: Request, service: ServiceDep) -> Response:
         failed=failed,
         states=words("job_states", language),
         kinds=words("job_kinds", language),
-        waiting=_waiting(service, principal) if known else [],
+        waiting=_waiting(visit) if known else [],
         proposal_kinds={kind: getattr(facts, language) for kind, facts in KINDS.items()},
         staff=staff,
         # Names of folders only: places are nobody's business.
@@ -93,10 +92,10 @@ def first_table(service: Service, principal: Principal) -> str:
     return ""
 
 
-def _waiting(service: Service, principal: Principal) -> list[Proposal]:
+def _waiting(visit: Visit) -> list[Proposal]:
     """Proposals of others on which they can decide."""
-    found = service.approvals.proposals(principal, ProposalState.open)
-    return [each for each in found if each.proposer != principal.name]
+    found = visit.service.approvals.proposals(visit.principal, ProposalState.open)
+    return [each for each in found if each.proposer != visit.principal.name]
 
 
 @router.post("/language", dependencies=[OpenToAll])

@@ -18,8 +18,8 @@ from discreet_service.policies.overview import PolicyState, policy_history, refu
 from discreet_service.problems import ServiceError
 from discreet_service.queries.titles import said_in
 from discreet_service.service import Service
-from discreet_service.web.access import KnownPrincipal, ServiceDep, check_allowed, principal_with
-from discreet_service.web.pages import FormPrincipal, back_to, page, words
+from discreet_service.web.access import KnownVisit, Visit, check_allowed, visit_with
+from discreet_service.web.pages import FormVisit, back_to, page, words
 from discreet_service.web.policies import (
     OverrideWanted,
     PolicyChange,
@@ -39,8 +39,8 @@ POLICY_PERMISSIONS = (
     Permission.refusals_explain,
     Permission.refusals_override,
 )
-_Approver = Annotated[Principal, Depends(principal_with(Permission.policies_approve))]
-_Explainer = Annotated[Principal, Depends(principal_with(Permission.refusals_explain))]
+_Approver = Annotated[Visit, Depends(visit_with(Permission.policies_approve))]
+_Explainer = Annotated[Visit, Depends(visit_with(Permission.refusals_explain))]
 _Digest = Annotated[str, Path(pattern="^[0-9a-f]{64}$")]
 #: What two persons cannot set aside: it holds for what was released before.
 _FIRM = frozenset(("P1", "P8", "P9"))
@@ -50,63 +50,52 @@ _KNOWN = frozenset(("dataset", "version"))
 
 
 @router.get("")
-def show_policies(request: Request, service: ServiceDep, principal: KnownPrincipal) -> Response:
+def show_policies(visit: KnownVisit) -> Response:
     """The data versions, and which policy holds for each."""
-    _check_any(principal)
+    _check_any(visit.principal)
     found = []
-    for record in service.datasets.records():
-        if any(principal.may(each, record.dataset) for each in POLICY_PERMISSIONS):
-            states = _states(service, record.dataset, record.version)
+    for record in visit.service.datasets.records():
+        if any(visit.principal.may(each, record.dataset) for each in POLICY_PERMISSIONS):
+            states = _states(visit.service, record.dataset, record.version)
             active = next((one for one in states if one.state == "active"), None)
             found.append((record, active, sum(one.state == "proposed" for one in states)))
-    return page(request, "policies", versions=found)
+    return page(visit, "policies", versions=found)
 
 
 @router.get("/{dataset}/{version}")
-def show_one_policy(
-    dataset: str, version: str, request: Request, service: ServiceDep, principal: KnownPrincipal
-) -> Response:
+def show_one_policy(dataset: str, version: str, visit: KnownVisit) -> Response:
     """One policy: limits, history, refusals, checks, and the form to propose another."""
-    return _policy_page(request, service, principal, dataset, version)
+    return _policy_page(visit, dataset, version)
 
 
 @router.post("/{dataset}/{version}/changes")
 def propose_by_form(
     dataset: str,
     version: str,
-    request: Request,
-    service: ServiceDep,
-    principal: FormPrincipal,
+    visit: FormVisit,
     policy: Annotated[str, Form(max_length=90_000)] = "",
     signature: Annotated[str, Form(max_length=1_000)] = "",
     reason: Annotated[str, Form(max_length=2_000)] = "",
 ) -> Response:
     """Propose another policy; what is wrong with it is told beside what was filled in."""
-    check_allowed(principal, Permission.policies_propose, dataset)
+    check_allowed(visit.principal, Permission.policies_propose, dataset)
     # Forms end lines as old teleprinters did; the signature is of the file as it was written.
     text = policy.replace("\r\n", "\n")
     given = PolicyChange(policy=text, signature=signature.strip(), reason=reason)
     try:
-        propose_policy(dataset, version, given, service, principal)
+        propose_policy(dataset, version, given, visit)
     except ServiceError as error:
         if error.code not in ("invalid-input", "conflict"):
             raise
-        return _policy_page(request, service, principal, dataset, version, given, error)
+        return _policy_page(visit, dataset, version, given, error)
     return back_to("/approvals")
 
 
 @router.get("/{dataset}/{version}/changes/{digest}")
-def show_change(
-    dataset: str,
-    version: str,
-    digest: _Digest,
-    request: Request,
-    service: ServiceDep,
-    principal: _Approver,
-) -> Response:
+def show_change(dataset: str, version: str, digest: _Digest, visit: _Approver) -> Response:
     """What a proposed policy would change, for the second person. CONFIDENTIAL."""
-    in_force = _in_force(service, dataset, version)
-    with service.database.reading() as connection:
+    in_force = _in_force(visit.service, dataset, version)
+    with visit.service.database.reading() as connection:
         found = in_force.proposed(connection, dataset, digest)
         now = in_force.policy(connection, dataset, version)
     if found.document.version != version:
@@ -115,11 +104,11 @@ def show_change(
     before = dict(_flat(now.model_dump(mode="json")))
     after = dict(_flat(found.document.model_dump(mode="json")))
     return page(
-        request,
+        visit,
         "policy_change",
         secret=True,
         said_in="policy",
-        title=_heading(request, "title_change", f"{found.document.revision}: {dataset} {version}"),
+        title=_heading(visit, "title_change", f"{found.document.revision}: {dataset} {version}"),
         dataset=dataset,
         version=version,
         digest=digest,
@@ -134,31 +123,24 @@ def show_change(
 
 
 @router.get("/{dataset}/{version}/refusals/{digest}")
-def show_refusal(
-    dataset: str,
-    version: str,
-    digest: _Digest,
-    request: Request,
-    service: ServiceDep,
-    principal: _Explainer,
-) -> Response:
+def show_refusal(dataset: str, version: str, digest: _Digest, visit: _Explainer) -> Response:
     """Why a table was refused, and the form to answer it nevertheless. CONFIDENTIAL."""
-    service.datasets.record(dataset, version)
-    found = explained_refusal(service, dataset, version, digest, principal)
-    logged = service.query_log.search(dataset=dataset, digest=digest, size=1).rows
+    visit.service.datasets.record(dataset, version)
+    found = explained_refusal(visit, dataset, version, digest)
+    logged = visit.service.query_log.search(dataset=dataset, digest=digest, size=1).rows
     refusing = [one for one in found["rules"] if one["outcome"] in ("refused", "failed")]
     return page(
-        request,
+        visit,
         "refusal",
         secret=True,
         said_in="policy",
-        title=_heading(request, "title_refusal", f": {dataset} {version}"),
+        title=_heading(visit, "title_refusal", f": {dataset} {version}"),
         dataset=dataset,
         version=version,
         found=found,
-        asked=_asked(service, logged[0].told()["query"], language_of(request)) if logged else [],
+        asked=_asked(visit.service, logged[0].told()["query"], visit.language) if logged else [],
         firm=sorted({one["rule"] for one in refusing} & _FIRM),
-        overrides=principal.may(Permission.refusals_override, dataset),
+        overrides=visit.principal.may(Permission.refusals_override, dataset),
     )
 
 
@@ -167,34 +149,26 @@ def override_by_form(
     dataset: str,
     version: str,
     digest: _Digest,
-    service: ServiceDep,
-    principal: FormPrincipal,
+    visit: FormVisit,
     reason: Annotated[str, Form(max_length=2_000)] = "",
 ) -> Response:
     """Propose to answer a table that was refused."""
-    check_allowed(principal, Permission.refusals_override, dataset)
-    propose_override(dataset, version, digest, OverrideWanted(reason=reason), service, principal)
+    check_allowed(visit.principal, Permission.refusals_override, dataset)
+    propose_override(dataset, version, digest, OverrideWanted(reason=reason), visit)
     return back_to("/approvals")
 
 
 @router.get("/{dataset}/{version}/areas/{unit}")
-def show_areas(
-    dataset: str,
-    version: str,
-    unit: str,
-    request: Request,
-    service: ServiceDep,
-    principal: _Approver,
-) -> Response:
+def show_areas(dataset: str, version: str, unit: str, visit: _Approver) -> Response:
     """Areas and classifications that hold nearly the same people. CONFIDENTIAL, no numbers."""
-    report = area_report(service, dataset, version, unit, principal)
-    label = service.datasets.version(dataset, version).units[unit].label
+    report = area_report(visit, dataset, version, unit)
+    label = visit.service.datasets.version(dataset, version).units[unit].label
     return page(
-        request,
+        visit,
         "areas",
         secret=True,
         said_in="policy",
-        title=_heading(request, "title_areas", f": {said_in(label, language_of(request), unit)}"),
+        title=_heading(visit, "title_areas", f": {said_in(label, visit.language, unit)}"),
         dataset=dataset,
         version=version,
         report=report,
@@ -226,29 +200,27 @@ def _states(service: Service, dataset: str, version: str) -> list[PolicyState]:
 
 
 def _policy_page(
-    request: Request,
-    service: Service,
-    principal: Principal,
+    visit: Visit,
     dataset: str,
     version: str,
     given: PolicyChange | None = None,
     error: ServiceError | None = None,
 ) -> Response:
-    _check_any(principal, dataset)
-    in_force, language = _in_force(service, dataset, version), language_of(request)
-    approves = principal.may(Permission.policies_approve, dataset)
-    explains = principal.may(Permission.refusals_explain, dataset)
-    with service.database.reading() as connection:
+    _check_any(visit.principal, dataset)
+    in_force, language = _in_force(visit.service, dataset, version), visit.language
+    approves = visit.principal.may(Permission.policies_approve, dataset)
+    explains = visit.principal.may(Permission.refusals_explain, dataset)
+    with visit.service.database.reading() as connection:
         signed = in_force.signed(connection, dataset, version)
         states = policy_history(connection, dataset, version)
         refused = refused_tables(connection, dataset, version) if explains else []
-    units = service.datasets.version(dataset, version).units if approves else {}
+    units = visit.service.datasets.version(dataset, version).units if approves else {}
     return page(
-        request,
+        visit,
         "policy",
         status=200 if error is None else error.kind.status,
         secret=True,
-        title=_heading(request, "title", f": {dataset} {version}"),
+        title=_heading(visit, "title", f": {dataset} {version}"),
         dataset=dataset,
         version=version,
         public=[each for each in _flat(signed.document.public()) if each[0] not in _KNOWN],
@@ -257,7 +229,7 @@ def _policy_page(
         refused=refused,
         explains=explains,
         units=[(name, said_in(unit.label, language, name)) for name, unit in units.items()],
-        proposes=principal.may(Permission.policies_propose, dataset),
+        proposes=visit.principal.may(Permission.policies_propose, dataset),
         given=given,
         error=error,
     )

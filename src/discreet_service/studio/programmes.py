@@ -18,16 +18,15 @@ from starlette.datastructures import UploadFile
 
 from discreet_service.datasets import DataVersion
 from discreet_service.jobs.records import Job
-from discreet_service.permissions import Permission, Principal
+from discreet_service.permissions import Permission
 from discreet_service.problems import ServiceError
 from discreet_service.queries.titles import said_in
 from discreet_service.releases.drafts import shelf_of
 from discreet_service.releases.programmes import LARGEST, StoredProgramme, parsed
 from discreet_service.releases.release import ServedRelease
 from discreet_service.service import Service
-from discreet_service.web.access import ServiceDep, check_allowed, principal_with
-from discreet_service.web.pages import FormPrincipal, back_to, page, words
-from discreet_service.web.problem_pages import language_of
+from discreet_service.web.access import Visit, check_allowed, visit_with
+from discreet_service.web.pages import FormVisit, back_to, page, words
 from discreet_service.web.programmes import (
     begin_run,
     check_text,
@@ -40,7 +39,7 @@ from discreet_service.web.programmes import (
 
 router = APIRouter(prefix="/programmes", tags=["studio"], include_in_schema=False)
 
-_Producer = Annotated[Principal, Depends(principal_with(Permission.programmes_run))]
+_Producer = Annotated[Visit, Depends(visit_with(Permission.programmes_run))]
 _LINE = re.compile(r"line (\d+)(?:, )?(.*)")
 #: Programmes on a page, lines of one that are shown, and jobs that are looked through.
 _SIZE, _LINES, _JOBS = 40, 500, 200
@@ -79,133 +78,112 @@ _Form = Annotated[ProgrammeForm, Depends(_form_of)]
 
 @router.get("")
 def show_programmes(
-    request: Request,
-    service: ServiceDep,
-    principal: _Producer,
-    number: Annotated[int, Query(ge=1, le=1_000_000)] = 1,
+    visit: _Producer, number: Annotated[int, Query(ge=1, le=1_000_000)] = 1
 ) -> Response:
     """The programmes that one may work on, the latest first."""
-    language, shelf = language_of(request), shelf_of(service)
-    found = list_programmes(service, principal, number, _SIZE)
-    served = service.releases.releases()
+    language, shelf = visit.language, shelf_of(visit.service)
+    found = list_programmes(visit, number, _SIZE)
+    served = visit.service.releases.releases()
     shown = [
         {
             **each,
             "title": title_of_programme(shelf.text(each["id"]), language),
             "drafts": len(shelf.drafts(each["id"])),
-            "published": published_as(service, each["id"], served),
+            "published": published_as(visit.service, each["id"], served),
         }
         for each in found["programmes"]
     ]
     more = found["total"] > number * _SIZE
-    return page(request, "programmes", programmes=shown, next=number + 1 if more else 0,
-                datasets=_datasets(service, principal))  # fmt: skip
+    return page(visit, "programmes", programmes=shown, next=number + 1 if more else 0,
+                datasets=_datasets(visit))  # fmt: skip
 
 
 @router.get("/new")
 def show_new_programme(
-    request: Request,
-    service: ServiceDep,
-    principal: _Producer,
+    visit: _Producer,
     dataset: Annotated[str, Query(max_length=64)] = "",
     of: Annotated[str, Query(max_length=32)] = "",
 ) -> Response:
     """A text to write: an example of a data set, or another programme to be changed."""
     if of:
-        text = shelf_of(service).text(
-            programme_of(service, principal, of, Permission.programmes_run)[1].id
+        text = shelf_of(visit.service).text(
+            programme_of(visit, of, Permission.programmes_run)[1].id
         )
         dataset = str(parsed(text.encode()).get("dataset", ""))
     else:
-        datasets = _datasets(service, principal)
+        datasets = _datasets(visit)
         dataset = dataset or (datasets[0] if datasets else "")
-        text = _example(service, principal, dataset) if dataset else ""
-    return _editor(request, service, principal, ProgrammeForm(content=text.encode()), dataset)
+        text = _example(visit, dataset) if dataset else ""
+    return _editor(visit, ProgrammeForm(content=text.encode()), dataset)
 
 
 @router.post("/new")
-def change_new_programme(
-    request: Request, service: ServiceDep, principal: FormPrincipal, form: _Form
-) -> Response:
+def change_new_programme(visit: FormVisit, form: _Form) -> Response:
     """Say what is wrong with a text; keep it if that is asked for and it can be taken."""
-    check_allowed(principal, Permission.programmes_run)
+    check_allowed(visit.principal, Permission.programmes_run)
     if form.act == "save":
         try:
-            record = take_programme(service, principal, form.content)
+            record = take_programme(visit, form.content)
         except ServiceError as error:
             if error.kind.status >= 500 or error.code == "too-large":
                 raise
         else:
             return back_to(f"/programmes/{record.id}")
-    return _editor(request, service, principal, form, status=422 if form.act == "save" else 200)
+    return _editor(visit, form, status=422 if form.act == "save" else 200)
 
 
 @router.get("/{programme}")
-def show_programme(
-    programme: str, request: Request, service: ServiceDep, principal: _Producer
-) -> Response:
+def show_programme(programme: str, visit: _Producer) -> Response:
     """A programme: whether it can be run, its text, its drafts."""
-    shelf, record = programme_of(service, principal, programme, Permission.programmes_run)
-    text = bytes(get_programme_text(service, principal, programme).body).decode()
+    shelf, record = programme_of(visit, programme, Permission.programmes_run)
+    text = bytes(get_programme_text(visit, programme).body).decode()
     try:
-        verdict = validate_programme(service, principal, programme)
+        verdict = validate_programme(visit, programme)
     except ServiceError as error:  # of the data set: nothing can be run over it now
         told = {"where": "", "message": error.what, "hint": error.hint}
         verdict = {"valid": False, "version": None, "tables": [], "problems": [told]}
     lines = text.rstrip("\n").split("\n")
-    jobs = jobs_of(service, principal, record)
+    jobs = jobs_of(visit, record)
     numbers = [*jobs, *(each for each in shelf.drafts(record.id) if each not in jobs)]
-    states = words("job_states", language_of(request))
+    states = words("job_states", visit.language)
     return page(
-        request,
+        visit,
         "programme",
-        title=title_of_programme(text, language_of(request)),
+        title=title_of_programme(text, visit.language),
         programme=record,
         verdict=verdict,
         problems=told_problems(verdict, lines),
         lines=lines[:_LINES],
         more=max(len(lines) - _LINES, 0),
-        drafts=[draft_entry(service, record, each) for each in numbers],
+        drafts=[draft_entry(visit.service, record, each) for each in numbers],
         states=states,
-        published=published_as(service, record.id),
+        published=published_as(visit.service, record.id),
         key=secrets.token_hex(16),
     )
 
 
 @router.post("/{programme}/run")
 def run_programme_form(
-    programme: str,
-    request: Request,
-    service: ServiceDep,
-    principal: FormPrincipal,
-    key: Annotated[str, Form(max_length=100)] = "",
+    programme: str, visit: FormVisit, key: Annotated[str, Form(max_length=100)] = ""
 ) -> Response:
     """Let a job make a draft; the same form sent twice makes one."""
-    check_allowed(principal, Permission.programmes_run)
-    job = begin_run(service, principal, programme, key or None, language_of(request))
+    check_allowed(visit.principal, Permission.programmes_run)
+    job = begin_run(visit, programme, key or None)
     return back_to(f"/programmes/{programme}/drafts/{job.id}")
 
 
-def _editor(
-    request: Request,
-    service: Service,
-    principal: Principal,
-    form: ProgrammeForm,
-    dataset: str = "",
-    *,
-    status: int = 200,
-) -> Response:
+def _editor(visit: Visit, form: ProgrammeForm, dataset: str = "", *, status: int = 200) -> Response:
     text = form.text
-    verdict = check_text(service, principal, form.content) if form.content.strip() else None
+    verdict = check_text(visit, form.content) if form.content.strip() else None
     return page(
-        request,
+        visit,
         "new_programme",
         status=status,
         text=text,
         verdict=verdict,
         problems=[] if verdict is None else told_problems(verdict, text.split("\n")),
         dataset=dataset or (verdict or {}).get("dataset", ""),
-        datasets=_datasets(service, principal),
+        datasets=_datasets(visit),
         rows=min(max(text.count("\n") + 2, 18), 40),
     )
 
@@ -244,11 +222,11 @@ def published_as(
     }
 
 
-def jobs_of(service: Service, principal: Principal, record: StoredProgramme) -> dict[str, Job]:
+def jobs_of(visit: Visit, record: StoredProgramme) -> dict[str, Job]:
     """One's own jobs for a programme that have not ended: their drafts are not begun, maybe."""
     return {
         job.id: job
-        for job in service.jobs.jobs(principal.name, size=_JOBS).jobs
+        for job in visit.service.jobs.jobs(visit.principal.name, size=_JOBS).jobs
         if job.kind == "programme"
         and not job.state.final
         and job.asked().get("programme") == record.id
@@ -276,12 +254,13 @@ def draft_entry(service: Service, record: StoredProgramme, draft: str) -> dict[s
     }
 
 
-def _datasets(service: Service, principal: Principal) -> list[str]:
+def _datasets(visit: Visit) -> list[str]:
     """The data sets that somebody may have programmes run over."""
     found = [
         each.dataset
-        for each in service.datasets.records()
-        if each.state == "published" and principal.may(Permission.programmes_run, each.dataset)
+        for each in visit.service.datasets.records()
+        if each.state == "published"
+        and visit.principal.may(Permission.programmes_run, each.dataset)
     ]
     return [*dict.fromkeys(found)]
 
@@ -310,11 +289,11 @@ def title_of_programme(text: str, language: str) -> str:
 # -- an example ----------------------------------------------------------------------
 
 
-def _example(service: Service, principal: Principal, dataset: str) -> str:
+def _example(visit: Visit, dataset: str) -> str:
     """A small programme over a data set, which can be run as it is."""
-    check_allowed(principal, Permission.programmes_run, dataset)
-    version = service.datasets.version(dataset)
-    titles = dict(service.datasets.record(dataset, version.version).facts.get("title") or {})
+    check_allowed(visit.principal, Permission.programmes_run, dataset)
+    version = visit.service.datasets.version(dataset)
+    titles = dict(visit.service.datasets.record(dataset, version.version).facts.get("title") or {})
     lines = [
         f"dataset = {_quoted(dataset)}",
         f"title = {_texts({each: titles.get(each, dataset) for each in ('en', 'de')})}",

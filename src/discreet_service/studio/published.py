@@ -8,49 +8,44 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from fastapi import APIRouter, Depends, Query, Request, Response
+from fastapi import APIRouter, Depends, Query, Response
 
 from discreet.publication.formats import FORMATS
-from discreet_service.permissions import Permission, Principal
+from discreet_service.permissions import Permission
 from discreet_service.problems import ServiceError
 from discreet_service.studio.choices import StudioView, address
 from discreet_service.studio.shown_tables import shown_table
-from discreet_service.web.access import ServiceDep, principal_with
+from discreet_service.web.access import Visit, visit_with
 from discreet_service.web.pages import page
-from discreet_service.web.problem_pages import language_of
 from discreet_service.web.releases import get_release, list_releases
 
 router = APIRouter(tags=["studio"], include_in_schema=False)
 
-_Reader = Annotated[Principal, Depends(principal_with(Permission.releases_read))]
+_Reader = Annotated[Visit, Depends(visit_with(Permission.releases_read))]
 _Page = Annotated[int, Query(ge=1, le=1_000_000)]
 _SIZE = 50
 
 
 @router.get("/releases")
-def show_releases(
-    request: Request, service: ServiceDep, principal: _Reader, number: _Page = 1
-) -> Response:
+def show_releases(visit: _Reader, number: _Page = 1) -> Response:
     """All releases, the youngest first."""
-    found = list_releases(request, service, principal, language_of(request), number, _SIZE)
+    found = list_releases(visit, visit.language, number, _SIZE)
     more = found["total"] > number * _SIZE
-    return page(request, "releases", releases=found["releases"], next=number + 1 if more else 0)
+    return page(visit, "releases", releases=found["releases"], next=number + 1 if more else 0)
 
 
 @router.get("/releases/{release}")
 def show_release(
     release: str,
-    request: Request,
-    service: ServiceDep,
-    principal: _Reader,
+    visit: _Reader,
     query: Annotated[str, Query(max_length=500)] = "",
     number: _Page = 1,
 ) -> Response:
     """A release with its tables."""
-    language = language_of(request)
-    found = get_release(request, service, principal, release, language, query, number, _SIZE)
+    language = visit.language
+    found = get_release(visit, release, language, query, number, _SIZE)
     return page(
-        request,
+        visit,
         "release",
         title=found["title"],
         release=found,
@@ -60,25 +55,23 @@ def show_release(
 
 
 @router.get("/releases/{release}/{table}")
-def show_release_table(
-    release: str, table: str, request: Request, service: ServiceDep, _: _Reader
-) -> Response:
+def show_release_table(release: str, table: str, visit: _Reader) -> Response:
     """A table of a release."""
-    language, found = language_of(request), service.releases.release(release)
+    language, found = visit.language, visit.service.releases.release(release)
     listed = found.tables.get(table)
     if listed is None:
         raise ServiceError("there is no such table", code="not-found", where="table")
-    view = StudioView.of(request.query_params.multi_items())
-    shown = shown_table(service.releases.table(listed.id), view, language)
+    view = StudioView.of(visit.query_params.multi_items())
+    shown = shown_table(visit.service.releases.table(listed.id), view, language)
     path = address(f"/releases/{release}/{table}", [])
     api = f"/api/v1/releases/{release}/tables/{table}"
-    base = service.settings.base_url
+    base = visit.service.settings.base_url
 
     def viewed(view: StudioView) -> str:
         return address(path, view.pairs())
 
     return page(
-        request,
+        visit,
         "release_table",
         title=listed.title(language),
         said_in="result",

@@ -11,11 +11,11 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Depends, Request, Response
+from fastapi import APIRouter, Depends, Response
 
 from discreet_service.audit.query_log import LogVerdict
 from discreet_service.datasets import CatalogueUnit, CatalogueVariable, DataVersion
-from discreet_service.permissions import Permission, Principal
+from discreet_service.permissions import Permission
 from discreet_service.policies.asked import AskedTable
 from discreet_service.policies.document import PolicyDocument
 from discreet_service.policies.exposure import Box, LayerAxis
@@ -28,13 +28,12 @@ from discreet_service.policies.overview import (
 from discreet_service.policies.patterns import alerts
 from discreet_service.queries.titles import said_in
 from discreet_service.service import Service
-from discreet_service.web.access import ServiceDep, principal_with
+from discreet_service.web.access import Visit, visit_with
 from discreet_service.web.pages import page
-from discreet_service.web.problem_pages import language_of
 
 router = APIRouter(prefix="/quality", tags=["studio"], include_in_schema=False)
 
-_Reader = Annotated[Principal, Depends(principal_with(Permission.quality_read))]
+_Reader = Annotated[Visit, Depends(visit_with(Permission.quality_read))]
 #: Shares of a limit from which on it is near, or used up.
 _NEAR, _FULL = 0.75, 1.0
 _ALERTS = 50
@@ -56,51 +55,44 @@ class UsedExposure:
 
 
 @router.get("")
-def show_quality(request: Request, service: ServiceDep, principal: _Reader) -> Response:
+def show_quality(visit: _Reader) -> Response:
     """The data versions that somebody may look at."""
     records = [
         each
-        for each in service.datasets.records()
-        if principal.may(Permission.quality_read, each.dataset)
+        for each in visit.service.datasets.records()
+        if visit.principal.may(Permission.quality_read, each.dataset)
     ]
-    language = language_of(request)
+    language = visit.language
     titles = {
         (each.dataset, each.version): said_in(each.facts["title"], language, each.dataset)
         for each in records
     }
-    return page(request, "quality", records=records, titles=titles)
+    return page(visit, "quality", records=records, titles=titles)
 
 
 @router.get("/{dataset}/{version}")
-def show_dashboard(
-    dataset: str,
-    version: str,
-    request: Request,
-    service: ServiceDep,
-    principal: _Reader,
-    unit: str = "",
-) -> Response:
+def show_dashboard(dataset: str, version: str, visit: _Reader, unit: str = "") -> Response:
     """Exposure that is left, cells released, refusals, alerts, and what came near a limit."""
-    language = language_of(request)
-    opened = service.datasets.version(dataset, version)
-    policy = service.policies.policy(dataset, version)
+    language = visit.language
+    opened = visit.service.datasets.version(dataset, version)
+    policy = visit.service.policies.policy(dataset, version)
     chosen = opened.units.get(unit) or next(iter(opened.units.values()))
-    explains = principal.may(Permission.refusals_explain, dataset)
-    with service.database.reading() as connection:
+    explains = visit.principal.may(Permission.refusals_explain, dataset)
+    with visit.service.database.reading() as connection:
         shown: dict[str, Any] = {
             "sums": released_sums(connection, dataset, version),
             "ends": answers_by_end(connection, dataset, version),
             "refusals": refusals_by_rule(connection, dataset, version) if explains else {},
             "alerts": alerts(connection, dataset, version, _ALERTS) if explains else [],
-            "near": near_limits(connection, policy, service.clock()) if explains else [],
+            "near": near_limits(connection, policy, visit.service.clock()) if explains else [],
         }
-    rows = _exposure_rows(service, opened, chosen, policy, language)
+    rows = _exposure_rows(visit.service, opened, chosen, policy, language)
     # What the columns are called: everywhere (empty), and each kind of place.
     named = {}
     for name, axis in _places(chosen, policy):
         named[name] = f"{chosen.variables[axis.variable].tree.title(language)}: {name}"
     return page(
-        request,
+        visit,
         "dashboard",
         secret=True,
         title=f"{said_in(opened.description.dataset.title, language, dataset)} {version}",
@@ -111,7 +103,7 @@ def show_dashboard(
         places=["", *(named.get(level, level) for level in policy.exposure.levels)],
         rows=rows,
         explains=explains,
-        sparse=service.answers.sparse_tables(opened),
+        sparse=visit.service.answers.sparse_tables(opened),
         hides=policy.sparsity.then == "hide",
         verdicts=[each.value for each in LogVerdict],
         labels={one.name: said_in(one.label, language, one.name) for one in opened.units.values()},

@@ -17,20 +17,18 @@ from discreet_fire.finding_words import sentence_in
 from discreet_fire.persons import same_person
 from discreet_fire.queue import OutputDecision, PartVerdict, State
 from discreet_fire.queue.views import QueueRow
-from discreet_service.permissions import Permission, Principal
+from discreet_service.permissions import Permission
 from discreet_service.problems import ServiceError, hint_in
 from discreet_service.reviews import SubmissionReport
-from discreet_service.service import Service
 from discreet_service.studio.choices import address
 from discreet_service.studio.reviewed_outputs import SIZE, ReviewSheet
-from discreet_service.web.access import ServiceDep, check_allowed, principal_with
-from discreet_service.web.pages import FormPrincipal, back_to, page, words
-from discreet_service.web.problem_pages import language_of
+from discreet_service.web.access import Visit, check_allowed, visit_with
+from discreet_service.web.pages import FormVisit, back_to, page, words
 from discreet_service.web.submissions import released_response
 
 router = APIRouter(prefix="/reviews", tags=["studio"], include_in_schema=False)
 
-_Reviewer = Annotated[Principal, Depends(principal_with(Permission.outputs_review))]
+_Reviewer = Annotated[Visit, Depends(visit_with(Permission.outputs_review))]
 _Start = Annotated[int, Query(alias="from", ge=1, le=100_000)]
 _FIELD = re.compile(r"(verdict|comment)-(\d{1,6})")
 _VERDICTS = frozenset(one.value for one in PartVerdict)
@@ -46,9 +44,7 @@ _WHOSE = ("all", "waiting", "mine", "others")
 
 @router.get("")
 def show_reviews(
-    request: Request,
-    service: ServiceDep,
-    principal: _Reviewer,
+    visit: _Reviewer,
     state: Annotated[str, Query(max_length=20)] = _OPEN,
     whose: Annotated[str, Query(max_length=20)] = "all",
     number: Annotated[int, Query(ge=1, le=100_000)] = 1,
@@ -56,17 +52,17 @@ def show_reviews(
     """The queue, the riskiest first."""
     if state not in _STATES or whose not in _WHOSE:
         raise ServiceError("there is no such filter", code="invalid-input", where="state")
-    if service.settings.reviews is None:
-        return page(request, "reviews", configured=False)
+    if visit.service.settings.reviews is None:
+        return page(visit, "reviews", configured=False)
     rows = [
         row
-        for row in service.reviews.rows(principal, every=state != _OPEN)
-        if _in_state(row, state) and _is_whose(row, whose, principal.name)
+        for row in visit.service.reviews.rows(visit.principal, every=state != _OPEN)
+        if _in_state(row, state) and _is_whose(row, whose, visit.principal.name)
     ]
     first = (number - 1) * _ROWS
     asked = [("state", state), ("whose", whose), ("number", str(number + 1))]
     return page(
-        request,
+        visit,
         "reviews",
         configured=True,
         rows=rows[first : first + _ROWS],
@@ -74,8 +70,8 @@ def show_reviews(
         more=address("/reviews", asked) if len(rows) > first + _ROWS else "",
         chosen={"state": state, "whose": whose},
         choices={"state": _STATES, "whose": _WHOSE},
-        states=words("review_states", language_of(request)),
-        me=principal.name,
+        states=words("review_states", visit.language),
+        me=visit.principal.name,
     )
 
 
@@ -173,90 +169,75 @@ def _whole(text: str) -> int:
 
 
 @router.get("/{submission}")
-def show_review(
-    submission: int, request: Request, service: ServiceDep, principal: _Reviewer, start: _Start = 1
-) -> Response:
+def show_review(submission: int, visit: _Reviewer, start: _Start = 1) -> Response:
     """A submission of somebody else, with all that was found in it. CONFIDENTIAL."""
-    report = service.reviews.report(principal, submission)
-    return _sheet(request, principal, report, ReviewForm(start=start))
+    report = visit.service.reviews.report(visit.principal, submission)
+    return _sheet(visit, report, ReviewForm(start=start))
 
 
 @router.post("/{submission}/decide")
-def decide_form(
-    submission: int, request: Request, service: ServiceDep, principal: FormPrincipal, form: _Form
-) -> Response:
+def decide_form(submission: int, visit: FormVisit, form: _Form) -> Response:
     """Decide on single outputs."""
-    check_allowed(principal, Permission.outputs_review)
-    report = service.reviews.report(principal, submission)
+    check_allowed(visit.principal, Permission.outputs_review)
+    report = visit.service.reviews.report(visit.principal, submission)
     try:
-        service.reviews.decide(
-            principal, submission, form.decisions(report), reason=form.reason, version=form.version
+        visit.service.reviews.decide(
+            visit.principal,
+            submission,
+            form.decisions(report),
+            reason=form.reason,
+            version=form.version,
         )
     except ServiceError as error:
-        return _refused(request, service, principal, submission, form, error)
+        return _refused(visit, submission, form, error)
     return back_to(address(f"/reviews/{submission}", [("from", str(form.start))]))
 
 
 @router.post("/{submission}/act")
-def act_form(
-    submission: int, request: Request, service: ServiceDep, principal: FormPrincipal, form: _Form
-) -> Response:
+def act_form(submission: int, visit: FormVisit, form: _Form) -> Response:
     """Approve, reject, send back or release a submission; ask its researcher, or note something."""
-    check_allowed(principal, Permission.outputs_review)
-    desk = service.reviews
+    check_allowed(visit.principal, Permission.outputs_review)
+    desk = visit.service.reviews
     try:
         if form.act == "release":
-            desk.release(principal, submission, reason=form.reason, version=form.version)
+            desk.release(visit.principal, submission, reason=form.reason, version=form.version)
         elif form.act in ("ask", "say"):
-            desk.talk(principal, submission, form.act, text=form.reason)
+            desk.talk(visit.principal, submission, form.act, text=form.reason)
         elif form.act in ("approve", "reject", "change", "subject"):
-            desk.end(principal, submission, form.act, despite_conflicts=form.despite,
+            desk.end(visit.principal, submission, form.act, despite_conflicts=form.despite,
                      reason=form.reason, version=form.version)  # fmt: skip
         else:
             raise ServiceError("there is no such act", code="invalid-input", where="act")
     except ServiceError as error:
-        return _refused(request, service, principal, submission, form, error)
+        return _refused(visit, submission, form, error)
     return back_to(f"/reviews/{submission}#state")
 
 
 @router.get("/{submission}/files/{place}")
-def fetch_submitted_file(
-    submission: int, place: int, service: ServiceDep, principal: _Reviewer
-) -> Response:
+def fetch_submitted_file(submission: int, place: int, visit: _Reviewer) -> Response:
     """A file of a submission of somebody else, to be kept. CONFIDENTIAL."""
-    name, content = service.reviews.file(principal, submission, place)
+    name, content = visit.service.reviews.file(visit.principal, submission, place)
     return released_response(content, name.rpartition("/")[2])
 
 
 @router.get("/{submission}/log")
-def fetch_log(submission: int, service: ServiceDep, principal: _Reviewer) -> Response:
+def fetch_log(submission: int, visit: _Reviewer) -> Response:
     """The log of a submission of somebody else as it was written, to be kept. CONFIDENTIAL."""
-    report = service.reviews.report(principal, submission)
+    report = visit.service.reviews.report(visit.principal, submission)
     return released_response(report.log.encode(), f"submission-{submission}.log")
 
 
-def _refused(
-    request: Request,
-    service: Service,
-    principal: Principal,
-    submission: int,
-    form: ReviewForm,
-    error: ServiceError,
-) -> Response:
+def _refused(visit: Visit, submission: int, form: ReviewForm, error: ServiceError) -> Response:
     """The page as it is now, with what speaks against it, and nothing that was written lost."""
     if error.kind.status >= 500 or error.code == "not-found":
         raise error
-    return _sheet(request, principal, service.reviews.report(principal, submission), form, error)
+    return _sheet(visit, visit.service.reviews.report(visit.principal, submission), form, error)
 
 
 def _sheet(
-    request: Request,
-    principal: Principal,
-    report: SubmissionReport,
-    form: ReviewForm,
-    error: ServiceError | None = None,
+    visit: Visit, report: SubmissionReport, form: ReviewForm, error: ServiceError | None = None
 ) -> Response:
-    sheet, language, row = ReviewSheet(report), language_of(request), report.view.row
+    sheet, language, row = ReviewSheet(report), visit.language, report.view.row
     standing = row.standing
     now, noted = sheet.differences()
     log, more_log = sheet.log_lines()
@@ -268,7 +249,7 @@ def _sheet(
         problem = {"kind": getattr(error.kind, language), "said": said, "hint": hint}
     last = form.start + SIZE
     return page(
-        request,
+        visit,
         "review",
         status=200 if error is None else error.kind.status,
         secret=True,
@@ -295,6 +276,6 @@ def _sheet(
         more_log=more_log,
         open=standing.state.open and report.decides,
         decidable=standing.state.open and report.decides and not report.damage,
-        approved=principal.name in standing.approvals,
+        approved=visit.principal.name in standing.approvals,
         longest=_LONGEST_REASON,
     )

@@ -17,19 +17,18 @@ from starlette.datastructures import FormData, UploadFile
 
 from discreet_fire.queue import State
 from discreet_service.jobs.records import Job
-from discreet_service.permissions import Permission, Principal
+from discreet_service.permissions import Permission
 from discreet_service.problems import ServiceError, hint_in
 from discreet_service.reviews import LOGS, OwnSubmission, packed
-from discreet_service.service import Service
 from discreet_service.settings import ReviewSettings
-from discreet_service.web.access import ServiceDep, check_allowed, principal_with
-from discreet_service.web.pages import FormPrincipal, back_to, page, words
+from discreet_service.web.access import Visit, check_allowed, visit_with
+from discreet_service.web.pages import FormVisit, back_to, page, words
 from discreet_service.web.problem_pages import language_of
 from discreet_service.web.submissions import released_response
 
 router = APIRouter(prefix="/submissions", tags=["studio"], include_in_schema=False)
 
-_Researcher = Annotated[Principal, Depends(principal_with(Permission.outputs_submit))]
+_Researcher = Annotated[Visit, Depends(visit_with(Permission.outputs_submit))]
 _LONGEST = 200
 _SENT_BACK = (State.change, State.subject, State.rejected)
 #: What failed jobs may tell their owners: words of the pages, by the code of what failed.
@@ -116,56 +115,49 @@ _Form = Annotated[SubmissionForm, Depends(_form_of)]
 
 @router.get("")
 def show_submissions(
-    request: Request,
-    service: ServiceDep,
-    principal: _Researcher,
-    replaces: Annotated[int, Query(ge=1, lt=2**31)] | None = None,
+    visit: _Researcher, replaces: Annotated[int, Query(ge=1, lt=2**31)] | None = None
 ) -> Response:
     """One's own submissions, and a form for another one."""
-    return _shown(request, service, principal, SubmissionForm(replaces=replaces or 0))
+    return _shown(visit, SubmissionForm(replaces=replaces or 0))
 
 
 @router.post("")
-async def hand_in_form(
-    request: Request, service: ServiceDep, principal: FormPrincipal, form: _Form
-) -> Response:
+async def hand_in_form(visit: FormVisit, form: _Form) -> Response:
     """Hand in a program; what is wrong with it is said at once, without a trace of it."""
-    check_allowed(principal, Permission.outputs_submit)
+    check_allowed(visit.principal, Permission.outputs_submit)
     try:
         await run_in_threadpool(
-            lambda: service.reviews.hand_in(principal, **form.upload(service.reviews.settings))
+            lambda: visit.service.reviews.hand_in(
+                visit.principal, **form.upload(visit.service.reviews.settings)
+            )
         )
     except ServiceError as error:
         if error.kind.status >= 500 or error.code == "not-found":
             raise
-        return await run_in_threadpool(_shown, request, service, principal, form, error)
+        return await run_in_threadpool(_shown, visit, form, error)
     return back_to("/submissions#mine")
 
 
 @router.get("/{submission}")
-def show_submission(
-    submission: int, request: Request, service: ServiceDep, principal: _Researcher
-) -> Response:
+def show_submission(submission: int, visit: _Researcher) -> Response:
     """One of one's own submissions: where it stands, comments, and what was released."""
-    return _own_page(request, service.reviews.own_one(principal, submission))
+    return _own_page(visit, visit.service.reviews.own_one(visit.principal, submission))
 
 
 @router.post("/{submission}/answer")
 def answer_form(
-    submission: int,
-    request: Request,
-    service: ServiceDep,
-    principal: FormPrincipal,
-    text: Annotated[str, Form(max_length=2_000)] = "",
+    submission: int, visit: FormVisit, text: Annotated[str, Form(max_length=2_000)] = ""
 ) -> Response:
     """Answer what reviewers asked about one's own submission."""
-    check_allowed(principal, Permission.outputs_submit)
+    check_allowed(visit.principal, Permission.outputs_submit)
     try:
-        service.reviews.answer(principal, submission, text=text)
+        visit.service.reviews.answer(visit.principal, submission, text=text)
     except ServiceError as error:
         if error.kind.status >= 500 or error.code == "not-found":
             raise
-        return _own_page(request, service.reviews.own_one(principal, submission), error, text)
+        return _own_page(
+            visit, visit.service.reviews.own_one(visit.principal, submission), error, text
+        )
     return back_to(f"/submissions/{submission}#talk")
 
 
@@ -190,31 +182,26 @@ def _own_page(
 
 
 @router.get("/{submission}/files/{file}")
-def fetch_own_file(
-    submission: int, file: str, service: ServiceDep, principal: _Researcher
-) -> Response:
+def fetch_own_file(submission: int, file: str, visit: _Researcher) -> Response:
     """A file that was released of one's own submission."""
-    return released_response(service.reviews.fetch(principal, submission, file), file)
+    return released_response(visit.service.reviews.fetch(visit.principal, submission, file), file)
 
 
-def _shown(
-    request: Request,
-    service: Service,
-    principal: Principal,
-    form: SubmissionForm,
-    error: ServiceError | None = None,
-) -> Response:
-    reviews, language = service.settings.reviews, language_of(request)
+def _shown(visit: Visit, form: SubmissionForm, error: ServiceError | None = None) -> Response:
+    reviews, language = visit.service.settings.reviews, visit.language
     if reviews is None:
-        return page(request, "submissions", settings=None)
+        return page(visit, "submissions", settings=None)
     problem: dict[str, str] = {}
     if error is not None:
         kind, hint = getattr(error.kind, language), hint_in(language, error.hint, error.code)
         problem = {"kind": kind, "what": error.what, "hint": hint}
     spoken = words("submissions", language)
-    uploads, own = service.reviews.under_way(principal), service.reviews.own(principal)
+    uploads, own = (
+        visit.service.reviews.under_way(visit.principal),
+        visit.service.reviews.own(visit.principal),
+    )
     return page(
-        request,
+        visit,
         "submissions",
         status=200 if error is None else error.kind.status,
         secret=True,

@@ -16,50 +16,46 @@ from fastapi import APIRouter, Depends, Form, Request, Response
 
 from discreet_service.audit.query_log import LogMode, LogVerdict
 from discreet_service.datasets import CatalogueVariable, DataVersion
-from discreet_service.permissions import Permission, Principal
+from discreet_service.permissions import Permission
 from discreet_service.policies.rules import Language
 from discreet_service.problems import ServiceError
-from discreet_service.queries import PreparedQuery
 from discreet_service.queries.formats import ANSWER_FORMATS
 from discreet_service.queries.titles import said_in, title_of
-from discreet_service.service import Service
 from discreet_service.studio.call_texts import quoted, r_value
 from discreet_service.studio.choices import StudioView, TableChoices, address
 from discreet_service.studio.shown_tables import shown_table
-from discreet_service.web.access import ServiceDep, check_allowed, principal_with
+from discreet_service.web.access import Visit, check_allowed, visit_with
 from discreet_service.web.datasets import list_datasets
-from discreet_service.web.pages import FormPrincipal, back_to, page, words
+from discreet_service.web.pages import FormVisit, back_to, page, words
 from discreet_service.web.problem_pages import language_of
-from discreet_service.web.queries import note_query
+from discreet_service.web.queries import admitted, note_query
 
 router = APIRouter(tags=["studio"], include_in_schema=False)
 
-_Reader = Annotated[Principal, Depends(principal_with(Permission.catalogue_read))]
-_Asker = Annotated[Principal, Depends(principal_with(Permission.query_run))]
+_Reader = Annotated[Visit, Depends(visit_with(Permission.catalogue_read))]
+_Asker = Annotated[Visit, Depends(visit_with(Permission.query_run))]
 
 #: Codes that are shown at once, and headings in a preview.
 _SHOWN_CODES, _PREVIEWED = 150, 6
 
 
 @router.get("/tables")
-def show_datasets(request: Request, service: ServiceDep, principal: _Reader) -> Response:
+def show_datasets(visit: _Reader) -> Response:
     """The data sets that can be asked about."""
-    found = list_datasets(request, service, principal, _spoken(request))["datasets"]
-    return page(request, "datasets", datasets=found)
+    found = list_datasets(visit, visit.language)["datasets"]
+    return page(visit, "datasets", datasets=found)
 
 
 @router.get("/tables/{dataset}")
-def show_builder(
-    dataset: str, request: Request, service: ServiceDep, principal: _Reader
-) -> Response:
+def show_builder(dataset: str, visit: _Reader) -> Response:
     """Choose what a table shows."""
-    pairs = request.query_params.multi_items()
-    version = service.datasets.version(dataset, dict(pairs).get("version") or None)
+    pairs = visit.query_params.multi_items()
+    version = visit.service.datasets.version(dataset, dict(pairs).get("version") or None)
     choices = TableChoices.of(version, pairs)
-    language = _spoken(request)
-    record = service.datasets.record(dataset, version.version)
+    language = visit.language
+    record = visit.service.datasets.record(dataset, version.version)
     return page(
-        request,
+        visit,
         "builder",
         title=said_in(record.facts["title"], language, dataset),
         dataset=dataset,
@@ -70,42 +66,42 @@ def show_builder(
         choices=choices,
         variables=_choices(choices, language),
         measures=_measures(choices, language),
-        estimate=_estimate(service, dataset, choices, principal, language),
+        estimate=_estimate(visit, dataset, choices, language),
         examples=_examples(version, language),
-        may_run=principal.may(Permission.query_run, dataset),
+        may_run=visit.principal.may(Permission.query_run, dataset),
         back=address(f"/tables/{dataset}", choices.parameters()),
     )  # fmt: skip
 
 
 @router.get("/tables/{dataset}/result")
-def show_result(dataset: str, request: Request, service: ServiceDep, principal: _Asker) -> Response:
+def show_result(dataset: str, visit: _Asker) -> Response:
     """The table, its refusal, or how to get it as a job."""
     start = time.perf_counter()
-    pairs = request.query_params.multi_items()
-    version = service.datasets.version(dataset, dict(pairs).get("version") or None)
+    pairs = visit.query_params.multi_items()
+    version = visit.service.datasets.version(dataset, dict(pairs).get("version") or None)
     choices = TableChoices.of(version, pairs, strict=True)
     asked = choices.parameters()
-    tidy = address(request.url.path, [*asked, *choices.view.pairs()])
+    tidy = address(visit.url.path, [*asked, *choices.view.pairs()])
     if any(
         name.startswith(("pick.", "find.")) or not (value or name in ("down", "across"))
         for name, value in pairs
     ):
         return back_to(tidy)
-    language = _spoken(request)
+    language = visit.language
     facts: dict[str, Any] = {
         "dataset": dataset,
         "builder": address(f"/tables/{dataset}", asked),
-        "permalink": f"{service.settings.base_url}{tidy}",
+        "permalink": f"{visit.service.settings.base_url}{tidy}",
     }
     try:
-        prepared = service.answers.prepared(dataset, choices.query())
+        prepared = visit.service.answers.prepared(dataset, choices.query())
     except ServiceError as error:
-        return _refused(request, error, facts)
-    verdict = service.answers.verdict(prepared, principal)
-    by_job = verdict.allowed and not service.answers.is_instant(prepared, verdict)
+        return _refused(visit, error, facts)
+    verdict = visit.service.answers.verdict(prepared, visit.principal)
+    by_job = verdict.allowed and not visit.service.answers.is_instant(prepared, verdict)
     if by_job and prepared.plan.kind != "refused":
         return page(
-            request,
+            visit,
             "large",
             cells=prepared.plan.cells,
             formats=list(ANSWER_FORMATS),
@@ -113,27 +109,27 @@ def show_result(dataset: str, request: Request, service: ServiceDep, principal: 
             **facts,
         )
     try:
-        _admit(service, principal, prepared, language, start)
+        admitted(visit, prepared, language, start)
     except ServiceError as error:
-        return _refused(request, error, facts)
-    answer = service.answers.answer(prepared)
-    note_query(service, principal, prepared, LogMode.query, LogVerdict.answered, start,
+        return _refused(visit, error, facts)
+    answer = visit.service.answers.answer(prepared)
+    note_query(visit.service, visit.principal, prepared, LogMode.query, LogVerdict.answered, start,
                kept=answer.cached)  # fmt: skip
     shown = shown_table(answer.table, choices.view, language)
 
     def viewed(view: StudioView) -> str:
-        return address(request.url.path, [*asked, *view.pairs()])
+        return address(visit.url.path, [*asked, *view.pairs()])
 
     # The formats with their addresses.
     path = f"/api/v1/datasets/{dataset}/data"
     # The same query for programs.
-    base = service.settings.base_url
+    base = visit.service.settings.base_url
     query = choices.query().model_dump(mode="json", exclude_none=True, exclude_defaults=True)
     lines = [f"{json.dumps(name)}: {json.dumps(each, ensure_ascii=False)}"
              for name, each in query.items()]  # fmt: skip
     link = address(f"{base}/api/v1/datasets/{dataset}/data", [*asked, ("format", "csv")])
     return page(
-        request,
+        visit,
         "result",
         title=title_of(prepared.query, choices.unit)[language],
         shown=shown,
@@ -163,28 +159,26 @@ def show_result(dataset: str, request: Request, service: ServiceDep, principal: 
 @router.post("/tables/{dataset}/job")
 def order_table(
     dataset: str,
-    request: Request,
-    service: ServiceDep,
-    principal: FormPrincipal,
+    visit: FormVisit,
     query: Annotated[str, Form(max_length=16_000)],
     form: Annotated[Literal[tuple(ANSWER_FORMATS)], Form(alias="format")],  # type: ignore[valid-type]
 ) -> Response:
     """Let a job make a large table."""
-    check_allowed(principal, Permission.query_run, dataset)
+    check_allowed(visit.principal, Permission.query_run, dataset)
     start = time.perf_counter()
     pairs = _pairs(query)
-    version = service.datasets.version(dataset, dict(pairs).get("version") or None)
-    language = _spoken(request)
-    prepared = service.answers.prepared(
+    version = visit.service.datasets.version(dataset, dict(pairs).get("version") or None)
+    language = visit.language
+    prepared = visit.service.answers.prepared(
         dataset, TableChoices.of(version, pairs, strict=True).query()
     )
-    _admit(service, principal, prepared, language, start)
-    job = service.jobs.submit(
+    admitted(visit, prepared, language, start)
+    job = visit.service.jobs.submit(
         kind="query",
-        owner=principal.name,
-        request={**service.answers.document(prepared), "format": form, "language": language},
+        owner=visit.principal.name,
+        request={**visit.service.answers.document(prepared), "format": form, "language": language},
     )
-    note_query(service, principal, prepared, LogMode.query, LogVerdict.deferred, start)
+    note_query(visit.service, visit.principal, prepared, LogMode.query, LogVerdict.deferred, start)
     return back_to(f"/jobs/{job.id}")
 
 
@@ -195,10 +189,6 @@ def _pairs(text: str) -> list[tuple[str, str]]:
     except (ValueError, TypeError, RecursionError):
         what, hint = "this is no query", "open the page again"
         raise ServiceError(what, code="invalid-input", where="query", hint=hint) from None
-
-
-def _spoken(request: Request) -> Language:
-    return "de" if language_of(request) == "de" else "en"
 
 
 def _refused(request: Request, error: ServiceError, facts: Mapping[str, Any]) -> Response:
@@ -217,22 +207,6 @@ def _refused(request: Request, error: ServiceError, facts: Mapping[str, Any]) ->
         problems=error.problems if len(error.problems) > 1 else (),
         **facts,
     )
-
-
-def _admit(
-    service: Service,
-    principal: Principal,
-    prepared: PreparedQuery,
-    language: Language,
-    start: float,
-) -> None:
-    """Let a query be answered; a refusal is noted as the interface notes it, and raised."""
-    try:
-        service.answers.admit(prepared, principal, language)
-    except ServiceError as error:
-        note_query(service, principal, prepared, LogMode.query, LogVerdict.refused, start,
-                   rules=[error.rule] if error.rule else [error.code])  # fmt: skip
-        raise
 
 
 def _choices(choices: TableChoices, language: str) -> list[dict[str, Any]]:
@@ -330,23 +304,23 @@ def _measures(choices: TableChoices, language: str) -> list[dict[str, Any]]:
 
 
 def _estimate(
-    service: Service, dataset: str, choices: TableChoices, principal: Principal, language: Language
+    visit: Visit, dataset: str, choices: TableChoices, language: Language
 ) -> dict[str, Any]:
     """What the interface says of the query before it is counted, with the headings it would have.
 
     That this was looked at is noted as it is there.
     """
     empty: dict[str, Any] = {"plan": None, "verdict": None, "error": None, "preview": []}
-    if not choices.complete or not principal.may(Permission.query_check, dataset):
+    if not choices.complete or not visit.principal.may(Permission.query_check, dataset):
         return empty
     start = time.perf_counter()
     try:
-        prepared = service.answers.prepared(dataset, choices.query())
-        verdict = service.answers.verdict(prepared, principal)
+        prepared = visit.service.answers.prepared(dataset, choices.query())
+        verdict = visit.service.answers.verdict(prepared, visit.principal)
     except ServiceError as error:
         return {**empty, "error": error}
     outcome = LogVerdict.answered if verdict.allowed else LogVerdict.refused
-    note_query(service, principal, prepared, LogMode.check, outcome, start)
+    note_query(visit.service, visit.principal, prepared, LogMode.check, outcome, start)
     # Per variable, its heading, its first codes and how many more there are.
     found = []
     shown = {one.variable: one for one in prepared.query.by}
@@ -361,8 +335,10 @@ def _estimate(
         "plan": prepared.plan.described(),
         "verdict": verdict.told(language),
         "refusal": verdict.error(language),
-        "instant": service.answers.is_instant(prepared, verdict),
-        "why": verdict.explained() if principal.may(Permission.refusals_explain, dataset) else [],
+        "instant": visit.service.answers.is_instant(prepared, verdict),
+        "why": verdict.explained()
+        if visit.principal.may(Permission.refusals_explain, dataset)
+        else [],
         "preview": found,
     }
 

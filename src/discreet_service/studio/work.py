@@ -8,31 +8,25 @@ from __future__ import annotations
 import json
 from typing import Annotated
 
-from fastapi import APIRouter, Depends, Query, Request, Response
+from fastapi import APIRouter, Depends, Query, Response
 
 from discreet_service.jobs.records import JobState
-from discreet_service.permissions import Permission, Principal
-from discreet_service.web.access import ServiceDep, check_allowed, principal_with
-from discreet_service.web.pages import FormPrincipal, back_to, page, words
-from discreet_service.web.problem_pages import language_of
+from discreet_service.permissions import Permission
+from discreet_service.web.access import Visit, check_allowed, visit_with
+from discreet_service.web.pages import FormVisit, back_to, page, words
 
 router = APIRouter(tags=["studio"], include_in_schema=False)
 
-_Owner = Annotated[Principal, Depends(principal_with(Permission.jobs_own))]
+_Owner = Annotated[Visit, Depends(visit_with(Permission.jobs_own))]
 
 
 @router.get("/jobs")
-def show_jobs(
-    request: Request,
-    service: ServiceDep,
-    principal: _Owner,
-    cursor: Annotated[str, Query(max_length=60)] = "",
-) -> Response:
+def show_jobs(visit: _Owner, cursor: Annotated[str, Query(max_length=60)] = "") -> Response:
     """One's jobs, the newest first."""
-    found = service.jobs.jobs(principal.name, cursor=cursor)
-    language = language_of(request)
+    found = visit.service.jobs.jobs(visit.principal.name, cursor=cursor)
+    language = visit.language
     return page(
-        request,
+        visit,
         "jobs",
         jobs=found.jobs,
         cursor=found.cursor,
@@ -42,14 +36,14 @@ def show_jobs(
 
 
 @router.get("/jobs/{job}")
-def show_job(job: str, request: Request, service: ServiceDep, principal: _Owner) -> Response:
+def show_job(job: str, visit: _Owner) -> Response:
     """A job: how far it is, why it failed, or its result."""
-    found = service.jobs.job(job, principal.name)
-    language = language_of(request)
+    found = visit.service.jobs.job(job, visit.principal.name)
+    language = visit.language
     problem = json.loads(found.problem) if found.problem else {}
     kinds = words("job_kinds", language)
     return page(
-        request,
+        visit,
         "job",
         title=f"{words('job', language)['title']}: {kinds.get(found.kind, found.kind)}",
         job=found,
@@ -60,8 +54,8 @@ def show_job(job: str, request: Request, service: ServiceDep, principal: _Owner)
 
 
 @router.post("/jobs/{job}/cancel")
-def stop_job(job: str, service: ServiceDep, principal: FormPrincipal) -> Response:
+def stop_job(job: str, visit: FormVisit) -> Response:
     """Stop one's job."""
-    check_allowed(principal, Permission.jobs_own)
-    found = service.jobs.cancel(job, principal.name)
+    check_allowed(visit.principal, Permission.jobs_own)
+    found = visit.service.jobs.cancel(job, visit.principal.name)
     return back_to(f"/jobs/{found.id}")

@@ -12,8 +12,10 @@ from typing import Annotated
 from fastapi import Depends, Request
 
 from discreet_service.permissions import Grant, Permission, Principal
+from discreet_service.policies.rules import Language
 from discreet_service.problems import ServiceError
 from discreet_service.service import Service
+from discreet_service.web.problem_pages import language_of
 
 ANONYMOUS = "anonymous"
 #: Path parameter that holds the data set a permission is about.
@@ -79,6 +81,45 @@ def check_allowed(principal: Principal, permission: Permission, dataset: str = "
     raise ServiceError(f"this needs {permission.value}", code="not-allowed", hint=hint)
 
 
+class Visit(Request):
+    """A request with the service behind it, who asks, and in which language."""
+
+    @property
+    def service(self) -> Service:
+        """The service."""
+        return service_of(self)
+
+    @property
+    def principal(self) -> Principal:
+        """Who asks."""
+        return principal_of(self)
+
+    @property
+    def language(self) -> Language:
+        """The language that they prefer."""
+        return language_of(self)
+
+
+def visit_with(permission: Permission) -> Callable[[Request], Visit]:
+    """A dependency that gives the visit of somebody who may do this.
+
+    Where the path names a data set, it is about that one.
+    """
+
+    def needed(request: Request) -> Visit:
+        principal = principal_of(request)
+        check_allowed(principal, permission, request.path_params.get(_DATASET, ""))
+        return visit_of(request)
+
+    needed.permission = permission  # type: ignore[attr-defined]
+    return needed
+
+
+def visit_of(request: Request) -> Visit:
+    """A request as a visit."""
+    return Visit(request.scope, request.receive)
+
+
 def principal_with(permission: Permission) -> Callable[[Request], Principal]:
     """A dependency that gives the one who asks, if they may.
 
@@ -107,9 +148,28 @@ known_principal.permission = None  # type: ignore[attr-defined]
 KnownPrincipal = Annotated[Principal, Depends(known_principal)]
 
 
+def known_visit(request: Request) -> Visit:
+    """A dependency that gives the visit of anybody, but not of nobody."""
+    known_principal(request)
+    return visit_of(request)
+
+
+known_visit.permission = None  # type: ignore[attr-defined]
+KnownVisit = Annotated[Visit, Depends(known_visit)]
+
+
 def open_to_all(request: Request) -> None:
     """A dependency of endpoints that everybody may use."""
 
 
 open_to_all.permission = None  # type: ignore[attr-defined]
 OpenToAll = Depends(open_to_all)
+
+
+def open_visit(request: Request) -> Visit:
+    """A dependency that gives the visit of anybody."""
+    return visit_of(request)
+
+
+open_visit.permission = None  # type: ignore[attr-defined]
+OpenVisit = Annotated[Visit, Depends(open_visit)]

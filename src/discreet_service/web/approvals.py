@@ -8,15 +8,14 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal
 
-from fastapi import APIRouter, Form, Path, Query, Request, Response
+from fastapi import APIRouter, Form, Path, Query, Response
 from pydantic import BaseModel, ConfigDict, Field
 
 from discreet_service.people.approvals import KINDS, Proposal, ProposalKind, ProposalState
 from discreet_service.permissions import ALL, Principal
 from discreet_service.problems import ServiceError
-from discreet_service.web.access import KnownPrincipal, ServiceDep
-from discreet_service.web.pages import FormPrincipal, back_to, iso_time, page
-from discreet_service.web.problem_pages import language_of
+from discreet_service.web.access import KnownVisit, Visit
+from discreet_service.web.pages import FormVisit, back_to, iso_time, page
 
 router = APIRouter(tags=["approvals"])
 
@@ -42,62 +41,53 @@ class RejectionBody(BaseModel):
 
 @router.get("/api/v1/proposals")
 def list_proposals(
-    service: ServiceDep,
-    principal: KnownPrincipal,
+    visit: KnownVisit,
     state: ProposalState | None = None,
     before: Annotated[int | None, Query(ge=0, le=2**53, description="Milliseconds")] = None,
 ) -> dict[str, Any]:
     """The proposals that one may see, the newest first, 200 at a time."""
-    found = service.approvals.proposals(principal, state, before)
+    found = visit.service.approvals.proposals(visit.principal, state, before)
     return {"proposals": [_shown(each) for each in found]}
 
 
 @router.get("/api/v1/proposals/{proposal}")
-def get_proposal(
-    proposal: ProposalId, service: ServiceDep, principal: KnownPrincipal
-) -> dict[str, Any]:
+def get_proposal(proposal: ProposalId, visit: KnownVisit) -> dict[str, Any]:
     """One proposal."""
-    return _shown(service.approvals.visible(principal, proposal))
+    return _shown(visit.service.approvals.visible(visit.principal, proposal))
 
 
 @router.post("/api/v1/proposals/{proposal}:approve")
-def approve_proposal(
-    proposal: ProposalId, body: ApprovalBody, service: ServiceDep, principal: KnownPrincipal
-) -> dict[str, Any]:
+def approve_proposal(proposal: ProposalId, body: ApprovalBody, visit: KnownVisit) -> dict[str, Any]:
     """Agree as the second person: it is done at once, or not at all."""
-    return _shown(_decided(service, principal, proposal, "approve", body.digest))
+    return _shown(_decided(visit, proposal, "approve", body.digest))
 
 
 @router.post("/api/v1/proposals/{proposal}:reject")
-def reject_proposal(
-    proposal: ProposalId, body: RejectionBody, service: ServiceDep, principal: KnownPrincipal
-) -> dict[str, Any]:
+def reject_proposal(proposal: ProposalId, body: RejectionBody, visit: KnownVisit) -> dict[str, Any]:
     """Say no as the second person."""
-    return _shown(_decided(service, principal, proposal, "reject", body.reason))
+    return _shown(_decided(visit, proposal, "reject", body.reason))
 
 
 @router.post("/api/v1/proposals/{proposal}:withdraw")
-def withdraw_proposal(
-    proposal: ProposalId, service: ServiceDep, principal: KnownPrincipal
-) -> dict[str, Any]:
+def withdraw_proposal(proposal: ProposalId, visit: KnownVisit) -> dict[str, Any]:
     """Take back what one proposed oneself."""
-    return _shown(_decided(service, principal, proposal, "withdraw", ""))
+    return _shown(_decided(visit, proposal, "withdraw", ""))
 
 
 @router.get("/approvals", include_in_schema=False)
-def show_approvals(request: Request, service: ServiceDep, principal: KnownPrincipal) -> Response:
+def show_approvals(visit: KnownVisit) -> Response:
     """The page of what waits."""
-    found = service.approvals.proposals(principal)
-    kinds = {kind: getattr(facts, language_of(request)) for kind, facts in KINDS.items()}
+    found = visit.service.approvals.proposals(visit.principal)
+    kinds = {kind: getattr(facts, visit.language) for kind, facts in KINDS.items()}
     waiting = [each for each in found if each.state is ProposalState.open]
     return page(
-        request,
+        visit,
         "approvals",
         waiting=waiting,
         over=[each for each in found if each.state is not ProposalState.open][:50],
         kinds=kinds,
-        mine={each.id for each in waiting if each.proposer == principal.name},
-        decides={each.id for each in waiting if _may_decide(principal, each)},
+        mine={each.id for each in waiting if each.proposer == visit.principal.name},
+        decides={each.id for each in waiting if _may_decide(visit.principal, each)},
         contents={each.id: content_address(each) for each in found},
     )
 
@@ -125,35 +115,32 @@ def _may_decide(principal: Principal, proposal: Proposal) -> bool:
 @router.post("/approvals/{proposal}", include_in_schema=False)
 def decide_by_form(
     proposal: ProposalId,
-    service: ServiceDep,
-    principal: FormPrincipal,
+    visit: FormVisit,
     act: Annotated[Literal["approve", "reject", "withdraw"], Form()],
     digest: Annotated[str, Form(pattern=_DIGEST)],
     reason: Annotated[str, Form(max_length=10_000)] = "",
 ) -> Response:
     """Agree, say no, or take back."""
     said = {"approve": digest, "reject": reason, "withdraw": ""}[act]
-    _decided(service, principal, proposal, act, said)
+    _decided(visit, proposal, act, said)
     return back_to("/approvals")
 
 
-def _decided(
-    service: ServiceDep, principal: Principal, number: str, act: str, said: str
-) -> Proposal:
-    approvals = service.approvals
-    proposal = approvals.visible(principal, number)
+def _decided(visit: Visit, number: str, act: str, said: str) -> Proposal:
+    approvals = visit.service.approvals
+    proposal = approvals.visible(visit.principal, number)
     if act == "approve":
         if proposal.kind is ProposalKind.release_publication:
-            service.check_publishable(service.publications.proposed(proposal)[0])
-        with service.database.writing() as connection:
-            done = approvals.approve(connection, number, principal, digest=said)
-        service.publications.finish()
+            visit.service.check_publishable(visit.service.publications.proposed(proposal)[0])
+        with visit.service.database.writing() as connection:
+            done = approvals.approve(connection, number, visit.principal, digest=said)
+        visit.service.publications.finish()
         return done
-    with service.database.writing() as connection:
+    with visit.service.database.writing() as connection:
         if act == "reject":
-            return approvals.reject(connection, number, principal, said)
+            return approvals.reject(connection, number, visit.principal, said)
         if act == "withdraw":
-            return approvals.withdraw(connection, number, principal)
+            return approvals.withdraw(connection, number, visit.principal)
     raise ServiceError("there is no such decision", code="invalid-input")
 
 

@@ -20,16 +20,15 @@ from discreet_service.audit.heads import SignedHead
 from discreet_service.audit.kinds import AuditKind, FactValue
 from discreet_service.audit.query_log import LogVerdict
 from discreet_service.operation.logs import log_event
-from discreet_service.permissions import Permission, Principal
+from discreet_service.permissions import Permission
 from discreet_service.problems import ServiceError
-from discreet_service.service import Service
-from discreet_service.web.access import ServiceDep, principal_with
+from discreet_service.web.access import Visit, visit_with
 
 router = APIRouter(prefix="/api/v1", tags=["audit"])
 
-AuditReader = Annotated[Principal, Depends(principal_with(Permission.audit_read))]
-Verifier = Annotated[Principal, Depends(principal_with(Permission.audit_verify))]
-LogReader = Annotated[Principal, Depends(principal_with(Permission.log_read))]
+AuditReader = Annotated[Visit, Depends(visit_with(Permission.audit_read))]
+Verifier = Annotated[Visit, Depends(visit_with(Permission.audit_verify))]
+LogReader = Annotated[Visit, Depends(visit_with(Permission.log_read))]
 
 _Word = Annotated[str, Query(max_length=500)]
 _Cursor = Annotated[int | None, Query(ge=1, lt=2**63)]
@@ -61,8 +60,7 @@ class VerificationBody(BaseModel):
 
 @router.get("/audit")
 def search_audit(
-    service: ServiceDep,
-    principal: AuditReader,
+    visit: AuditReader,
     kind: AuditKind | None = None,
     person: _Word = "",
     about: _Word = "",
@@ -72,7 +70,7 @@ def search_audit(
     size: _Size = 100,
 ) -> dict[str, Any]:
     """Entries of the trail, the newest first."""
-    page = service.trail.search(
+    page = visit.service.trail.search(
         kind=kind,
         person=person,
         about=about,
@@ -85,35 +83,31 @@ def search_audit(
 
 
 @router.get("/audit:verify")
-def verify_audit(service: ServiceDep, principal: Verifier) -> dict[str, Any]:
+def verify_audit(visit: Verifier) -> dict[str, Any]:
     """Walk the trail, and say where it is not as it was written; heads kept here are compared."""
-    return _verified(service, principal, ())
+    return _verified(visit, ())
 
 
 @router.post("/audit:verify")
-def compare_audit(
-    body: VerificationBody, service: ServiceDep, principal: Verifier
-) -> dict[str, Any]:
+def compare_audit(body: VerificationBody, visit: Verifier) -> dict[str, Any]:
     """The same, compared with heads that the auditor kept: they show a missing end."""
-    return _verified(service, principal, [SignedHead(**one.model_dump()) for one in body.heads])
+    return _verified(visit, [SignedHead(**one.model_dump()) for one in body.heads])
 
 
-def _verified(
-    service: Service, principal: Principal, heads: tuple[()] | list[SignedHead]
-) -> dict[str, Any]:
+def _verified(visit: Visit, heads: tuple[()] | list[SignedHead]) -> dict[str, Any]:
     if not _WALK.acquire(blocking=False):
         raise ServiceError("the trail is being verified already", code="overloaded", retry_after=10)
     try:
-        place = service.settings.signing_key_file
+        place = visit.service.settings.signing_key_file
         keys = [] if place is None else [public_bytes(read_signing_key(place))]
-        verdict = service.trail.verify(heads, keys)
+        verdict = visit.service.trail.verify(heads, keys)
     finally:
         _WALK.release()
-    service.metrics.chain.set(verdict.whole)
+    visit.service.metrics.chain.set(verdict.whole)
     log_event("trail verified", whole=verdict.whole, entries=verdict.entries)
     facts: dict[str, FactValue] = {"entries": verdict.entries, "whole": verdict.whole}
     facts["heads"] = verdict.heads
-    _write_down(service, principal, AuditKind.trail_verified, facts)
+    _write_down(visit, AuditKind.trail_verified, facts)
     return {
         "whole": verdict.whole,
         "entries": verdict.entries,
@@ -128,22 +122,21 @@ def _verified(
     response_class=StreamingResponse,
     responses={200: {"content": {"application/x-ndjson": {}}}},
 )
-def export_audit(service: ServiceDep, principal: AuditReader) -> StreamingResponse:
+def export_audit(visit: AuditReader) -> StreamingResponse:
     """The whole trail, one entry a line, oldest first; the last one tells of this export."""
-    seq, _ = service.trail.head()
-    _write_down(service, principal, AuditKind.trail_exported, {"entries": seq})
+    seq, _ = visit.service.trail.head()
+    _write_down(visit, AuditKind.trail_exported, {"entries": seq})
     headers = {
         "Content-Disposition": 'attachment; filename="audit.jsonl"',
         "Cache-Control": "no-store",
     }
-    lines = service.trail.export()
+    lines = visit.service.trail.export()
     return StreamingResponse(lines, media_type="application/x-ndjson", headers=headers)
 
 
 @router.get("/log")
 def search_log(
-    service: ServiceDep,
-    reader: LogReader,
+    visit: LogReader,
     principal: _Word = "",
     dataset: _Word = "",
     digest: _Word = "",
@@ -154,7 +147,7 @@ def search_log(
     size: _Size = 100,
 ) -> dict[str, Any]:
     """Rows of the query log, the newest first. Old ones name pseudonyms, one for each caller."""
-    page = service.query_log.search(
+    page = visit.service.query_log.search(
         principal=principal,
         dataset=dataset,
         digest=digest,
@@ -171,15 +164,13 @@ def search_log(
             "dataset": dataset,
             "rows": len(page.rows),
         }
-        _write_down(service, reader, AuditKind.log_read, facts)
+        _write_down(visit, AuditKind.log_read, facts)
     return {"rows": [row.told() for row in page.rows], "next": page.cursor}
 
 
-def _write_down(
-    service: Service, principal: Principal, kind: AuditKind, facts: Mapping[str, FactValue]
-) -> None:
-    with service.database.writing() as connection:
-        service.trail.append(connection, kind=kind, person=principal.name, facts=facts)
+def _write_down(visit: Visit, kind: AuditKind, facts: Mapping[str, FactValue]) -> None:
+    with visit.service.database.writing() as connection:
+        visit.service.trail.append(connection, kind=kind, person=visit.principal.name, facts=facts)
 
 
 def _milliseconds(time: datetime | None) -> int | None:

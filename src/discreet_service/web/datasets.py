@@ -10,23 +10,22 @@ import datetime
 from collections.abc import Mapping
 from typing import Annotated, Any, Literal
 
-from fastapi import APIRouter, Depends, Query, Request
+from fastapi import APIRouter, Depends, Query
 
 from discreet.release.programme.file import nearest
 from discreet_service.datasets import CatalogueUnit, CatalogueVariable, DataVersion, VersionRecord
-from discreet_service.permissions import Permission, Principal
+from discreet_service.permissions import Permission
 from discreet_service.problems import ServiceError
 from discreet_service.queries.titles import said_in
-from discreet_service.web.access import ServiceDep, principal_with
-from discreet_service.web.problem_pages import language_of
+from discreet_service.web.access import Visit, visit_with
 
 router = APIRouter(prefix="/api/v1", tags=["datasets"])
 
 #: Codes per page.
 MOST_CODES = 1_000
 
-_Reader = Annotated[Principal, Depends(principal_with(Permission.catalogue_read))]
-_Publisher = Annotated[Principal, Depends(principal_with(Permission.datasets_publish))]
+_Reader = Annotated[Visit, Depends(visit_with(Permission.catalogue_read))]
+_Publisher = Annotated[Visit, Depends(visit_with(Permission.datasets_publish))]
 _Version = Annotated[str | None, Query(max_length=64, description="A version; the latest if none")]
 _Unit = Annotated[str | None, Query(max_length=64, description="The unit; the first if none")]
 LanguageParameter = Annotated[
@@ -35,34 +34,26 @@ LanguageParameter = Annotated[
 
 
 @router.get("/datasets")
-def list_datasets(
-    request: Request, service: ServiceDep, principal: _Reader, language: LanguageParameter = None
-) -> dict[str, Any]:
+def list_datasets(visit: _Reader, language: LanguageParameter = None) -> dict[str, Any]:
     """The data sets that can be asked about."""
-    spoken = language or language_of(request)
+    spoken = language or visit.language
     latest: dict[str, VersionRecord] = {}
-    for record in service.datasets.records():
+    for record in visit.service.datasets.records():
         if record.state == "published":
             latest.setdefault(record.dataset, record)
     shown = [
         each
         for name, each in sorted(latest.items())
-        if principal.may(Permission.catalogue_read, name)
+        if visit.principal.may(Permission.catalogue_read, name)
     ]
     return {"datasets": [_summary(each, spoken) for each in shown]}
 
 
 @router.get("/datasets/{dataset}")
-def get_dataset(
-    dataset: str,
-    request: Request,
-    service: ServiceDep,
-    _: _Reader,
-    language: LanguageParameter = None,
-) -> dict[str, Any]:
+def get_dataset(dataset: str, visit: _Reader, language: LanguageParameter = None) -> dict[str, Any]:
     """A data set with its versions, the latest first."""
-    spoken = language or language_of(request)
-    latest = service.datasets.record(dataset)
+    spoken = language or visit.language
+    latest = visit.service.datasets.record(dataset)
     versions = [
         {
             "version": each.version,
@@ -71,26 +62,21 @@ def get_dataset(
             "published": _day(each.published_at),
             "parameters": each.facts.get("parameters"),
         }
-        for each in service.datasets.records(dataset)
+        for each in visit.service.datasets.records(dataset)
     ]
     return {**_summary(latest, spoken), "versions": versions}
 
 
 @router.get("/datasets/{dataset}/versions/{version}")
 def get_dataset_version(
-    dataset: str,
-    version: str,
-    request: Request,
-    service: ServiceDep,
-    _: _Reader,
-    language: LanguageParameter = None,
+    dataset: str, version: str, visit: _Reader, language: LanguageParameter = None
 ) -> dict[str, Any]:
     """A version with its units, their variables, values and key figures."""
-    spoken = language or language_of(request)
-    record = service.datasets.record(dataset, version)
+    spoken = language or visit.language
+    record = visit.service.datasets.record(dataset, version)
     told = _summary(record, spoken) | {"state": record.state}
     if record.state == "published":
-        opened = service.datasets.version(dataset, version)
+        opened = visit.service.datasets.version(dataset, version)
         told["units"] = [_unit(unit, spoken) for unit in opened.units.values()]
     return told
 
@@ -98,17 +84,15 @@ def get_dataset_version(
 @router.get("/datasets/{dataset}/variables")
 def list_variables(
     dataset: str,
-    request: Request,
-    service: ServiceDep,
-    _: _Reader,
+    visit: _Reader,
     version: _Version = None,
     unit: _Unit = None,
     language: LanguageParameter = None,
 ) -> dict[str, Any]:
     """The variables of a unit with their levels."""
-    opened = service.datasets.version(dataset, version)
+    opened = visit.service.datasets.version(dataset, version)
     found = _asked_unit(opened, unit)
-    spoken = language or language_of(request)
+    spoken = language or visit.language
     return {
         "dataset": opened.dataset,
         "version": opened.version,
@@ -121,9 +105,7 @@ def list_variables(
 def list_codes(
     dataset: str,
     variable: str,
-    request: Request,
-    service: ServiceDep,
-    _: _Reader,
+    visit: _Reader,
     version: _Version = None,
     unit: _Unit = None,
     level: Annotated[str | None, Query(max_length=200, description="Of this level only")] = None,
@@ -132,7 +114,7 @@ def list_codes(
     language: LanguageParameter = None,
 ) -> dict[str, Any]:
     """The codes of a variable, page by page, in the order of its classification."""
-    opened = service.datasets.version(dataset, version)
+    opened = visit.service.datasets.version(dataset, version)
     found = _asked_variable(opened, variable, unit)
     tree = found.tree
     if level is None:
@@ -144,7 +126,7 @@ def list_codes(
             what = f"{variable[:60]!r} has no level {level[:60]!r}"
             raise ServiceError(what, code="not-found", where="level", hint=hint)
         positions = found.cuts[number].tolist()
-    spoken, start = language or language_of(request), (page - 1) * size
+    spoken, start = language or visit.language, (page - 1) * size
     return {
         "dataset": opened.dataset,
         "version": opened.version,
@@ -159,23 +141,19 @@ def list_codes(
 
 
 @router.post("/datasets/{dataset}/versions/{version}:publish")
-def publish_dataset_version(
-    dataset: str, version: str, service: ServiceDep, principal: _Publisher
-) -> dict[str, Any]:
+def publish_dataset_version(dataset: str, version: str, visit: _Publisher) -> dict[str, Any]:
     """Open a version, find it fit, and let everybody ask it.
 
     What is wrong with it is told to whoever may publish it.
     """
-    record = service.datasets.publish(dataset, version, principal.name)
+    record = visit.service.datasets.publish(dataset, version, visit.principal.name)
     return {"dataset": dataset, "version": version, "state": record.state}
 
 
 @router.post("/datasets/{dataset}/versions/{version}:retire")
-def retire_dataset_version(
-    dataset: str, version: str, service: ServiceDep, principal: _Publisher
-) -> dict[str, Any]:
+def retire_dataset_version(dataset: str, version: str, visit: _Publisher) -> dict[str, Any]:
     """Let nobody ask a version any more."""
-    record = service.datasets.retire(dataset, version, principal.name)
+    record = visit.service.datasets.retire(dataset, version, visit.principal.name)
     return {"dataset": dataset, "version": version, "state": record.state}
 
 

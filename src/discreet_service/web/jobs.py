@@ -25,7 +25,7 @@ from discreet_service.jobs.queue import JobQueue
 from discreet_service.jobs.records import Job, JobEvent, JobState
 from discreet_service.permissions import Permission, Principal
 from discreet_service.problems import ServiceError
-from discreet_service.web.access import ServiceDep, check_allowed, known_principal, principal_with
+from discreet_service.web.access import Visit, check_allowed, known_principal, visit_with
 
 router = APIRouter(prefix="/api/v1/jobs", tags=["jobs"])
 
@@ -59,32 +59,30 @@ def job_viewer(request: Request) -> Principal:
 
 job_viewer.permission = Permission.jobs_own  # type: ignore[attr-defined]
 
-Owner = Annotated[Principal, Depends(principal_with(Permission.jobs_own))]
-Viewer = Annotated[Principal, Depends(job_viewer)]
+Owner = Annotated[Visit, Depends(visit_with(Permission.jobs_own))]
+Viewer = Annotated[Visit, Depends(job_viewer)]
 
 
 @router.post("", status_code=202)
 def create_job(
     body: JobBody,
-    service: ServiceDep,
-    principal: Owner,
+    visit: Owner,
     idempotency_key: Annotated[str | None, Header(alias="Idempotency-Key")] = None,
 ) -> JSONResponse:
     """Hand in a job. With the same `Idempotency-Key` the same request is the same job."""
     kind = kind_of(body.kind)
     asked = checked_request(kind, body.request)
-    check_allowed(principal, kind.permission, _dataset_of(asked))
-    job = service.jobs.submit(
-        kind=body.kind, owner=principal.name, request=asked, idempotency_key=idempotency_key
+    check_allowed(visit.principal, kind.permission, _dataset_of(asked))
+    job = visit.service.jobs.submit(
+        kind=body.kind, owner=visit.principal.name, request=asked, idempotency_key=idempotency_key
     )
     headers = {"Location": f"{router.prefix}/{job.id}", "Retry-After": "2"}
-    return JSONResponse(_shown(job, principal), status_code=202, headers=headers)
+    return JSONResponse(_shown(job, visit.principal), status_code=202, headers=headers)
 
 
 @router.get("")
 def list_jobs(
-    service: ServiceDep,
-    principal: Viewer,
+    visit: Viewer,
     state: JobState | None = None,
     everybody: Annotated[bool, Query(description="Those of all, for staff")] = False,
     cursor: Annotated[str, Query(max_length=60)] = "",
@@ -92,27 +90,34 @@ def list_jobs(
 ) -> dict[str, Any]:
     """One's jobs, the newest first."""
     if everybody:
-        check_allowed(principal, Permission.status_read)
-    owner = None if everybody else principal.name
-    page = service.jobs.jobs(owner, state=state, cursor=cursor, size=size)
-    return {"jobs": [_shown(job, principal) for job in page.jobs], "next": page.cursor or None}
+        check_allowed(visit.principal, Permission.status_read)
+    owner = None if everybody else visit.principal.name
+    page = visit.service.jobs.jobs(owner, state=state, cursor=cursor, size=size)
+    return {
+        "jobs": [_shown(job, visit.principal) for job in page.jobs],
+        "next": page.cursor or None,
+    }
 
 
 @router.get("/{job}")
-def get_job(job: str, service: ServiceDep, principal: Viewer, response: Response) -> dict[str, Any]:
+def get_job(job: str, visit: Viewer, response: Response) -> dict[str, Any]:
     """A job, and how far it is."""
-    found = service.jobs.job(job, None if principal.may(Permission.status_read) else principal.name)
+    found = visit.service.jobs.job(
+        job, None if visit.principal.may(Permission.status_read) else visit.principal.name
+    )
     if not found.state.final:
         response.headers["Retry-After"] = "2"
-    return _shown(found, principal)
+    return _shown(found, visit.principal)
 
 
 @router.delete("/{job}")
-def cancel_job(job: str, service: ServiceDep, principal: Viewer) -> JSONResponse:
+def cancel_job(job: str, visit: Viewer) -> JSONResponse:
     """Stop a job; one that runs ends within seconds. What is done stays done."""
-    staff = principal.may(Permission.limits_manage)
-    found = service.jobs.cancel(job, None if staff else principal.name)
-    return JSONResponse(_shown(found, principal), status_code=200 if found.state.final else 202)
+    staff = visit.principal.may(Permission.limits_manage)
+    found = visit.service.jobs.cancel(job, None if staff else visit.principal.name)
+    return JSONResponse(
+        _shown(found, visit.principal), status_code=200 if found.state.final else 202
+    )
 
 
 @router.get(
@@ -120,19 +125,19 @@ def cancel_job(job: str, service: ServiceDep, principal: Viewer) -> JSONResponse
     response_class=FileResponse,
     responses={206: {"description": "A part of the result"}},
 )
-def get_job_result(job: str, request: Request, service: ServiceDep, principal: Owner) -> Response:
+def get_job_result(job: str, visit: Owner) -> Response:
     """The result of a job, or a part of it by `Range`; it is kept for some weeks."""
-    found, place = service.jobs.result(job, principal.name)
+    found, place = visit.service.jobs.result(job, visit.principal.name)
     # Whoever lost a right has lost what it gave.
-    check_allowed(principal, kind_of(found.kind).permission, _dataset_of(found.asked()))
+    check_allowed(visit.principal, kind_of(found.kind).permission, _dataset_of(found.asked()))
     size, digest = found.result_bytes or 0, str(found.result_digest)
-    _check_range(request, size)
+    _check_range(visit, size)
     headers = {
         "ETag": f'"{digest}"',
         "Repr-Digest": f"sha-256=:{base64.b64encode(bytes.fromhex(digest)).decode()}:",
         "Cache-Control": "private, no-cache",
     }
-    given = request.headers.get("if-none-match", "")
+    given = visit.headers.get("if-none-match", "")
     tags = [each.strip().removeprefix("W/").strip('"') for each in given.split(",")]
     if digest in tags or "*" in tags:
         return Response(status_code=304, headers=headers)
@@ -152,9 +157,7 @@ def get_job_result(job: str, request: Request, service: ServiceDep, principal: O
 )
 async def stream_job_events(
     job: str,
-    request: Request,
-    service: ServiceDep,
-    principal: Owner,
+    visit: Owner,
     last_event_id: Annotated[str | None, Header(alias="Last-Event-ID")] = None,
 ) -> Response:
     """What happens to a job, as server-sent events, until it ends.
@@ -167,12 +170,12 @@ async def stream_job_events(
             what = "this is no number of an event"
             raise ServiceError(what, code="invalid-input", where="Last-Event-ID")
         after = int(last_event_id)
-    found = await run_in_threadpool(service.jobs.job, job, principal.name)
-    events = await run_in_threadpool(service.jobs.events, job, after)
+    found = await run_in_threadpool(visit.service.jobs.job, job, visit.principal.name)
+    events = await run_in_threadpool(visit.service.jobs.events, job, after)
     if found.state.final and not events:
         return Response(status_code=204)
-    _check_streams(principal.name)
-    content = _EventLines(service.jobs, found.id, principal.name, after).lines()
+    _check_streams(visit.principal.name)
+    content = _EventLines(visit.service.jobs, found.id, visit.principal.name, after).lines()
     headers = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
     return StreamingResponse(content, media_type=_STREAM, headers=headers)
 

@@ -12,7 +12,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from discreet_service.people.api_keys import ApiKey, NewApiKey
 from discreet_service.permissions import ALL, Grant, Permission
-from discreet_service.web.access import KnownPrincipal, ServiceDep
+from discreet_service.web.access import KnownVisit
 from discreet_service.web.pages import iso_time
 
 router = APIRouter(prefix="/api/v1/keys", tags=["keys"])
@@ -54,12 +54,10 @@ class RotationBody(BaseModel):
 
 
 @router.post("", status_code=201)
-def create_key(
-    body: NewKeyBody, service: ServiceDep, principal: KnownPrincipal, response: Response
-) -> dict[str, Any]:
+def create_key(body: NewKeyBody, visit: KnownVisit, response: Response) -> dict[str, Any]:
     """Make a key; it is shown this once. A login is needed: a key makes no other keys."""
-    made = service.api_keys.create(
-        principal,
+    made = visit.service.api_keys.create(
+        visit.principal,
         name=body.name,
         grants=[each.grant() for each in body.grants],
         owner=body.owner,
@@ -69,29 +67,27 @@ def create_key(
 
 
 @router.get("")
-def list_keys(service: ServiceDep, principal: KnownPrincipal) -> dict[str, Any]:
+def list_keys(visit: KnownVisit) -> dict[str, Any]:
     """One's own keys; for administrators all keys. None shows the key itself."""
-    of_all = principal.may(Permission.people_manage, ALL) and not principal.key
-    found = service.api_keys.listed("" if of_all else principal.name)
+    of_all = visit.principal.may(Permission.people_manage, ALL) and not visit.principal.key
+    found = visit.service.api_keys.listed("" if of_all else visit.principal.name)
     return {"keys": [shown_key(each) for each in found]}
 
 
 @router.post("/{key}:rotate", status_code=201)
 def rotate_key(
-    key: KeyId,
-    body: RotationBody,
-    service: ServiceDep,
-    principal: KnownPrincipal,
-    response: Response,
+    key: KeyId, body: RotationBody, visit: KnownVisit, response: Response
 ) -> dict[str, Any]:
     """A new key in place of one, which stays good for some hours; it may ask for that itself."""
-    return _shown_once(service.api_keys.rotate(principal, key, body.overlap_hours), response)
+    return _shown_once(
+        visit.service.api_keys.rotate(visit.principal, key, body.overlap_hours), response
+    )
 
 
 @router.delete("/{key}", status_code=204)
-def revoke_key(key: KeyId, service: ServiceDep, principal: KnownPrincipal) -> None:
+def revoke_key(key: KeyId, visit: KnownVisit) -> None:
     """Take a key back at once, with all that came of it by rotation."""
-    service.api_keys.revoke(principal, key)
+    visit.service.api_keys.revoke(visit.principal, key)
 
 
 def shown_key(key: ApiKey) -> dict[str, Any]:

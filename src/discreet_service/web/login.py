@@ -14,10 +14,10 @@ from fastapi.responses import RedirectResponse
 
 from discreet_service.permissions import ALL, Grant
 from discreet_service.problems import ServiceError
-from discreet_service.web.access import KnownPrincipal, OpenToAll, ServiceDep
+from discreet_service.web.access import KnownVisit, OpenToAll, ServiceDep
 from discreet_service.web.keys import KeyId
 from discreet_service.web.pages import (
-    FormPrincipal,
+    FormVisit,
     back_to,
     iso_time,
     own_place,
@@ -40,14 +40,14 @@ _LONGEST_PLACE = 8_001
 
 
 @router.get("/api/v1/me")
-def get_me(service: ServiceDep, principal: KnownPrincipal) -> dict[str, Any]:
+def get_me(visit: KnownVisit) -> dict[str, Any]:
     """Who one is for the service, and what one may."""
     return {
-        "name": principal.name,
-        "kind": principal.kind,
-        "key": principal.key or None,
-        "grants": [{"role": each.role, "dataset": each.dataset} for each in principal.grants],
-        "time": iso_time(service.clock()),
+        "name": visit.principal.name,
+        "kind": visit.principal.kind,
+        "key": visit.principal.key or None,
+        "grants": [{"role": each.role, "dataset": each.dataset} for each in visit.principal.grants],
+        "time": iso_time(visit.service.clock()),
     }
 
 
@@ -94,21 +94,23 @@ def show_password(request: Request) -> Response:
 
 
 @router.post("/login/password", include_in_schema=False)
-def change_password(
-    request: Request, service: ServiceDep, principal: FormPrincipal, old: _Text, new: _Text
-) -> Response:
+def change_password(visit: FormVisit, old: _Text, new: _Text) -> Response:
     """Change one's password; all other logins end, and this one gets a new cookie."""
-    session = session_of(request)
+    session = session_of(visit)
     if session is None or session.elsewhere:
         raise ServiceError("this login has its password elsewhere", code="conflict")
     try:
-        account = service.users.change_password(principal.name, old, new, _address(request))
+        account = visit.service.users.change_password(
+            visit.principal.name, old, new, _address(visit)
+        )
     except ServiceError as error:
         if error.code not in ("not-authenticated", "rate-limited", "invalid-input"):
             raise
-        return page(request, "password", status=error.kind.status, problem=told(request, error))
+        return page(visit, "password", status=error.kind.status, problem=told(visit, error))
     response = back_to("/")
-    set_session(response, service, service.sessions.start(account, session_cookie(request)))
+    set_session(
+        response, visit.service, visit.service.sessions.start(account, session_cookie(visit))
+    )
     return response
 
 
@@ -146,18 +148,13 @@ def finish_elsewhere(request: Request, service: ServiceDep) -> Response:
 
 
 @router.post("/logout", include_in_schema=False)
-def log_out(
-    request: Request,
-    service: ServiceDep,
-    _: FormPrincipal,
-    everywhere: Annotated[bool, Form()] = False,
-) -> Response:
+def log_out(visit: FormVisit, everywhere: Annotated[bool, Form()] = False) -> Response:
     """End this session, or all of one's own."""
-    cookie = session_cookie(request)
+    cookie = session_cookie(visit)
     if cookie is not None:
-        service.sessions.log_out(cookie, service.trail, everywhere=everywhere)
+        visit.service.sessions.log_out(cookie, visit.service.trail, everywhere=everywhere)
     response = back_to("/login")
-    set_cookie(response, service, "discreet", "", seconds=0)
+    set_cookie(response, visit.service, "discreet", "", seconds=0)
     # What the browser kept of our pages goes too.
     response.headers["Clear-Site-Data"] = '"cache", "storage"'
     return response
@@ -177,26 +174,24 @@ def show_account(request: Request, service: ServiceDep) -> Response:
 
 @router.post("/account/keys", include_in_schema=False)
 def make_key(
-    request: Request,
-    service: ServiceDep,
-    principal: FormPrincipal,
+    visit: FormVisit,
     name: _Text,
     role: Annotated[str, Form(max_length=200)],
     days: Annotated[int, Form(ge=1, le=730)] = 365,
 ) -> Response:
     """Make a key for oneself; the page shows it once."""
     wanted, _, dataset = role.partition("@")
-    made = service.api_keys.create(
-        principal, name=name, grants=[Grant(wanted, dataset or ALL)], days=days
+    made = visit.service.api_keys.create(
+        visit.principal, name=name, grants=[Grant(wanted, dataset or ALL)], days=days
     )
-    keys = service.api_keys.listed(principal.name)
-    return page(request, "account", secret=True, keys=keys, made=made, now=service.clock())
+    keys = visit.service.api_keys.listed(visit.principal.name)
+    return page(visit, "account", secret=True, keys=keys, made=made, now=visit.service.clock())
 
 
 @router.post("/account/keys/{key}/revoke", include_in_schema=False)
-def revoke_by_form(key: KeyId, service: ServiceDep, principal: FormPrincipal) -> Response:
+def revoke_by_form(key: KeyId, visit: FormVisit) -> Response:
     """Take one of one's keys back."""
-    service.api_keys.revoke(principal, key)
+    visit.service.api_keys.revoke(visit.principal, key)
     return back_to("/account")
 
 

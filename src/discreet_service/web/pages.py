@@ -26,7 +26,14 @@ from discreet_service.people.sessions import LoginSession
 from discreet_service.permissions import ROLES, Permission, Principal
 from discreet_service.problems import ServiceError
 from discreet_service.service import Service
-from discreet_service.web.access import OpenToAll, known_principal, principal_of, service_of
+from discreet_service.web.access import (
+    OpenToAll,
+    Visit,
+    known_principal,
+    principal_of,
+    service_of,
+    visit_of,
+)
 from discreet_service.web.problem_pages import language_of
 from discreet_service.web.security import cookie_name, session_cookie
 
@@ -270,6 +277,16 @@ def check_form(request: Request, csrf: Annotated[str, Form(max_length=100)] = ""
 
 check_form.permission = None  # type: ignore[attr-defined]
 FormPrincipal = Annotated[Principal, Depends(check_form)]
+
+
+def form_visit(request: Request, csrf: Annotated[str, Form(max_length=100)] = "") -> Visit:
+    """A dependency of forms that gives the visit of whoever sends one of our own pages."""
+    check_form(request, csrf)
+    return visit_of(request)
+
+
+form_visit.permission = None  # type: ignore[attr-defined]
+FormVisit = Annotated[Visit, Depends(form_visit)]
 
 
 def back_to(path: str) -> RedirectResponse:

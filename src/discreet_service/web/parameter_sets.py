@@ -13,14 +13,13 @@ from pydantic import BaseModel, ConfigDict
 
 from discreet_service.parameter_sets import ParameterSet
 from discreet_service.people.approvals import ProposalKind
-from discreet_service.permissions import Permission, Principal
-from discreet_service.service import Service
-from discreet_service.web.access import ServiceDep, principal_with
+from discreet_service.permissions import Permission
+from discreet_service.web.access import Visit, visit_with
 
 router = APIRouter(prefix="/api/v1/parameter-sets", tags=["parameter sets"])
 
-_Reader = Annotated[Principal, Depends(principal_with(Permission.catalogue_read))]
-_Proposer = Annotated[Principal, Depends(principal_with(Permission.parameters_propose))]
+_Reader = Annotated[Visit, Depends(visit_with(Permission.catalogue_read))]
+_Proposer = Annotated[Visit, Depends(visit_with(Permission.parameters_propose))]
 
 
 class ReasonGiven(BaseModel):
@@ -46,15 +45,15 @@ def _told(found: ParameterSet) -> dict[str, Any]:
 
 
 @router.get("")
-def list_parameter_sets(service: ServiceDep, _: _Reader) -> dict[str, Any]:
+def list_parameter_sets(visit: _Reader) -> dict[str, Any]:
     """The parameter sets there are; never what is in them. Times are milliseconds since 1970."""
-    return {"parameter_sets": [_told(each) for each in service.parameter_sets.sets()]}
+    return {"parameter_sets": [_told(each) for each in visit.service.parameter_sets.sets()]}
 
 
 @router.get("/{name}/{version}")
-def show_parameter_set(name: str, version: str, service: ServiceDep, _: _Reader) -> dict[str, Any]:
+def show_parameter_set(name: str, version: str, visit: _Reader) -> dict[str, Any]:
     """One of them."""
-    return _told(service.parameter_sets.show(name, version))
+    return _told(visit.service.parameter_sets.show(name, version))
 
 
 async def _body(request: Request) -> bytes:
@@ -71,42 +70,44 @@ _PACKAGE: dict[str, Any] = {
 
 @router.post("", status_code=201, openapi_extra=_PACKAGE)
 def import_parameter_set(
-    package: Annotated[bytes, Depends(_body)], service: ServiceDep, person: _Proposer
+    package: Annotated[bytes, Depends(_body)], visit: _Proposer
 ) -> dict[str, Any]:
     """Take in a signed package (.dcparams); two persons then bring it into use."""
-    with service.database.writing() as connection:
-        return _told(service.parameter_sets.propose(connection, package, person.name))
+    with visit.service.database.writing() as connection:
+        return _told(
+            visit.service.parameter_sets.propose(connection, package, visit.principal.name)
+        )
 
 
 @router.post("/{name}/{version}:activate", status_code=202)
 def propose_activation(
-    name: str, version: str, given: ReasonGiven, service: ServiceDep, person: _Proposer
+    name: str, version: str, given: ReasonGiven, visit: _Proposer
 ) -> dict[str, Any]:
     """Propose that a set comes into use; a second person approves the proposal."""
     kind = ProposalKind.parameter_activation
-    return _proposed(service, person, kind, (name, version), given.reason)
+    return _proposed(visit, kind, (name, version), given.reason)
 
 
 @router.post("/{name}/{version}:retire", status_code=202)
 def propose_retirement(
-    name: str, version: str, given: ReasonGiven, service: ServiceDep, person: _Proposer
+    name: str, version: str, given: ReasonGiven, visit: _Proposer
 ) -> dict[str, Any]:
     """Propose that a set goes out of use, for good; a second person approves the proposal."""
     kind = ProposalKind.parameter_retirement
-    return _proposed(service, person, kind, (name, version), given.reason)
+    return _proposed(visit, kind, (name, version), given.reason)
 
 
 def _proposed(
-    service: Service, person: Principal, kind: ProposalKind, which: tuple[str, str], reason: str
+    visit: Visit, kind: ProposalKind, which: tuple[str, str], reason: str
 ) -> dict[str, Any]:
-    found = service.parameter_sets.show(*which)
-    with service.database.writing() as connection:
-        made = service.approvals.propose(
+    found = visit.service.parameter_sets.show(*which)
+    with visit.service.database.writing() as connection:
+        made = visit.service.approvals.propose(
             connection,
             kind=kind,
             subject=found.subject,
             digest=found.file,
-            principal=person,
+            principal=visit.principal,
             reason=reason,
         )
     return {"proposal": made.id, "state": made.state.value, "set": _told(found)}

@@ -12,14 +12,14 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from discreet_service.people.api_keys import NewApiKey
 from discreet_service.people.users import UserAccount
-from discreet_service.permissions import ALL, ROLES, Grant, Permission, Principal
-from discreet_service.web.access import ServiceDep, check_allowed, principal_with
+from discreet_service.permissions import ALL, ROLES, Grant, Permission
+from discreet_service.web.access import ServiceDep, Visit, check_allowed, visit_with
 from discreet_service.web.keys import GrantBody, KeyId
-from discreet_service.web.pages import FormPrincipal, back_to, iso_time, page
+from discreet_service.web.pages import FormVisit, back_to, iso_time, page
 
 router = APIRouter(tags=["people"])
 
-Manager = Annotated[Principal, Depends(principal_with(Permission.people_manage))]
+Manager = Annotated[Visit, Depends(visit_with(Permission.people_manage))]
 UserId = Annotated[str, Path(pattern="^[0-9a-f]{32}$", description="Number of the user")]
 _Name = Annotated[str, Form(max_length=200)]
 #: What fits into a page of 150 kB.
@@ -35,162 +35,143 @@ class NewUserBody(BaseModel):
 
 
 @router.get("/api/v1/people")
-def list_people(service: ServiceDep, _: Manager) -> dict[str, Any]:
+def list_people(visit: Manager) -> dict[str, Any]:
     """Everybody who is known, with their roles."""
-    return {"people": [_shown(each) for each in service.users.accounts()]}
+    return {"people": [_shown(each) for each in visit.service.users.accounts()]}
 
 
 @router.post("/api/v1/people", status_code=201)
-def create_person(body: NewUserBody, service: ServiceDep, principal: Manager) -> dict[str, Any]:
+def create_person(body: NewUserBody, visit: Manager) -> dict[str, Any]:
     """Make somebody known, without any role."""
-    return _shown(service.users.add(principal, body.name, body.kind))
+    return _shown(visit.service.users.add(visit.principal, body.name, body.kind))
 
 
 @router.post("/api/v1/people/{user}:grant")
-def grant_role(
-    user: UserId, body: GrantBody, service: ServiceDep, principal: Manager
-) -> dict[str, Any]:
+def grant_role(user: UserId, body: GrantBody, visit: Manager) -> dict[str, Any]:
     """Give a role. The user's logins end; nobody gives a role to themselves."""
-    name = service.users.name_of(user)
-    service.users.grant(principal, name, body.grant())
-    return _shown(service.users.account(name))
+    name = visit.service.users.name_of(user)
+    visit.service.users.grant(visit.principal, name, body.grant())
+    return _shown(visit.service.users.account(name))
 
 
 @router.post("/api/v1/people/{user}:withdraw")
-def withdraw_role(
-    user: UserId, body: GrantBody, service: ServiceDep, principal: Manager
-) -> dict[str, Any]:
+def withdraw_role(user: UserId, body: GrantBody, visit: Manager) -> dict[str, Any]:
     """Take a role away, from the user's keys too."""
-    name = service.users.name_of(user)
-    service.users.withdraw(principal, name, body.grant())
-    service.api_keys.forget()
-    return _shown(service.users.account(name))
+    name = visit.service.users.name_of(user)
+    visit.service.users.withdraw(visit.principal, name, body.grant())
+    visit.service.api_keys.forget()
+    return _shown(visit.service.users.account(name))
 
 
 @router.post("/api/v1/people/{user}:disable")
-def disable_person(user: UserId, service: ServiceDep, principal: Manager) -> dict[str, Any]:
+def disable_person(user: UserId, visit: Manager) -> dict[str, Any]:
     """Shut somebody out at once, with all keys."""
-    return _set_disabled(service, principal, user, disabled=True)
+    return _set_disabled(visit, user, disabled=True)
 
 
 @router.post("/api/v1/people/{user}:enable")
-def enable_person(user: UserId, service: ServiceDep, principal: Manager) -> dict[str, Any]:
+def enable_person(user: UserId, visit: Manager) -> dict[str, Any]:
     """Let somebody in again."""
-    return _set_disabled(service, principal, user, disabled=False)
+    return _set_disabled(visit, user, disabled=False)
 
 
 @router.post("/api/v1/people/{user}:reset-password")
-def reset_password(
-    user: UserId, service: ServiceDep, principal: Manager, response: Response
-) -> dict[str, Any]:
+def reset_password(user: UserId, visit: Manager, response: Response) -> dict[str, Any]:
     """A password to be used once within a day; it is shown this once."""
-    password = service.users.reset_password(principal, service.users.name_of(user))
+    password = visit.service.users.reset_password(
+        visit.principal, visit.service.users.name_of(user)
+    )
     response.headers["Cache-Control"] = "no-store"
     return {"id": user, "one_time_password": password}
 
 
 @router.get("/people", include_in_schema=False)
 def show_people(
-    request: Request,
-    service: ServiceDep,
-    _: Manager,
-    wanted: Annotated[str, Query(alias="name", max_length=200)] = "",
+    visit: Manager, wanted: Annotated[str, Query(alias="name", max_length=200)] = ""
 ) -> Response:
     """The page of people: those whose names hold what is wanted."""
     sought = wanted.strip().casefold()
-    found = [each for each in service.users.accounts() if sought in each.name.casefold()]
+    found = [each for each in visit.service.users.accounts() if sought in each.name.casefold()]
     shown = found[:_MOST_SHOWN]
-    return page(request, "people", people=shown, wanted=wanted, more=len(found) - len(shown))
+    return page(visit, "people", people=shown, wanted=wanted, more=len(found) - len(shown))
 
 
 @router.post("/people", include_in_schema=False)
-def add_by_form(
-    service: ServiceDep, principal: FormPrincipal, name: _Name, kind: Annotated[str, Form()]
-) -> Response:
+def add_by_form(visit: FormVisit, name: _Name, kind: Annotated[str, Form()]) -> Response:
     """Make somebody known."""
-    check_allowed(principal, Permission.people_manage)
-    return _to_person(service.users.add(principal, name, kind).id)
+    check_allowed(visit.principal, Permission.people_manage)
+    return _to_person(visit.service.users.add(visit.principal, name, kind).id)
 
 
 @router.get("/people/{user}", include_in_schema=False)
-def show_person(user: UserId, request: Request, service: ServiceDep, _: Manager) -> Response:
+def show_person(user: UserId, visit: Manager) -> Response:
     """The page of one of them: roles, keys, login."""
-    return _person_page(request, service, user)
+    return _person_page(visit, visit.service, user)
 
 
 @router.post("/people/{user}/roles", include_in_schema=False)
 def change_role_by_form(
     user: UserId,
-    service: ServiceDep,
-    principal: FormPrincipal,
+    visit: FormVisit,
     role: Annotated[str, Form(max_length=40)],
     act: Annotated[Literal["grant", "withdraw"], Form()],
     dataset: Annotated[str, Form(max_length=100)] = ALL,
 ) -> Response:
     """Give or take a role."""
-    check_allowed(principal, Permission.people_manage)
-    name, grant = service.users.name_of(user), Grant(role, dataset.strip() or ALL)
+    check_allowed(visit.principal, Permission.people_manage)
+    name, grant = visit.service.users.name_of(user), Grant(role, dataset.strip() or ALL)
     if act == "grant":
-        service.users.grant(principal, name, grant)
+        visit.service.users.grant(visit.principal, name, grant)
     else:
-        service.users.withdraw(principal, name, grant)
-        service.api_keys.forget()
+        visit.service.users.withdraw(visit.principal, name, grant)
+        visit.service.api_keys.forget()
     return _to_person(user)
 
 
 @router.post("/people/{user}/state", include_in_schema=False)
 def change_state_by_form(
-    user: UserId,
-    service: ServiceDep,
-    principal: FormPrincipal,
-    act: Annotated[Literal["disable", "enable"], Form()],
+    user: UserId, visit: FormVisit, act: Annotated[Literal["disable", "enable"], Form()]
 ) -> Response:
     """Shut somebody out, or let them in again."""
-    check_allowed(principal, Permission.people_manage)
-    _set_disabled(service, principal, user, disabled=act == "disable")
+    check_allowed(visit.principal, Permission.people_manage)
+    _set_disabled(visit, user, disabled=act == "disable")
     return _to_person(user)
 
 
 @router.post("/people/{user}/password", include_in_schema=False)
-def reset_password_by_form(
-    request: Request, user: UserId, service: ServiceDep, principal: FormPrincipal
-) -> Response:
+def reset_password_by_form(visit: FormVisit, user: UserId) -> Response:
     """A one-time password, shown once."""
-    check_allowed(principal, Permission.people_manage)
-    once = service.users.reset_password(principal, service.users.name_of(user))
-    return _person_page(request, service, user, password=once)
+    check_allowed(visit.principal, Permission.people_manage)
+    once = visit.service.users.reset_password(visit.principal, visit.service.users.name_of(user))
+    return _person_page(visit, visit.service, user, password=once)
 
 
 @router.post("/people/{user}/keys", include_in_schema=False)
 def make_key_by_form(
-    request: Request,
+    visit: FormVisit,
     user: UserId,
-    service: ServiceDep,
-    principal: FormPrincipal,
     name: _Name,
     role: Annotated[str, Form(max_length=200)],
     days: Annotated[int, Form(ge=1, le=730)] = 365,
 ) -> Response:
     """A key for a system, with one of its roles; the page shows it once."""
-    check_allowed(principal, Permission.people_manage)
+    check_allowed(visit.principal, Permission.people_manage)
     wanted, _, dataset = role.partition("@")
-    made = service.api_keys.create(
-        principal,
+    made = visit.service.api_keys.create(
+        visit.principal,
         name=name,
         grants=[Grant(wanted, dataset or ALL)],
-        owner=service.users.name_of(user),
+        owner=visit.service.users.name_of(user),
         days=days,
     )
-    return _person_page(request, service, user, made=made)
+    return _person_page(visit, visit.service, user, made=made)
 
 
 @router.post("/people/{user}/keys/{key}/revoke", include_in_schema=False)
-def revoke_key_of_person(
-    user: UserId, key: KeyId, service: ServiceDep, principal: FormPrincipal
-) -> Response:
+def revoke_key_of_person(user: UserId, key: KeyId, visit: FormVisit) -> Response:
     """Take one of somebody's keys back."""
-    check_allowed(principal, Permission.people_manage)
-    service.api_keys.revoke(principal, key)
+    check_allowed(visit.principal, Permission.people_manage)
+    visit.service.api_keys.revoke(visit.principal, key)
     return _to_person(user)
 
 
@@ -224,13 +205,11 @@ def _person_page(
     )
 
 
-def _set_disabled(
-    service: ServiceDep, principal: Principal, user: str, *, disabled: bool
-) -> dict[str, Any]:
-    name = service.users.name_of(user)
-    service.users.set_disabled(principal, name, disabled=disabled)
-    service.api_keys.forget()
-    return _shown(service.users.account(name))
+def _set_disabled(visit: Visit, user: str, *, disabled: bool) -> dict[str, Any]:
+    name = visit.service.users.name_of(user)
+    visit.service.users.set_disabled(visit.principal, name, disabled=disabled)
+    visit.service.api_keys.forget()
+    return _shown(visit.service.users.account(name))
 
 
 def _shown(account: UserAccount) -> dict[str, Any]:

@@ -15,21 +15,21 @@ from pydantic import BaseModel, ConfigDict, Field
 from discreet_service.audit.kinds import AuditKind
 from discreet_service.datasets.areas import compared_areas
 from discreet_service.people.approvals import Proposal
-from discreet_service.permissions import Permission, Principal
+from discreet_service.permissions import Permission
 from discreet_service.policies import PolicyError
 from discreet_service.policies.area_differences import AreaReport
 from discreet_service.policies.patterns import alerts
 from discreet_service.problems import ServiceError
 from discreet_service.service import Service
-from discreet_service.web.access import ServiceDep, principal_with
+from discreet_service.web.access import Visit, visit_with
 
 router = APIRouter(prefix="/api/v1/policies/{dataset}/{version}", tags=["policies"])
 
-_Reader = Annotated[Principal, Depends(principal_with(Permission.catalogue_read))]
-_Proposer = Annotated[Principal, Depends(principal_with(Permission.policies_propose))]
-_Approver = Annotated[Principal, Depends(principal_with(Permission.policies_approve))]
-_Explainer = Annotated[Principal, Depends(principal_with(Permission.refusals_explain))]
-_Overrider = Annotated[Principal, Depends(principal_with(Permission.refusals_override))]
+_Reader = Annotated[Visit, Depends(visit_with(Permission.catalogue_read))]
+_Proposer = Annotated[Visit, Depends(visit_with(Permission.policies_propose))]
+_Approver = Annotated[Visit, Depends(visit_with(Permission.policies_approve))]
+_Explainer = Annotated[Visit, Depends(visit_with(Permission.refusals_explain))]
+_Overrider = Annotated[Visit, Depends(visit_with(Permission.refusals_override))]
 
 _Digest = Annotated[str, Field(pattern="^[0-9a-f]{64}$")]
 
@@ -54,21 +54,19 @@ class OverrideWanted(BaseModel):
 
 
 @router.get("")
-def show_policy(dataset: str, version: str, service: ServiceDep, _: _Reader) -> dict[str, Any]:
+def show_policy(dataset: str, version: str, visit: _Reader) -> dict[str, Any]:
     """What may be asked: limits that depend on classifications and time only."""
-    _ensure(service, dataset, version)
-    with service.database.reading() as connection:
-        return service.policies.in_force.policy(connection, dataset, version).public()
+    _ensure(visit.service, dataset, version)
+    with visit.service.database.reading() as connection:
+        return visit.service.policies.in_force.policy(connection, dataset, version).public()
 
 
 @router.get("/document")
-def show_policy_document(
-    dataset: str, version: str, service: ServiceDep, _: _Approver
-) -> JSONResponse:
+def show_policy_document(dataset: str, version: str, visit: _Approver) -> JSONResponse:
     """The whole policy in force, with its signature. CONFIDENTIAL."""
-    _ensure(service, dataset, version)
-    with service.database.reading() as connection:
-        found = service.policies.in_force.signed(connection, dataset, version)
+    _ensure(visit.service, dataset, version)
+    with visit.service.database.reading() as connection:
+        found = visit.service.policies.in_force.signed(connection, dataset, version)
     return _confidential(
         {
             "digest": found.document.digest,
@@ -81,17 +79,17 @@ def show_policy_document(
 
 @router.post("/changes", status_code=202)
 def propose_policy(
-    dataset: str, version: str, given: PolicyChange, service: ServiceDep, person: _Proposer
+    dataset: str, version: str, given: PolicyChange, visit: _Proposer
 ) -> dict[str, Any]:
     """Propose another policy; a second person looks at it and approves the proposal."""
-    _ensure(service, dataset, version)
+    _ensure(visit.service, dataset, version)
     try:
-        with service.database.writing() as connection:
-            made = service.policies.in_force.propose(
+        with visit.service.database.writing() as connection:
+            made = visit.service.policies.in_force.propose(
                 connection,
                 given.policy,
                 given.signature,
-                person,
+                visit.principal,
                 given.reason,
                 about=(dataset, version),
             )
@@ -108,34 +106,30 @@ def propose_policy(
 
 @router.get("/changes/{digest}")
 def show_proposed_policy(
-    dataset: str, version: str, digest: _Digest, service: ServiceDep, _: _Approver
+    dataset: str, version: str, digest: _Digest, visit: _Approver
 ) -> JSONResponse:
     """A policy that was proposed, for the second person. CONFIDENTIAL."""
-    with service.database.reading() as connection:
-        found = service.policies.in_force.proposed(connection, dataset, digest)
+    with visit.service.database.reading() as connection:
+        found = visit.service.policies.in_force.proposed(connection, dataset, digest)
     if found.document.version != version:
         raise ServiceError("there is no such policy", code="not-found", where="digest")
     return _confidential({"digest": digest, "policy": found.text, "signer": found.signer})
 
 
 @router.get("/refusals/{digest}")
-def explain_refusal(
-    dataset: str, version: str, digest: _Digest, service: ServiceDep, person: _Explainer
-) -> JSONResponse:
+def explain_refusal(dataset: str, version: str, digest: _Digest, visit: _Explainer) -> JSONResponse:
     """Why a table was refused, by its digest in the query log. CONFIDENTIAL, without counts."""
-    return _confidential(explained_refusal(service, dataset, version, digest, person))
+    return _confidential(explained_refusal(visit, dataset, version, digest))
 
 
-def explained_refusal(
-    service: Service, dataset: str, version: str, digest: str, person: Principal
-) -> dict[str, Any]:
+def explained_refusal(visit: Visit, dataset: str, version: str, digest: str) -> dict[str, Any]:
     """Why a table was refused; that somebody asked is written down. CONFIDENTIAL."""
-    with service.database.writing() as connection:
-        found = service.policies.in_force.refusal(connection, dataset, version, digest)
-        service.trail.append(
+    with visit.service.database.writing() as connection:
+        found = visit.service.policies.in_force.refusal(connection, dataset, version, digest)
+        visit.service.trail.append(
             connection,
             kind=AuditKind.refusal_explained,
-            person=person.name,
+            person=visit.principal.name,
             about=f"{dataset}@{version}",
             facts={"digest": digest},
         )
@@ -144,27 +138,20 @@ def explained_refusal(
 
 @router.post("/refusals/{digest}:override", status_code=202)
 def propose_override(
-    dataset: str,
-    version: str,
-    digest: _Digest,
-    given: OverrideWanted,
-    service: ServiceDep,
-    person: _Overrider,
+    dataset: str, version: str, digest: _Digest, given: OverrideWanted, visit: _Overrider
 ) -> dict[str, Any]:
     """Propose to answer a table that was refused; a second person approves the proposal."""
-    with service.database.writing() as connection:
-        made = service.policies.in_force.propose_override(
-            connection, dataset, version, digest, person, given.reason
+    with visit.service.database.writing() as connection:
+        made = visit.service.policies.in_force.propose_override(
+            connection, dataset, version, digest, visit.principal, given.reason
         )
     return _told(made)
 
 
 @router.get("/alerts")
-def list_policy_alerts(
-    dataset: str, version: str, service: ServiceDep, _: _Explainer
-) -> JSONResponse:
+def list_policy_alerts(dataset: str, version: str, visit: _Explainer) -> JSONResponse:
     """What looked like an attack, the latest first. CONFIDENTIAL."""
-    with service.database.reading() as connection:
+    with visit.service.database.reading() as connection:
         found = alerts(connection, dataset, version)
     return _confidential(
         {
@@ -183,29 +170,25 @@ def list_policy_alerts(
 
 
 @router.get("/areas/{unit}")
-def report_areas(
-    dataset: str, version: str, unit: str, service: ServiceDep, person: _Approver
-) -> JSONResponse:
+def report_areas(dataset: str, version: str, unit: str, visit: _Approver) -> JSONResponse:
     """Areas of two systems that hold nearly the same people, and what helps. CONFIDENTIAL."""
-    return _confidential(area_report(service, dataset, version, unit, person).document())
+    return _confidential(area_report(visit, dataset, version, unit).document())
 
 
-def area_report(
-    service: Service, dataset: str, version: str, unit: str, person: Principal
-) -> AreaReport:
+def area_report(visit: Visit, dataset: str, version: str, unit: str) -> AreaReport:
     """The same as a report; that somebody asked is written down. CONFIDENTIAL."""
-    _ensure(service, dataset, version)
-    opened = service.datasets.version(dataset, version)
+    _ensure(visit.service, dataset, version)
+    opened = visit.service.datasets.version(dataset, version)
     if unit not in opened.units:
         raise ServiceError("there is no such unit", code="not-found", where="unit")
-    with service.database.reading() as connection:
-        policy = service.policies.in_force.policy(connection, dataset, version)
+    with visit.service.database.reading() as connection:
+        policy = visit.service.policies.in_force.policy(connection, dataset, version)
     found = compared_areas(opened, unit, policy.differences.least)
-    with service.database.writing() as connection:
-        service.trail.append(
+    with visit.service.database.writing() as connection:
+        visit.service.trail.append(
             connection,
             kind=AuditKind.report_exported,
-            person=person.name,
+            person=visit.principal.name,
             about=f"{dataset}@{version}",
             facts={"report": f"areas of {unit}", "digest": policy.digest},
         )

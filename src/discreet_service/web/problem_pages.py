@@ -18,6 +18,7 @@ from starlette.requests import ClientDisconnect
 
 from discreet.errors import DiscreetError, Problem
 from discreet_service.operation.logs import place_of_failure, service_log
+from discreet_service.policies.rules import Language
 from discreet_service.problems import MEDIA_TYPE, PROBLEM_TYPES, ServiceError, problem_document
 from discreet_service.web.plugins import facades
 
@@ -39,13 +40,12 @@ _MACHINES = ("/api/", "/health/", "/metrics/")
 _OURS = {"disk-full": "disk-full", "memory": "overloaded"}
 
 
-def language_of(request: Request) -> str:
+def language_of(request: Request) -> Language:
     """The language that the caller prefers, of those there are: chosen on a page, or generally."""
     chosen = request.cookies.get(LANGUAGE_COOKIE)
-    if chosen in ("en", "de") and not _for_machines(request.url.path):
-        return chosen
-    first = request.headers.get("accept-language", "").strip()[:2].lower()
-    return first if first in ("en", "de") else "en"
+    if chosen not in ("en", "de") or _for_machines(request.url.path):
+        chosen = request.headers.get("accept-language", "").strip()[:2].lower()
+    return "de" if chosen == "de" else "en"
 
 
 def _for_machines(path: str) -> bool:

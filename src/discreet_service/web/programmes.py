@@ -25,8 +25,7 @@ from discreet_service.audit.kinds import AuditKind
 from discreet_service.audit.trail import utc
 from discreet_service.datasets.versions import DataVersion
 from discreet_service.jobs.records import Job
-from discreet_service.permissions import ALL, Permission, Principal
-from discreet_service.policies.rules import Language
+from discreet_service.permissions import ALL, Permission
 from discreet_service.problems import ServiceError
 from discreet_service.releases.comparison import compared
 from discreet_service.releases.drafts import ReleaseDraft, read_draft, shelf_of
@@ -39,13 +38,12 @@ from discreet_service.releases.programmes import (
 )
 from discreet_service.releases.release import ServedRelease
 from discreet_service.service import Service
-from discreet_service.web.access import ServiceDep, check_allowed, principal_with
-from discreet_service.web.problem_pages import language_of
+from discreet_service.web.access import Visit, check_allowed, visit_with
 
 router = APIRouter(prefix="/api/v1/programmes", tags=["programmes"])
 
-Producer = Annotated[Principal, Depends(principal_with(Permission.programmes_run))]
-Publisher = Annotated[Principal, Depends(principal_with(Permission.releases_publish))]
+Producer = Annotated[Visit, Depends(visit_with(Permission.programmes_run))]
+Publisher = Annotated[Visit, Depends(visit_with(Permission.releases_publish))]
 _TYPES = ("application/toml", "text/plain", "text/x-toml", "application/octet-stream", "")
 #: The file of the public report on quality.
 QUALITY = "quality.json"
@@ -80,27 +78,25 @@ def _entry(record: StoredProgramme) -> dict[str, Any]:
 
 
 def programme_of(
-    service: Service, principal: Principal, number: str, permission: Permission
+    visit: Visit, number: str, permission: Permission
 ) -> tuple[ProgrammeShelf, StoredProgramme]:
     """A programme over a data set that somebody may do this with; else there is none."""
-    shelf = shelf_of(service)
+    shelf = shelf_of(visit.service)
     record = shelf.get(number)
-    if not principal.may(permission, record.dataset):
+    if not visit.principal.may(permission, record.dataset):
         raise ServiceError("there is no such programme", code="not-found", where="programme")
     return shelf, record
 
 
 @router.post("", status_code=201, openapi_extra=_TOML)
-async def upload_programme(
-    request: Request, service: ServiceDep, principal: Producer
-) -> JSONResponse:
+async def upload_programme(visit: Producer) -> JSONResponse:
     """Hand in a programme: TOML that names a data set and the tables wanted of it.
 
     Files, keys, parameters and rules are those of the data set: a programme that names any is
     refused, and every such place is told with its line.
     """
-    text = await _text_of(request)
-    record = await run_in_threadpool(take_programme, service, principal, text)
+    text = await _text_of(visit)
+    record = await run_in_threadpool(take_programme, visit, text)
     place = f"{router.prefix}/{record.id}"
     return JSONResponse(_entry(record), status_code=201, headers={"Location": place})
 
@@ -119,19 +115,19 @@ async def _text_of(request: Request) -> bytes:
     return bytes(text)
 
 
-def take_programme(service: Service, principal: Principal, text: bytes) -> StoredProgramme:
+def take_programme(visit: Visit, text: bytes) -> StoredProgramme:
     """Keep a programme that somebody hands in, and write that down."""
     asked = checked(text)
-    check_allowed(principal, Permission.programmes_run, asked["dataset"])
-    service.datasets.record(asked["dataset"], asked.get("version") or None)
-    shelf = shelf_of(service)
-    record = shelf.put(text, principal.name)
+    check_allowed(visit.principal, Permission.programmes_run, asked["dataset"])
+    visit.service.datasets.record(asked["dataset"], asked.get("version") or None)
+    shelf = shelf_of(visit.service)
+    record = shelf.put(text, visit.principal.name)
     try:
-        with service.database.writing() as connection:
-            service.trail.append(
+        with visit.service.database.writing() as connection:
+            visit.service.trail.append(
                 connection,
                 kind=AuditKind.programme_uploaded,
-                person=principal.name,
+                person=visit.principal.name,
                 about=record.id,
                 facts={"digest": record.digest, "dataset": record.dataset},
             )
@@ -143,16 +139,15 @@ def take_programme(service: Service, principal: Principal, text: bytes) -> Store
 
 @router.get("")
 def list_programmes(
-    service: ServiceDep,
-    principal: Producer,
+    visit: Producer,
     page: Annotated[int, Query(ge=1, le=1_000_000)] = 1,
     size: Annotated[int, Query(ge=1, le=1000)] = 100,
 ) -> dict[str, Any]:
     """Programmes over the data sets that one may use, the latest first."""
     found = [
         each
-        for each in shelf_of(service).every()
-        if principal.may(Permission.programmes_run, each.dataset)
+        for each in shelf_of(visit.service).every()
+        if visit.principal.may(Permission.programmes_run, each.dataset)
     ]
     return {
         "page": page,
@@ -163,38 +158,34 @@ def list_programmes(
 
 
 @router.get("/{programme}")
-def get_programme(service: ServiceDep, principal: Producer, programme: str) -> dict[str, Any]:
+def get_programme(visit: Producer, programme: str) -> dict[str, Any]:
     """One programme, and its drafts."""
-    shelf, record = programme_of(service, principal, programme, Permission.programmes_run)
+    shelf, record = programme_of(visit, programme, Permission.programmes_run)
     return {**_entry(record), "drafts": shelf.drafts(record.id)}
 
 
 @router.get("/{programme}/text")
-def get_programme_text(
-    service: ServiceDep, principal: Producer, programme: str
-) -> PlainTextResponse:
+def get_programme_text(visit: Producer, programme: str) -> PlainTextResponse:
     """The text of a programme, as it was handed in."""
-    shelf, record = programme_of(service, principal, programme, Permission.programmes_run)
+    shelf, record = programme_of(visit, programme, Permission.programmes_run)
     return PlainTextResponse(shelf.text(record.id), media_type="application/toml")
 
 
 @router.post(":validate", openapi_extra=_TOML)
-async def validate_text(
-    request: Request, service: ServiceDep, principal: Producer
-) -> dict[str, Any]:
+async def validate_text(visit: Producer) -> dict[str, Any]:
     """Whether a text would be a programme that can be run; nothing is kept."""
-    text = await _text_of(request)
-    return await run_in_threadpool(check_text, service, principal, text)
+    text = await _text_of(visit)
+    return await run_in_threadpool(check_text, visit, text)
 
 
-def check_text(service: Service, principal: Principal, text: bytes) -> dict[str, Any]:
+def check_text(visit: Visit, text: bytes) -> dict[str, Any]:
     """What is wrong with the text of a programme; nothing is kept."""
     problems: Sequence[Problem] = ()
     asked: dict[str, Any] = {}
     try:
         asked = checked(text)
-        check_allowed(principal, Permission.programmes_run, asked["dataset"])
-        version = service.datasets.version(asked["dataset"], asked.get("version") or None)
+        check_allowed(visit.principal, Permission.programmes_run, asked["dataset"])
+        version = visit.service.datasets.version(asked["dataset"], asked.get("version") or None)
     except ServiceError as error:
         if error.code in ("too-large", "data-not-ready", "overloaded", "internal"):
             raise
@@ -203,15 +194,15 @@ def check_text(service: Service, principal: Principal, text: bytes) -> dict[str,
     with tempfile.TemporaryDirectory(prefix="programme-") as folder:
         place = Path(folder) / "programme.toml"
         write_text(place, text.decode("utf-8-sig"), private=True)
-        return _validated(service, place, version)
+        return _validated(visit.service, place, version)
 
 
 @router.post("/{programme}:validate")
-def validate_programme(service: ServiceDep, principal: Producer, programme: str) -> dict[str, Any]:
+def validate_programme(visit: Producer, programme: str) -> dict[str, Any]:
     """Whether a programme can be run; everything that is wrong at once, with lines."""
-    shelf, record = programme_of(service, principal, programme, Permission.programmes_run)
-    version = service.datasets.version(record.dataset, record.version or None)
-    return _validated(service, shelf.file(record.id), version)
+    shelf, record = programme_of(visit, programme, Permission.programmes_run)
+    version = visit.service.datasets.version(record.dataset, record.version or None)
+    return _validated(visit.service, shelf.file(record.id), version)
 
 
 def _validated(service: Service, place: Path, version: DataVersion) -> dict[str, Any]:
@@ -244,9 +235,7 @@ def _verdict(
 
 @router.post("/{programme}:run", status_code=202)
 def run_programme_job(
-    request: Request,
-    service: ServiceDep,
-    principal: Producer,
+    visit: Producer,
     programme: str,
     key: Annotated[str | None, Header(alias="Idempotency-Key", max_length=200)] = None,
 ) -> JSONResponse:
@@ -254,26 +243,19 @@ def run_programme_job(
 
     Its tables pass the policies of the data set as queries do, and count as released from then on.
     """
-    job = begin_run(service, principal, programme, key, language_of(request))
+    job = begin_run(visit, programme, key)
     return JSONResponse(job.told(), status_code=202, headers={"Location": f"/api/v1/jobs/{job.id}"})
 
 
-def begin_run(
-    service: Service,
-    principal: Principal,
-    programme: str,
-    key: str | None = None,
-    language: str = "en",
-) -> Job:
+def begin_run(visit: Visit, programme: str, key: str | None = None) -> Job:
     """Hand in the job that makes a draft, if the policies admit all of its tables."""
-    shelf, record = programme_of(service, principal, programme, Permission.programmes_run)
-    version = service.datasets.version(record.dataset, record.version or None)
+    shelf, record = programme_of(visit, programme, Permission.programmes_run)
+    version = visit.service.datasets.version(record.dataset, record.version or None)
     inputs = opened_inputs(shelf.file(record.id), version)
-    spoken: Language = "de" if language == "de" else "en"
-    service.answers.admit_programme(inputs, version, principal, spoken)
-    return service.jobs.submit(
+    visit.service.answers.admit_programme(inputs, version, visit.principal, visit.language)
+    return visit.service.jobs.submit(
         kind="programme",
-        owner=principal.name,
+        owner=visit.principal.name,
         request={"programme": record.id, "digest": record.digest},
         idempotency_key=key,
     )
@@ -281,23 +263,19 @@ def begin_run(
 
 @router.get("/{programme}/drafts/{draft}")
 def compare_draft(
-    service: ServiceDep,
-    principal: Producer,
-    programme: str,
-    draft: str,
-    release: Annotated[str, Query(max_length=64)] = "",
+    visit: Producer, programme: str, draft: str, release: Annotated[str, Query(max_length=64)] = ""
 ) -> dict[str, Any]:
     """A draft, and what readers would see changed against a release of that name."""
-    shelf, record = programme_of(service, principal, programme, Permission.programmes_run)
-    found = _draft(service, shelf, record, draft, release or "draft")
-    before = service.releases.releases().get(release) if release else None
+    shelf, record = programme_of(visit, programme, Permission.programmes_run)
+    found = _draft(visit.service, shelf, record, draft, release or "draft")
+    before = visit.service.releases.releases().get(release) if release else None
     return {
         **{name: each for name, each in found.summary.items() if name != "judged"},
         "files": sorted(found.release.published),
         "quality": _quality(found),
         "release": release or None,
         "published": None if before is None else before.identity,
-        "changes": _changes(service, record, found, before),
+        "changes": _changes(visit.service, record, found, before),
     }
 
 
@@ -323,12 +301,10 @@ def _changes(
 
 
 @router.get("/{programme}/drafts/{draft}/files/{file}")
-def download_draft_file(
-    service: ServiceDep, principal: Producer, programme: str, draft: str, file: str
-) -> Response:
+def download_draft_file(visit: Producer, programme: str, draft: str, file: str) -> Response:
     """A file of a draft, as it would be published; nobody may keep it on the way."""
-    shelf, record = programme_of(service, principal, programme, Permission.programmes_run)
-    found = _draft(service, shelf, record, draft, "draft")
+    shelf, record = programme_of(visit, programme, Permission.programmes_run)
+    found = _draft(visit.service, shelf, record, draft, "draft")
     if file not in found.release.published:
         raise ServiceError("there is no such file", code="not-found", where="file")
     return Response(
@@ -346,10 +322,7 @@ def _draft(
 
 @router.post("/{programme}:publish")
 def publish_programme(
-    service: ServiceDep,
-    principal: Publisher,
-    programme: str,
-    asked: Annotated[PublicationRequest, Body()],
+    visit: Publisher, programme: str, asked: Annotated[PublicationRequest, Body()]
 ) -> dict[str, Any]:
     """Propose to publish a draft, in two steps; a second person publishes it.
 
@@ -357,15 +330,15 @@ def publish_programme(
     with that word and a reason, it is proposed. The draft takes the place of the release when a
     second person approves the proposal.
     """
-    shelf, record = programme_of(service, principal, programme, Permission.releases_publish)
-    found = _draft(service, shelf, record, asked.draft, asked.release)
-    before = service.releases.releases().get(asked.release)
+    shelf, record = programme_of(visit, programme, Permission.releases_publish)
+    found = _draft(visit.service, shelf, record, asked.draft, asked.release)
+    before = visit.service.releases.releases().get(asked.release)
     if before is not None:
-        check_changeable(service, principal, before)
+        check_changeable(visit, before)
     # The word that stands for a draft in the place of a release, for one person.
     old = "" if before is None else before.identity
-    parts = (record.id, found.release.id, found.release.identity, old, principal.name)
-    key = service.key_for("publication of releases")
+    parts = (record.id, found.release.id, found.release.identity, old, visit.principal.name)
+    key = visit.service.key_for("publication of releases")
     word = hmac.new(key, "\0".join(parts).encode(), "sha256").hexdigest()[:32]
     told = {
         "release": asked.release,
@@ -373,7 +346,7 @@ def publish_programme(
         "replaces": None if before is None else before.identity,
     }
     if not asked.confirm:
-        changes = _changes(service, record, found, before)
+        changes = _changes(visit.service, record, found, before)
         return {**told, "published": False, "confirm": word, "changes": changes} | {
             "warnings": found.summary.get("warnings", [])
         }
@@ -381,30 +354,32 @@ def publish_programme(
         what = "draft or release are not what was looked at"
         hint = "ask again without confirm, and look at the changes"
         raise ServiceError(what, code="changed-meanwhile", where="confirm", hint=hint)
-    service.check_publishable(found)
+    visit.service.check_publishable(found)
     about = found.summary
     judged = about.get("judged") or ["a draft of an earlier version of the service"]
-    if not service.policies.released(about["dataset"], about["version"], judged):
+    if not visit.service.policies.released(about["dataset"], about["version"], judged):
         what, hint = "the policies have not admitted the tables of this draft", "run it again"
         raise ServiceError(what, code="refused-by-policy", where="draft", hint=hint)
-    origin = "" if before is None else _origin(service, before)
+    origin = "" if before is None else _origin(visit.service, before)
     both = record.dataset if before is None or origin == record.dataset else ""
-    with service.database.writing() as connection:
-        made = service.publications.propose(
-            connection, found, record, principal=principal, reason=asked.reason, dataset=both
+    with visit.service.database.writing() as connection:
+        made = visit.service.publications.propose(
+            connection, found, record, principal=visit.principal, reason=asked.reason, dataset=both
         )
     return {**told, "published": False, "proposal": made.id, "digest": made.digest}
 
 
-def check_changeable(service: Service, principal: Principal, release: ServedRelease) -> None:
+def check_changeable(visit: Visit, release: ServedRelease) -> None:
     """Raise an error unless somebody may put something else in the place of a release.
 
     Who publishes one data set does not publish over another; where nobody knows of which a
     release is, it takes somebody who publishes all.
     """
-    origin = _origin(service, release)
+    origin = _origin(visit.service, release)
     needed = Permission.releases_publish
-    if not (principal.may(needed, origin) if origin else ALL in principal.datasets(needed)):
+    if not (
+        visit.principal.may(needed, origin) if origin else ALL in visit.principal.datasets(needed)
+    ):
         what, hint = "the release is of other data", "choose another name"
         raise ServiceError(what, code="not-allowed", where="release", hint=hint)
 

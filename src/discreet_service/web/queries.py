@@ -9,22 +9,22 @@ from __future__ import annotations
 import time
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Body, Depends, Header, Request, Response
+from fastapi import APIRouter, Body, Depends, Header, Response
 from fastapi.responses import JSONResponse
 from pydantic import WrapValidator
 
 from discreet_service.audit.query_log import LogMode, LogVerdict
 from discreet_service.operation.logs import log_event
 from discreet_service.permissions import Permission, Principal
+from discreet_service.policies import Verdict
 from discreet_service.policies.rules import Language
 from discreet_service.problems import ServiceError
 from discreet_service.queries import PreparedQuery, TableQuery, read_query
 from discreet_service.queries.formats import AnswerFormat, asked_format, written_answer
 from discreet_service.queries.jobs import file_name_of
 from discreet_service.service import Service
-from discreet_service.web.access import ServiceDep, principal_with
+from discreet_service.web.access import Visit, visit_with
 from discreet_service.web.addresses import read_address
-from discreet_service.web.problem_pages import language_of
 
 router = APIRouter(prefix="/api/v1/datasets", tags=["queries"])
 
@@ -37,8 +37,8 @@ _Query = Annotated[
     WrapValidator(lambda value, _: read_query(value)),
     Body(),
 ]
-_Checker = Annotated[Principal, Depends(principal_with(Permission.query_check))]
-_Asker = Annotated[Principal, Depends(principal_with(Permission.query_run))]
+_Checker = Annotated[Visit, Depends(visit_with(Permission.query_check))]
+_Asker = Annotated[Visit, Depends(visit_with(Permission.query_run))]
 _KnownTag = Annotated[str | None, Header(alias="If-None-Match", max_length=2_000)]
 _IdempotencyKey = Annotated[str | None, Header(alias="Idempotency-Key", max_length=200)]
 _ANSWERS: dict[int | str, dict[str, Any]] = {
@@ -49,19 +49,17 @@ _ANSWERS: dict[int | str, dict[str, Any]] = {
 
 
 @router.post("/{dataset}/query:check")
-def check_query(
-    dataset: str, query: _Query, request: Request, service: ServiceDep, principal: _Checker
-) -> dict[str, Any]:
+def check_query(dataset: str, query: _Query, visit: _Checker) -> dict[str, Any]:
     """What a query comes to: cells with totals, exposure, what policies say, and its class.
 
     Nothing is counted for it that would not be counted for everybody, and nothing is given out.
     """
     start = time.perf_counter()
-    prepared = service.answers.prepared(dataset, query)
-    verdict = service.answers.verdict(prepared, principal)
-    language = _language(query, request)
+    prepared = visit.service.answers.prepared(dataset, query)
+    verdict = visit.service.answers.verdict(prepared, visit.principal)
+    language = query.language or visit.language
     outcome = LogVerdict.answered if verdict.allowed else LogVerdict.refused
-    note_query(service, principal, prepared, LogMode.check, outcome, start)
+    note_query(visit.service, visit.principal, prepared, LogMode.check, outcome, start)
     return {**prepared.plan.described(), "verdict": verdict.told(language)}
 
 
@@ -69,51 +67,36 @@ def check_query(
 def run_query(
     dataset: str,
     query: _Query,
-    request: Request,
-    service: ServiceDep,
-    principal: _Asker,
+    visit: _Asker,
     known: _KnownTag = None,
     idempotency_key: _IdempotencyKey = None,
 ) -> Response:
     """The protected table of a query."""
-    return _answered(dataset, query, request, service, principal, known, idempotency_key)
+    return _answered(dataset, query, visit, known, idempotency_key)
 
 
 @router.get("/{dataset}/data", responses=_ANSWERS)
-def get_data(
-    dataset: str, request: Request, service: ServiceDep, principal: _Asker, known: _KnownTag = None
-) -> Response:
+def get_data(dataset: str, visit: _Asker, known: _KnownTag = None) -> Response:
     """The same for a query in the address.
 
     by=VARIABLE or by=VARIABLE:LEVEL, where.VARIABLE=CODE,CODE, codes.VARIABLE=CODE,CODE,
     within.VARIABLE=CODE, measures=count,mean:COLUMN, totals=all|none|VARIABLE, unit, version,
     format, language.
     """
-    query = read_address(request.query_params.multi_items())
-    return _answered(dataset, query, request, service, principal, known, None)
+    query = read_address(visit.query_params.multi_items())
+    return _answered(dataset, query, visit, known, None)
 
 
 def _answered(
-    dataset: str,
-    query: TableQuery,
-    request: Request,
-    service: Service,
-    principal: Principal,
-    known: str | None,
-    idempotency_key: str | None,
+    dataset: str, query: TableQuery, visit: Visit, known: str | None, idempotency_key: str | None
 ) -> Response:
     """The answer, nothing new, or a job."""
     start = time.perf_counter()
-    form = asked_format(query.format, request.headers.get("accept", ""))
-    language = _language(query, request)
-    prepared = service.answers.prepared(dataset, query)
-    try:
-        verdict = service.answers.admit(prepared, principal, language)
-    except ServiceError as error:
-        note_query(service, principal, prepared, LogMode.query, LogVerdict.refused, start,
-             rules=[error.rule] if error.rule else [error.code])  # fmt: skip
-        raise
-    tag = service.answers.etag(prepared, f"{form.name} {language}")
+    form = asked_format(query.format, visit.headers.get("accept", ""))
+    language = query.language or visit.language
+    prepared = visit.service.answers.prepared(dataset, query)
+    verdict = admitted(visit, prepared, language, start)
+    tag = visit.service.answers.etag(prepared, f"{form.name} {language}")
     headers = {
         "ETag": f'"{tag}"',
         "Vary": "Accept, Accept-Language, Authorization, Cookie",
@@ -123,39 +106,45 @@ def _answered(
     given = [each.strip().removeprefix("W/").strip('"') for each in (known or "").split(",")]
     if tag in given or "*" in given:
         note_query(
-            service, principal, prepared, LogMode.query, LogVerdict.answered, start, kept=True
+            visit.service,
+            visit.principal,
+            prepared,
+            LogMode.query,
+            LogVerdict.answered,
+            start,
+            kept=True,
         )
         return Response(status_code=304, headers=headers)
-    if not service.answers.is_instant(prepared, verdict):
-        note_query(service, principal, prepared, LogMode.query, LogVerdict.deferred, start)
-        return _deferred(service, principal, prepared, form, language, idempotency_key)
-    answer = service.answers.answer(prepared)
+    if not visit.service.answers.is_instant(prepared, verdict):
+        note_query(
+            visit.service, visit.principal, prepared, LogMode.query, LogVerdict.deferred, start
+        )
+        return _deferred(visit, prepared, form, language, idempotency_key)
+    answer = visit.service.answers.answer(prepared)
     content = written_answer(answer.table, form, language, prepared.plan.geography)
-    note_query(service, principal, prepared, LogMode.query, LogVerdict.answered, start,
+    note_query(visit.service, visit.principal, prepared, LogMode.query, LogVerdict.answered, start,
          kept=answer.cached, size=len(content))  # fmt: skip
     shown = "attachment" if form.file else "inline"
     headers["Content-Disposition"] = f'{shown}; filename="{file_name_of(prepared, form)}"'
     return Response(content, media_type=form.media, headers=headers)
 
 
-def _language(query: TableQuery, request: Request) -> Language:
-    """The language that is asked for, or else preferred."""
-    return query.language or ("de" if language_of(request) == "de" else "en")
-
-
 def _deferred(
-    service: Service,
-    principal: Principal,
+    visit: Visit,
     prepared: PreparedQuery,
     form: AnswerFormat,
     language: str,
     idempotency_key: str | None,
 ) -> Response:
     """The job that makes a large answer."""
-    job = service.jobs.submit(
+    job = visit.service.jobs.submit(
         kind="query",
-        owner=principal.name,
-        request={**service.answers.document(prepared), "format": form.name, "language": language},
+        owner=visit.principal.name,
+        request={
+            **visit.service.answers.document(prepared),
+            "format": form.name,
+            "language": language,
+        },
         idempotency_key=idempotency_key,
     )
     address = f"/api/v1/jobs/{job.id}"
@@ -166,6 +155,17 @@ def _deferred(
         "links": {"self": address, "events": f"{address}/events", "result": f"{address}/result"},
     }
     return JSONResponse(told, status_code=202, headers={"Location": address, "Retry-After": "2"})
+
+
+def admitted(visit: Visit, prepared: PreparedQuery, language: Language, start: float) -> Verdict:
+    """Let a query be answered; a refusal is noted and raised."""
+    try:
+        return visit.service.answers.admit(prepared, visit.principal, language)
+    except ServiceError as error:
+        rules = [error.rule or error.code]
+        note_query(visit.service, visit.principal, prepared, LogMode.query, LogVerdict.refused,
+                   start, rules=rules)  # fmt: skip
+        raise
 
 
 def note_query(

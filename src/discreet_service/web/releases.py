@@ -20,17 +20,17 @@ from discreet.release.programme.file import nearest
 from discreet.release.run.plan import outputs
 from discreet.release.state.seal import SEAL
 from discreet.tables import ProtectedTable
-from discreet_service.permissions import Permission, Principal
+from discreet_service.permissions import Permission
 from discreet_service.problems import ServiceError
 from discreet_service.releases.release import ListedTable, ServedRelease
 from discreet_service.releases.table_files import MEDIA_TYPES, written
 from discreet_service.service import Service
-from discreet_service.web.access import ServiceDep, principal_with
+from discreet_service.web.access import Visit, visit_with
 from discreet_service.web.conditional import conditional, etag_of
 
 router = APIRouter(prefix="/api/v1/releases", tags=["releases"])
 
-Reader = Annotated[Principal, Depends(principal_with(Permission.releases_read))]
+Reader = Annotated[Visit, Depends(visit_with(Permission.releases_read))]
 Page = Annotated[int, Query(ge=1, le=1_000_000)]
 Size = Annotated[int, Query(ge=1, le=1000)]
 Language = Annotated[str, Query(description="en or de")]
@@ -103,17 +103,14 @@ def _table_entry(listed: ListedTable, language: str) -> dict[str, Any]:
 
 @router.get("")
 def list_releases(
-    request: Request,
-    service: ServiceDep,
-    _: Reader,
-    language: Language = "",
-    page: Page = 1,
-    size: Size = 100,
+    visit: Reader, language: Language = "", page: Page = 1, size: Size = 100
 ) -> dict[str, Any]:
     """Releases, the youngest first."""
-    spoken = chosen_language(service, language, request)
+    spoken = chosen_language(visit.service, language, visit)
     found = sorted(
-        service.releases.releases().values(), key=lambda each: (each.date, each.id), reverse=True
+        visit.service.releases.releases().values(),
+        key=lambda each: (each.date, each.id),
+        reverse=True,
     )
     shown = found[(page - 1) * size : page * size]
     return {
@@ -124,9 +121,7 @@ def list_releases(
 
 @router.get("/{release}")
 def get_release(
-    request: Request,
-    service: ServiceDep,
-    _: Reader,
+    visit: Reader,
     release: str,
     language: Language = "",
     query: Annotated[str, Query(max_length=500)] = "",
@@ -134,7 +129,10 @@ def get_release(
     size: Size = 100,
 ) -> dict[str, Any]:
     """One release with its tables, page by page; those that contain all words of the query."""
-    spoken, found = chosen_language(service, language, request), service.releases.release(release)
+    spoken, found = (
+        chosen_language(visit.service, language, visit),
+        visit.service.releases.release(release),
+    )
     words = query.casefold().split()
     tables = [
         each for each in found.tables.values() if all(word in each.searched for word in words)
@@ -152,9 +150,7 @@ def get_release(
 
 @router.get("/{release}/tables/{table}")
 def get_release_table(
-    request: Request,
-    service: ServiceDep,
-    _: Reader,
+    visit: Reader,
     release: str,
     table: str,
     format: Annotated[str, Query(description="one of /api/v1/config")] = "",  # noqa: A002
@@ -166,9 +162,12 @@ def get_release_table(
 
     The format is that of the parameter, else of the header Accept, else JSON.
     """
-    spoken, found = chosen_language(service, language, request), service.releases.release(release)
+    spoken, found = (
+        chosen_language(visit.service, language, visit),
+        visit.service.releases.release(release),
+    )
     listed = _listed(found, table)
-    form = chosen_format(format, request)
+    form = chosen_format(format, visit)
     name = f"{listed.name}{'' if spoken == found.languages[0] else '.' + spoken}{suffix_of(form)}"
     media_type = MEDIA_TYPES[form]
     shown = form in _SHOWN
@@ -176,8 +175,8 @@ def get_release_table(
     if published and labels and complete is None:
         etag = etag_of(found.published[published])
         return conditional(
-            request,
-            service,
+            visit,
+            visit.service,
             etag,
             media_type,
             lambda: found.files.opened(published),
@@ -185,7 +184,7 @@ def get_release_table(
             shown=shown,
         )
     # Pages, sheets and whole grids have an end; files of cells that are stored have none.
-    most = service.settings.limits.cells_job
+    most = visit.service.settings.limits.cells_job
     if (FORMATS[form].page is not None or complete) and listed.cells > most:
         what = f"a file of this form holds at most {most:,} cells; the table has {listed.cells:,}"
         hint = "ask for parquet, with complete=false"
@@ -193,11 +192,11 @@ def get_release_table(
     options = {"complete": complete, **({"labels": labels} if form in ("csv", "html") else {})}
     etag = etag_of(found.identity, listed.name, form, spoken, labels, complete)
     return conditional(
-        request,
-        service,
+        visit,
+        visit.service,
         etag,
         media_type,
-        lambda: written(service.releases.table(listed.id), form, spoken, **options),
+        lambda: written(visit.service.releases.table(listed.id), form, spoken, **options),
         name=name,
         shown=shown,
     )
@@ -246,38 +245,39 @@ def _published(release: ServedRelease, listed: ListedTable, form: str, language:
 
 @router.get("/{release}/tables/{table}/about")
 def get_release_table_about(
-    request: Request,
-    service: ServiceDep,
-    _: Reader,
-    release: str,
-    table: str,
-    language: Language = "",
+    visit: Reader, release: str, table: str, language: Language = ""
 ) -> dict[str, Any]:
     """What is said of a table besides its cells: variables, notes, legend, provenance."""
-    spoken, found = chosen_language(service, language, request), service.releases.release(release)
+    spoken, found = (
+        chosen_language(visit.service, language, visit),
+        visit.service.releases.release(release),
+    )
     listed = _listed(found, table)
-    whole: ProtectedTable = service.releases.table(listed.id)
+    whole: ProtectedTable = visit.service.releases.table(listed.id)
     return {**_table_entry(listed, spoken), **describe(whole, spoken)}
 
 
 @router.get("/{release}/files/{file}")
-def download_release_file(
-    request: Request, service: ServiceDep, _: Reader, release: str, file: str
-) -> Response:
+def download_release_file(visit: Reader, release: str, file: str) -> Response:
     """A published file of a release, as it was sealed; or the seal itself."""
-    found = service.releases.release(release)
+    found = visit.service.releases.release(release)
     if file == SEAL:
         text = found.seal.text().encode()
         return conditional(
-            request, service, etag_of(found.identity), "application/json", lambda: text, name=SEAL
+            visit,
+            visit.service,
+            etag_of(found.identity),
+            "application/json",
+            lambda: text,
+            name=SEAL,
         )
     digest = found.published.get(file)
     if digest is None:
         raise ServiceError("there is no such file", code="not-found", where="file")
     suffix = file.rpartition(".")[2].lower()
     return conditional(
-        request,
-        service,
+        visit,
+        visit.service,
         etag_of(digest),
         _TYPE_BY_SUFFIX.get(suffix, "application/octet-stream"),
         lambda: found.files.opened(file),

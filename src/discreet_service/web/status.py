@@ -14,9 +14,9 @@ from fastapi import APIRouter, Depends, Response
 from discreet._version import __version__
 from discreet.publication.formats import FORMATS
 from discreet_service.operation.metrics import MEDIA_TYPE
-from discreet_service.permissions import Permission, Principal
+from discreet_service.permissions import Permission
 from discreet_service.problems import PROBLEM_TYPES, ServiceError
-from discreet_service.web.access import OpenToAll, ServiceDep, principal_with
+from discreet_service.web.access import OpenToAll, ServiceDep, Visit, visit_with
 
 router = APIRouter(tags=["status"])
 
@@ -65,12 +65,10 @@ def get_ready(service: ServiceDep) -> dict[str, str]:
 
 
 @router.get("/metrics")
-def get_metrics(
-    service: ServiceDep, _: Annotated[Principal, Depends(principal_with(Permission.status_read))]
-) -> Response:
+def get_metrics(visit: Annotated[Visit, Depends(visit_with(Permission.status_read))]) -> Response:
     """Figures about the service for Prometheus, without contents."""
     # Other figures are told where the database does not answer.
     with contextlib.suppress(ServiceError):
-        for state, count in service.jobs.counts().items():
-            service.metrics.jobs.labels(state=state).set(count)
-    return Response(service.metrics.page(), media_type=MEDIA_TYPE)
+        for state, count in visit.service.jobs.counts().items():
+            visit.service.metrics.jobs.labels(state=state).set(count)
+    return Response(visit.service.metrics.page(), media_type=MEDIA_TYPE)

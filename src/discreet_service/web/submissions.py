@@ -8,20 +8,20 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal
 
-from fastapi import APIRouter, Body, Depends, Query, Request, Response
+from fastapi import APIRouter, Body, Depends, Query, Response
 from fastapi.concurrency import run_in_threadpool
 from fastapi.responses import JSONResponse
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints
 
 from discreet_fire.queue import OutputDecision, PartVerdict, Standing
-from discreet_service.permissions import Permission, Principal
+from discreet_service.permissions import Permission
 from discreet_service.problems import ServiceError
-from discreet_service.web.access import ServiceDep, principal_with
+from discreet_service.web.access import Visit, visit_with
 
 router = APIRouter(prefix="/api/v1/submissions", tags=["submissions"])
 
-Researcher = Annotated[Principal, Depends(principal_with(Permission.outputs_submit))]
-Reviewer = Annotated[Principal, Depends(principal_with(Permission.outputs_review))]
+Researcher = Annotated[Visit, Depends(visit_with(Permission.outputs_submit))]
+Reviewer = Annotated[Visit, Depends(visit_with(Permission.outputs_review))]
 _Name = Annotated[str, Query(max_length=200)]
 _Text = Annotated[str, StringConstraints(max_length=2_000)]
 _BODY: dict[str, Any] = {
@@ -65,9 +65,7 @@ class ReviewAct(BaseModel):
 
 @router.post("", status_code=202, openapi_extra=_BODY)
 async def hand_in_submission(
-    request: Request,
-    service: ServiceDep,
-    principal: Researcher,
+    visit: Researcher,
     file: _Name,
     data: _Name = "",
     main: _Name = "",
@@ -80,15 +78,15 @@ async def hand_in_submission(
     With the name of a log in the archive in place of data, it ran elsewhere. With the number of
     one's own submission that was sent back, it is in its place.
     """
-    most = service.reviews.settings.upload_bytes
+    most = visit.service.reviews.settings.upload_bytes
     content = bytearray()
-    async for piece in request.stream():
+    async for piece in visit.stream():
         content += piece
         if len(content) > most:
             raise ServiceError("this is larger than what is taken", code="too-large", limit=most)
     job = await run_in_threadpool(
-        lambda: service.reviews.hand_in(
-            principal,
+        lambda: visit.service.reviews.hand_in(
+            visit.principal,
             bytes(content),
             file=file,
             main=main,
@@ -102,10 +100,10 @@ async def hand_in_submission(
 
 
 @router.get("/mine")
-def list_own_submissions(service: ServiceDep, principal: Researcher) -> dict[str, Any]:
+def list_own_submissions(visit: Researcher) -> dict[str, Any]:
     """One's own submissions: where they stand, comments, and what was released."""
-    found = service.reviews.own(principal)
-    under_way = service.reviews.under_way(principal)
+    found = visit.service.reviews.own(visit.principal)
+    under_way = visit.service.reviews.under_way(visit.principal)
     return {
         "submissions": [one.to_dict() for one in found],
         "under_way": [{"job": one.id, "state": one.state.value} for one in under_way],
@@ -113,11 +111,9 @@ def list_own_submissions(service: ServiceDep, principal: Researcher) -> dict[str
 
 
 @router.get("/mine/{submission}/files/{file}")
-def fetch_released_file(
-    service: ServiceDep, principal: Researcher, submission: int, file: str
-) -> Response:
+def fetch_released_file(visit: Researcher, submission: int, file: str) -> Response:
     """A file that was released of one's own submission."""
-    return released_response(service.reviews.fetch(principal, submission, file), file)
+    return released_response(visit.service.reviews.fetch(visit.principal, submission, file), file)
 
 
 def released_response(content: bytes, file: str) -> Response:
@@ -133,17 +129,19 @@ def released_response(content: bytes, file: str) -> Response:
 
 
 @router.get("")
-def list_submissions(
-    service: ServiceDep, principal: Reviewer, every: bool = False
-) -> dict[str, Any]:
+def list_submissions(visit: Reviewer, every: bool = False) -> dict[str, Any]:
     """Submissions of all researchers, the riskiest first."""
-    return {"submissions": [row.to_dict() for row in service.reviews.rows(principal, every=every)]}
+    return {
+        "submissions": [
+            row.to_dict() for row in visit.service.reviews.rows(visit.principal, every=every)
+        ]
+    }
 
 
 @router.get("/{submission}")
-def get_submission(service: ServiceDep, principal: Reviewer, submission: int) -> JSONResponse:
+def get_submission(visit: Reviewer, submission: int) -> JSONResponse:
     """All of a submission of somebody else. CONFIDENTIAL."""
-    found = service.reviews.report(principal, submission)
+    found = visit.service.reviews.report(visit.principal, submission)
     told = {
         **found.view.to_dict(),
         "program": found.program,
@@ -161,10 +159,7 @@ def get_submission(service: ServiceDep, principal: Reviewer, submission: int) ->
 
 @router.post("/{submission}:decide")
 def decide_on_outputs(
-    service: ServiceDep,
-    principal: Reviewer,
-    submission: int,
-    asked: Annotated[OutputVerdicts, Body()],
+    visit: Reviewer, submission: int, asked: Annotated[OutputVerdicts, Body()]
 ) -> dict[str, Any]:
     """Decide on single outputs; approvals of before no longer count."""
     chosen = {
@@ -173,28 +168,30 @@ def decide_on_outputs(
     }
     if len(chosen) < len(asked.outputs):
         raise ServiceError("an output is named twice", code="invalid-input", where="outputs")
-    found = service.reviews.decide(
-        principal, submission, chosen, reason=asked.reason, version=asked.version
+    found = visit.service.reviews.decide(
+        visit.principal, submission, chosen, reason=asked.reason, version=asked.version
     )
     return _told(found)
 
 
 @router.post("/{submission}:act")
 def act_on_submission(
-    service: ServiceDep, principal: Reviewer, submission: int, asked: Annotated[ReviewAct, Body()]
+    visit: Reviewer, submission: int, asked: Annotated[ReviewAct, Body()]
 ) -> dict[str, Any]:
     """Approve, reject, send back or release a submission; ask its researcher, or note something."""
     if asked.act == "release":
-        found = service.reviews.release(
-            principal, submission, reason=asked.reason, version=asked.version
+        found = visit.service.reviews.release(
+            visit.principal, submission, reason=asked.reason, version=asked.version
         )
         return _told(found)
     if asked.act in ("ask", "say"):
-        found = service.reviews.talk(principal, submission, asked.act, text=asked.reason)
+        found = visit.service.reviews.talk(
+            visit.principal, submission, asked.act, text=asked.reason
+        )
         return _told(found)
     return _told(
-        service.reviews.end(
-            principal,
+        visit.service.reviews.end(
+            visit.principal,
             submission,
             asked.act,
             reason=asked.reason,
