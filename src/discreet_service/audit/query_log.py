@@ -87,9 +87,6 @@ class QueryLog:
     def __init__(self, database: ServiceDatabase, key: bytes, clock: Callable[[], int]) -> None:
         self._database, self._key, self._clock = database, key, clock
 
-    def __repr__(self) -> str:
-        return "<QueryLog>"
-
     def append(
         self,
         *,

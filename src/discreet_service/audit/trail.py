@@ -105,9 +105,6 @@ class AuditTrail:
     def __init__(self, database: ServiceDatabase, key: bytes, clock: Callable[[], int]) -> None:
         self._database, self._key, self._clock = database, key, clock
 
-    def __repr__(self) -> str:
-        return "<AuditTrail>"
-
     def append(
         self,
         connection: sa.Connection,

@@ -213,9 +213,6 @@ class DatasetCatalogue:
             self._opened.pop((dataset, version), None)
         return self.record(dataset, version)
 
-    def __repr__(self) -> str:
-        return "<DatasetCatalogue (confidential)>"
-
 
 def public_facts(version: DataVersion) -> dict[str, Any]:
     """What everybody may know of a version: nothing of it comes from records."""

@@ -76,6 +76,3 @@ class JobInputs:
         if not _NAME.fullmatch(name):
             raise ValueError("this is no name of an input")
         return self.folder / name
-
-    def __repr__(self) -> str:
-        return "<JobInputs (confidential)>"

@@ -73,9 +73,6 @@ class JobQueue:
         for name in (_RESULTS, _WORK):
             make_folder(folder / name, 0o700)
 
-    def __repr__(self) -> str:
-        return "<JobQueue>"
-
     # What callers do --------------------------------------------------------------------------
 
     def submit(

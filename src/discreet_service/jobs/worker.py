@@ -83,9 +83,6 @@ class JobWorker:
         self._child = _Child(partial(made, service.settings), kinds)
         self._kept_up = -_BETWEEN_UPKEEPS
 
-    def __repr__(self) -> str:
-        return "<JobWorker>"
-
     def stop(self) -> None:
         """End soon; a job at hand is given back."""
         self._over.set()

@@ -87,9 +87,6 @@ class ApiKeys:
         self._lock = threading.Lock()
         self._known: OrderedDict[bytes, tuple[int, int, Principal]] = OrderedDict()
 
-    def __repr__(self) -> str:
-        return "<ApiKeys>"
-
     @without_values
     def principal(self, token: str) -> Principal | None:
         """Whom a key stands for; None if it is none, or no longer."""

@@ -70,9 +70,6 @@ class Sessions:
         self._database, self._key, self._clock = database, key, clock
         self._hours, self._idle = hours, idle_minutes * _MINUTE
 
-    def __repr__(self) -> str:
-        return "<Sessions>"
-
     @without_values
     def start(self, account: UserAccount, replaced: str | None = None) -> str:
         """The cookie of a new session. SECRET."""

@@ -73,9 +73,6 @@ class UniverseFacts:
     # What its universe differs from by few; None if that is to be worked out
     compared: ComparedUniverse | None = None
 
-    def __repr__(self) -> str:
-        return "<UniverseFacts>"
-
 
 @dataclass(frozen=True, kw_only=True, repr=False, slots=True)
 class RuleCase:

@@ -68,6 +68,3 @@ class UniverseSketch:
         sums = np.frombuffer(content[16:end], dtype="<i8").astype(np.int64)
         marks = np.frombuffer(content[end:], dtype="<u4").astype(np.uint32)
         return cls(count=count, size=size, sums=sums.reshape(len(PRIMES), -1), marks=marks)
-
-    def __repr__(self) -> str:
-        return "<UniverseSketch>"

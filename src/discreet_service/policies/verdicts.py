@@ -188,9 +188,6 @@ class Policies:
         self._released: dict[tuple[str, str, str], _Released] = {}
         self._lock = threading.Lock()
 
-    def __repr__(self) -> str:
-        return "<Policies>"
-
     def check(self, asked: AskedTable, principal: Principal) -> Verdict:
         """What rules say before anything is counted; nothing is charged or noted."""
         self.in_force.ensure(asked.dataset, asked.version)

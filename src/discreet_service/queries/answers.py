@@ -259,6 +259,3 @@ class Answers:
             "by": list(order.by),
             "measures": [[one.kind, one.of, list(one.over)] for one in order.measures],
         }
-
-    def __repr__(self) -> str:
-        return "<Answers>"

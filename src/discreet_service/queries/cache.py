@@ -155,9 +155,6 @@ class AnswerCache:
             path.unlink(missing_ok=True)
             total -= size
 
-    def __repr__(self) -> str:
-        return "<AnswerCache>"
-
 
 def _held_by(table: ProtectedTable) -> int:
     """The bytes that a table takes in memory, about."""

@@ -278,9 +278,6 @@ class _AnswerRun:
         ]
         return suppress_parts(table, joint_decisions(decided))
 
-    def __repr__(self) -> str:
-        return "<AnswerRun (confidential)>"
-
 
 #: The count of all records, beside those that a filter of a programme names.
 _EVERY = "\0every"

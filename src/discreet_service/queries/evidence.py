@@ -145,6 +145,3 @@ class QueryEvidence:
     @property
     def _unit(self) -> CatalogueUnit:
         return self.version.units[self.query.unit]
-
-    def __repr__(self) -> str:
-        return "<QueryEvidence (confidential)>"

@@ -49,9 +49,6 @@ class SparseParts:
         self._known: OrderedDict[tuple[str, str], BoolArray] = OrderedDict()
         self._lock = threading.Lock()
 
-    def __repr__(self) -> str:
-        return "<SparseParts>"
-
     def require(self, query: CanonicalQuery, version: DataVersion) -> None:
         """Raise an error if too much would have to be counted to judge a table."""
         if self._limits(query) is None:

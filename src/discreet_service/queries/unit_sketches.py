@@ -123,9 +123,6 @@ class StoredUnits:
             marks.append(total.marks)
         return np.array(counts, dtype=np.int64), np.stack(sums), marks
 
-    def __repr__(self) -> str:
-        return "<StoredUnits (confidential)>"
-
 
 class SketchMemory:
     """Sketches that were made before: those used last stay. CONFIDENTIAL."""
@@ -158,9 +155,6 @@ class SketchMemory:
                     self._making.pop(name, None)
             with self._lock:
                 return _kept(self._sketches, name, lambda: made, _MOST_SKETCHES)
-
-    def __repr__(self) -> str:
-        return "<SketchMemory (confidential)>"
 
 
 def _kept(held: OrderedDict[str, _T], name: str, make: Callable[[], _T], most: int) -> _T:

@@ -156,9 +156,6 @@ class ProgrammeShelf:
             raise _none()
         return self.folder / number
 
-    def __repr__(self) -> str:
-        return "<ProgrammeShelf>"
-
 
 def _none() -> ServiceError:
     return ServiceError("there is no such programme", code="not-found", where="programme")

@@ -69,9 +69,6 @@ class Publications:
         self._catalogue, self._drafts, self._approvals = catalogue, drafts, approvals
         approvals.register(ProposalKind.release_publication, self._agreed)
 
-    def __repr__(self) -> str:
-        return "<Publications>"
-
     def origin(self, release: str, seal: str) -> Mapping[str, Any]:
         """What a release was made of; empty if it was not published here."""
         columns = PUBLICATIONS.c

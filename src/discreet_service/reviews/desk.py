@@ -132,9 +132,6 @@ class ReviewDesk:
         self._settings, self._database, self._trail = settings, database, trail
         self._jobs, self._inputs = jobs, inputs
 
-    def __repr__(self) -> str:
-        return "<ReviewDesk (confidential)>"
-
     @property
     def settings(self) -> ReviewSettings:
         """What the office says of it; an error if it says nothing."""
