@@ -80,7 +80,31 @@ def restore_backup(file: Path, into: Path) -> dict[str, Any]:
     try:
         try:
             with tarfile.open(file, "r:") as tar:
-                manifest = _unpacked(tar, place)
+                # Everything the manifest names, and nothing else, held against its digests.
+                first = tar.next()
+                if first is None or first.name != _MANIFEST or first.size > _LARGEST_MANIFEST:
+                    raise ValueError
+                manifest: dict[str, Any] = json.loads(_content(tar, first).read())
+                if (
+                    manifest["format"] != FORMAT
+                    or _DATABASE[manifest["database"]] not in manifest["files"]
+                ):
+                    raise ValueError
+                waiting = dict(manifest["files"])
+                for member in _members(tar):
+                    expected = waiting.pop(member.name)
+                    parts = Path(member.name).parts
+                    if not member.isreg() or member.name.startswith("/") or ".." in parts:
+                        raise ValueError
+                    target = place.joinpath(*parts)
+                    target.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+                    with target.open("xb") as written:
+                        target.chmod(0o600)
+                        shutil.copyfileobj(_content(tar, member), written)
+                    if _sha256(target) != expected:
+                        raise ValueError
+                if waiting:
+                    raise ValueError
         except (tarfile.TarError, OSError, ValueError, KeyError):
             raise _damaged(file) from None
         if manifest["database"] == "sqlite":
@@ -179,32 +203,6 @@ def _plain(member: tarfile.TarInfo) -> tarfile.TarInfo:
     member.uname = member.gname = ""
     member.mode = 0o600
     return member
-
-
-def _unpacked(tar: tarfile.TarFile, place: Path) -> dict[str, Any]:
-    """Everything the manifest names, and nothing else, held against its digests."""
-    first = tar.next()
-    if first is None or first.name != _MANIFEST or first.size > _LARGEST_MANIFEST:
-        raise ValueError
-    manifest: dict[str, Any] = json.loads(_content(tar, first).read())
-    if manifest["format"] != FORMAT or _DATABASE[manifest["database"]] not in manifest["files"]:
-        raise ValueError
-    waiting = dict(manifest["files"])
-    for member in _members(tar):
-        expected = waiting.pop(member.name)
-        parts = Path(member.name).parts
-        if not member.isreg() or member.name.startswith("/") or ".." in parts:
-            raise ValueError
-        target = place.joinpath(*parts)
-        target.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        with target.open("xb") as written:
-            target.chmod(0o600)
-            shutil.copyfileobj(_content(tar, member), written)
-        if _sha256(target) != expected:
-            raise ValueError
-    if waiting:
-        raise ValueError
-    return manifest
 
 
 def _members(tar: tarfile.TarFile) -> Iterator[tarfile.TarInfo]:

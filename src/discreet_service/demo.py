@@ -186,7 +186,39 @@ def _make(folder: Path, persons: int, progress: Progress) -> None:
             service.datasets.publish("census", "2022-1", "paul")
             service.policies.in_force.ensure("census", "2022-1")
             progress(4, len(steps), steps[4])
-            _write_reviews(service)
+            # A review queue over invented wages: one submission was released, another one waits.
+            from discreet_fire.queue import OutputDecision, PartVerdict, Queue, QueueSettings
+
+            reviews, desk = service.reviews.settings, service.reviews
+            make_folder(reviews.folder, 0o700)
+            # Records of invented employees: a few occupations are rare, a few wages high.
+            draw = random.Random(7)  # noqa: S311 - nothing here is secret
+            lines = ["pid,state,sex,age,occupation,wage"]
+            for pid in range(1, 601):
+                state, sex, age = draw.randrange(1, 5), draw.randrange(1, 3), draw.randrange(18, 65)
+                occupation = 4 if pid % 300 == 0 else draw.randrange(1, 4)
+                wage = 1_500 + 25 * age + draw.randrange(2_000) + (9_000 if pid % 200 == 0 else 0)
+                lines.append(f"{pid},{state},{sex},{age},{occupation},{wage}")
+            write_text(
+                reviews.folder / reviews.data["wages"], "\n".join(lines) + "\n", private=True
+            )
+            rules = QueueSettings(persons=_REVIEWERS, approvals=2, clean_approvals=2, rate=0.0)
+            Queue.create(reviews.queue, rules).close()
+            first, second = (
+                Principal(name=name, kind="session", grants=(Grant("reviewer"),))
+                for name in _REVIEWERS
+            )
+            number = _hand_in(reviews, "persons.do", _RELEASED_PROGRAM)
+            (row,) = desk.rows(first)
+            accepted = {
+                one.number: OutputDecision(verdict=PartVerdict.accept) for one in row.standing.parts
+            }
+            why = "large groups, nothing is hidden"
+            found = desk.decide(first, number, accepted, reason=why, version=row.standing.version)
+            for who in (first, second):
+                found = desk.end(who, number, "approve", reason=why, version=found.version)
+            desk.release(second, number, reason=why, version=found.version)
+            _hand_in(reviews, "wages.do", _WAITING_PROGRAM)
         keys = {name: new_key(made.settings, name, roles, 30)[0] for name, roles in _KEYS.items()}
         progress(5, len(steps), steps[5])
     printed = {"passwords": passwords, "keys": keys}
@@ -259,39 +291,6 @@ def _release(programme: Path, out: Path) -> Iterator[None]:
     if made.returncode:
         what, hint = "the release of the demonstration was not made", "is the disk full?"
         raise ServiceError(what, code="internal", where=str(out), hint=hint)
-
-
-def _write_reviews(service: Service) -> None:
-    """A review queue over invented wages: one submission was released, and another one waits."""
-    from discreet_fire.queue import OutputDecision, PartVerdict, Queue, QueueSettings
-
-    reviews, desk = service.reviews.settings, service.reviews
-    make_folder(reviews.folder, 0o700)
-    # Records of invented employees: a few occupations are rare, a few wages high.
-    draw = random.Random(7)  # noqa: S311 - nothing here is secret
-    lines = ["pid,state,sex,age,occupation,wage"]
-    for pid in range(1, 601):
-        state, sex, age = draw.randrange(1, 5), draw.randrange(1, 3), draw.randrange(18, 65)
-        occupation = 4 if pid % 300 == 0 else draw.randrange(1, 4)
-        wage = 1_500 + 25 * age + draw.randrange(2_000) + (9_000 if pid % 200 == 0 else 0)
-        lines.append(f"{pid},{state},{sex},{age},{occupation},{wage}")
-    write_text(reviews.folder / reviews.data["wages"], "\n".join(lines) + "\n", private=True)
-    rules = QueueSettings(persons=_REVIEWERS, approvals=2, clean_approvals=2, rate=0.0)
-    Queue.create(reviews.queue, rules).close()
-    first, second = (
-        Principal(name=name, kind="session", grants=(Grant("reviewer"),)) for name in _REVIEWERS
-    )
-    number = _hand_in(reviews, "persons.do", _RELEASED_PROGRAM)
-    (row,) = desk.rows(first)
-    accepted = {
-        one.number: OutputDecision(verdict=PartVerdict.accept) for one in row.standing.parts
-    }
-    why = "large groups, nothing is hidden"
-    found = desk.decide(first, number, accepted, reason=why, version=row.standing.version)
-    for who in (first, second):
-        found = desk.end(who, number, "approve", reason=why, version=found.version)
-    desk.release(second, number, reason=why, version=found.version)
-    _hand_in(reviews, "wages.do", _WAITING_PROGRAM)
 
 
 def _hand_in(reviews: ReviewSettings, name: str, program: str) -> int:

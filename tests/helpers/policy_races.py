@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from discreet_service.database import ServiceDatabase
-from discreet_service.policies import universes, verdicts
+from discreet_service.policies import verdicts
 from discreet_service.policies.asked import AskedTable
 from discreet_service.policies.rules import RuleCase, RuleVerdict, UniverseFacts, passed
 from tests.helpers.policy_cases import Filters, PolicedTown, Town, policed
@@ -87,6 +87,6 @@ def _meet(here: PolicedTown, gate: Barrier) -> None:
 def _trusting(case: RuleCase) -> RuleVerdict:
     """P5 without a look at what was released since."""
     if case.facts is None or case.facts.compared is None:
-        return universes.difference_rule(case)
+        return verdicts.difference_rule(case)
     small: Sequence[Any] = [one for one in case.facts.compared.few if one.small]
-    return universes.difference_rule(case) if small else passed("P5")
+    return verdicts.difference_rule(case) if small else passed("P5")

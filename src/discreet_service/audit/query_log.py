@@ -183,7 +183,7 @@ class QueryLog:
             if count:
                 facts: dict[str, FactValue] = {"before": utc(before), "rows": count}
                 kind = AuditKind.log_pseudonymised
-                trail.append(connection, kind=kind, person=person, facts=facts)
+                trail.append(connection, kind, person, facts=facts)
         return count
 
     def delete(self, before: int, trail: AuditTrail, person: str) -> int:
@@ -193,5 +193,5 @@ class QueryLog:
             count = connection.execute(sa.delete(QUERY_LOG).where(old)).rowcount
             if count:
                 facts: dict[str, FactValue] = {"before": utc(before), "rows": count}
-                trail.append(connection, kind=AuditKind.log_deleted, person=person, facts=facts)
+                trail.append(connection, AuditKind.log_deleted, person, facts=facts)
         return count

@@ -104,7 +104,28 @@ class ServiceDatabase:
         if parsed.drivername == "sqlite" and parsed.database and not parsed.query:
             engine = _sqlite_engine(parsed)
         elif parsed.drivername == "postgresql+psycopg":
-            engine = _postgresql_engine(parsed)
+            options = " ".join(
+                f"-c {name}={seconds}s"
+                for name, seconds in {
+                    "statement_timeout": _LONGEST_STATEMENT,
+                    "lock_timeout": 2 * _PATIENCE,
+                    "idle_in_transaction_session_timeout": _LONGEST_IDLE,
+                }.items()
+            )
+            engine = sa.create_engine(
+                parsed,
+                hide_parameters=True,
+                pool_size=_CONNECTIONS // 4,
+                max_overflow=_CONNECTIONS - _CONNECTIONS // 4,
+                pool_timeout=_PATIENCE,
+                # After the server was started anew, connections are made anew.
+                pool_pre_ping=True,
+                connect_args={
+                    "connect_timeout": _PATIENCE,
+                    "options": f"{options} -c synchronous_commit=on -c timezone=UTC",
+                    "application_name": "discreet",
+                },
+            )
         else:
             raise _unknown_url()
         found = cls(engine)
@@ -242,31 +263,6 @@ def _sqlite_engine(url: sa.URL) -> sa.Engine:
         connection.exec_driver_sql(options["discreet_begin"])
 
     return engine
-
-
-def _postgresql_engine(url: sa.URL) -> sa.Engine:
-    options = " ".join(
-        f"-c {name}={seconds}s"
-        for name, seconds in {
-            "statement_timeout": _LONGEST_STATEMENT,
-            "lock_timeout": 2 * _PATIENCE,
-            "idle_in_transaction_session_timeout": _LONGEST_IDLE,
-        }.items()
-    )
-    return sa.create_engine(
-        url,
-        hide_parameters=True,
-        pool_size=_CONNECTIONS // 4,
-        max_overflow=_CONNECTIONS - _CONNECTIONS // 4,
-        pool_timeout=_PATIENCE,
-        # After the server was started anew, connections are made anew.
-        pool_pre_ping=True,
-        connect_args={
-            "connect_timeout": _PATIENCE,
-            "options": f"{options} -c synchronous_commit=on -c timezone=UTC",
-            "application_name": "discreet",
-        },
-    )
 
 
 def _meaning(error: BaseException | None) -> str:

@@ -1,8 +1,8 @@
 """Data sets: what can be asked about, in which version, and by which codes.
 
 In: folders with a DATASET.toml beside a table programme. Out: a catalogue that everybody may read,
-and opened versions, which are CONFIDENTIAL. Modules from the bottom: `description`, `variables`,
-`records`, `folded_records`, `versions`, `catalogue`.
+and opened versions, which are CONFIDENTIAL. Modules from the bottom: `variables`, `records`,
+`versions`, `catalogue`.
 """
 
 from typing import TYPE_CHECKING

@@ -23,8 +23,13 @@ from discreet_service.audit.kinds import AuditKind
 from discreet_service.audit.trail import AuditTrail
 from discreet_service.database import ServiceDatabase
 from discreet_service.database.schema import DATA_SETS, DATA_VERSIONS
-from discreet_service.datasets.description import DESCRIPTION, read_description
-from discreet_service.datasets.versions import DataVersion, ParametersOf, open_version
+from discreet_service.datasets.versions import (
+    DESCRIPTION,
+    DataVersion,
+    ParametersOf,
+    open_version,
+    read_description,
+)
 from discreet_service.problems import ServiceError
 
 VersionState = Literal["draft", "published", "retired"]
@@ -179,10 +184,10 @@ class DatasetCatalogue:
             connection.execute(sa.insert(DATA_VERSIONS).values(**row))
             self.trail.append(
                 connection,
-                kind=AuditKind.dataset_published,
-                person=person,
-                about=dataset,
-                facts={"version": version, "fingerprint": opened.fingerprint},
+                AuditKind.dataset_published,
+                person,
+                dataset,
+                {"version": version, "fingerprint": opened.fingerprint},
             )
         with self._lock:
             self._opened[dataset, version] = opened
@@ -203,11 +208,7 @@ class DatasetCatalogue:
                 what = "this version is not published"
                 raise ServiceError(what, code="conflict", where="version")
             self.trail.append(
-                connection,
-                kind=AuditKind.dataset_retired,
-                person=person,
-                about=dataset,
-                facts={"version": version},
+                connection, AuditKind.dataset_retired, person, dataset, {"version": version}
             )
         with self._lock:
             self._opened.pop((dataset, version), None)

@@ -12,12 +12,19 @@ import hashlib
 import hmac
 import json
 import threading
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, fields
+from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
+
+import numpy as np
+import polars as pl
+from pydantic import Field, StringConstraints
 
 from discreet._version import __version__
+from discreet.classifications import Classification
+from discreet.classifications.coarser_trees import levels_folded
 from discreet.confidential import without_values
 from discreet.errors import Problem
 from discreet.microdata import Secret
@@ -28,23 +35,189 @@ from discreet.release.inputs import Inputs
 from discreet.release.methods.noise.parameters import OpenedNoise
 from discreet.release.methods.noise.tables import opened_noise
 from discreet.release.packages.parameters import Parameters
-from discreet.release.programme.file import Programme, key_line, nearest, raise_problems
-from discreet.release.programme.schema import FigureEntry, TableEntry
+from discreet.release.programme.file import Programme, key_line, nearest, raise_problems, read_form
+from discreet.release.programme.schema import (
+    COUNTED,
+    Decimals,
+    FigureEntry,
+    NameList,
+    ProgrammeEntry,
+    TableEntry,
+    Text,
+    Texts,
+)
 from discreet.release.programme.variables import rule_where_known
 from discreet.release.run.counts import KeyedRecords
 from discreet.release.run.inputs import open_inputs
 from discreet.store import Store, tree_digest
 from discreet.tables import Table
+from discreet.tables.table import code_texts
 from discreet.tabulation import Query, tabulate_many
-from discreet_service.datasets.description import (
-    DESCRIPTION,
-    DatasetDescription,
-    UnitEntry,
-    read_description,
-)
-from discreet_service.datasets.folded_records import FoldedRecords, FoldedTrees
 from discreet_service.datasets.records import SourceColumns, offered_variables
 from discreet_service.datasets.variables import CatalogueVariable
+
+#: The file that makes a folder a version of a data set.
+DESCRIPTION = "DATASET.toml"
+
+_Id = Annotated[str, StringConstraints(pattern=r"^[a-z0-9][a-z0-9-]{0,62}$")]
+_Version = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,62}$")]
+
+
+class DatasetEntry(ProgrammeEntry):
+    """[dataset]: what it is called, and what stands where."""
+
+    id: _Id
+    version: _Version
+    title: Texts
+    description: Texts = Field(default_factory=dict)
+    period: Text | None = None
+    source: Texts = Field(default_factory=dict)
+    programme: Text = "programme.toml"
+    parameter_set: Text | None = None
+    geography: list[Text] = Field(default_factory=list)
+    public_codes: list[Text] = Field(default_factory=list)
+
+
+class UnitValueEntry(ProgrammeEntry):
+    """[units.NAME.values.COLUMN]: a value column of which sums and means can be asked for."""
+
+    label: Texts = Field(default_factory=dict)
+    unit: Texts = Field(default_factory=dict)
+    decimals: Decimals | None = None
+    sums: bool = True
+    means: bool = True
+
+
+class UnitEntry(ProgrammeEntry):
+    """[units.NAME]: one kind of unit that can be counted."""
+
+    source: Text
+    store: Text | None = None
+    label: Texts = Field(default_factory=dict)
+    variables: NameList | None = None
+    values: dict[str, UnitValueEntry] = Field(default_factory=dict)
+    figures: dict[str, FigureEntry] = Field(default_factory=dict)
+
+
+class DatasetDescription(ProgrammeEntry):
+    """A whole DATASET.toml."""
+
+    dataset: DatasetEntry
+    units: Annotated[dict[_Id, UnitEntry], Field(min_length=1)]
+
+
+def read_description(folder: Path) -> DatasetDescription:
+    """Read the DATASET.toml of a folder, and say everything that is wrong at once.
+
+    >>> read_description(Path("no-such-folder"))
+    Traceback (most recent call last):
+        ...
+    discreet.errors.ProgrammeError: [programme-file] no-such-folder/DATASET.toml: ...
+    """
+    place = folder / DESCRIPTION
+    described, file, problems = read_form(place, _LooseDescription)
+    if described.dataset is None and not problems:
+        problems.append(Problem("the section [dataset] is missing", ""))
+    if not described.units and not problems:
+        problems.append(Problem("there is no section [units.NAME]", ""))
+    for unit, entry in described.units.items():
+        for figure, about in entry.figures.items():
+            where = file.index.place(("units", unit, "figures", figure))
+            if about.kind is None:
+                problems.append(Problem("kind is missing", where))
+            elif about.kind in COUNTED and about.kind != "count" and about.of is None:
+                problems.append(Problem("of is missing: the value column", where))
+    raise_problems(str(place), problems)
+    assert described.dataset is not None
+    return DatasetDescription(dataset=described.dataset, units=described.units)
+
+
+class _LooseDescription(ProgrammeEntry):
+    """The same while it is read: what is wrong is left out, and told."""
+
+    dataset: DatasetEntry | None = None
+    units: dict[_Id, UnitEntry] = Field(default_factory=dict)
+
+
+#: (variable, level) → the classification down to that level, of a column of its own.
+FoldedTrees = Mapping[tuple[str, int], Classification]
+
+
+@dataclass(frozen=True, kw_only=True, repr=False, eq=False)
+class FoldedRecords(StoredRecords):
+    """The current version of a store, with coarser columns (confidential)."""
+
+    # Column → the column that it is made of, and the code of each finest code
+    coarser: Mapping[str, tuple[str, Mapping[str, str], str]] = field(default_factory=dict)
+    _folded: dict[str, Any] = field(default_factory=dict)
+
+    @classmethod
+    def of(
+        cls, stored: StoredRecords, trees: Iterable[Classification]
+    ) -> tuple[FoldedRecords, FoldedTrees]:
+        """A store with a column for each coarser level of some classifications."""
+        coarser: dict[str, tuple[str, Mapping[str, str], str]] = {}
+        found: dict[tuple[str, int], Classification] = {}
+        for tree in trees:
+            kind = stored.columns.get(tree.source, {}).get("kind", "plain")
+            if tree.bounds is not None or tree.level_columns or kind == "plain":
+                continue
+            for number in range(1, tree.depth):
+                name = f"{tree.source} on level {number} of {tree.name}"
+                if name in stored.columns:
+                    continue
+                cut, code_of = levels_folded(tree, number)
+                coarser[name] = (tree.source, code_of, tree.missing)
+                found[tree.name, number] = cut.replace(column=name)
+        given = {each.name: getattr(stored, each.name) for each in fields(StoredRecords)}
+        return cls(**given, coarser=coarser), found
+
+    @cached_property
+    def _columns(self) -> Mapping[str, Mapping[str, Any]]:
+        own = {
+            name: {"kind": "coded" if self._kind(source) == "coded" else "nested"}
+            for name, (source, *_) in self.coarser.items()
+        }
+        return {**super().columns, **own}
+
+    def _kind(self, column: str) -> str:
+        return str(super().columns[column]["kind"])
+
+    @property
+    def columns(self) -> Mapping[str, Mapping[str, Any]]:
+        """What each column is."""
+        return self._columns
+
+    def values(self, name: str) -> pl.Series:
+        """The value that each code of a column stands for."""
+        return self._made(name)[0] if name in self.coarser else super().values(name)
+
+    def codes(self, name: str) -> Any:
+        """The codes of a column: one per record, or per area."""
+        if name not in self.coarser:
+            return super().codes(name)
+        place = f"codes of {name}"
+        if place not in self._folded:
+            source, (_, lookup) = self.coarser[name][0], self._made(name)
+            found = lookup if self._kind(source) == "sorted" else lookup[super().codes(source)]
+            found.flags.writeable = False
+            self._folded[place] = found
+        return self._folded[place]
+
+    def _made(self, name: str) -> tuple[pl.Series, Any]:
+        """The codes of a coarser column, and which of them stands for each finer one."""
+        if name not in self._folded:
+            source, code_of, missing = self.coarser[name]
+            texts = code_texts(super().values(source), source).fill_null(missing).to_list()
+            codes = [code_of.get(text, text) for text in texts]
+            listed = sorted(set(codes))
+            place = {code: at for at, code in enumerate(listed)}
+            width = 1 if len(listed) <= 2**8 else 2 if len(listed) <= 2**16 else 4
+            lookup = np.array([place[code] for code in codes], dtype=f"u{width}")
+            self._folded[name] = (pl.Series(name, listed, dtype=pl.String), lookup)
+        made: tuple[pl.Series, Any] = self._folded[name]
+        return made
+
 
 #: What the table of a query is called in the programme that it stands in.
 ANSWER = "answer of the service"

@@ -323,10 +323,10 @@ class JobQueue:
             if self._trail is not None:
                 self._trail.append(
                     connection,
-                    kind=AuditKind.job_released,
-                    person=job.owner,
-                    about=job.id,
-                    facts={"kind": job.kind, "digest": made.digest, "bytes": made.bytes},
+                    AuditKind.job_released,
+                    job.owner,
+                    job.id,
+                    {"kind": job.kind, "digest": made.digest, "bytes": made.bytes},
                 )
             # Before the end of the transaction: nobody is told of a file that is not there.
             self._put(made, name)

@@ -155,7 +155,7 @@ def verify_trail(service: Any) -> bool:
     log_event("trail verified", whole=verdict.whole, entries=verdict.entries)
     facts = {"entries": verdict.entries, "whole": verdict.whole, "heads": verdict.heads}
     with service.database.writing() as connection:
-        service.trail.append(connection, kind=AuditKind.trail_verified, person=SYSTEM, facts=facts)
+        service.trail.append(connection, AuditKind.trail_verified, SYSTEM, facts=facts)
     return bool(verdict.whole)
 
 

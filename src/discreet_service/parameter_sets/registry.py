@@ -234,7 +234,36 @@ class ParameterSets:
         with atomic_path(path, private=True) as temporary:
             temporary.write_bytes(package)
         try:
-            found = self._checked(connection, path, file, person)
+            # A new package that may come into use.
+            try:
+                about: PackageDescription = describe_package(path)
+            except DiscreetError:
+                what, hint = "this is no package with a valid signature", "discreet params pack"
+                raise ServiceError(what, code="invalid-body", where="body", hint=hint) from None
+            header = about.header
+            signer = header.signer_id or ""
+            if signer not in self._signers:
+                what = "the package is not signed by somebody whom this service trusts"
+                hint = "trusted_signers in its settings"
+                raise ServiceError(what, code="invalid-body", where="signer", hint=hint)
+            for where, word in (("statistic", header.statistic), ("version", header.version)):
+                if not _WORD.fullmatch(word):
+                    what = "up to 80 letters, digits, dots, - and _ are needed here"
+                    raise ServiceError(what, code="invalid-body", where=where)
+            found = ParameterSet(
+                name=header.statistic,
+                version=header.version,
+                digest=header.digest,
+                file=file,
+                signer=signer,
+                state=SetState.proposed,
+                imported=self._clock(),
+                importer=person,
+                activated=None,
+                retired=None,
+            )
+            self._check_succession(connection, found)
+            self._open(found)
         except BaseException:
             if not there:
                 path.unlink(missing_ok=True)
@@ -252,42 +281,7 @@ class ParameterSets:
         connection.execute(sa.insert(PARAMETER_SETS).values(**values))
         facts = {"version": found.version, "digest": file, "signer": found.signer}
         kind = AuditKind.parameters_imported
-        self._trail.append(connection, kind=kind, person=person, about=found.subject, facts=facts)
-        return found
-
-    def _checked(
-        self, connection: sa.Connection, path: Path, file: str, person: str
-    ) -> ParameterSet:
-        """A new package that may come into use."""
-        try:
-            about: PackageDescription = describe_package(path)
-        except DiscreetError:
-            what, hint = "this is no package with a valid signature", "discreet params pack"
-            raise ServiceError(what, code="invalid-body", where="body", hint=hint) from None
-        header = about.header
-        signer = header.signer_id or ""
-        if signer not in self._signers:
-            what = "the package is not signed by somebody whom this service trusts"
-            hint = "trusted_signers in its settings"
-            raise ServiceError(what, code="invalid-body", where="signer", hint=hint)
-        for where, word in (("statistic", header.statistic), ("version", header.version)):
-            if not _WORD.fullmatch(word):
-                what = "up to 80 letters, digits, dots, - and _ are needed here"
-                raise ServiceError(what, code="invalid-body", where=where)
-        found = ParameterSet(
-            name=header.statistic,
-            version=header.version,
-            digest=header.digest,
-            file=file,
-            signer=signer,
-            state=SetState.proposed,
-            imported=self._clock(),
-            importer=person,
-            activated=None,
-            retired=None,
-        )
-        self._check_succession(connection, found)
-        self._open(found)
+        self._trail.append(connection, kind, person, found.subject, facts)
         return found
 
     def _check_succession(self, connection: sa.Connection, found: ParameterSet) -> None:
@@ -352,10 +346,10 @@ class ParameterSets:
             raise ServiceError("it was changed meanwhile", code="conflict", where="version")
         self._trail.append(
             connection,
-            kind=kind,
-            person=agreed.persons[1],
-            about=found.subject,
-            facts={
+            kind,
+            agreed.persons[1],
+            found.subject,
+            {
                 "version": found.version,
                 "digest": found.file,
                 "proposal": agreed.proposal,

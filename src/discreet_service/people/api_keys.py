@@ -153,10 +153,10 @@ class ApiKeys:
             )
             self._trail.append(
                 connection,
-                kind=AuditKind.key_created,
-                person=principal.name,
-                about=user.name,
-                facts={
+                AuditKind.key_created,
+                principal.name,
+                user.name,
+                {
                     "key": made.key.id,
                     "owner": user.name,
                     "grants": [f"{each.role}@{each.dataset}" for each in made.key.grants],
@@ -197,10 +197,10 @@ class ApiKeys:
             )
             self._trail.append(
                 connection,
-                kind=AuditKind.key_created,
-                person=principal.name,
-                about=user.name,
-                facts={"key": made.key.id, "expires": made.key.expires, "replaces": row.id},
+                AuditKind.key_created,
+                principal.name,
+                user.name,
+                {"key": made.key.id, "expires": made.key.expires, "replaces": row.id},
             )
         self.forget()
         return made
@@ -219,11 +219,7 @@ class ApiKeys:
                 .values(revoked_at=now, revoked_by=principal.name)
             )
             self._trail.append(
-                connection,
-                kind=AuditKind.key_revoked,
-                person=principal.name,
-                about=row.owner,
-                facts={"key": row.id},
+                connection, AuditKind.key_revoked, principal.name, row.owner, {"key": row.id}
             )
         self.forget()
 

@@ -364,9 +364,7 @@ class Approvals:
             "proposer": about.proposer,
             **more,
         }
-        self._trail.append(
-            connection, kind=kind, person=person or "service", about=about.subject, facts=facts
-        )
+        self._trail.append(connection, kind, person or "service", about.subject, facts)
 
 
 def may_see(principal: Principal, proposal: Proposal) -> bool:

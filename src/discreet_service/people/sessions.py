@@ -135,10 +135,10 @@ class Sessions:
             if ended:
                 trail.append(
                     connection,
-                    kind=AuditKind.logout,
-                    person=found.name,
-                    about=found.name,
-                    facts={"everywhere": everywhere, "sessions": ended},
+                    AuditKind.logout,
+                    found.name,
+                    found.name,
+                    {"everywhere": everywhere, "sessions": ended},
                 )
         return ended
 

@@ -420,7 +420,7 @@ class Users:
         about: str,
         facts: Mapping[str, FactValue],
     ) -> None:
-        self._trail.append(connection, kind=kind, person=person, about=about, facts=facts)
+        self._trail.append(connection, kind, person, about, facts)
 
 
 def grants_held(connection: sa.Connection, user: str) -> tuple[Grant, ...]:

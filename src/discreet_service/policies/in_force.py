@@ -222,10 +222,10 @@ class PoliciesInForce:
         rules = [one["rule"] for one in refusal["rules"] if one["outcome"] in ("refused", "failed")]
         self._trail.append(
             connection,
-            kind=AuditKind.refusal_overridden,
-            person=proposal.proposer,
-            about=proposal.subject,
-            facts={"rule": ", ".join(rules), "digest": digest, "proposal": proposal.id},
+            AuditKind.refusal_overridden,
+            proposal.proposer,
+            proposal.subject,
+            {"rule": ", ".join(rules), "digest": digest, "proposal": proposal.id},
         )
         return digest
 
@@ -294,10 +294,10 @@ class PoliciesInForce:
         )
         self._trail.append(
             connection,
-            kind=AuditKind.policy_changed,
-            person=person,
-            about=f"{document.dataset}@{document.version}",
-            facts={
+            AuditKind.policy_changed,
+            person,
+            f"{document.dataset}@{document.version}",
+            {
                 "version": document.version,
                 "digest": document.digest,
                 "signer": policy.signer,

@@ -25,12 +25,16 @@ from discreet_service.database.schema import (
     RELEASED_UNIVERSES,
 )
 from discreet_service.permissions import Principal
-from discreet_service.policies.asked import AskedTable, Evidence
-from discreet_service.policies.custom_groups import custom_groups_rule
-from discreet_service.policies.document import PolicyDocument
+from discreet_service.policies.asked import AskedFilter, AskedTable, Evidence
+from discreet_service.policies.document import CustomGroupPolicy, PolicyDocument
 from discreet_service.policies.exposure import Box, ReleasedLayers, read_shape, shape_of, shape_text
 from discreet_service.policies.in_force import PoliciesInForce
-from discreet_service.policies.ledger import ComparedUniverse, UniverseDefinition, UniverseLedger
+from discreet_service.policies.ledger import (
+    NEAR,
+    ComparedUniverse,
+    UniverseDefinition,
+    UniverseLedger,
+)
 from discreet_service.policies.patterns import near_pattern, note, pattern_rule, patterns_of
 from discreet_service.policies.rates import charge_cells, rate_rule, take_query
 from discreet_service.policies.rules import (
@@ -44,18 +48,145 @@ from discreet_service.policies.rules import (
     RuleVerdict,
     UniverseFacts,
     failed,
+    later,
     padded,
     passed,
+    refused,
 )
 from discreet_service.policies.sketches import UniverseSketch
-from discreet_service.policies.structure import exposure_rule, is_instant, size_rule, variables_rule
-from discreet_service.policies.universes import (
-    difference_rule,
-    gathered,
-    small_universe_rule,
-    sparsity_rule,
-)
+from discreet_service.policies.sparsity import SparsityShares
 from discreet_service.problems import ServiceError
+
+
+def gathered(
+    asked: AskedTable, evidence: Evidence, policy: PolicyDocument, ledger: UniverseLedger
+) -> UniverseFacts:
+    """What records tell of a table, as far as rules need it. CONFIDENTIAL."""
+    sketch = None
+    if UniverseDefinition.of(asked) not in ledger:
+        sketch = evidence.universe_sketch(NEAR * policy.differences.least)
+    sparsity = None
+    if policy.sparsity.then == "refuse" or asked.programme:
+        judged = [not one.geography for one in asked.by]
+        sparsity = SparsityShares.of(evidence.published_counts(), policy.sparsity.small, judged)
+    return UniverseFacts(count=evidence.universe_count(), sketch=sketch, sparsity=sparsity)
+
+
+def small_universe_rule(case: RuleCase) -> RuleVerdict:
+    """P4: the perturbed count of those whom the table is about."""
+    if case.facts is None:
+        return later("P4")
+    if case.facts.count < case.policy.small_universes.least:
+        return refused("P4", "its universe is below the least")
+    return passed("P4")
+
+
+def difference_rule(case: RuleCase) -> RuleVerdict:
+    """P5: released universes, sums and differences of them that differ from it by few."""
+    if case.facts is None:
+        return later("P5")
+    sketch = case.facts.sketch
+    if sketch is None:
+        return passed("P5", "everybody, or released before")
+    if len(case.ledger) >= case.policy.differences.most_universes:
+        return refused("P5", "the ledger has as many universes as it may have")
+    compared, policy = case.facts.compared, case.policy.differences
+    if compared and compared.released == len(case.ledger) and compared.policy == policy:
+        few = compared.few
+    else:
+        few = case.ledger.few(UniverseDefinition.of(case.asked), sketch, policy)
+    small = [" and ".join(one.others) for one in few if one.small]
+    near = tuple(one.others for one in few)
+    if small:
+        found = refused("P5", f"it differs by few from {small[0]}")
+    else:
+        found = passed("P5", f"{len(near)} near ones" if near else "")
+    return replace(found, near=near)
+
+
+def sparsity_rule(case: RuleCase) -> RuleVerdict:
+    """P7: small cells and rows in which one category has all."""
+    if case.policy.sparsity.then == "hide" and not case.asked.programme:
+        return passed("P7", "sparse parts are hidden in the answer")
+    if case.facts is None:
+        return later("P7")
+    sparsity = case.facts.sparsity
+    if sparsity is None:  # counted under a policy that hid parts
+        return failed("P7", "the policy was changed meanwhile")
+    if sparsity.exceeds(case.policy.sparsity):
+        return refused("P7", "too many small cells, or rows with a single category")
+    return passed("P7")
+
+
+def cells_of(asked: AskedTable) -> int:
+    """Cells with totals: the larger of what is said and what the variables span."""
+    return max(asked.cells, asked.spanned)
+
+
+def is_instant(asked: AskedTable, policy: PolicyDocument) -> bool:
+    """Whether a table is small enough to be answered at once."""
+    return cells_of(asked) <= policy.size.cells_instant
+
+
+def size_rule(case: RuleCase) -> RuleVerdict:
+    """P1: cells with totals, and codes of each variable."""
+    size, cells = case.policy.size, cells_of(case.asked)
+    if cells > size.cells_job:
+        return refused("P1", f"{cells:,} cells of {size.cells_job:,}")
+    for one in case.asked.by:
+        if one.shown > size.categories:
+            return refused("P1", f"{one.name} has {one.shown:,} codes of {size.categories:,}")
+    return passed("P1", f"{cells:,} cells")
+
+
+def variables_rule(case: RuleCase) -> RuleVerdict:
+    """P2: variables that are no geography, by the deepest level of geography shown.
+
+    A level of geography that the policy does not name is not answered: nobody thought of it.
+    """
+    asked, limits = case.asked, case.policy.variables
+    geography = {level.name for one in asked.by if one.geography for level in one.levels}
+    geography |= {one.level for one in asked.where if one.geography}
+    names = {one.name for one in asked.by if not one.geography}
+    names |= {one.variable for one in asked.where if not one.geography}
+    unknown = sorted(geography - limits.depth.keys())
+    if unknown:
+        return refused("P2", f"no depth for the level {', '.join(unknown)}")
+    most = min([limits.most, *(limits.depth[level] for level in geography)])
+    if len(names) > most:
+        return refused("P2", f"{len(names)} variables of {most}")
+    return passed("P2", f"{len(names)} variables of {most}")
+
+
+def exposure_rule(case: RuleCase) -> RuleVerdict:
+    """P3: by how many independent figures its most exposed counts can be estimated."""
+    limits = case.policy.exposure
+    found = case.layers.most_exposed(case.asked, limits.everywhere, limits.levels)
+    said = f"exposure {found.exposure:.2f} by {' x '.join(found.target) or 'the total'}"
+    if found.share > 1:
+        return refused("P3", f"{said} of {found.limit:.2f}")
+    return passed("P3", said)
+
+
+def reviewed(condition: AskedFilter, groups: CustomGroupPolicy) -> bool:
+    """Whether a filter is one code, or a reviewed group; whatever it is called."""
+    if len(condition.codes) == 1:
+        return True
+    return any(
+        (group.variable, group.level) == (condition.variable, condition.level)
+        and set(group.codes) == set(condition.codes)
+        for group in groups.groups
+    )
+
+
+def custom_groups_rule(case: RuleCase) -> RuleVerdict:
+    """P6: no groups but reviewed ones."""
+    groups = case.policy.custom_groups
+    own = [one.variable for one in case.asked.where if not reviewed(one, groups)]
+    if own:
+        return refused("P6", f"a group of codes that was not reviewed: {', '.join(own)}")
+    return passed("P6")
+
 
 #: Every rule there is.
 RULES_BY_NAME: Mapping[str, Rule] = {

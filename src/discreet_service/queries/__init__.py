@@ -1,8 +1,8 @@
 """Queries: tables that somebody asks for, protected as `discreet protect` would.
 
 In: a `TableQuery` in a closed grammar. Out: a `ProtectedTable`, the same for every way of asking.
-Modules from the bottom: `grammar`, `measures`, `canonical`, `plan`, `record_filters`, `counting`,
-`presentation`, `cache`, `evidence`, `sparse_parts`, `answers`, `formats`, `jobs`.
+Modules from the bottom: `grammar`, `measures`, `canonical`, `plan`, `counts`, `presentation`,
+`cache`, `evidence`, `sparse_parts`, `answers`, `formats`, `jobs`.
 """
 
 from typing import TYPE_CHECKING

@@ -27,9 +27,8 @@ from discreet_service.datasets import CatalogueUnit, DataVersion
 from discreet_service.datasets.versions import ANSWER
 from discreet_service.policies.sketches import UniverseSketch
 from discreet_service.queries.canonical import CanonicalQuery, SpanningCodes
-from discreet_service.queries.counts import filter_texts
+from discreet_service.queries.counts import filter_texts, joint_filter
 from discreet_service.queries.measures import COUNT_MEASURE
-from discreet_service.queries.record_filters import joint_filter
 from discreet_service.queries.unit_sketches import SketchMemory, StoredUnits, keyed_units
 
 #: Gives the protected table of a query, made now or before.

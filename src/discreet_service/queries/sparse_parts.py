@@ -13,22 +13,244 @@ import json
 import math
 import threading
 from collections import OrderedDict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import product
 
 import numpy as np
 
 from discreet.arrays import BoolArray, PositionArray
+from discreet.microdata.filters import parse_filter
 from discreet.protection.parts import SUPPRESSED_PARTS
 from discreet.protection.parts.words import note
+from discreet.release.programme.schema import FigureEntry
 from discreet.tables import CellStatus, Note, ProtectedTable
-from discreet_service.datasets import CatalogueVariable, DataVersion
+from discreet_service.datasets import CatalogueUnit, CatalogueVariable, DataVersion
 from discreet_service.policies import Policies
 from discreet_service.policies.document import SparsityPolicy
 from discreet_service.policies.sparsity import hidden_parts
 from discreet_service.problems import ServiceError
-from discreet_service.queries.canonical import CanonicalQuery
-from discreet_service.queries.judgements import judgements_of
+from discreet_service.queries.canonical import CanonicalQuery, SpanningCodes
+from discreet_service.queries.measures import COUNT_MEASURE, Measure, figure_entries
 from discreet_service.queries.presentation import every_cell
+
+
+def reached_levels(
+    variables: Mapping[str, CatalogueVariable], name: str, level: int
+) -> dict[str, int]:
+    """Per variable of the same column, its deepest level of which some code can be added up.
+
+    What is reached by way of a third variable counts. A level with nothing but the total is left
+    out; the variable itself has its own level.
+
+    >>> from discreet.classifications import Classification
+    >>> made = {
+    ...     name: CatalogueVariable(name=name, geography=False, tree=Classification.from_intervals(
+    ...         name, bounds, column="age"))
+    ...     for name, bounds in {"tens": [0, 10, 20], "fives": [0, 5, 10, 15, 20]}.items()
+    ... }
+    >>> reached_levels(made, "fives", 1), reached_levels(made, "tens", 1)
+    ({'fives': 1, 'tens': 1}, {'tens': 1})
+    """
+    column = variables[name].tree.source
+    others = {other: one for other, one in variables.items() if one.tree.source == column}
+    found, waiting = {name: level}, [name]
+    while waiting and level and len(others) > 1:
+        first = waiting.pop()
+        for other, one in others.items():
+            reached = _added_up(others[first], found[first], one) if other != first else 0
+            if reached > found.get(other, 0):
+                found[other] = reached
+                waiting.append(other)
+    return found
+
+
+def _added_up(one: CatalogueVariable, level: int, other: CatalogueVariable) -> int:
+    """The deepest level of another variable of which some code is made up of codes of a level."""
+    atoms = _atoms(one, other)
+    if atoms is None:  # nobody knows: all of it
+        return other.finest
+    mine, theirs = atoms
+    size = 1 + max(atom for each in (mine, theirs) for covered in each.values() for atom in covered)
+    own = _labels(one, level, mine, size)
+    for number in range(other.finest, 0, -1):
+        if _some_is_made_up(own, _labels(other, number, theirs, size)):
+            return number
+    return 0
+
+
+def _some_is_made_up(own: PositionArray, codes: PositionArray) -> bool:
+    """Whether one of some codes, unless it is all there is, is made up of several others.
+
+    A code that both have is one cell, which a table of either shows as what it is.
+    """
+    size = int(own.max(initial=-1)) + 1
+    low, high = np.full(size, len(codes) + 1), np.full(size, -1)
+    known = own >= 0
+    np.minimum.at(low, own[known], codes[known])
+    np.maximum.at(high, own[known], codes[known])
+    whole = np.zeros(len(own), dtype=np.bool_)
+    whole[known] = (low == high)[own[known]]
+    wanted = np.unique(codes[codes >= 0])
+    pairs = np.unique(np.stack([codes, own])[:, codes >= 0], axis=1)
+    several = [code for code in wanted.tolist() if int((pairs[0] == code).sum()) > 1]
+    broken = codes[(codes >= 0) & ~whole]
+    return len(wanted) > 1 and bool(len(np.setdiff1d(several, broken)))
+
+
+_Atoms = dict[int, list[int]]
+
+
+def _atoms(one: CatalogueVariable, other: CatalogueVariable) -> tuple[_Atoms, _Atoms] | None:
+    """Per finest code of both, by position, the smallest parts of the column that it covers."""
+    if (one.tree.bounds is None) != (other.tree.bounds is None):
+        return None
+    if one.tree.bounds is None:
+        numbers: dict[str | None, int] = {}
+        mine, theirs = (
+            {at: [numbers.setdefault(code, len(numbers))] for at, code in _leaves(each)}
+            for each in (one, other)
+        )
+        return mine, theirs
+    edges = np.unique([*(one.tree.bounds or ()), *(other.tree.bounds or ())])
+    return _intervals(one, edges), _intervals(other, edges)
+
+
+def _leaves(variable: CatalogueVariable) -> Iterator[tuple[int, str | None]]:
+    """The finest codes by position; None for what records without a value get."""
+    tree = variable.tree
+    for at in np.flatnonzero(tree.is_leaf).tolist():
+        code = tree.codes[at]
+        yield at, None if code == tree.missing else code
+
+
+def _intervals(variable: CatalogueVariable, edges: np.ndarray) -> _Atoms:
+    bounds = np.searchsorted(edges, np.asarray(variable.tree.bounds))
+    found: _Atoms = {}
+    number = 0
+    for at, code in _leaves(variable):
+        if code is None:
+            found[at] = [len(edges)]
+        else:
+            found[at] = [*range(int(bounds[number]), int(bounds[number + 1]))]
+            number += 1
+    return found
+
+
+def _labels(variable: CatalogueVariable, level: int, atoms: _Atoms, size: int) -> PositionArray:
+    """Per atom, the code of a level by its position; -1 where the classification has none."""
+    labels = np.full(size, -1, dtype=np.int32)
+    cut = set(variable.cuts[level].tolist())
+    for at, covered in atoms.items():
+        above = at
+        while above not in cut:
+            above = variable.tree.parents[above]
+        labels[covered] = above
+    return labels
+
+
+#: A variable that judges, and for each level of an answer, the level of it that stands for it.
+_Axis = tuple[str, tuple[int, ...]]
+
+
+@dataclass(frozen=True, kw_only=True)
+class PartJudgement:
+    """A table that judges the parts of an answer."""
+
+    # Its variables: those for the variables that span the answer, and then those for what is
+    # fixed. With each, for every level of the answer, the level that stands for it.
+    stands: tuple[_Axis, ...]
+    measure: Measure  # What is counted
+
+    @property
+    def axes(self) -> tuple[tuple[str, int], ...]:
+        """Its variables with the deepest level of each, sorted by variable."""
+        return tuple(sorted((name, max(levels)) for name, levels in self.stands))
+
+    def query(self, asked: CanonicalQuery) -> CanonicalQuery:
+        """The table as a query: of everybody, with all codes of all levels."""
+        by = tuple(
+            SpanningCodes(variable=name, levels=tuple(range(1, level + 1)), codes=None, total=True)
+            for name, level in self.axes
+        )
+        return replace(asked, by=by, where=(), measures=(self.measure,))
+
+    def for_answer(self, hidden: BoolArray) -> BoolArray:
+        """Which parts of the answer are hidden, by those of this table; fixed ones come last."""
+        names = [name for name, _ in self.axes]
+        order = [names.index(name) for name, _ in self.stands]
+        return hidden.transpose(order)[np.ix_(*(levels for _, levels in self.stands))]
+
+
+def judgements_of(
+    query: CanonicalQuery, measure: Measure, unit: CatalogueUnit
+) -> Iterator[PartJudgement]:
+    """The tables that judge an answer; a part is hidden if one of them says so."""
+    entries = figure_entries((measure,), unit)
+    based = _based(entries.values(), unit)
+    yield from _judgements(query, unit, based, frozenset(), COUNT_MEASURE)
+    columns = {one.tree.source for one in unit.variables.values()}
+    for name, entry in entries.items():
+        looked = parse_filter(entry.where).columns if entry.where else frozenset()
+        if looked & columns:
+            yield from _judgements(query, unit, based, looked & columns, COUNT_MEASURE)
+        if looked - columns and entry.kind == "count":
+            yield from _judgements(query, unit, based, frozenset(), Measure("figure", name))
+
+
+def _based(entries: Iterable[FigureEntry], unit: CatalogueUnit) -> dict[str, int]:
+    """Variables of which figures compare with one code, and the level of that."""
+    found: dict[str, int] = {}
+    for entry in entries:
+        for name, code in (entry.base or {}).items():
+            variable = unit.variables[name]
+            at = variable.tree.index.get(code)
+            level = variable.finest if at is None else int(variable.tree.levels[at])
+            found[name] = max(found.get(name, 0), level)
+    return found
+
+
+def _judgements(
+    query: CanonicalQuery,
+    unit: CatalogueUnit,
+    based: Mapping[str, int],
+    columns: frozenset[str],
+    measure: Measure,
+) -> Iterator[PartJudgement]:
+    """By all variables that stand for those of the answer."""
+    asked = [(one.variable, tuple(range(max(one.levels) + 1))) for one in query.by]
+    asked += [(one.variable, (one.level,)) for one in query.where]
+    choices = []
+    for name, levels in asked:
+        least = based.get(name, 0)
+        choices.append([*_standing(unit, name, [max(k, least) for k in levels], columns)])
+    choices += [
+        [(one.name, (one.finest,)) for one in _of_column(unit, column)]
+        for column in sorted(columns - {unit.variables[name].tree.source for name, _ in asked})
+    ]
+    for stands in product(*choices):
+        yield PartJudgement(stands=stands, measure=measure)
+
+
+def _standing(
+    unit: CatalogueUnit, name: str, levels: Sequence[int], columns: frozenset[str]
+) -> Iterator[_Axis]:
+    """The variables that stand for one: itself, and those of its column that it adds up to."""
+    variable = unit.variables[name]
+    same = _of_column(unit, variable.tree.source)
+    if variable.tree.source in columns:
+        yield from ((one.name, (one.finest,) * len(levels)) for one in same)
+        return
+    reached = [reached_levels(unit.variables, name, level) for level in levels]
+    for one in same:
+        found = tuple(each.get(one.name, 0) for each in reached)
+        if any(found):
+            yield one.name, found
+
+
+def _of_column(unit: CatalogueUnit, column: str) -> list[CatalogueVariable]:
+    return [one for one in unit.variables.values() if one.tree.source == column]
+
 
 #: Gives the table of a query with its noise, made now or before.
 NoisyTable = Callable[[DataVersion, CanonicalQuery], ProtectedTable]

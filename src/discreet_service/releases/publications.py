@@ -203,7 +203,7 @@ class Publications:
             "persons": tuple(persons),
         }
         kind = AuditKind.release_published
-        self._trail.append(connection, kind=kind, person=persons[-1], about=new.id, facts=facts)
+        self._trail.append(connection, kind, persons[-1], new.id, facts)
         connection.execute(sa.delete(PUBLICATIONS).where(mine))
         connection.execute(sa.insert(PUBLICATIONS).values(**values))
 
@@ -242,10 +242,10 @@ class Publications:
                 if changed.rowcount and not published:
                     self._trail.append(
                         connection,
-                        kind=AuditKind.publication_undone,
-                        person=SYSTEM,
-                        about=row.release,
-                        facts={"digest": row.seal},
+                        AuditKind.publication_undone,
+                        SYSTEM,
+                        row.release,
+                        {"digest": row.seal},
                     )
             for folder in (beside, aside(beside)):
                 shutil.rmtree(folder, ignore_errors=True)

@@ -259,37 +259,39 @@ def _listed(
             raise _unserved("a table has a name that is no name of a file")
         found = _sources(files, name)
         if found is not None:
-            yield name, _listing(release, entry, _outline(files, found[1]), manifest)
-
-
-def _listing(
-    release: str, entry: Mapping[str, Any], about: Mapping[str, Any], manifest: Mapping[str, Any]
-) -> ListedTable:
-    spanning = about["dimensions"][:-1] if (len(about["figures"]) > 1) else about["dimensions"]
-    languages = manifest["languages"]
-    variables = tuple(
-        (each["name"], _titles_of(each["classifications"][0], each["name"], languages))
-        for each in spanning
-    )
-    titles = about["titles"] or _made_titles(variables, languages)
-    figures = tuple(each["name"] for each in about["figures"])
-    told = [release, entry["name"], *titles.values(), *figures]
-    for variable, texts in variables:
-        told += [variable, *texts.values()]
-    for each in about["figures"]:
-        told += each["titles"].values()
-    return ListedTable(
-        id=f"{release}.{entry['name']}",
-        release=release,
-        name=entry["name"],
-        titles=titles,
-        variables=variables,
-        figures=figures,
-        cells=entry["cells"],
-        updated=str(manifest.get("date") or ""),
-        files=tuple(entry["files"]),
-        searched="\n".join(told).casefold(),
-    )
+            about = _outline(files, found[1])
+            spanning = (
+                about["dimensions"][:-1] if (len(about["figures"]) > 1) else about["dimensions"]
+            )
+            languages = manifest["languages"]
+            variables = tuple(
+                (each["name"], _titles_of(each["classifications"][0], each["name"], languages))
+                for each in spanning
+            )
+            titles = about["titles"] or _made_titles(variables, languages)
+            figures = tuple(each["name"] for each in about["figures"])
+            told = [release, entry["name"], *titles.values(), *figures]
+            for variable, texts in variables:
+                told += [variable, *texts.values()]
+            for each in about["figures"]:
+                told += each["titles"].values()
+            yield (
+                name,
+                (
+                    ListedTable(
+                        id=f"{release}.{entry['name']}",
+                        release=release,
+                        name=entry["name"],
+                        titles=titles,
+                        variables=variables,
+                        figures=figures,
+                        cells=entry["cells"],
+                        updated=str(manifest.get("date") or ""),
+                        files=tuple(entry["files"]),
+                        searched="\n".join(told).casefold(),
+                    )
+                ),
+            )
 
 
 def _titles_of(tree: Mapping[str, Any], name: str, languages: Sequence[str]) -> Mapping[str, str]:

@@ -188,10 +188,10 @@ class ReviewDesk:
             with self._database.writing() as connection:
                 self._trail.append(
                     connection,
-                    kind=AuditKind.outputs_submitted,
-                    person=principal.name,
-                    about=job.id,
-                    facts={"digest": hashlib.sha256(content).hexdigest(), "data": data},
+                    AuditKind.outputs_submitted,
+                    principal.name,
+                    job.id,
+                    {"digest": hashlib.sha256(content).hexdigest(), "data": data},
                 )
         except ServiceError:
             self._inputs.drop(name)
@@ -224,10 +224,10 @@ class ReviewDesk:
             answer(queue, number, researcher=principal.name, text=text)
             self._trail.append(
                 connection,
-                kind=AuditKind.outputs_submitted,
-                person=principal.name,
-                about=f"submission {number}",
-                facts={"digest": hashlib.sha256(text.encode()).hexdigest()},
+                AuditKind.outputs_submitted,
+                principal.name,
+                f"submission {number}",
+                {"digest": hashlib.sha256(text.encode()).hexdigest()},
             )
 
     def fetch(self, principal: Principal, number: int, file: str) -> bytes:
@@ -248,10 +248,10 @@ class ReviewDesk:
         with self._database.writing() as connection:
             self._trail.append(
                 connection,
-                kind=AuditKind.outputs_fetched,
-                person=principal.name,
-                about=f"submission {number}",
-                facts={"file": file, "digest": digest},
+                AuditKind.outputs_fetched,
+                principal.name,
+                f"submission {number}",
+                {"file": file, "digest": digest},
             )
         return content
 
@@ -379,9 +379,7 @@ class ReviewDesk:
             if act == "release":
                 kind, facts = AuditKind.outputs_released, {"digest": found.record}
             about = f"submission {number}"
-            self._trail.append(
-                connection, kind=kind, person=principal.name, about=about, facts=facts
-            )
+            self._trail.append(connection, kind, principal.name, about, facts)
         return found
 
 

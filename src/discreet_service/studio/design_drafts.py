@@ -56,10 +56,10 @@ def save_design(visit: Visit, wish: DesignWish, name: str, version: str) -> Para
         found = visit.service.parameter_sets.propose(connection, package, visit.principal.name)
         visit.service.trail.append(
             connection,
-            kind=AuditKind.draft_signed,
-            person=visit.principal.name,
-            about=found.subject,
-            facts={"version": found.version, "signer": found.signer},
+            AuditKind.draft_signed,
+            visit.principal.name,
+            found.subject,
+            {"version": found.version, "signer": found.signer},
         )
     return found
 
@@ -74,10 +74,10 @@ def export_design(visit: Visit, wish: DesignWish, name: str, version: str) -> by
         # No digest: whoever reads the trail could try designs until one has it.
         visit.service.trail.append(
             connection,
-            kind=AuditKind.design_exported,
-            person=visit.principal.name,
-            about=f"{name}@{version}",
-            facts={"version": version},
+            AuditKind.design_exported,
+            visit.principal.name,
+            f"{name}@{version}",
+            {"version": version},
         )
     return content
 
@@ -112,10 +112,10 @@ def draft_of(visit: Visit, name: str, version: str) -> tuple[ParameterSet, Pertu
     with visit.service.database.writing() as connection:
         visit.service.trail.append(
             connection,
-            kind=AuditKind.draft_looked_at,
-            person=visit.principal.name,
-            about=found.subject,
-            facts={"version": found.version},
+            AuditKind.draft_looked_at,
+            visit.principal.name,
+            found.subject,
+            {"version": found.version},
         )
     return found, opened.perturbation_table
 

@@ -29,8 +29,7 @@ from discreet_service.permissions import Permission, Principal
 from discreet_service.policies.rules import Language
 from discreet_service.problems import ServiceError
 from discreet_service.queries import PreparedQuery
-from discreet_service.queries.counts import filter_texts
-from discreet_service.queries.record_filters import joint_filter
+from discreet_service.queries.counts import filter_texts, joint_filter
 from discreet_service.queries.titles import title_of
 from discreet_service.studio.choices import TableChoices
 from discreet_service.studio.design_figures import AssessedDesign
@@ -121,7 +120,30 @@ def dataset_effect(
         raise ServiceError(what, code="too-many-cells", where="table", hint=hint)
     title = title_of(prepared.query, choices.unit)[language]
     if true:
-        return _drawn(visit, prepared, title, designs, language)
+        # What designs do to true counts; that they were shown stands in the trail. CONFIDENTIAL.
+        table = true_table(prepared)
+        if not len(table):
+            raise ServiceError("the table has no cells", code="invalid-input", where="table")
+        _note(visit, prepared, len(table))
+        drawn = [perturb(table, each.table) for each in designs]
+        values = [published_values(table, each)[0] for each in drawn]
+        labels = [dimension.labels(language) for dimension in table.dimensions]
+        cells: list[tuple[Sequence[str], int, Sequence[int]]] = [
+            (
+                [told[part[at]] for told, part in zip(labels, table.index, strict=True)],
+                int(table.count[at]),
+                [int(each[at]) for each in values],
+            )
+            for at in range(min(len(table), SHOWN_CELLS))
+        ]
+        return DesignEffect(
+            title=title,
+            true=True,
+            expected=[expected_quality(each.table, table) for each in designs],
+            actual=[actual_quality(table, each) for each in drawn],
+            cells=cells,
+            all_cells=len(table),
+        )
     return _expected(title, _answered(visit, prepared, language), designs)
 
 
@@ -146,39 +168,6 @@ def _answered(visit: Visit, prepared: PreparedQuery, language: Language) -> Prot
     note_query(visit.service, visit.principal, prepared, LogMode.query, LogVerdict.answered, start,
                kept=answer.cached)  # fmt: skip
     return answer.table
-
-
-def _drawn(
-    visit: Visit,
-    prepared: PreparedQuery,
-    title: str,
-    designs: Sequence[AssessedDesign],
-    language: str,
-) -> DesignEffect:
-    """What designs do to true counts; that they were shown stands in the trail. CONFIDENTIAL."""
-    table = true_table(prepared)
-    if not len(table):
-        raise ServiceError("the table has no cells", code="invalid-input", where="table")
-    _note(visit, prepared, len(table))
-    drawn = [perturb(table, each.table) for each in designs]
-    values = [published_values(table, each)[0] for each in drawn]
-    labels = [dimension.labels(language) for dimension in table.dimensions]
-    cells: list[tuple[Sequence[str], int, Sequence[int]]] = [
-        (
-            [told[part[at]] for told, part in zip(labels, table.index, strict=True)],
-            int(table.count[at]),
-            [int(each[at]) for each in values],
-        )
-        for at in range(min(len(table), SHOWN_CELLS))
-    ]
-    return DesignEffect(
-        title=title,
-        true=True,
-        expected=[expected_quality(each.table, table) for each in designs],
-        actual=[actual_quality(table, each) for each in drawn],
-        cells=cells,
-        all_cells=len(table),
-    )
 
 
 def true_table(prepared: PreparedQuery) -> Table:
@@ -206,6 +195,4 @@ def _note(visit: Visit, prepared: PreparedQuery, cells: int) -> None:
     }
     kind = AuditKind.true_values_shown
     with visit.service.database.writing() as connection:
-        visit.service.trail.append(
-            connection, kind=kind, person=visit.principal.name, about=query.dataset, facts=facts
-        )
+        visit.service.trail.append(connection, kind, visit.principal.name, query.dataset, facts)

@@ -105,10 +105,6 @@ def show_draft(programme: str, draft: str, visit: _Producer, release: _Name = No
             state=words("job_states", visit.language)[job.state.value],
             mine=mine,
         )
-    return _draft_page(visit, record, draft, release)
-
-
-def _draft_page(visit: Visit, record: StoredProgramme, draft: str, release: str | None) -> Response:
     language, found = visit.language, _opened(visit.service, record.id, draft)
     name = _usual_release(visit.service, record, found, draft) if release is None else release
     told = compare_draft(visit, record.id, draft, name)

@@ -81,20 +81,17 @@ async def _form_of(request: Request) -> SubmissionForm:
     form = await request.form()
     files = [await _sent(one) for name in ("files", "folder") for one in form.getlist(name)]
     log = await _sent(form.get("log"))
+    text = _text(form, "replaces")
+    if text and not (text.isascii() and text.isdecimal() and len(text) < 10):
+        raise _wrong("this is no number of a submission", "replaces", "choose one of the list")
     return SubmissionForm(
         files=tuple(one for one in files if one is not None),
         log=log,
         data=_text(form, "data"),
         main=_text(form, "main"),
         project=_text(form, "project"),
-        replaces=_number(_text(form, "replaces")),
+        replaces=int(text or 0),
     )
-
-
-def _number(text: str) -> int:
-    if text and not (text.isascii() and text.isdecimal() and len(text) < 10):
-        raise _wrong("this is no number of a submission", "replaces", "choose one of the list")
-    return int(text or 0)
 
 
 async def _sent(file: Any) -> tuple[str, bytes] | None:

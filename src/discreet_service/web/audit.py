@@ -16,9 +16,9 @@ from fastapi.responses import StreamingResponse
 from pydantic import AwareDatetime, BaseModel, ConfigDict, Field
 
 from discreet.release.packages.keys import public_bytes, read_signing_key
-from discreet_service.audit.heads import SignedHead
 from discreet_service.audit.kinds import AuditKind, FactValue
 from discreet_service.audit.query_log import LogVerdict
+from discreet_service.audit.trail import SignedHead
 from discreet_service.operation.logs import log_event
 from discreet_service.permissions import Permission
 from discreet_service.problems import ServiceError
@@ -170,7 +170,7 @@ def search_log(
 
 def _write_down(visit: Visit, kind: AuditKind, facts: Mapping[str, FactValue]) -> None:
     with visit.service.database.writing() as connection:
-        visit.service.trail.append(connection, kind=kind, person=visit.principal.name, facts=facts)
+        visit.service.trail.append(connection, kind, visit.principal.name, facts=facts)
 
 
 def _milliseconds(time: datetime | None) -> int | None:

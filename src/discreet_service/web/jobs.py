@@ -202,7 +202,8 @@ class _EventLines:
                     return
                 for event in events:
                     spoken = now()
-                    yield _line(event)
+                    said = json.dumps(event.told())
+                    yield f"id: {event.seq}\nevent: {event.kind}\ndata: {said}\n\n"
                 if final:
                     return
                 if now() - spoken >= _HEARTBEAT:
@@ -217,10 +218,6 @@ class _EventLines:
         if events:
             self._after = events[-1].seq
         return final, events
-
-
-def _line(event: JobEvent) -> str:
-    return f"id: {event.seq}\nevent: {event.kind}\ndata: {json.dumps(event.told())}\n\n"
 
 
 def _check_streams(owner: str) -> None:

@@ -27,8 +27,12 @@ from discreet_service.web.pages import (
     set_session,
     told,
 )
-from discreet_service.web.rate_limits import address_key
-from discreet_service.web.security import caller_address, request_cookie, session_cookie
+from discreet_service.web.security import (
+    address_key,
+    caller_address,
+    request_cookie,
+    session_cookie,
+)
 
 router = APIRouter(tags=["login"])
 

@@ -128,10 +128,10 @@ def explained_refusal(visit: Visit, dataset: str, version: str, digest: str) -> 
         found = visit.service.policies.in_force.refusal(connection, dataset, version, digest)
         visit.service.trail.append(
             connection,
-            kind=AuditKind.refusal_explained,
-            person=visit.principal.name,
-            about=f"{dataset}@{version}",
-            facts={"digest": digest},
+            AuditKind.refusal_explained,
+            visit.principal.name,
+            f"{dataset}@{version}",
+            {"digest": digest},
         )
     return found
 
@@ -187,10 +187,10 @@ def area_report(visit: Visit, dataset: str, version: str, unit: str) -> AreaRepo
     with visit.service.database.writing() as connection:
         visit.service.trail.append(
             connection,
-            kind=AuditKind.report_exported,
-            person=visit.principal.name,
-            about=f"{dataset}@{version}",
-            facts={"report": f"areas of {unit}", "digest": policy.digest},
+            AuditKind.report_exported,
+            visit.principal.name,
+            f"{dataset}@{version}",
+            {"report": f"areas of {unit}", "digest": policy.digest},
         )
     return found
 

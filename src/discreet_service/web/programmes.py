@@ -126,10 +126,10 @@ def take_programme(visit: Visit, text: bytes) -> StoredProgramme:
         with visit.service.database.writing() as connection:
             visit.service.trail.append(
                 connection,
-                kind=AuditKind.programme_uploaded,
-                person=visit.principal.name,
-                about=record.id,
-                facts={"digest": record.digest, "dataset": record.dataset},
+                AuditKind.programme_uploaded,
+                visit.principal.name,
+                record.id,
+                {"digest": record.digest, "dataset": record.dataset},
             )
     except BaseException:
         shelf.drop(record.id)

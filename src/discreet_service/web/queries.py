@@ -20,7 +20,7 @@ from discreet_service.policies import Verdict
 from discreet_service.policies.rules import Language
 from discreet_service.problems import ServiceError
 from discreet_service.queries import PreparedQuery, TableQuery, read_query
-from discreet_service.queries.formats import AnswerFormat, asked_format, written_answer
+from discreet_service.queries.formats import asked_format, written_answer
 from discreet_service.queries.jobs import file_name_of
 from discreet_service.service import Service
 from discreet_service.web.access import Visit, visit_with
@@ -119,7 +119,31 @@ def _answered(
         note_query(
             visit.service, visit.principal, prepared, LogMode.query, LogVerdict.deferred, start
         )
-        return _deferred(visit, prepared, form, language, idempotency_key)
+        # The job that makes a large answer.
+        job = visit.service.jobs.submit(
+            kind="query",
+            owner=visit.principal.name,
+            request={
+                **visit.service.answers.document(prepared),
+                "format": form.name,
+                "language": language,
+            },
+            idempotency_key=idempotency_key,
+        )
+        address = f"/api/v1/jobs/{job.id}"
+        told = {
+            "job": job.id,
+            "state": job.state,
+            "cells": prepared.plan.cells,
+            "links": {
+                "self": address,
+                "events": f"{address}/events",
+                "result": f"{address}/result",
+            },
+        }
+        return JSONResponse(
+            told, status_code=202, headers={"Location": address, "Retry-After": "2"}
+        )
     answer = visit.service.answers.answer(prepared)
     content = written_answer(answer.table, form, language, prepared.plan.geography)
     note_query(visit.service, visit.principal, prepared, LogMode.query, LogVerdict.answered, start,
@@ -127,34 +151,6 @@ def _answered(
     shown = "attachment" if form.file else "inline"
     headers["Content-Disposition"] = f'{shown}; filename="{file_name_of(prepared, form)}"'
     return Response(content, media_type=form.media, headers=headers)
-
-
-def _deferred(
-    visit: Visit,
-    prepared: PreparedQuery,
-    form: AnswerFormat,
-    language: str,
-    idempotency_key: str | None,
-) -> Response:
-    """The job that makes a large answer."""
-    job = visit.service.jobs.submit(
-        kind="query",
-        owner=visit.principal.name,
-        request={
-            **visit.service.answers.document(prepared),
-            "format": form.name,
-            "language": language,
-        },
-        idempotency_key=idempotency_key,
-    )
-    address = f"/api/v1/jobs/{job.id}"
-    told = {
-        "job": job.id,
-        "state": job.state,
-        "cells": prepared.plan.cells,
-        "links": {"self": address, "events": f"{address}/events", "result": f"{address}/result"},
-    }
-    return JSONResponse(told, status_code=202, headers={"Location": address, "Retry-After": "2"})
 
 
 def admitted(visit: Visit, prepared: PreparedQuery, language: Language, start: float) -> Verdict:

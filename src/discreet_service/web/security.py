@@ -9,9 +9,11 @@ from __future__ import annotations
 
 import hashlib
 import ipaddress
+import math
 import re
 import secrets
-from collections.abc import Mapping, Sequence
+from collections import OrderedDict
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 from urllib.parse import quote, urlsplit
@@ -27,7 +29,57 @@ from discreet_service.service import Service
 from discreet_service.web.body_gate import HeldBytes
 from discreet_service.web.plugins import facades
 from discreet_service.web.problem_pages import problem_response
-from discreet_service.web.rate_limits import TokenBuckets, address_key
+
+_MOST = 65_536
+#: Networks of one customer: an address of IPv6 is one of very many.
+_SIX = 64
+
+
+class TokenBuckets:
+    """Buckets that fill at a steady rate; each request takes one token.
+
+    >>> buckets = TokenBuckets(per_second=1.0, burst=2, clock=lambda: 0)
+    >>> buckets.wait("anna"), buckets.wait("anna"), buckets.wait("anna")
+    (0, 0, 1)
+    """
+
+    def __init__(
+        self, *, per_second: float, burst: float, clock: Callable[[], int], most: int = _MOST
+    ) -> None:
+        self._rate, self._burst, self._clock, self._most = per_second, burst, clock, most
+        self._levels: OrderedDict[str, tuple[float, int]] = OrderedDict()
+
+    def __len__(self) -> int:
+        return len(self._levels)
+
+    def wait(self, who: str) -> int:
+        """Take a token; the seconds to wait if there is none, 0 if there was one."""
+        now = self._clock()
+        level, before = self._levels.pop(who, (self._burst, now))
+        level = min(self._burst, level + max(0, now - before) / 1000 * self._rate)
+        enough = level >= 1
+        self._levels[who] = (level - 1 if enough else level, now)
+        while len(self._levels) > self._most:
+            self._levels.popitem(last=False)
+        return 0 if enough else max(1, math.ceil((1 - level) / self._rate))
+
+
+def address_key(address: str) -> str:
+    """What stands for an address: of IPv6 the network, since one customer has a whole one.
+
+    >>> address_key("2001:db8::1:2"), address_key("192.0.2.7"), address_key("::ffff:192.0.2.7")
+    ('2001:db8::/64', '192.0.2.7', '192.0.2.7')
+    """
+    try:
+        found = ipaddress.ip_address(address.partition("%")[0])
+    except ValueError:
+        return address[:64]
+    if isinstance(found, ipaddress.IPv6Address):
+        if found.ipv4_mapped is not None:
+            return str(found.ipv4_mapped)
+        return str(ipaddress.ip_network((found, _SIX), strict=False))
+    return str(found)
+
 
 _POLICY = (
     "default-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'; "
@@ -169,7 +221,9 @@ class SecurityGate:
         # Frameworks take the query for text, which bytes from anywhere need not be.
         scope["query_string"] = quote(scope["query_string"], _IN_QUERIES).encode("ascii")
         scope["state"] = dict(scope.get("state") or {})
-        scope["state"]["number"] = _number(scope, trusted=scope.pop("discreet.trusted"))
+        trusted = scope.pop("discreet.trusted")
+        given = Headers(scope=scope).get("x-request-id", "") if trusted else ""
+        scope["state"]["number"] = given if _NUMBER.fullmatch(given) else secrets.token_hex(8)
         back = _ResponseGate(send, scope, self._bounds)
         body = None
         try:
@@ -297,20 +351,19 @@ class _ResponseGate:
             return  # what is told instead stands there
         if message["type"] == "http.response.start":
             self.started = True
-            self._add_headers(MutableHeaders(scope=message), message["status"])
+            headers = MutableHeaders(scope=message)
+            status = message["status"]
+            for name, value in _ALWAYS.items():
+                headers[name] = value
+            headers["X-Request-Id"] = self._scope["state"]["number"]
+            if self._bounds.secure:
+                headers["Strict-Transport-Security"] = _TRANSPORT
+            if "cache-control" not in headers:
+                headers["Cache-Control"] = "no-store" if status >= 400 else "private, no-cache"
+            headers.add_vary_header("Accept-Language")
+            if "server" in headers:
+                del headers["server"]
         await self._send(message)
-
-    def _add_headers(self, headers: MutableHeaders, status: int) -> None:
-        for name, value in _ALWAYS.items():
-            headers[name] = value
-        headers["X-Request-Id"] = self._scope["state"]["number"]
-        if self._bounds.secure:
-            headers["Strict-Transport-Security"] = _TRANSPORT
-        if "cache-control" not in headers:
-            headers["Cache-Control"] = "no-store" if status >= 400 else "private, no-cache"
-        headers.add_vary_header("Accept-Language")
-        if "server" in headers:
-            del headers["server"]
 
 
 def _with_true_caller(scope: dict[str, Any], bounds: _Bounds) -> dict[str, Any]:
@@ -363,12 +416,6 @@ def _true_address(
         if not _is_trusted(found, proxies):
             return found
     return found
-
-
-def _number(scope: Scope, *, trusted: bool) -> str:
-    """The number of a request: the proxy's, or a new one."""
-    given = Headers(scope=scope).get("x-request-id", "") if trusted else ""
-    return given if _NUMBER.fullmatch(given) else secrets.token_hex(8)
 
 
 def _from_elsewhere(scope: Scope, headers: Headers, base_url: str) -> bool:

@@ -25,9 +25,9 @@ from discreet_service.policies.sparsity import hidden_parts
 from discreet_service.queries import read_query
 from discreet_service.queries.answers import Answers, PreparedQuery
 from discreet_service.queries.formats import ANSWER_FORMATS, written_answer
-from discreet_service.queries.judgements import judgements_of
 from discreet_service.queries.measures import COUNT_MEASURE
 from discreet_service.queries.presentation import every_cell, in_order
+from discreet_service.queries.sparse_parts import judgements_of
 from discreet_service.service import Service
 from discreet_service.settings import LimitSettings, ServiceSettings
 from tests.helpers.service_data import OPEN_POLICY, write_census_dataset, write_policy

@@ -11,8 +11,7 @@ import pytest
 from discreet.demo import example_perturbation_table
 from discreet.errors import DiscreetError, ProgrammeError
 from discreet_service.datasets import CatalogueVariable, DataVersion
-from discreet_service.datasets.description import read_description
-from discreet_service.datasets.versions import open_version
+from discreet_service.datasets.versions import open_version, read_description
 
 _PROGRAMME = """
 [data]

@@ -16,7 +16,7 @@ import pytest
 
 from discreet.errors import MicrodataError, PublicationError
 from discreet.release.packages.keys import write_key_pair
-from discreet_service.audit.heads import SignedHead
+from discreet_service.audit.trail import SignedHead
 from discreet_service.jobs import JobQueue
 from discreet_service.jobs.child import problem_of
 from discreet_service.jobs.kinds import KINDS as ALL_KINDS

@@ -24,7 +24,7 @@ from discreet_service.problems import ServiceError
 from discreet_service.queries import read_query
 from discreet_service.queries.answers import Answers, PreparedQuery
 from discreet_service.queries.formats import ANSWER_FORMATS, written_answer
-from discreet_service.queries.judgements import judgements_of
+from discreet_service.queries.sparse_parts import judgements_of
 from discreet_service.service import Service
 from discreet_service.settings import LimitSettings, ServiceSettings
 from tests.helpers.service_data import OPEN_POLICY, write_policy

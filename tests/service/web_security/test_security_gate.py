@@ -17,8 +17,7 @@ from discreet_service.service import Service
 from discreet_service.settings import LimitSettings, ServiceSettings
 from discreet_service.web.body_gate import HeldBytes
 from discreet_service.web.problem_pages import add_problem_pages
-from discreet_service.web.rate_limits import TokenBuckets, address_key
-from discreet_service.web.security import add_security, caller_address
+from discreet_service.web.security import TokenBuckets, add_security, address_key, caller_address
 from tests.helpers.asgi_browser import BASE, AsgiBrowser, in_pieces
 
 LIMITS = LimitSettings(json_bytes=1000, arrow_bytes=5000, requests_per_second=5, burst=1000)
