@@ -7,6 +7,7 @@ the application is made.
 from __future__ import annotations
 
 import importlib
+import pkgutil
 from collections.abc import AsyncIterator, Iterator, Sequence
 from contextlib import asynccontextmanager
 from types import ModuleType
@@ -17,52 +18,29 @@ from fastapi.dependencies.models import Dependant
 from fastapi.routing import APIRoute, APIRouter
 
 from discreet._version import __version__
+from discreet_service import studio, web
+from discreet_service.permissions import Permission
 from discreet_service.service import Service
 from discreet_service.web.openapi import describe_interface
+from discreet_service.web.pages import NavigationEntry
 from discreet_service.web.plugins import facades
 from discreet_service.web.problem_pages import add_problem_pages
 
-_STUDIO = "discreet_service.studio."
-#: Modules with endpoints: those of `web` by name, pages of the studio by their full path;
+#: Modules with endpoints and pages: those of `web` and of the studio that have a `router`;
 #: `facades` stands for those of plugins.
 RESOURCES = (
-    "status",
-    "pages",
-    "datasets",
-    "queries",
-    "protect",
-    "suppression",
-    "rounding",
-    "records",
-    "parameter_sets",
-    "policies",
-    "jobs",
-    "programmes",
-    "submissions",
-    "releases",
+    *(
+        module.name
+        for package in (web, studio)
+        for module in pkgutil.iter_modules(package.__path__, f"{package.__name__}.")
+    ),
     "facades",
-    "keys",
-    "people",
-    "login",
-    "approvals",
-    "audit",
-    f"{_STUDIO}home",
-    f"{_STUDIO}tables",
-    f"{_STUDIO}published",
-    f"{_STUDIO}work",
-    f"{_STUDIO}help",
-    f"{_STUDIO}programmes",
-    f"{_STUDIO}drafts",
-    f"{_STUDIO}administration",
-    f"{_STUDIO}policies",
-    f"{_STUDIO}quality",
-    f"{_STUDIO}suppression",
-    f"{_STUDIO}rounding",
-    f"{_STUDIO}record_methods",
-    f"{_STUDIO}reviews",
-    f"{_STUDIO}submissions",
-    f"{_STUDIO}designs",
-    f"{_STUDIO}design_sets",
+)
+#: Pages of methods, in the navigation.
+_METHODS = (
+    NavigationEntry(path="/suppression", place=60, permissions=(Permission.tables_protect,)),
+    NavigationEntry(path="/rounding", place=70, permissions=(Permission.tables_protect,)),
+    NavigationEntry(path="/records", place=80, permissions=(Permission.records_protect,)),
 )
 _ABOUT = (
     "Protected figures of official statistics: hand in cells, or ask for tables. "
@@ -91,10 +69,14 @@ def create_app(service: Service, resources: Sequence[str] = RESOURCES) -> FastAP
         redirect_slashes=False,
     )
     app.state.service = service
+    navigation: list[NavigationEntry] = []
     for name, module in modules_of(resources).items():
         router: APIRouter = module.router
         _check_permissions(name, router)
         app.include_router(router)
+        navigation += [entry for entry in _METHODS if entry.path == router.prefix]
+        navigation += [module.NAVIGATION] if hasattr(module, "NAVIGATION") else []
+    app.state.navigation = sorted(navigation, key=lambda entry: entry.place)
     add_problem_pages(app)
     describe_interface(app)
     from discreet_service.web.security import add_security
@@ -104,7 +86,7 @@ def create_app(service: Service, resources: Sequence[str] = RESOURCES) -> FastAP
 
 
 def modules_of(resources: Sequence[str]) -> dict[str, ModuleType]:
-    """The modules with the endpoints of resources; a façade goes by its name, too."""
+    """The modules with a `router` of those named; a façade goes by its name, too."""
     modules: dict[str, ModuleType] = {}
     for name in resources:
         if name == "facades":
@@ -113,7 +95,8 @@ def modules_of(resources: Sequence[str]) -> dict[str, ModuleType]:
             modules[name] = facades()[name]
         else:
             path = name if "." in name else f"discreet_service.web.{name}"
-            modules[name] = importlib.import_module(path)
+            module = importlib.import_module(path)
+            modules |= {name: module} if hasattr(module, "router") else {}
     return modules
 
 

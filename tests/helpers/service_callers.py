@@ -11,7 +11,25 @@ import httpx
 from discreet_service.application import create_app
 from discreet_service.permissions import Grant, Principal
 from discreet_service.service import Service
+from discreet_service.web.access import Visit
 from tests.helpers.asgi_browser import AsgiBrowser
+
+
+def visit_as(service: Service, principal: Principal) -> Visit:
+    """What an endpoint gets when somebody asks it."""
+    scope = {
+        "type": "http",
+        "method": "GET",
+        "scheme": "https",
+        "server": ("office.example", 443),
+        "path": "/",
+        "root_path": "",
+        "query_string": b"",
+        "headers": [],
+        "app": SimpleNamespace(state=SimpleNamespace(service=service)),
+        "state": {"principal": principal},
+    }
+    return Visit(scope)
 
 
 class RoleCallers:

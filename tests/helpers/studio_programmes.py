@@ -16,6 +16,7 @@ from discreet_service.web.programmes import (
     publish_programme,
     take_programme,
 )
+from tests.helpers.service_callers import visit_as
 
 PAUL = Principal(name="paul", kind="session", grants=(Grant("producer"),))
 #: Who agrees to what Paul proposes.
@@ -62,12 +63,12 @@ WRONG = PEOPLE.replace('"region", "sex"', '"regoin", "sex"').replace(
 
 def hand_in(service: Service, text: str, principal: Principal = PAUL) -> str:
     """Hand a programme in, and give its number."""
-    return take_programme(service, principal, text.encode()).id
+    return take_programme(visit_as(service, principal), text.encode()).id
 
 
 def run(service: Service, programme: str, principal: Principal = PAUL) -> str:
     """Have a draft made by a worker that is there, and give its number."""
-    job = begin_run(service, principal, programme).id
+    job = begin_run(visit_as(service, principal), programme).id
     ends = time.monotonic() + 300
     while not service.jobs.job(job, None).state.final and time.monotonic() < ends:
         time.sleep(0.1)
@@ -95,9 +96,9 @@ def publish(
 ) -> None:
     """Publish a draft: it is proposed, and a second person agrees."""
     asked = PublicationRequest(draft=draft, release=release)
-    word = publish_programme(service, principal, programme, asked)["confirm"]
+    word = publish_programme(visit_as(service, principal), programme, asked)["confirm"]
     confirmed = asked.model_copy(update={"confirm": word, "reason": "it is due"})
-    told = publish_programme(service, principal, programme, confirmed)
+    told = publish_programme(visit_as(service, principal), programme, confirmed)
     agree(service, told["proposal"], told["digest"])
 
 

@@ -21,7 +21,7 @@ from discreet_service.studio.policies import POLICY_PERMISSIONS
 from discreet_service.web.access import KnownVisit, Visit, check_allowed, visit_with
 from discreet_service.web.audit import search_audit, search_log, verify_audit
 from discreet_service.web.datasets import publish_dataset_version, retire_dataset_version
-from discreet_service.web.pages import FormVisit, back_to, iso_time, page, words
+from discreet_service.web.pages import FormVisit, NavigationEntry, back_to, iso_time, page, words
 from discreet_service.web.status import get_config, get_ready
 
 router = APIRouter(prefix="/administration", tags=["studio"], include_in_schema=False)
@@ -38,6 +38,7 @@ _ANY = (
     Permission.log_read,
     Permission.datasets_publish,
 )
+NAVIGATION = NavigationEntry(path="/administration", place=150, permissions=_ANY)
 #: Pages of administration: path, word, who may.
 _PLACES = (
     ("/administration/trail", "trail", (Permission.audit_read,)),

@@ -41,9 +41,10 @@ from discreet_service.studio.design_wishes import (
     offered_variance,
 )
 from discreet_service.web.access import Visit, check_allowed, visit_with
-from discreet_service.web.pages import FormVisit, back_to, page, words
+from discreet_service.web.pages import FormVisit, NavigationEntry, back_to, page, words
 
 router = APIRouter(prefix="/designs", tags=["studio"], include_in_schema=False)
+NAVIGATION = NavigationEntry(path="/designs", place=40, permissions=(Permission.parameters_design,))
 
 _Designer = Annotated[Visit, Depends(visit_with(Permission.parameters_design))]
 #: Where the names of fields of the two designs begin.

@@ -19,7 +19,7 @@ from discreet_service.problems import ServiceError
 from discreet_service.queries.titles import said_in
 from discreet_service.service import Service
 from discreet_service.web.access import KnownVisit, Visit, check_allowed, visit_with
-from discreet_service.web.pages import FormVisit, back_to, page, words
+from discreet_service.web.pages import FormVisit, NavigationEntry, back_to, page, words
 from discreet_service.web.policies import (
     OverrideWanted,
     PolicyChange,
@@ -39,6 +39,7 @@ POLICY_PERMISSIONS = (
     Permission.refusals_explain,
     Permission.refusals_override,
 )
+NAVIGATION = NavigationEntry(path="/policies", place=120, permissions=POLICY_PERMISSIONS)
 _Approver = Annotated[Visit, Depends(visit_with(Permission.policies_approve))]
 _Explainer = Annotated[Visit, Depends(visit_with(Permission.refusals_explain))]
 _Digest = Annotated[str, Path(pattern="^[0-9a-f]{64}$")]

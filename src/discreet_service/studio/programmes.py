@@ -26,7 +26,7 @@ from discreet_service.releases.programmes import LARGEST, StoredProgramme, parse
 from discreet_service.releases.release import ServedRelease
 from discreet_service.service import Service
 from discreet_service.web.access import Visit, check_allowed, visit_with
-from discreet_service.web.pages import FormVisit, back_to, page, words
+from discreet_service.web.pages import FormVisit, NavigationEntry, back_to, page, words
 from discreet_service.web.programmes import (
     begin_run,
     check_text,
@@ -38,6 +38,7 @@ from discreet_service.web.programmes import (
 )
 
 router = APIRouter(prefix="/programmes", tags=["studio"], include_in_schema=False)
+NAVIGATION = NavigationEntry(path="/programmes", place=50, permissions=(Permission.programmes_run,))
 
 _Producer = Annotated[Visit, Depends(visit_with(Permission.programmes_run))]
 _LINE = re.compile(r"line (\d+)(?:, )?(.*)")

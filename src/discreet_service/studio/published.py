@@ -16,10 +16,11 @@ from discreet_service.problems import ServiceError
 from discreet_service.studio.choices import StudioView, address
 from discreet_service.studio.shown_tables import shown_table
 from discreet_service.web.access import Visit, visit_with
-from discreet_service.web.pages import page
+from discreet_service.web.pages import NavigationEntry, page
 from discreet_service.web.releases import get_release, list_releases
 
 router = APIRouter(tags=["studio"], include_in_schema=False)
+NAVIGATION = NavigationEntry(path="/releases", place=20, permissions=(Permission.releases_read,))
 
 _Reader = Annotated[Visit, Depends(visit_with(Permission.releases_read))]
 _Page = Annotated[int, Query(ge=1, le=1_000_000)]

@@ -29,9 +29,10 @@ from discreet_service.policies.patterns import alerts
 from discreet_service.queries.titles import said_in
 from discreet_service.service import Service
 from discreet_service.web.access import Visit, visit_with
-from discreet_service.web.pages import page
+from discreet_service.web.pages import NavigationEntry, page
 
 router = APIRouter(prefix="/quality", tags=["studio"], include_in_schema=False)
+NAVIGATION = NavigationEntry(path="/quality", place=110, permissions=(Permission.quality_read,))
 
 _Reader = Annotated[Visit, Depends(visit_with(Permission.quality_read))]
 #: Shares of a limit from which on it is near, or used up.

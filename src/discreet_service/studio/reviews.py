@@ -23,10 +23,11 @@ from discreet_service.reviews import SubmissionReport
 from discreet_service.studio.choices import address
 from discreet_service.studio.reviewed_outputs import SIZE, ReviewSheet
 from discreet_service.web.access import Visit, check_allowed, visit_with
-from discreet_service.web.pages import FormVisit, back_to, page, words
+from discreet_service.web.pages import FormVisit, NavigationEntry, back_to, page, words
 from discreet_service.web.submissions import released_response
 
 router = APIRouter(prefix="/reviews", tags=["studio"], include_in_schema=False)
+NAVIGATION = NavigationEntry(path="/reviews", place=100, permissions=(Permission.outputs_review,))
 
 _Reviewer = Annotated[Visit, Depends(visit_with(Permission.outputs_review))]
 _Start = Annotated[int, Query(alias="from", ge=1, le=100_000)]

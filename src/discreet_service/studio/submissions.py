@@ -22,11 +22,14 @@ from discreet_service.problems import ServiceError, hint_in
 from discreet_service.reviews import LOGS, OwnSubmission, packed
 from discreet_service.settings import ReviewSettings
 from discreet_service.web.access import Visit, check_allowed, visit_with
-from discreet_service.web.pages import FormVisit, back_to, page, words
+from discreet_service.web.pages import FormVisit, NavigationEntry, back_to, page, words
 from discreet_service.web.problem_pages import language_of
 from discreet_service.web.submissions import released_response
 
 router = APIRouter(prefix="/submissions", tags=["studio"], include_in_schema=False)
+NAVIGATION = NavigationEntry(
+    path="/submissions", place=90, permissions=(Permission.outputs_submit,)
+)
 
 _Researcher = Annotated[Visit, Depends(visit_with(Permission.outputs_submit))]
 _LONGEST = 200

@@ -26,11 +26,12 @@ from discreet_service.studio.choices import StudioView, TableChoices, address
 from discreet_service.studio.shown_tables import shown_table
 from discreet_service.web.access import Visit, check_allowed, visit_with
 from discreet_service.web.datasets import list_datasets
-from discreet_service.web.pages import FormVisit, back_to, page, words
+from discreet_service.web.pages import FormVisit, NavigationEntry, back_to, page, words
 from discreet_service.web.problem_pages import language_of
 from discreet_service.web.queries import admitted, note_query
 
 router = APIRouter(tags=["studio"], include_in_schema=False)
+NAVIGATION = NavigationEntry(path="/tables", place=10, permissions=(Permission.catalogue_read,))
 
 _Reader = Annotated[Visit, Depends(visit_with(Permission.catalogue_read))]
 _Asker = Annotated[Visit, Depends(visit_with(Permission.query_run))]

@@ -12,12 +12,21 @@ from fastapi import APIRouter, Form, Path, Query, Response
 from pydantic import BaseModel, ConfigDict, Field
 
 from discreet_service.people.approvals import KINDS, Proposal, ProposalKind, ProposalState
-from discreet_service.permissions import ALL, Principal
+from discreet_service.permissions import ALL, Permission, Principal
 from discreet_service.problems import ServiceError
 from discreet_service.web.access import KnownVisit, Visit
-from discreet_service.web.pages import FormVisit, back_to, iso_time, page
+from discreet_service.web.pages import FormVisit, NavigationEntry, back_to, iso_time, page
 
 router = APIRouter(tags=["approvals"])
+NAVIGATION = NavigationEntry(
+    path="/approvals",
+    place=130,
+    permissions=(
+        Permission.parameters_activate,
+        Permission.policies_approve,
+        Permission.refusals_override,
+    ),
+)
 
 ProposalId = Annotated[str, Path(pattern="^[0-9a-f]{32}$", description="Number of the proposal")]
 _DIGEST = "^[0-9a-f]{64}$"

@@ -25,7 +25,7 @@ from discreet_service.jobs.queue import JobQueue
 from discreet_service.jobs.records import Job, JobEvent, JobState
 from discreet_service.permissions import Permission, Principal
 from discreet_service.problems import ServiceError
-from discreet_service.web.access import Visit, check_allowed, known_principal, visit_with
+from discreet_service.web.access import Visit, check_allowed, known_principal, visit_of, visit_with
 
 router = APIRouter(prefix="/api/v1/jobs", tags=["jobs"])
 
@@ -49,12 +49,12 @@ class JobBody(BaseModel):
     request: dict[str, Any]  # What for, as the kind wants it
 
 
-def job_viewer(request: Request) -> Principal:
-    """A dependency that gives who may see jobs: their own, or, as staff, that there are any."""
+def job_viewer(request: Request) -> Visit:
+    """A dependency: who may see jobs, their own, or, as staff, that there are any."""
     principal = known_principal(request)
     if not principal.may(Permission.status_read):
         check_allowed(principal, Permission.jobs_own)
-    return principal
+    return visit_of(request)
 
 
 job_viewer.permission = Permission.jobs_own  # type: ignore[attr-defined]

@@ -9,14 +9,14 @@ from __future__ import annotations
 import hashlib
 import re
 import tomllib
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import cache
 from pathlib import Path
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Depends, FastAPI, Form, Request
+from fastapi import APIRouter, Depends, Form, Request
 from fastapi.responses import HTMLResponse, RedirectResponse, Response
 from jinja2 import Environment, FileSystemLoader, StrictUndefined, pass_context
 from jinja2.runtime import Context
@@ -48,37 +48,20 @@ _TYPES: Mapping[str, str] = {
 }
 #: A place of our own: neither another host nor anything that browsers take for one.
 _OWN = re.compile(r"/(?![/\\])[\x21-\x5b\x5d-\x7e]{0,8000}")
-#: Path, word and permission of the pages that everybody who may finds in the navigation.
-_NAVIGATION: Sequence[tuple[str, str, tuple[Permission, ...]]] = (
-    ("/tables", "tables", (Permission.catalogue_read,)),
-    ("/releases", "releases", (Permission.releases_read,)),
-    ("/jobs", "jobs", (Permission.jobs_own,)),
-    ("/designs", "designs", (Permission.parameters_design,)),
-    ("/programmes", "programmes", (Permission.programmes_run,)),
-    ("/suppression", "suppression", (Permission.tables_protect,)),
-    ("/rounding", "rounding", (Permission.tables_protect,)),
-    ("/records", "records", (Permission.records_protect,)),
-    ("/submissions", "submissions", (Permission.outputs_submit,)),
-    ("/reviews", "reviews", (Permission.outputs_review,)),
-    ("/quality", "quality", (Permission.quality_read,)),
-    ("/policies", "policies", (Permission.policies_propose, Permission.policies_approve,
-                               Permission.refusals_explain, Permission.refusals_override)),
-    ("/approvals", "approvals", (Permission.parameters_activate, Permission.policies_approve,
-                                 Permission.refusals_override)),
-    ("/people", "people", (Permission.people_manage,)),
-    ("/administration", "administration",
-     (Permission.status_read, Permission.audit_read, Permission.log_read,
-      Permission.datasets_publish)),
-)  # fmt: skip
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class NavigationEntry:
-    """A page in the navigation."""
+    """A page in the navigation, as the module of the page declares it: `NAVIGATION`."""
 
-    path: str
-    word: str  # Its name among the words
-    current: bool  # Whether it is the page shown, or stands above it
+    path: str  # Without its slash it is the name of its word, too
+    place: int  # Entries stand in the order of their places
+    permissions: tuple[Permission, ...]  # Whoever has one of them finds the page there
+
+    @property
+    def word(self) -> str:
+        """Its name among the words."""
+        return self.path[1:]
 
 
 @cache
@@ -136,6 +119,7 @@ def page(
         "words": PageWords(spoken),
         "heading": title or spoken["title"],
         "language": language,
+        "current_path": f"{request.url.path}/",
         "here": request.url.path + (f"?{request.url.query}" if request.url.query else ""),
         "office": service.settings.name,
         "session": session,
@@ -175,30 +159,8 @@ class PageWords:
 
 def navigation(request: Request, principal: Principal) -> list[NavigationEntry]:
     """The pages that somebody may go to."""
-    path = request.url.path
-    return [
-        NavigationEntry(path=to, word=word, current=path == to or path.startswith(f"{to}/"))
-        for to, word, permissions in _NAVIGATION
-        if to in _paths(request.app) and any(map(principal.may, permissions))
-    ]
-
-
-def _paths(app: FastAPI) -> frozenset[str]:
-    """The paths that there are."""
-    known: frozenset[str] | None = getattr(app.state, "paths", None)
-    if known is None:
-        known = frozenset(_route_paths(app.routes))
-        app.state.paths = known
-    return known
-
-
-def _route_paths(routes: Iterable[Any]) -> Iterator[str]:
-    """The paths of routes, of routers within, too."""
-    for route in routes:
-        path = getattr(route, "path", None)
-        if path:
-            yield path
-        yield from _route_paths(getattr(getattr(route, "original_router", None), "routes", ()))
+    entries: Sequence[NavigationEntry] = request.app.state.navigation
+    return [entry for entry in entries if any(map(principal.may, entry.permissions))]
 
 
 @cache

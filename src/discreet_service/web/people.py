@@ -15,9 +15,10 @@ from discreet_service.people.users import UserAccount
 from discreet_service.permissions import ALL, ROLES, Grant, Permission
 from discreet_service.web.access import ServiceDep, Visit, check_allowed, visit_with
 from discreet_service.web.keys import GrantBody, KeyId
-from discreet_service.web.pages import FormVisit, back_to, iso_time, page
+from discreet_service.web.pages import FormVisit, NavigationEntry, back_to, iso_time, page
 
 router = APIRouter(tags=["people"])
+NAVIGATION = NavigationEntry(path="/people", place=140, permissions=(Permission.people_manage,))
 
 Manager = Annotated[Visit, Depends(visit_with(Permission.people_manage))]
 UserId = Annotated[str, Path(pattern="^[0-9a-f]{32}$", description="Number of the user")]

@@ -28,6 +28,7 @@ from discreet_service.web.programmes import (
     publish_programme,
     take_programme,
 )
+from tests.helpers.service_callers import visit_as
 from tests.helpers.service_data import OPEN_POLICY, write_policy
 
 ANNA = Principal(name="anna", kind="key", grants=(Grant("producer", "census"), Grant("requester")))
@@ -99,8 +100,8 @@ def programme(*tables: str) -> str:
 
 def begun(service: Service, *tables: str) -> str:
     """Run a programme, and give the number of its job."""
-    record = take_programme(service, ANNA, programme(*tables).encode())
-    return begin_run(service, ANNA, record.id).id
+    record = take_programme(visit_as(service, ANNA), programme(*tables).encode())
+    return begin_run(visit_as(service, ANNA), record.id).id
 
 
 def refusal(service: Service, *tables: str) -> PolicyRefusalError:
@@ -161,7 +162,7 @@ def test_rules_hold_for_tables_of_programmes(service: Service, table: str, rule:
     ],
 )
 def test_what_policies_cannot_judge_is_no_programme(service: Service, table: str) -> None:
-    told = check_text(service, ANNA, programme('by = ["sex"]', table).encode())
+    told = check_text(visit_as(service, ANNA), programme('by = ["sex"]', table).encode())
     assert told["valid"] is False
     assert "tables.t1" in told["problems"][0]["where"]
     assert told["problems"][0]["where"].startswith("line ")
@@ -186,7 +187,7 @@ def test_filters_become_the_codes_that_they_let_through(service: Service) -> Non
 
 
 def test_what_was_not_admitted_is_neither_made_nor_published(service: Service) -> None:
-    record = take_programme(service, ANNA, programme('by = ["sex"]').encode())
+    record = take_programme(visit_as(service, ANNA), programme('by = ["sex"]').encode())
     # The answer to the same query lacks sparse parts; a release would show them.
     service.answers.admit(
         service.answers.prepared("census", read_query({"by": ["sex"]})), ANNA, "en"
@@ -203,15 +204,15 @@ def test_what_was_not_admitted_is_neither_made_nor_published(service: Service) -
     )
     with pytest.raises(ServiceError, match="not admitted"):
         run_programme(context)
-    begin_run(service, ANNA, record.id)
+    begin_run(visit_as(service, ANNA), record.id)
     run_programme(context)
     place = shelf_of(service).draft(record.id, past.id) / "draft.json"
     text = place.read_text("utf-8")
     assert '"judged"' in text
     place.write_text(text.replace('"judged"', '"forgotten"'), "utf-8")
     asked = PublicationRequest(draft=past.id, release="people")
-    word = publish_programme(service, ANNA, record.id, asked)["confirm"]
+    word = publish_programme(visit_as(service, ANNA), record.id, asked)["confirm"]
     confirmed = asked.model_copy(update={"confirm": word, "reason": "it is due"})
     with pytest.raises(ServiceError) as caught:
-        publish_programme(service, ANNA, record.id, confirmed)
+        publish_programme(visit_as(service, ANNA), record.id, confirmed)
     assert caught.value.code == "refused-by-policy"

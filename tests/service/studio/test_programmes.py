@@ -29,6 +29,7 @@ from discreet_service.web.programmes import (
 )
 from tests.helpers.asgi_browser import form_of
 from tests.helpers.served_studio import _is_told, planted
+from tests.helpers.service_callers import visit_as
 from tests.helpers.studio_programmes import (
     LATER,
     PAUL,
@@ -123,7 +124,7 @@ def listed_problems(page: str) -> list[str]:
 def test_first_programme_is_written_already_and_can_be_run(office: Office) -> None:
     page = office.page("/programmes/new", "paul")
     text = written(page)
-    verdict = check_text(office.service, PAUL, text.encode())
+    verdict = check_text(visit_as(office.service, PAUL), text.encode())
     assert verdict["valid"]
     assert text_of(page, "tables") == str(len(verdict["tables"]))
     saved = office.send("/programmes/new", text=text, act="save")
@@ -361,7 +362,7 @@ def test_draft_outlives_the_result_of_its_job(office: Office) -> None:
 
 def test_comparison_is_that_of_the_interface(office: Office) -> None:
     service = office.service
-    told = compare_draft(service, PAUL, office.later, office.draft, "people")
+    told = compare_draft(visit_as(service, PAUL), office.later, office.draft, "people")
     assert [each["change"] for each in told["changes"]] == ["same", "changed", "new"]
     page = office.page(f"/programmes/{office.later}/drafts/{office.draft}?release=people", "paul")
     found = tally(told["changes"])
@@ -413,7 +414,7 @@ def test_the_usual_release_is_one_with_the_same_tables_of_the_same_data(office: 
 
 
 def test_reports_are_those_of_the_draft(office: Office) -> None:
-    told = compare_draft(office.service, PAUL, office.later, office.draft, "")
+    told = compare_draft(visit_as(office.service, PAUL), office.later, office.draft, "")
     page = office.page(f"/programmes/{office.later}/drafts/{office.draft}", "paul")
     assert text_of(page, "average") == f"{100 * told['attacks']['average']:.0f} %"
     rows = [plain(each).split() for each in re.findall(r"<tr>(.*?)</tr>", page, re.DOTALL)]
@@ -579,17 +580,19 @@ def test_who_publishes_one_data_set_does_not_publish_over_another(
     with monkeypatch.context() as patched:
         patched.setattr(api, "check_changeable", lambda *_: None)
         asked = PublicationRequest(draft=office.draft, release="census-2022")
-        word = publish_programme(service, petra, office.later, asked)["confirm"]
+        word = publish_programme(visit_as(service, petra), office.later, asked)["confirm"]
     confirmed = asked.model_copy(update={"confirm": word})
     with pytest.raises(ServiceError, match="of other data"):
-        publish_programme(service, petra, office.later, confirmed)
+        publish_programme(visit_as(service, petra), office.later, confirmed)
     origin = {"dataset": "labour"}
     with monkeypatch.context() as patched:
         patched.setattr(service.publications, "origin", lambda *_: origin)
         with pytest.raises(ServiceError, match="of other data"):
-            publish_programme(service, petra, office.later, asked)
+            publish_programme(visit_as(service, petra), office.later, asked)
         origin["dataset"] = "census"
-        assert publish_programme(service, petra, office.later, asked)["published"] is False
+        assert (
+            publish_programme(visit_as(service, petra), office.later, asked)["published"] is False
+        )
     assert service.releases.release("census-2022").identity == before
 
 
