@@ -10,5 +10,6 @@ from discreet.faces import lazy_face
 
 if TYPE_CHECKING:
     from .connections import ServiceDatabase as ServiceDatabase
+    from .connections import record_of as record_of
 
 lazy_face(__name__)

@@ -11,8 +11,9 @@ import sqlite3
 import threading
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import fields
 from pathlib import Path
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 import sqlalchemy as sa
 from sqlalchemy.engine.interfaces import DBAPIConnection
@@ -20,6 +21,11 @@ from sqlalchemy.pool import ConnectionPoolEntry
 
 from discreet_service.database.schema import METADATA, SERVICE_SCHEMA, VERSION, triggers
 from discreet_service.problems import ServiceError
+
+if TYPE_CHECKING:
+    from _typeshed import DataclassInstance
+
+_Record = TypeVar("_Record", bound="DataclassInstance")
 
 #: Seconds that one waits for other writers.
 _PATIENCE = 5
@@ -291,3 +297,14 @@ def _unknown_url() -> ServiceError:
     what = "this database cannot keep the service's records"
     hint = "sqlite:///FILE or postgresql+psycopg://…"
     return ServiceError(what, code="data-not-ready", where="database", hint=hint)
+
+
+def record_of(record: type[_Record], row: sa.Row[Any], /, **stated: Any) -> _Record:
+    """A row as a data class: fields have the names of columns, times without `_at` behind.
+
+    What is no column, or is kept in another form, is stated.
+    """
+    columns = row._mapping
+    names = [one.name for one in fields(record) if one.name not in stated]
+    found = {name: columns[name if name in columns else f"{name}_at"] for name in names}
+    return record(**found, **stated)

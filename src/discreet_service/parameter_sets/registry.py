@@ -35,7 +35,7 @@ from discreet.release.packages.versions import is_older
 from discreet_fire.persons import same_person
 from discreet_service.audit.kinds import AuditKind
 from discreet_service.audit.trail import AuditTrail
-from discreet_service.database import ServiceDatabase
+from discreet_service.database import ServiceDatabase, record_of
 from discreet_service.database.schema import PARAMETER_SETS
 from discreet_service.problems import ServiceError
 
@@ -74,18 +74,7 @@ class ParameterSet:
     @classmethod
     def of(cls, row: sa.Row[Any]) -> ParameterSet:
         """The set of a row."""
-        return cls(
-            name=row.name,
-            version=row.version,
-            digest=row.digest,
-            file=row.file,
-            signer=row.signer,
-            state=SetState(row.state),
-            imported=row.imported_at,
-            importer=row.imported_by,
-            activated=row.activated_at,
-            retired=row.retired_at,
-        )
+        return record_of(cls, row, state=SetState(row.state), importer=row.imported_by)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

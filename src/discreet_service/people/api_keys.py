@@ -23,7 +23,7 @@ from discreet.confidential import without_values
 from discreet_fire.persons import look_of, plain_name
 from discreet_service.audit.kinds import AuditKind
 from discreet_service.audit.trail import AuditTrail
-from discreet_service.database import ServiceDatabase
+from discreet_service.database import ServiceDatabase, record_of
 from discreet_service.database.schema import API_KEYS, USERS
 from discreet_service.people.users import SYSTEM, grants_held
 from discreet_service.permissions import ALL, Grant, Permission, Principal
@@ -377,13 +377,4 @@ def _read_grants(text: str) -> tuple[Grant, ...]:
 
 
 def _shown(row: sa.Row[tuple[object, ...]]) -> ApiKey:
-    return ApiKey(
-        id=row.id,
-        name=row.name,
-        owner=row.owner,
-        grants=_read_grants(row.grants),
-        created=row.created_at,
-        expires=row.expires_at,
-        last_used=row.last_used_at,
-        revoked=row.revoked_at,
-    )
+    return record_of(ApiKey, row, grants=_read_grants(row.grants))

@@ -19,7 +19,7 @@ import sqlalchemy as sa
 from discreet_fire.persons import look_of, plain_text, same_person
 from discreet_service.audit.kinds import AuditKind
 from discreet_service.audit.trail import AuditTrail
-from discreet_service.database import ServiceDatabase
+from discreet_service.database import ServiceDatabase, record_of
 from discreet_service.database.schema import PROPOSALS, USERS
 from discreet_service.permissions import ALL, Permission, Principal
 from discreet_service.problems import ServiceError
@@ -411,18 +411,5 @@ def _checked_reason(reason: str) -> str:
 
 
 def _proposal(row: sa.Row[tuple[object, ...]]) -> Proposal:
-    return Proposal(
-        id=row.id,
-        kind=ProposalKind(row.kind),
-        subject=row.subject,
-        dataset=row.dataset,
-        digest=row.digest,
-        reason=row.reason,
-        proposer=row.proposer,
-        proposed=row.proposed_at,
-        expires=row.expires_at,
-        state=ProposalState(row.state),
-        decider=row.decider,
-        decided=row.decided_at,
-        remark=row.remark,
-    )
+    kind, state = ProposalKind(row.kind), ProposalState(row.state)
+    return record_of(Proposal, row, kind=kind, state=state)

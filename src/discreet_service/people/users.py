@@ -19,7 +19,7 @@ from discreet.errors import DiscreetError
 from discreet_fire.persons import look_of, plain_name
 from discreet_service.audit.kinds import AuditKind, FactValue
 from discreet_service.audit.trail import AuditTrail
-from discreet_service.database import ServiceDatabase
+from discreet_service.database import ServiceDatabase, record_of
 from discreet_service.database.schema import LOGIN_DELAYS, SESSIONS, USER_GRANTS, USERS
 from discreet_service.people.oidc import OidcIdentity
 from discreet_service.people.passwords import (
@@ -447,15 +447,12 @@ def _row(connection: sa.Connection, name: str) -> sa.Row[tuple[object, ...]]:
 
 
 def _account(connection: sa.Connection, row: sa.Row[tuple[object, ...]]) -> UserAccount:
-    return UserAccount(
-        id=row.id,
-        name=row.name,
-        kind=row.kind,
+    return record_of(
+        UserAccount,
+        row,
         grants=_grants(connection, row.id),
         elsewhere=row.issuer is not None,
         must_change=bool(row.one_time),
-        disabled=bool(row.disabled),
-        created=row.created_at,
     )
 
 

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 
 import sqlalchemy as sa
 
+from discreet_service.database import record_of
 from discreet_service.database.schema import (
     ASKED_PATTERNS,
     POLICIES,
@@ -87,15 +88,8 @@ def policy_history(connection: sa.Connection, dataset: str, version: str) -> lis
         sa.select(POLICIES).where(columns.dataset == dataset, columns.version == version)
     )
     found = [
-        PolicyState(
-            digest=row.digest,
-            # It was read when it was taken; what cannot be read any more is no policy.
-            revision=PolicyDocument.of_text(row.document).revision,
-            signer=row.signer,
-            state=row.state,
-            activated=row.activated_at,
-            retired=row.retired_at,
-        )
+        # It was read when it was taken; what cannot be read any more is no policy.
+        record_of(PolicyState, row, revision=PolicyDocument.of_text(row.document).revision)
         for row in rows
     ]
     return sorted(found, key=lambda one: (-one.revision, one.digest))
