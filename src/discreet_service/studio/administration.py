@@ -6,17 +6,16 @@ read and to search; acts go the same way as those of the interface, and are writ
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Annotated, Any, Literal, TypeVar
 
-from fastapi import APIRouter, Depends, Form, Query, Request, Response
+from fastapi import APIRouter, Depends, Form, Query, Response
 
 from discreet_service.audit.kinds import AuditKind
 from discreet_service.audit.query_log import LogVerdict
 from discreet_service.permissions import Permission
 from discreet_service.problems import ServiceError
 from discreet_service.service import Service
-from discreet_service.studio.choices import address
+from discreet_service.studio.lists import list_page
 from discreet_service.studio.policies import POLICY_PERMISSIONS
 from discreet_service.web.access import KnownVisit, Visit, check_allowed, visit_with
 from discreet_service.web.audit import search_audit, search_log, verify_audit
@@ -135,8 +134,6 @@ def _trail_page(
     person, about = asked["person"].strip(), asked["about"].strip()
     found = search_audit(visit, kind, person, about, None, None, cursor, _SIZE)
     head = visit.service.trail.last_signed()
-    path = "/administration/trail"
-    kinds = {"kind": {each: each for each in sorted(one.value for one in AuditKind)}}
     rows = [
         (
             str(one["seq"]),
@@ -148,11 +145,18 @@ def _trail_page(
         )
         for one in found["entries"]
     ]
-    return _records_page(
+    return list_page(
         visit,
         "trail",
-        (path, asked, kinds),
-        ((("number", "when", "kind", "person", "about", "facts")), rows, found["next"]),
+        ("number", "when", "kind", "person", "about", "facts"),
+        rows,
+        path="/administration/trail",
+        fields=asked,
+        choices={"kind": {each: each for each in sorted(one.value for one in AuditKind)}},
+        cursor=found["next"],
+        up="administration",
+        term="trail",
+        template="trail",
         verdict=verdict,
         head=None if head is None else {"seq": head.seq, "at": iso_time(head.at)},
     )
@@ -171,9 +175,8 @@ def show_overrides(visit: _Auditor, person: _Text = "", cursor: _Cursor = None) 
             (_when(one["at"]), one["about"], rule, one["person"], agreed.decider, agreed.reason)
         )
     columns = ("when", "about", "rule", "person", "second", "reason")
-    choices: dict[str, dict[str, str]] = {}
-    asked = ("/administration/overrides", {"person": person}, choices)
-    return _records_page(visit, "overrides", asked, (columns, rows, told["next"]))
+    return list_page(visit, "overrides", columns, rows, fields={"person": person},
+                     cursor=told["next"], up="administration", term="override")  # fmt: skip
 
 
 @router.get("/log")
@@ -209,34 +212,8 @@ def show_log(
         for one in found["rows"]
     ]
     columns = ("when", "person", "dataset", "verdict", "rules", "cells", "digest")
-    path = "/administration/log"
-    return _records_page(
-        visit, "log", (path, asked, {"verdict": ends}), (columns, rows, found["next"])
-    )
-
-
-def _records_page(
-    request: Request,
-    name: str,
-    asked: tuple[str, dict[str, str], dict[str, dict[str, str]]],
-    found: tuple[tuple[str, ...], Sequence[tuple[str, ...]], int | None],
-    **more: Any,
-) -> Response:
-    """What was written down, to be searched: trail and log alike."""
-    path, fields, choices = asked
-    columns, rows, cursor = found
-    return page(
-        request,
-        "records",
-        said_in=name,
-        path=path,
-        fields=fields,
-        choices=choices,
-        columns=columns,
-        rows=rows,
-        older=_more(path, fields, cursor),
-        **({"verdict": None, "head": None} | more),
-    )
+    return list_page(visit, "log", columns, rows, fields=asked, choices={"verdict": ends},
+                     cursor=found["next"], up="administration", term="trail")  # fmt: skip
 
 
 def _when(at: str) -> str:
@@ -261,11 +238,3 @@ def _chosen(kinds: type[_Kind], name: str, where: str) -> _Kind | None:
         if each.value == name:
             return each
     raise ServiceError(f"there is no {where} of this name", code="invalid-input", where=where)
-
-
-def _more(path: str, asked: dict[str, str], cursor: int | None) -> str:
-    """The address of the next page; empty after the last."""
-    if cursor is None:
-        return ""
-    given = [(name, value) for name, value in asked.items() if value]
-    return address(path, [*given, ("cursor", str(cursor))])
