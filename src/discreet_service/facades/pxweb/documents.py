@@ -32,14 +32,7 @@ _CONTENTS = {"en": "Value", "de": "Wert"}
 
 
 def table_entry(listed: ListedTable, language: str, base: str, release: str) -> dict[str, Any]:
-    """What a list of tables says of one.
-
-    Args:
-        listed: The table.
-        language: "en" or "de".
-        base: The address of the API.
-        release: The heading of its release.
-    """
+    """What a list of tables says of one."""
     address = f"{base}/tables/{listed.id}"
     return {
         "type": "Table",
@@ -103,16 +96,7 @@ def json_stat(
     order: Sequence[int] | None = None,
     data: bool = True,
 ) -> dict[str, Any]:
-    """A selection as a data set of JSON-stat 2.0, as PxWeb gives it.
-
-    Args:
-        selection: The selection.
-        table_id: Name of the table among all.
-        language: "en" or "de".
-        base: The address of the API.
-        order: The dimensions that are shown, in the order wanted.
-        data: Whether to give values; else only what is known of the table.
-    """
+    """A selection as a data set of JSON-stat 2.0, as PxWeb gives it."""
     table = selection.table
     shown = list(selection.shown if order is None else order)
     titles = _told_apart(table, shown, language)

@@ -456,12 +456,6 @@ _MOST = 65_536
 class CallWindows:
     """Counts calls in a sliding window.
 
-    Args:
-        calls: Calls that a window holds.
-        seconds: Its length.
-        clock: What tells the time, in milliseconds.
-        most: Callers that are remembered; the one unheard for longest is forgotten first.
-
     >>> windows = CallWindows(2, 10, lambda: 0)
     >>> windows.wait("anna"), windows.wait("anna"), windows.wait("anna"), windows.wait("otto")
     (0, 0, 10, 0)
@@ -476,11 +470,7 @@ class CallWindows:
         self._lock = threading.Lock()
 
     def wait(self, who: str) -> int:
-        """Count a call; the seconds to wait if there are too many, and then it is not counted.
-
-        Args:
-            who: Who calls.
-        """
+        """Count a call; the seconds to wait if there are too many, and then it is not counted."""
         now = self._clock()
         with self._lock:
             made = self._made.pop(who, None) or deque(maxlen=self._calls)

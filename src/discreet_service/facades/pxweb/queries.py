@@ -48,25 +48,15 @@ _PLAIN = ("lang", "outputformat", "outputformatparams", "heading", "stub")
 
 @dataclass(frozen=True, kw_only=True)
 class PxQuery:
-    """What is asked of a table.
+    """What is asked of a table."""
 
-    Args:
-        values: Variable → expressions.
-        codelists: Variable → name of a list of codes.
-        heading: Variables that go across.
-        stub: Variables that go down.
-        language: "en" or "de".
-        format: One of `PX_FORMATS`.
-        params: Some of `FORMAT_PARAMS`.
-    """
-
-    values: Mapping[str, Sequence[str]] = field(default_factory=dict)
-    codelists: Mapping[str, str] = field(default_factory=dict)
-    heading: tuple[str, ...] = ()
-    stub: tuple[str, ...] = ()
-    language: str = "en"
-    format: str = DEFAULT_FORMAT
-    params: tuple[str, ...] = ()
+    values: Mapping[str, Sequence[str]] = field(default_factory=dict)  # Variable → expressions
+    codelists: Mapping[str, str] = field(default_factory=dict)  # Variable → name of a list of codes
+    heading: tuple[str, ...] = ()  # Variables that go across
+    stub: tuple[str, ...] = ()  # Variables that go down
+    language: str = "en"  # "en" or "de"
+    format: str = DEFAULT_FORMAT  # One of `PX_FORMATS`
+    params: tuple[str, ...] = ()  # Some of `FORMAT_PARAMS`
 
     @property
     def separator(self) -> str:
@@ -80,12 +70,7 @@ class PxQuery:
 
     @classmethod
     def of_parameters(cls, given: Iterable[tuple[str, str]], language: str) -> PxQuery:
-        """The query of the parameters of an address.
-
-        Args:
-            given: Names and values, such as ("valueCodes[sex]", "m,w").
-            language: The language, if none is named.
-        """
+        """The query of the parameters of an address."""
         problems: list[Problem] = []
         found: dict[str, Any] = {"values": {}, "codelists": {}}
         for name, value in given:
@@ -105,13 +90,7 @@ class PxQuery:
 
     @classmethod
     def of_body(cls, body: Any, given: Mapping[str, str], language: str) -> PxQuery:
-        """The query of a body, with the language and format of the address.
-
-        Args:
-            body: The parsed JSON; None for none.
-            given: The parameters of the address.
-            language: The language, if none is named.
-        """
+        """The query of a body, with the language and format of the address."""
         problems: list[Problem] = []
         found: dict[str, Any] = {"values": {}, "codelists": {}, "heading": [], "stub": []}
         if body is not None:
@@ -204,26 +183,15 @@ def _is_texts(value: Any) -> bool:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class LevelList:
-    """The codes of one level of a variable, as a list of codes. It adds nothing up.
+    """The codes of one level of a variable, as a list of codes. It adds nothing up."""
 
-    Args:
-        id: Its name among all: TABLE~VARIABLE~BREAKDOWN.LEVEL.
-        labels: language → heading.
-        positions: The positions of its codes.
-    """
-
-    id: str
-    labels: Mapping[str, str]
-    positions: tuple[int, ...]
+    id: str  # Its name among all: TABLE~VARIABLE~BREAKDOWN.LEVEL.
+    labels: Mapping[str, str]  # language → heading
+    positions: tuple[int, ...]  # The positions of its codes
 
 
 def level_lists(table_id: str, dimension: Dimension) -> list[LevelList]:
-    """The lists of codes of a variable: one per level, where there are several.
-
-    Args:
-        table_id: Name of the table among all.
-        dimension: The variable.
-    """
+    """The lists of codes of a variable: one per level, where there are several."""
     trees = dimension.classifications
     if len(trees) == 1 and trees[0].depth <= 1:
         return []
@@ -257,15 +225,7 @@ def find_level_list(table_id: str, dimension: Dimension, name: str) -> LevelList
 def selection_of(
     query: PxQuery, table: ProtectedTable, table_id: str, *, most: int, first: int
 ) -> Selection:
-    """What a query means.
-
-    Args:
-        query: The query.
-        table: The table.
-        table_id: Its name among all.
-        most: Cells that may be asked for at once.
-        first: Cells that are given if nothing is selected.
-    """
+    """What a query means."""
     problems: list[Problem] = []
     names = [dimension.name for dimension in table.dimensions]
     for where, named in (
@@ -370,12 +330,6 @@ def chosen_positions(
     expressions: Sequence[str], codes: Mapping[str, int], where: str, problems: list[Problem]
 ) -> list[int]:
     """The positions of the codes that expressions mean, as the code list orders them.
-
-    Args:
-        expressions: The expressions.
-        codes: Code → position, in order.
-        where: What to name in problems.
-        problems: What is wrong is added here.
 
     >>> problems = []
     >>> chosen_positions(["top(1)", "3*"], {"10": 0, "20": 1, "30": 2}, "age", problems)
@@ -493,10 +447,6 @@ _KNOWN = ("id", "tableId", "language", "selection", "outputFormat", "outputForma
 def saved_query(body: Any, language: str) -> tuple[str, dict[str, Any]]:
     """The number of a query that somebody saves, and the query.
 
-    Args:
-        body: The parsed body, a SavedQuery.
-        language: The language, if none is named.
-
     >>> number, query = saved_query({"tableId": "T1", "selection": {"selection": []}}, "de")
     >>> query["language"], opened_query(number) == query
     ('de', True)
@@ -542,11 +492,7 @@ def _packed(query: Mapping[str, Any]) -> bytes:
 
 
 def opened_query(number: str) -> dict[str, Any]:
-    """The query that a number holds.
-
-    Args:
-        number: The number.
-    """
+    """The query that a number holds."""
     try:
         if not _NUMBER.fullmatch(number):
             raise ValueError(number)
@@ -565,12 +511,7 @@ def opened_query(number: str) -> dict[str, Any]:
 
 
 def query_of(saved: Mapping[str, Any], given: Mapping[str, str]) -> PxQuery:
-    """The query that is meant; the address may name another language or format.
-
-    Args:
-        saved: The saved query.
-        given: The parameters of the address.
-    """
+    """The query that is meant; the address may name another language or format."""
     lower = {name.lower(): value for name, value in given.items()}
     params = ",".join(saved["outputFormatParams"])
     own = {"outputFormat": lower.get("outputformat", saved["outputFormat"])}

@@ -39,31 +39,20 @@ ALL_DIMENSIONS = "AllDimensions"
 
 @dataclass(frozen=True, kw_only=True)
 class SdmxQuery:
-    """What is wanted of a dataflow.
+    """What is wanted of a dataflow."""
 
-    Args:
-        key: Codes of all dimensions, with points between and commas between several; * for all.
-        filters: Component → what it must be.
-        first: Observations of each series from its beginning; None for all.
-        last: Observations of each series from its end; None for all.
-        at_observation: The dimension along which a series runs; empty for the last variable.
-        offset: Observations to leave out.
-        limit: Observations to give; None for all.
-        attributes: Which attributes are wanted.
-        measures: Which measures are wanted.
-        csv: Version of SDMX-CSV.
-    """
-
+    # Codes of all dimensions, with points between and commas between several; * for all
     key: str = "*"
+    # Component → what it must be
     filters: Mapping[str, Sequence[str]] = field(default_factory=dict)
-    first: int | None = None
-    last: int | None = None
-    at_observation: str = ""
-    offset: int = 0
-    limit: int | None = None
-    attributes: str = "dsd"
-    measures: str = "all"
-    csv: str = "2.0"
+    first: int | None = None  # Observations of each series from its beginning; None for all
+    last: int | None = None  # Observations of each series from its end; None for all
+    at_observation: str = ""  # The dimension along which a series runs; empty for the last variable
+    offset: int = 0  # Observations to leave out
+    limit: int | None = None  # Observations to give; None for all
+    attributes: str = "dsd"  # Which attributes are wanted
+    measures: str = "all"  # Which measures are wanted
+    csv: str = "2.0"  # Version of SDMX-CSV
 
 
 def _raise(problems: Sequence[Problem], code: str) -> None:
@@ -125,13 +114,7 @@ def _keys(query: SdmxQuery, table: SdmxTable, problems: list[Problem]) -> list[l
 
 
 def wanted_cells(query: SdmxQuery, table: SdmxTable, *, most: int) -> ListedCells:
-    """The observations that a query means, in the order of the table.
-
-    Args:
-        query: The query.
-        table: The table.
-        most: Cells that may be looked through at once.
-    """
+    """The observations that a query means, in the order of the table."""
     keys = _checked_components(query, table)
     passing = _passing(query, table, keys)
     size = math.prod(map(len, passing))
@@ -250,14 +233,7 @@ def _of_series(
 def wanted_columns(
     query: SdmxQuery, table: SdmxTable, cells: ListedCells, language: str
 ) -> pl.DataFrame:
-    """Observations with the measures and attributes that were asked for, as SDMX-CSV has them.
-
-    Args:
-        query: The query.
-        table: The table.
-        cells: The observations.
-        language: Language of comments and units.
-    """
+    """Observations with the measures and attributes that were asked for, as SDMX-CSV has them."""
     structure = f"{AGENCY}:{table.flow}({VERSION})"
     options = WriteOptions(language=language, sdmx="1.0" if query.csv == "1.0" else "2.0")
     frame = observations(table.table, cells, structure, options)
@@ -271,14 +247,7 @@ def wanted_columns(
 
 
 def csv_bytes(query: SdmxQuery, table: SdmxTable, cells: ListedCells, language: str) -> bytes:
-    """Observations as SDMX-CSV.
-
-    Args:
-        query: The query.
-        table: The table.
-        cells: The observations.
-        language: Language of comments and units.
-    """
+    """Observations as SDMX-CSV."""
     frame = wanted_columns(query, table, cells, language)
     return frame.write_csv(line_terminator="\r\n").encode("utf-8")
 

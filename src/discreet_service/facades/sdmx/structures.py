@@ -99,14 +99,9 @@ def urn(kind: str, name: str, item: str = "") -> str:
 
 @dataclass(frozen=True, kw_only=True)
 class SdmxTable:
-    """A released table as SDMX sees it.
+    """A released table as SDMX sees it."""
 
-    Args:
-        flow: Identifier of its dataflow and of its data structure.
-        table: The table.
-    """
-
-    flow: str
+    flow: str  # Identifier of its dataflow and of its data structure
     table: ProtectedTable
 
     @cached_property
@@ -241,14 +236,7 @@ def status_lists(language: str) -> list[dict[str, Any]]:
 def message(
     content: Mapping[str, Sequence[Any]], language: str, prepared: str, *, schema: str = _SCHEMA
 ) -> dict[str, Any]:
-    """A message of SDMX-JSON.
-
-    Args:
-        content: Kind of structures → structures; or structures and data sets.
-        language: "en" or "de".
-        prepared: When it was made: the date of the youngest release.
-        schema: The schema that it follows; that of structures unless it is said.
-    """
+    """A message of SDMX-JSON."""
     return {
         "meta": {
             "schema": schema,
