@@ -241,9 +241,8 @@ check_form.permission = None  # type: ignore[attr-defined]
 FormPrincipal = Annotated[Principal, Depends(check_form)]
 
 
-def form_visit(request: Request, csrf: Annotated[str, Form(max_length=100)] = "") -> Visit:
+def form_visit(request: Request, _: FormPrincipal) -> Visit:
     """A dependency of forms that gives the visit of whoever sends one of our own pages."""
-    check_form(request, csrf)
     return visit_of(request)
 
 
