@@ -52,11 +52,14 @@ class ExchangedData:
         self._files, self._entity, self._least = files, entity, least
         self._seed = seed % 2**32
         order, numbers = np.random.default_rng(self._seed), dict[str, int]()
-        units = [self._units(_columns(_content(file)), numbers) for file in files]
+        units, parts_of = list[IntArray](), np.zeros(0, dtype=np.int64)
+        for file in files:
+            units.append(self._units(_columns(_content(file)), numbers))
+            new = order.permutation(len(numbers) - len(parts_of)) % parts
+            parts_of = np.concatenate([parts_of, new])
         self._ends = np.cumsum([len(one) for one in units])
         self._unit = np.concatenate([np.zeros(0, dtype=np.int64), *units])
-        mixed = order.permutation(int(self._unit.max(initial=-1)) + 1)
-        self.part = mixed[self._unit] % parts
+        self.part = parts_of[self._unit]
 
     def _units(self, columns: dict[str, _ExchangedColumn], numbers: dict[str, int]) -> IntArray:
         """A number for whom each record of a file is about, the same in all files."""
