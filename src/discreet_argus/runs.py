@@ -22,7 +22,7 @@ import numpy as np
 from discreet.arrays import BoolArray, IntArray
 from discreet.errors import DiscreetWarning, SuppressionError
 from discreet.files import check_writable, write_text
-from discreet.protection.suppression.methods.registry import Method, Progress, find_pattern
+from discreet.protection.suppression.methods.registry import Progress, find_pattern
 from discreet.protection.suppression.problem.linked_tables import build_problem
 from discreet.protection.suppression.problem.system import CellState, SuppressionProblem
 from discreet.protection.suppression.proof.audit import Audit, audit_problem
@@ -32,6 +32,7 @@ from discreet.protection.suppression.publish.report import (
     pattern_lines,
 )
 from discreet.protection.suppression.publish.suppression import Suppression
+from discreet.protection.suppression.settings import Method
 from discreet.publication import write
 from discreet.publication.formats import check_place, format_of, place_of
 from discreet.rules import Reason

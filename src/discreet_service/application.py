@@ -19,7 +19,6 @@ from fastapi.routing import APIRoute, APIRouter
 
 from discreet._version import __version__
 from discreet_service import studio, web
-from discreet_service.permissions import Permission
 from discreet_service.service import Service
 from discreet_service.web.openapi import describe_interface
 from discreet_service.web.pages import NavigationEntry
@@ -35,12 +34,6 @@ RESOURCES = (
         for module in pkgutil.iter_modules(package.__path__, f"{package.__name__}.")
     ),
     "facades",
-)
-#: Pages of methods, in the navigation.
-_METHODS = (
-    NavigationEntry(path="/suppression", place=60, permissions=(Permission.tables_protect,)),
-    NavigationEntry(path="/rounding", place=70, permissions=(Permission.tables_protect,)),
-    NavigationEntry(path="/records", place=80, permissions=(Permission.records_protect,)),
 )
 _ABOUT = (
     "Protected figures of official statistics: hand in cells, or ask for tables. "
@@ -74,8 +67,8 @@ def create_app(service: Service, resources: Sequence[str] = RESOURCES) -> FastAP
         router: APIRouter = module.router
         _check_permissions(name, router)
         app.include_router(router)
-        navigation += [entry for entry in _METHODS if entry.path == router.prefix]
-        navigation += [module.NAVIGATION] if hasattr(module, "NAVIGATION") else []
+        entries = getattr(module, "NAVIGATION", ())
+        navigation += entries if isinstance(entries, tuple) else (entries,)
     app.state.navigation = sorted(navigation, key=lambda entry: entry.place)
     add_problem_pages(app)
     describe_interface(app)

@@ -25,6 +25,7 @@ from discreet.cli import (
 from discreet.cli.program import (
     By,
     CommandGroup,
+    Complete,
     Decimals,
     FoundCodes,
     Grid,
@@ -140,15 +141,6 @@ def tabulate(
     show(f"CONFIDENTIAL cells are in {written}.", {"out": str(written)}, as_json=as_json)
 
 
-Complete = Annotated[
-    bool | None,
-    typer.Option(
-        "--complete/--sparse",
-        help="List zeros too, on the levels given; up to 100,000 cells they are.",
-    ),
-]
-
-
 PtableFormat = Annotated[str | None, typer.Option(help="Format of that table.")]
 Zeros = Annotated[str, typer.Option(help='"keep", or "table" for noise on zeros.')]
 SuppressBelow = Annotated[int | None, typer.Option(help="Suppress perturbed values below this.")]
@@ -257,79 +249,6 @@ def perturb(
     )
     warn(warnings_about(ptable_file))
     show(f"The protected table is in {written}.", {"out": str(written)}, as_json=as_json)
-
-
-RoundingMethod = Annotated[
-    Literal["keyed", "conventional", "random", "controlled", "small-counts"],
-    typer.Option(help="By cell key; to the nearest; by seed; so that totals are sums."),
-]
-
-
-@command(
-    app,
-    "round",
-    example="discreet round cells.csv --by region,sex --count n --base 5 --method controlled "
-    "--out table.csv",
-)
-def round_cells(
-    cells: Annotated[Path, typer.Argument(help="A file with one row per cell (confidential).")],
-    by: By,
-    count: Annotated[str, typer.Option(help="Column with the number of records.")],
-    out: Annotated[Path, typer.Option(help="The file to write: csv, xlsx, html, parquet, json.")],
-    base: Annotated[int, typer.Option(help="Figures become multiples of this, 2 to 1000.")] = 5,
-    method: RoundingMethod = "keyed",
-    margins: Annotated[int | None, typer.Option(help="Another base for totals.")] = None,
-    ties: Annotated[str, typer.Option(help='"up", or "even" for even multiples.')] = "up",
-    seed_file: Annotated[Path | None, typer.Option(help="File of a secret to draw from.")] = None,
-    seed_env: Annotated[str | None, typer.Option(help="The same as a variable.")] = None,
-    unbiased: Annotated[bool, typer.Option("--unbiased", help="Controlled, at random.")] = False,
-    steps: Annotated[int, typer.Option(help="Further multiples, if nothing else adds up.")] = 3,
-    cell_key: Annotated[str | None, typer.Option(help="Column with the cell keys.")] = None,
-    key_grid: Grid = "10^15",
-    key_digits: KeyDigits = "exact",
-    weight: Annotated[str | None, typer.Option(help="Column with the sum of weights.")] = None,
-    found_codes: FoundCodes = "list",
-    classification: Trees = None,
-    language: Annotated[str, typer.Option(help="en or de")] = "en",
-    complete: Complete = None,
-    read: Read = None,
-    show_values: ShowValues = False,
-    as_json: Json = False,
-) -> None:
-    """Round cells to multiples of a base, and say what sums still tell. CONFIDENTIAL words."""
-    from discreet.release.lookup import round_cells_to_file
-
-    if method == "keyed" and cell_key is None:
-        raise typer.BadParameter("name the --cell-key to round by, or choose another --method")
-    written, told = round_cells_to_file(
-        opened(cells, read, show_values, names(by)),
-        out,
-        by=names(by),
-        count=count,
-        base=base,
-        method=method,
-        margins=margins,
-        ties=ties,
-        seed=secret_from(seed_file, seed_env),
-        unbiased=unbiased,
-        steps=steps,
-        cell_key=cell_key,
-        key_grid=key_grid,
-        key_digits=key_digits,
-        weight=weight,
-        found_codes=found_codes,
-        classifications=trees_from(classification),
-        language=language,
-        complete=complete,
-    )
-    audit = told["audit"]
-    text = f"The rounded table is in {written}."
-    if audit is not None and not audit["safe"]:
-        number = len(audit["unprotected"])
-        warn([f"{number:,} counts can be worked out from sums: choose a larger base, or keyed"])
-    elif audit is None:
-        warn(["what sums still tell was not tested"])
-    show(text, {"out": str(written), **told}, as_json=as_json)
 
 
 @command(

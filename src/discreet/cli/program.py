@@ -189,6 +189,13 @@ FoundCodes = Annotated[
     Literal["list", "hide"],
     typer.Option(help='"hide" leaves out codes that only the cells tell and have no figure.'),
 ]
+Complete = Annotated[
+    bool | None,
+    typer.Option(
+        "--complete/--sparse",
+        help="List zeros too, on the levels given; up to 100,000 cells they are.",
+    ),
+]
 Grid = Annotated[str, typer.Option(help="Key grid: 256, 4096, 2^32, 10^15 …")]
 KeyDigits = Annotated[
     Literal["exact", "round"],
@@ -227,6 +234,10 @@ ELSEWHERE = {
         "The protection service: set up, keys, backup, checks.",
     ),
 }
+
+
+#: The commands that are made of settings: loaded when one is called, or all are listed.
+OPERATIONS = "discreet.cli.operations"
 
 
 def plain(text: str) -> str:
@@ -277,8 +288,15 @@ class CommandGroup(_Group):
 
     _as_json = False
 
+    def _load_operations(self) -> None:
+        """Add the commands that are made of settings."""
+        app = importlib.import_module(OPERATIONS).app
+        for name, made in typer.main.get_group(app).commands.items():
+            self.add_command(made, name)
+
     def list_commands(self, ctx: Any) -> list[str]:
         """Single commands first, then groups, those of other packages before the rest."""
+        self._load_operations()
         known = [name for name in super().list_commands(ctx) if name not in ELSEWHERE]
         single = [name for name in known if not isinstance(self.commands[name], TyperGroup)]
         return [*single, *ELSEWHERE, *(name for name in known if name not in single)]
@@ -288,6 +306,9 @@ class CommandGroup(_Group):
         found = super().get_command(ctx, cmd_name)
         if found is None and cmd_name in ELSEWHERE:
             return TyperGroup(name=cmd_name, help=ELSEWHERE[cmd_name][1])
+        if found is None:
+            self._load_operations()
+            found = super().get_command(ctx, cmd_name)
         return found
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:

@@ -15,7 +15,7 @@ import numpy as np
 
 from discreet._version import __version__
 from discreet.classifications import Classification
-from discreet.errors import DiscreetError, Problem, TableError, raise_all
+from discreet.errors import Problem, TableError, raise_all
 from discreet.keygrid import KeyGrid
 from discreet.record_batches import collected
 from discreet.release.programme.file import nearest
@@ -78,14 +78,21 @@ def protect_cells(
     from discreet.protection.noise import perturb
 
     keyed = {"cell_key": cell_key, "key_grid": key_grid, "key_digits": key_digits}
-    table = _table(cells, by, classifications, count=count, weight=weight, name=name, **keyed)
+    table = cell_table(cells, by, classifications, count=count, weight=weight, name=name, **keyed)
     return perturb(table, ptable, **rules)
 
 
-def _table(
+def cell_table(
     cells: Any, by: Sequence[str], classifications: Mapping[str, Classification] | None, **how: Any
 ) -> Table:
-    """The table of cells made elsewhere; `how` as for `Table.from_cells`."""
+    """The table of cells made elsewhere. CONFIDENTIAL.
+
+    Args:
+        cells: A frame with one row per cell, or the path of a file of such rows.
+        by: The columns of the spanning variables.
+        classifications: For some of them their code trees.
+        how: As for `Table.from_cells`.
+    """
     trees = classifications or {}
     _check_names(by, trees)
     spanning = [trees.get(variable, variable) for variable in by]
@@ -132,56 +139,6 @@ def protect_cells_to_file(
     return write(protected, target, language=language, complete=complete)
 
 
-def round_cells_to_file(
-    cells: Any,
-    target: str | os.PathLike[str],
-    *,
-    by: Sequence[str],
-    count: str,
-    language: str = "en",
-    complete: bool | None = None,
-    cell_key: str | None = None,
-    key_grid: KeyGrid | int | str = 10**15,
-    key_digits: str = "exact",
-    weight: str | None = None,
-    classifications: Mapping[str, Classification] | None = None,
-    **options: Any,
-) -> tuple[Path, dict[str, Any]]:
-    """Round cells made elsewhere and write the rounded table; what was done, in plain values.
-
-    Args:
-        cells: As for `protect_cells`, like the rest up to classifications.
-        target: The file to write; its suffix chooses the format.
-        by: The columns of the spanning variables.
-        count: Column with the number of records.
-        language: Language of the written table.
-        complete: As for `protect_cells_to_file`.
-        cell_key: Column with the cell keys, where they decide.
-        key_grid: The grid of the cell keys.
-        key_digits: "exact", or "round" for cell keys that are sums of floats.
-        weight: Column with the sum of weights.
-        classifications: For some of the variables their code trees.
-        options: As for `discreet.round_counts`.
-    """
-    from discreet.protection.rounding import Rounding, audit_rounding, round_counts
-    from discreet.publication import write
-    from discreet.publication.formats import check_place
-
-    check_place(Path(target))
-    name = Path(target).name.partition(".")[0]
-    keyed = {"cell_key": cell_key, "key_grid": key_grid, "key_digits": key_digits}
-    table = _table(cells, by, classifications, count=count, weight=weight, name=name, **keyed)
-    safe = round_counts(table, **options)
-    shown = {name: value for name, value in options.items() if name != "found_codes"}
-    told: dict[str, Any] = {"cells": len(table), "audit": None}
-    if weight is None:
-        try:
-            told["audit"] = audit_rounding([safe], [table], Rounding(**shown)).described()
-        except DiscreetError as error:  # totals of cells made elsewhere need not be sums
-            told["not_audited"] = error.what
-    return write(safe, target, language=language, complete=complete), told
-
-
 def make_additive_to_file(
     cells: Any,
     target: str | os.PathLike[str],
@@ -212,7 +169,7 @@ def make_additive_to_file(
     from discreet.publication.formats import check_place
 
     check_place(Path(target))
-    table = _table(
+    table = cell_table(
         cells, by, classifications, count=value, name=Path(target).name.partition(".")[0]
     )
     _check_names(by, dict.fromkeys(official), "official")
@@ -271,7 +228,7 @@ def perturb_invariant_to_file(
 
     name = Path(target).name.partition(".")[0]
     keyed = {"cell_key": cell_key, "key_grid": key_grid, "key_digits": key_digits}
-    table = _table(cells, by, classifications, count=count, name=name, **keyed)
+    table = cell_table(cells, by, classifications, count=count, name=name, **keyed)
     protected = perturb_invariant(table, read_transition(transition), **options)
     return write(protected, target, language=language, complete=complete)
 

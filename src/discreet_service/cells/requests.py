@@ -15,6 +15,7 @@ import polars as pl
 from pydantic import BaseModel, ValidationError
 
 from discreet.errors import Problem
+from discreet.settings import setting_problems
 from discreet_service.problems import ServiceError
 
 Asked = TypeVar("Asked", bound=BaseModel)
@@ -30,21 +31,20 @@ def read_request(kind: type[Asked], given: Mapping[str, Any]) -> Asked:
         kind: What it should be.
         given: What it says.
 
-    >>> from discreet_service.cells.suppression import SuppressionRequest
-    >>> told = {"by": ["branch"], "rules": {"minimum_frequency": 3}}
-    >>> read_request(SuppressionRequest, told).count
-    'n'
+    >>> from discreet.protection.rounding.settings import RoundingSettings
+    >>> read_request(RoundingSettings, {"base": 3}).base
+    3
     """
     try:
         return kind.model_validate(dict(given))
     except ValidationError as error:
-        told = error.errors(include_input=False, include_context=False, include_url=False)
+        found = setting_problems(error)
     problems = []
-    for each in told[:_MOST_TOLD]:
-        place = [str(part) for part in each["loc"]]
-        if place and place[0] in kind.model_fields:
+    for each in found[:_MOST_TOLD]:
+        place = each.where.split(".")
+        if place[0] in kind.model_fields:
             # Deeper than that, names are the caller's own.
-            problems.append(Problem(str(each["msg"]), ".".join(place[:2])))
+            problems.append(Problem(each.what, ".".join(place[:2]), each.hint))
         else:
             hint = f"known: {', '.join(kind.model_fields)}"
             problems.append(Problem("something is said that is not known here", "", hint))

@@ -18,6 +18,7 @@ import httpx
 import polars as pl
 
 from discreet.errors import Problem
+from discreet.operations import Operation
 from discreet.tables import CellStatus
 from discreet.tables.table import to_polars
 from discreet_service.problems import PROBLEM_TYPES, TYPES_BASE, ServiceError
@@ -215,19 +216,26 @@ def _table_or_job(
     return read
 
 
-def rounding_call(
-    cells: Any, request: Mapping[str, Any], form: str | None, idempotency_key: str
+def operation_call(
+    operation: Operation,
+    cells: Any,
+    request: Mapping[str, Any],
+    form: str | None,
+    idempotency_key: str,
 ) -> ServiceCall[Table | ServiceJob]:
-    """A table of counts to be rounded; a job if it is large.
+    """A method over the cells of a table; a job if it is large.
 
     Args:
+        operation: The method.
         cells: A frame.
         request: What is asked of it.
-        form: The format; None for a frame.
+        form: The format; None for a frame, or a report.
         idempotency_key: By which a repeated request is recognised.
     """
-    path = "protect/rounding"
-    return _rows_call(path, "cells", cells, request, form, idempotency_key, table_of)
+    address = operation.address
+    if operation.study is None:
+        return _rows_call(address, "cells", cells, request, None, idempotency_key, report_of)
+    return _rows_call(address, "cells", cells, request, form, idempotency_key, table_of)
 
 
 def anonymisation_call(
@@ -255,7 +263,9 @@ def _rows_call(
     opened: Opened,
 ) -> ServiceCall[Table | ServiceJob]:
     """Rows with what is asked of them: in the address if it is short, else beside them."""
-    frame, asked = to_polars(rows), {**request, "format": form or "parquet"}
+    frame, asked = to_polars(rows), dict(request)
+    if opened is not report_of:
+        asked["format"] = form or "parquet"
     text = json.dumps(asked, ensure_ascii=False)
     headers = {"Content-Type": ARROW, "Idempotency-Key": idempotency_key}
     params, content = {"request": text}, b""
@@ -374,6 +384,16 @@ def records_of(content: bytes, form: str | None) -> Table:
         form: The format; None for a frame.
     """
     return content if form is not None else pl.read_parquet(io.BytesIO(content))
+
+
+def report_of(content: bytes, form: str | None) -> Table:
+    """A report, which is JSON whatever is asked for.
+
+    Args:
+        content: The answer.
+        form: The format.
+    """
+    return content
 
 
 def _bytes(answer: httpx.Response) -> bytes:

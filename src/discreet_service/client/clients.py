@@ -108,6 +108,7 @@ class ServiceFunctions:
     protect_counts = ClientFunction(conversations.protect_counts)
     protect_values = ClientFunction(conversations.protect_values)
     protect_table = ClientFunction(conversations.protect_table)
+    run = ClientFunction(conversations.run)
     round_table = ClientFunction(conversations.round_table)
     anonymise_records = ClientFunction(conversations.anonymise_records)
     query = ClientFunction(conversations.query)

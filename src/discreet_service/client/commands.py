@@ -17,6 +17,7 @@ import typer
 from discreet.cli.program import Json, command, group, show
 from discreet.errors import DiscreetError, PublicationError
 from discreet.files import atomic_path, read_private
+from discreet.operations import OPERATIONS
 from discreet.publication.formats import format_of
 from discreet_service.client.calls import ServiceJob
 from discreet_service.client.clients import Client
@@ -168,25 +169,44 @@ def ask_table(
     show(f"the protected table is in {out}", {"file": str(out)}, as_json=as_json)
 
 
-@command(app, "round", example="discreet ask round cells.csv request.json --out table.csv")
-def ask_round(
+Request = Annotated[
+    Path, typer.Argument(help="What is asked of them: JSON or TOML, with by and settings.")
+]
+
+
+@command(app, "run", example="discreet ask run rounding cells.csv request.json --out table.csv")
+def ask_run(
+    method: Annotated[str, typer.Argument(help=f"One of: {', '.join(OPERATIONS)}.")],
     cells: Cells,
-    request: Annotated[
-        Path, typer.Argument(help="What is asked of them: JSON or TOML, with by, count, rounding.")
-    ],
+    request: Request,
     out: Out,
     url: Url = None,
     key_file: KeyFile = None,
     as_json: Json = False,
 ) -> None:
-    """Round a table of counts; the job of a large one is waited for."""
+    """Carry out a method over the cells of a table; the job of a large one is waited for."""
     asked = {"name": out.name.partition(".")[0], **_document(request)}
     by = [name for name in asked.get("by", []) if isinstance(name, str)]
+    report = method in OPERATIONS and OPERATIONS[method].study is None
     with _client(url, key_file) as client:
-        found = client.round_table(_numbers(_read(cells), by), asked, format=format_of(out))
+        form = None if report else format_of(out)
+        found = client.run(method, _numbers(_read(cells), by), asked, format=form)
     assert isinstance(found, bytes)
     _write(found, out)
-    show(f"the rounded table is in {out}", {"file": str(out)}, as_json=as_json)
+    show(f"the result is in {out}", {"file": str(out)}, as_json=as_json)
+
+
+@command(app, "round", example="discreet ask round cells.csv request.json --out table.csv")
+def ask_round(
+    cells: Cells,
+    request: Request,
+    out: Out,
+    url: Url = None,
+    key_file: KeyFile = None,
+    as_json: Json = False,
+) -> None:
+    """Round a table of counts: the same as "run rounding"."""
+    ask_run("rounding", cells, request, out, url, key_file, as_json)
 
 
 @command(app, "anonymise", example="discreet ask anonymise people.csv steps.toml --out safe.csv")

@@ -15,8 +15,12 @@ from urllib.parse import quote
 
 import httpx
 import polars as pl
+from pydantic import ValidationError
 
+from discreet.operations import OPERATIONS
 from discreet.release.programme.file import nearest
+from discreet.settings import setting_problems
+from discreet_service.cells.requests import refused_call
 from discreet_service.client import calls
 from discreet_service.client.calls import AGAIN, Opened, ServiceCall, ServiceJob, Table, TableKind
 from discreet_service.problems import ServiceError
@@ -139,6 +143,49 @@ def query(
     return (yield from _opened(call, calls.table_of, format, progress, timeout))
 
 
+def run(
+    name: str,
+    cells: Any,
+    request: Mapping[str, Any] | None = None,
+    *,
+    format: str | None = None,  # noqa: A002
+    progress: Progress | None = None,
+    timeout: float | None = None,
+    **options: Any,
+) -> Conversation[Table]:
+    """Carry out a method over the cells of a table; the job of a large one is waited for.
+
+    Args:
+        name: The method, such as "rounding", "suppression" or "audit".
+        cells: A frame with a row per cell, totals among them.
+        request: What the columns are, and settings; see the reference of operations.
+        format: csv, parquet, json, xlsx, html, px, json-stat, sdmx-csv; None for a frame. A report
+            is given as JSON, in bytes.
+        progress: Is told how far a job is.
+        timeout: Seconds after which a job is no longer waited for.
+        options: The same as `request`, one by one: settings of the method, and the rest.
+    """
+    if name not in OPERATIONS:
+        hint = f"methods: {', '.join(OPERATIONS)}"
+        raise ServiceError("there is no such method", code="invalid-input", where="name", hint=hint)
+    operation, said = OPERATIONS[name], dict(request or {})
+    if section := operation.section:
+        known = operation.settings.model_fields
+        own = {key: options.pop(key) for key in list(options) if key in known}
+        if own or section in said:
+            stated = {**said.get(section, {}), **own}
+            try:
+                operation.settings.model_validate(stated)
+            except ValidationError as error:
+                raise refused_call(setting_problems(error, [section])) from None
+            said[section] = stated
+    call = calls.operation_call(
+        operation, cells, {**said, **options}, format, secrets.token_hex(16)
+    )
+    opened = calls.table_of if operation.study is not None else calls.report_of
+    return (yield from _opened(call, opened, format, progress, timeout))
+
+
 def round_table(
     cells: Any,
     request: Mapping[str, Any],
@@ -147,17 +194,20 @@ def round_table(
     progress: Progress | None = None,
     timeout: float | None = None,
 ) -> Conversation[Table]:
-    """Round a table of counts; the job of a large one is waited for.
+    """Round a table of counts: `run("rounding", …)`.
 
     Args:
         cells: A frame with a row per cell, totals among them.
         request: by, count, rounding, name, …; see the documentation of cells.
-        format: csv, parquet, json, xlsx, html, px, json-stat, sdmx-csv; None for a frame.
+        format: As for `run`.
         progress: Is told how far a job is.
         timeout: Seconds after which a job is no longer waited for.
     """
-    call = calls.rounding_call(cells, request, format, secrets.token_hex(16))
-    return (yield from _opened(call, calls.table_of, format, progress, timeout))
+    return (
+        yield from run(
+            "rounding", cells, request, format=format, progress=progress, timeout=timeout
+        )
+    )
 
 
 def anonymise_records(

@@ -14,6 +14,7 @@ from typing import Any
 from pydantic import BaseModel, ValidationError
 
 from discreet.errors import Problem
+from discreet.operations import OPERATIONS
 from discreet_service.jobs.context import JobContext
 from discreet_service.jobs.outputs import JobOutput
 from discreet_service.permissions import Permission
@@ -62,31 +63,20 @@ KINDS: Mapping[str, JobKind] = {
         schema=None,
     ),
     # Their cells and rules are sealed: nothing of them is handed in as a plain request.
-    "suppress": JobKind(
-        permission=Permission.tables_protect,
-        function="discreet_service.cells.suppression_jobs:run_suppression",
-        memory="8GB",
-        minutes=240,
-        schema=None,
-    ),
-    "audit": JobKind(
-        permission=Permission.tables_protect,
-        function="discreet_service.cells.suppression_jobs:run_audit",
-        memory="8GB",
-        minutes=240,
-        schema=None,
-    ),
+    **{
+        operation.job: JobKind(
+            permission=Permission.tables_protect,
+            function="discreet_service.cells.operations:run_operation",
+            memory="8GB",
+            minutes=240,
+            schema=None,
+        )
+        for operation in OPERATIONS.values()
+    },
     # Records of persons and firms: who may protect tables may not for that alone.
     "records": JobKind(
         permission=Permission.records_protect,
         function="discreet_service.cells.records:run_records",
-        memory="8GB",
-        minutes=240,
-        schema=None,
-    ),
-    "round": JobKind(
-        permission=Permission.tables_protect,
-        function="discreet_service.cells.rounding:run_rounding",
         memory="8GB",
         minutes=240,
         schema=None,

@@ -28,7 +28,8 @@ FORMATS: Mapping[str, str] = {
     "html": "html",
     "json-stat": "json",
 }
-_LONGEST = 500
+#: Characters of a field that holds a word or two.
+LONGEST = 500
 #: The last variable stands at the side of the others if it has so many codes at most.
 _WIDEST = 12
 _SEPARATORS = ";\t"
@@ -126,9 +127,9 @@ def published_cells(
 def long_texts(form: Any, long: Collection[str]) -> list[Problem]:
     """Fields that hold more than a word or two."""
     return [
-        Problem(f"more than {_LONGEST} characters", each.name)
+        Problem(f"more than {LONGEST} characters", each.name)
         for each in fields(form)
-        if each.name not in long and len(getattr(form, each.name)) > _LONGEST
+        if each.name not in long and len(getattr(form, each.name)) > LONGEST
     ]
 
 

@@ -45,11 +45,12 @@ from discreet_service.studio.pasted_tables import (
 )
 from discreet_service.studio.record_steps import option_fields, stated_step
 from discreet_service.web.access import ServiceDep, check_allowed, principal_with
-from discreet_service.web.pages import FormPrincipal, back_to, page
+from discreet_service.web.pages import FormPrincipal, NavigationEntry, back_to, page
 from discreet_service.web.problem_pages import language_of
 from discreet_service.web.records import ROWS, hand_in_records, secret_for, sent_file
 
 router = APIRouter(prefix="/records", tags=["studio"], include_in_schema=False)
+NAVIGATION = NavigationEntry(path="/records", place=80, permissions=(Permission.records_protect,))
 
 _Protector = Annotated[Principal, Depends(principal_with(Permission.records_protect))]
 #: Steps that a page has at most, and the text of records that it gives back.
@@ -238,7 +239,7 @@ def _outcome(service: Service, asked: RecordsRequest, study: RecordsStudy) -> di
     language = asked.language
     stated = asked.model_dump(exclude_defaults=True, exclude={"format", "language", "keys"})
     stated.pop("tables", None)
-    functions = ("anonymise_records", "dc_service_anonymise")
+    functions = ("anonymise_records(", "dc_service_anonymise(")
     path, base = "/api/v1/records/anonymise", service.settings.base_url
     return {
         "study": study,

@@ -21,6 +21,7 @@ from fastapi.responses import HTMLResponse, RedirectResponse, Response
 from jinja2 import Environment, FileSystemLoader, StrictUndefined, pass_context
 from jinja2.runtime import Context
 
+from discreet.operations import OPERATIONS
 from discreet.publication.notation import number_text
 from discreet_service.people.sessions import LoginSession
 from discreet_service.permissions import ROLES, Permission, Principal
@@ -111,7 +112,8 @@ def page(
     service = service_of(request)
     session = session_of(request)
     cookie = session_cookie(request) if session is not None else None
-    layout = words("base", language)
+    titles = {each.page: each.words(each.name, language)["title"] for each in OPERATIONS.values()}
+    layout = {**titles, **words("base", language)}
     spoken = {**layout, **words(said_in or template, language)}
     principal = principal_of(request)
     shown = {

@@ -23,6 +23,7 @@ from starlette.datastructures import Headers, MutableHeaders
 from starlette.exceptions import HTTPException
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from discreet.operations import OPERATIONS
 from discreet_service.operation.logs import place_of_failure, service_log
 from discreet_service.problems import ServiceError
 from discreet_service.service import Service
@@ -99,7 +100,10 @@ _TRANSPORT = "max-age=31536000"
 _SAFE = frozenset(("GET", "HEAD", "OPTIONS", "TRACE"))
 _WITHOUT_RATE = ("/api/v1/config", "/health/", "/static/")
 #: Routes that read large tables, and the media types of those.
-_LARGE_ROUTES = ("/api/v1/protect/", "/api/v1/suppress", "/api/v1/audit", "/api/v1/records/")
+_LARGE_ROUTES = (
+    *("/api/v1/protect/", "/api/v1/records/"),
+    *(f"/api/v1/{operation.address}" for operation in OPERATIONS.values()),
+)
 _LARGE_TYPES = frozenset(
     (
         "application/octet-stream",

@@ -198,7 +198,7 @@ def test_the_command_rounds_and_warns(cells: Path, tmp_path: Path) -> None:
     assert done.exit_code == 0, done.output
     told = json.loads(done.stdout)
     assert told["audit"]["unprotected"] == ["total", "sex=m", "sex=w"]
-    assert "3 counts can be worked out from sums" in done.stderr
+    assert "3 of 3 counts can be worked out from sums" in done.stderr
     assert pl.read_csv(tmp_path / "t.csv", comment_prefix="#")["value"].to_list() == [9, 3, 3]
     keyed = [*words, "--cell-key", "key", "--key-grid", "256"]
     assert CliRunner().invoke(app, keyed).exit_code == 0

@@ -41,7 +41,7 @@ class Office:
         secret = folder / "service.secret"
         self.folder = folder
         self.service = Service(ServiceSettings(folder=folder, secret_file=secret, limits=limits))
-        self.callers = RoleCallers(self.service, ("suppression", "jobs"), _ROLES)
+        self.callers = RoleCallers(self.service, ("operations", "jobs"), _ROLES)
 
     def inputs(self) -> list[Path]:
         return sorted((self.folder / "inputs").glob("*"))

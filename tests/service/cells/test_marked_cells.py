@@ -33,7 +33,7 @@ class Producer:
         secret = folder / "service.secret"
         self.service = Service(ServiceSettings(folder=folder, secret_file=secret, limits=limits))
         roles = {"paula": ["producer"]}
-        self.callers = RoleCallers(self.service, ("suppression", "jobs"), roles)
+        self.callers = RoleCallers(self.service, ("operations", "jobs"), roles)
 
     def ask(self, marks: Any) -> Any:
         body = {**EXAMPLE, "marks": marks}

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+import hmac
 import json
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -13,9 +15,10 @@ import pytest
 
 from discreet import Classification, Table, round_counts
 from discreet.microdata import Secret
+from discreet.operations import OPERATIONS
 from discreet.protection.rounding import Rounding, audit_rounding
+from discreet_service.cells.operations import request_model, run_operation
 from discreet_service.cells.requests import unpacked
-from discreet_service.cells.rounding import RoundingRequest, run_rounding, seed_of_table
 from discreet_service.jobs.context import JobContext
 from discreet_service.service import Service
 from discreet_service.settings import LimitSettings, ServiceSettings
@@ -32,6 +35,12 @@ _ROLES: dict[str, Sequence[str]] = {
 }
 
 
+def seed_of_table(key: bytes, owner: str, name: str) -> Secret:
+    """As the documentation says: the same person and name of a table, the same draws."""
+    said = "\0".join(("rounding 1", owner, name)).encode()
+    return Secret(hmac.new(key, said, hashlib.sha256).digest())
+
+
 class Office:
     """A service and its callers."""
 
@@ -41,7 +50,7 @@ class Office:
         self.service = Service(
             ServiceSettings(folder=folder, secret_file=folder / "service.secret", limits=limits)
         )
-        self.callers = RoleCallers(self.service, ("rounding", "jobs"), _ROLES)
+        self.callers = RoleCallers(self.service, ("operations", "jobs"), _ROLES)
 
     def ask(self, said: dict[str, Any], name: str = "paula", study: bool = False) -> Any:
         path = "/api/v1/protect/rounding" + ("/study" if study else "")
@@ -206,7 +215,7 @@ def test_totals_that_are_no_sums_are_said_not_to_be_audited(office: Office) -> N
 def test_large_tables_rounded_together_become_a_sealed_job(
     office: Office, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    monkeypatch.setattr("discreet_service.web.rounding.MOST_TOGETHER", 3)
+    monkeypatch.setattr("discreet.operations.rounding._AT_ONCE", 3)
     said = asked(method="controlled", base=3) | {"format": "csv"}
     answer = office.ask(said)
     assert answer.status_code == 202, answer.text
@@ -217,7 +226,8 @@ def test_large_tables_rounded_together_become_a_sealed_job(
     assert (job.id, job.kind) == (number, "round")
     (sealed,) = office.service.job_inputs.folder.iterdir()
     assert b"region" not in sealed.read_bytes()
-    frame, request = unpacked(office.service.job_inputs.get(job.asked()["input"]), RoundingRequest)
+    model = request_model(OPERATIONS["rounding"])
+    frame, request = unpacked(office.service.job_inputs.get(job.asked()["input"]), model)
     assert (frame.height, request.name) == (CELLS.height, "people")
     context = JobContext(
         service=office.service,
@@ -226,7 +236,7 @@ def test_large_tables_rounded_together_become_a_sealed_job(
         report=lambda _progress, _step: None,
         cancelled=lambda: False,
     )
-    made = run_rounding(context)
+    made = run_operation(context)
     assert made.file_name == "people.csv"
     safe = round_counts(library_table(), 3, "controlled")
     assert made.content == safe.write(tmp_path / "people.csv").read_bytes()

@@ -96,14 +96,14 @@ def test_rounded_tables_are_those_of_the_library(
     request = {"by": BY, "rounding": {"method": "controlled", "base": 3}, "name": "homes"}
     table = dc.Table.from_cells(cells, BY, count="n", name="homes")
     safe = dc.round_counts(table, 3, "controlled")
-    app = served.app("rounding", "jobs")
+    app = served.app("operations", "jobs")
     with Client(BASE, served.key("producer", "pia"), transport=Waiting(app)) as client:
         found = client.round_table(cells, request, format="csv")
         assert found == safe.write(tmp_path / "homes.csv").read_bytes()
         frame = client.round_table(cells, request | {"title": {"en": "x" * 200}})
         assert isinstance(frame, pl.DataFrame)
         assert frame["value"].to_list() == safe.to_polars(complete=True)["value"].to_list()
-        monkeypatch.setattr("discreet_service.web.rounding.MOST_TOGETHER", 3)
+        monkeypatch.setattr("discreet.operations.rounding._AT_ONCE", 3)
         with pytest.raises(ServiceError, match="the job has not ended yet"):
             client.round_table(cells, request, timeout=0.0)
 
@@ -157,7 +157,7 @@ def test_awaited_ones_give_the_same(served: CellService, token: str, client: Cli
 def test_functions_are_described_once() -> None:
     waiting, awaited = Client(BASE), AsyncClient(BASE)
     names = [name for name in dir(ServiceFunctions) if not name.startswith("_")]
-    assert len(names) == 15
+    assert len(names) == 16
     for name in names:
         one, other = getattr(waiting, name), getattr(awaited, name)
         assert inspect.signature(one) == inspect.signature(other)

@@ -11,12 +11,14 @@ import polars as pl
 import pytest
 
 from discreet import Classification, Table, round_counts
+from discreet.operations import OPERATIONS
 from discreet.protection.rounding import Rounding, audit_rounding
-from discreet_service.cells.rounding import MOST_TOGETHER, seed_of_table
-from discreet_service.studio.rounding import rounding_example
+from discreet_service.studio.operations import example_form
 from tests.helpers.asgi_browser import form_of
+from tests.service.cells.test_rounded_cells import seed_of_table
 from tests.service.studio.conftest import GERMAN, HTML
 
+MOST_TOGETHER = OPERATIONS["rounding"].at_once
 #: The lecture's kind of table: small counts by two variables, all totals.
 CELLS = pl.DataFrame(
     {
@@ -179,9 +181,9 @@ def test_cells_come_as_a_file_or_from_a_spreadsheet(readers: Any) -> None:
 
 def test_example_is_there_and_runs(readers: Any) -> None:
     assert 'href="/rounding?example=firms"' in readers.page("/rounding", "paul")
-    form = rounding_example()
-    assert "turnover" not in form.cells
-    fields = {name: getattr(form, name) for name in ("cells", "by", "trees", "name")}
+    form = example_form(OPERATIONS["rounding"]).texts
+    assert "turnover" not in form["cells"]
+    fields = {name: form[name] for name in ("cells", "by", "trees", "name")}
     page = send(readers, {**fields, "method": "controlled", "base": "5"})
     assert page.status_code == 200, page.text
     assert len(page.content) < 100_000
@@ -203,8 +205,8 @@ def test_programs_get_the_same_figures(readers: Any, tmp_path: Path) -> None:
     )
     assert answer.status_code == 200, answer.text
     assert answer.content == send(readers, {**FIELDS, "act": "download"}).content
-    assert "client.round_table(" in page
-    assert "dc_service_round(" in page
+    assert 'client.run(\n        "rounding",' in page
+    assert 'dc_service_run(\n  "rounding",' in page
     python = re.search(r'<code id="code-python">(.*?)</code>', page, re.DOTALL)
     assert python
     compile(python[1], "page", "exec")

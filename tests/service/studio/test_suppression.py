@@ -12,13 +12,14 @@ import pytest
 
 import discreet as dc
 from discreet import Classification, Table, ValueColumns, audit, primary, suppress
+from discreet.operations import OPERATIONS
 from discreet.rules import Dominance, Mark, MinimumFrequency, PPercent
-from discreet_service.studio.suppression import MOST_AT_ONCE
-from discreet_service.studio.suppression_form import example_form
+from discreet_service.studio.operations import example_form
 from discreet_service.web.examples import example_body
 from tests.helpers.asgi_browser import form_of
 from tests.service.studio.conftest import GERMAN, HTML
 
+MOST_AT_ONCE = OPERATIONS["suppression"].at_once
 CELLS = pl.DataFrame(example_body("suppress_table_cells")["cells"])
 FIELDS = {
     "cells": CELLS.write_csv(),
@@ -103,7 +104,7 @@ def test_a_code_that_is_the_sum_of_the_others_is_asked_about(readers: Any) -> No
 
 def test_records_are_tabulated_and_judged(readers: Any) -> None:
     records = pl.DataFrame({"branch": [*"AAAABBBBCC"], "turnover": [9, 8, 7, 9, 9, 9, 8, 7, 90, 1]})
-    fields = {**FIELDS, "cells": records.write_csv(), "rows": "records", "largest": ""}
+    fields = {**FIELDS, "cells": records.write_csv(), "records": "on", "largest": ""}
     page = send(readers, fields)
     assert page.status_code == 200, page.text
     table = dc.tabulate(records, ["branch"], values=["turnover"], contributions=2)
@@ -170,8 +171,8 @@ def test_example_is_there_and_runs(readers: Any) -> None:
     empty = readers.page("/suppression", "paul")
     assert 'href="/suppression?example=firms"' in empty
     assert "branch,state,n,turnover" in readers.page("/suppression?example=firms", "paul")
-    form = example_form()
-    fields = {name: getattr(form, name) for name in ("cells", "by", "trees", "value", "largest")}
+    form = example_form(OPERATIONS["suppression"]).texts
+    fields = {name: form[name] for name in ("cells", "by", "trees", "value", "largest")}
     page = send(readers, {**fields, "p_percent": "10", "method": "fast"})
     assert page.status_code == 200, page.text
     assert len(page.content) < 100_000

@@ -4,6 +4,7 @@
 `ProtectedTable`s come out. `audit_rounding` finds out what rounded figures still tell; an
 `Ingredient` of key figures carries both sides and is confidential. `make_additive` looks at
 protected tables only, and makes their figures add up; `round_shown` rounds beside hidden cells.
+Everything is loaded when first used: its settings are light.
 """
 
 from typing import TYPE_CHECKING

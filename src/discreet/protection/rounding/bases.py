@@ -7,104 +7,80 @@ random rounding, and the interval of true counts that a rounded figure leaves to
 from __future__ import annotations
 
 import hashlib
-from dataclasses import dataclass
-from numbers import Integral
-from typing import Any, Literal, get_args
+from typing import Annotated, Any
 
 import numpy as np
+from pydantic import ConfigDict, Field, ValidationError, ValidationInfo, field_validator
 
 from discreet.arrays import BoolArray, FloatArray, IntArray, UintArray
 from discreet.confidential import Unpicklable
-from discreet.errors import CountRoundingError, Problem, raise_all
+from discreet.errors import CountRoundingError, raise_all
 from discreet.microdata import Secret
+from discreet.protection.rounding.settings import RoundingSettings
+from discreet.settings import refused, setting_problems
 from discreet.tables import Table
 from discreet.tables.table import sort_cells
 
-#: How figures are rounded.
-Method = Literal["keyed", "conventional", "random", "controlled", "small-counts"]
-#: Whose totals are the sums of their parts, as published.
-ADDITIVE = ("controlled", "small-counts")
 
-LARGEST_BASE = 1000
-MOST_STEPS = 10
-
-
-@dataclass(frozen=True, kw_only=True, repr=False)
-class Rounding(Unpicklable):
-    """How counts are rounded.
+class Rounding(Unpicklable, RoundingSettings):  # type: ignore[misc]
+    """How counts are rounded, and what is drawn from.
 
     Args:
-        base: Figures become multiples of this, 2 to 1,000.
-        method: "conventional" to the nearest multiple; "keyed" up or down at random by the cell
-            key; "random" by a seed; "controlled" so that totals are sums; "small-counts" changes
-            inner cells below the base only.
-        margins: Another base for totals; that of inner cells if None.
-        ties: Where a count halfway between goes: "up", or to the "even" multiple.
-        seed: What random draws come from, where cell keys do not decide. SECRET.
-        unbiased: Controlled rounding at random, right on average; two-way tables only.
-        steps: By how many further multiples controlled rounding may miss where it has to.
+        options: What `RoundingSettings` has: `base`, `method`, `margins`, `ties`, `unbiased`,
+            `steps`; and `seed`: what random draws come from, where cell keys do not decide. SECRET.
 
     >>> Rounding(base=1)
     Traceback (most recent call last):
         ...
-    discreet.errors.CountRoundingError: [rounding] base: the base is a whole number...
+    discreet.errors.CountRoundingError: [rounding] base: Input should be greater than...
     """
 
-    base: int = 5
-    method: Method = "keyed"
-    margins: int | None = None
-    ties: Literal["up", "even"] = "up"
-    seed: Secret | bytes | str | int | None = None
-    unbiased: bool = False
-    steps: int = 3
+    model_config = ConfigDict(arbitrary_types_allowed=True)
 
-    def __post_init__(self) -> None:
-        problems = [*self._outside(), *self._without_meaning()]
+    seed: Annotated[Any, Field(exclude=True, validate_default=True)] = None
+
+    def __init__(self, **options: Any) -> None:
+        stated: dict[str, Any] = {
+            name: int(value) if isinstance(value, np.integer) else value
+            for name, value in options.items()
+        }
+        try:
+            super().__init__(**stated)
+        except ValidationError as error:
+            problems = setting_problems(error)
+        else:
+            return
         raise_all(
             CountRoundingError, problems, code="rounding", many="{} options of rounding are wrong"
         )
 
-    def _outside(self) -> list[Problem]:
-        whole = f"is a whole number from 2 to {LARGEST_BASE:,}"
-        told = "base 1 would publish true counts"
-        choices: dict[str, tuple[str, ...]] = {"method": get_args(Method), "ties": ("up", "even")}
-        found = [
-            Problem(f"{name} is one of {', '.join(known)}", name)
-            for name, known in choices.items()
-            if getattr(self, name) not in known
-        ]
-        if not _whole(self.base, 2, LARGEST_BASE):
-            found.append(Problem(f"the base {whole}", "base", told))
-        if self.margins is not None and not _whole(self.margins, 2, LARGEST_BASE):
-            found.append(Problem(f"the base of totals {whole}", "margins", told))
-        if not _whole(self.steps, 0, MOST_STEPS):
-            found.append(Problem(f"steps is a whole number from 0 to {MOST_STEPS}", "steps"))
-        if not isinstance(self.seed, Secret | bytes | str | Integral | None):
-            found.append(Problem("a seed is a secret, a text or a whole number", "seed"))
-        return found
+    def __repr__(self) -> str:
+        return "<Rounding: secret>"
 
-    def _without_meaning(self) -> list[Problem]:
-        """Options that this method would ignore, or that it lacks."""
-        found = []
-        if self.margins is not None and self.method in ADDITIVE:
-            what = "totals that are sums have the base of their parts"
-            found.append(Problem(what, "margins", "leave it out, or round each figure on its own"))
-        if self.ties != "up" and self.method != "conventional":
-            found.append(Problem("ties are for conventional rounding", "ties"))
-        if self.unbiased and self.method != "controlled":
-            found.append(Problem("unbiased is for controlled rounding", "unbiased"))
-        if self.seed is None and self.method == "random":
-            what = "random rounding needs a seed: without one no table can be made again"
+    __str__ = __repr__
+
+    @field_validator("seed")
+    @classmethod
+    def _drawn_from(cls, value: Any, info: ValidationInfo) -> Any:
+        if not isinstance(value, Secret | bytes | str | int | None):
+            raise refused("a seed is a secret, a text or a whole number")
+        random, unbiased = info.data.get("method") == "random", info.data.get("unbiased")
+        if value is None and random:
             hint = 'give seed=…; method="keyed" needs none, and rounds equal sets equally'
-            found.append(Problem(what, "seed", hint))
-        if self.seed is not None and not (self.method == "random" or self.unbiased):
-            found.append(Problem("nothing is drawn from a seed by this method", "seed"))
-        return found
+            raise refused(
+                "random rounding needs a seed: without one no table can be made again", hint
+            )
+        if value is not None and not (random or unbiased):
+            raise refused("nothing is drawn from a seed by this method")
+        return value
 
-    @property
-    def additive(self) -> bool:
-        """Whether published totals are the sums of published parts."""
-        return self.method in ADDITIVE
+    def with_base(self, base: int | None) -> Rounding:
+        """The same with another base; itself without one.
+
+        Args:
+            base: The base.
+        """
+        return self if base is None else self.model_copy(update={"base": base})
 
     def bases(self, table: Table) -> IntArray:
         """The base of each cell."""
@@ -174,11 +150,6 @@ class Rounding(Unpicklable):
         multiple, and their variance is twice as large.
         """
         return np.sqrt((base**2 - 1) / (12 if self.method == "conventional" else 6))
-
-
-def _whole(value: Any, low: int, high: int) -> bool:
-    number = not isinstance(value, bool) and isinstance(value, Integral)
-    return number and low <= int(value) <= high
 
 
 def inner_cells(table: Table) -> BoolArray:

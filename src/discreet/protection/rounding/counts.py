@@ -21,7 +21,7 @@ from discreet.errors import CountRoundingError, DisclosureWarning, DiscreetWarni
 from discreet.protection.noise import PerturbationTable
 from discreet.protection.noise.counts import UNSUITABLE_KEYS, check_found_codes, keep_found_codes
 from discreet.protection.noise.intervals import DECIMAL_SCALE, Intervals
-from discreet.protection.rounding.bases import ADDITIVE, Rounding, no_cell_keys
+from discreet.protection.rounding.bases import Rounding, no_cell_keys
 from discreet.protection.rounding.controlled import controlled_counts
 from discreet.protection.rounding.linked_counts import LinkedCounts
 from discreet.protection.rounding.small_counts import small_counts
@@ -73,7 +73,7 @@ def round_counts(
     >>> round_counts(table, 5, "controlled").to_polars()["value"].to_list()
     [15, 10, 5]
     """
-    rounding = _rounding(base, method, options)
+    rounding = Rounding(base=base, method=method, **options)
     check_found_codes(table, found_codes)
     (protected,) = round_linked(
         [table], rounding, titles=titles, universe=universe, digests=digests
@@ -84,16 +84,6 @@ def round_counts(
     if method == "random":
         warnings.warn(_AVERAGED, DisclosureWarning, stacklevel=3)
     return without_unpublished(protected) if found_codes == "hide" else protected
-
-
-def _rounding(base: int, method: str, options: Mapping[str, Any]) -> Rounding:
-    """The rounding that options ask for."""
-    unknown = sorted(set(options) - {"margins", "ties", "seed", "unbiased", "steps"})
-    if unknown:
-        what = f"rounding has no option {unknown[0]!r}"
-        raise CountRoundingError(what, code="rounding", hint="margins, ties, seed, unbiased, steps")
-    given: Any = method
-    return Rounding(base=base, method=given, **options)
 
 
 def round_linked(
@@ -174,7 +164,7 @@ def rounded_counts(tables: Sequence[Table], rounding: Rounding) -> tuple[IntArra
         if not isinstance(table, Table):
             what = f"a Table is needed, this is a {type(table).__name__}"
             raise CountRoundingError(what, code="argument", hint="make it with discreet.tabulate")
-        if table.weight is not None and rounding.method in ADDITIVE:
+        if table.weight is not None and rounding.additive:
             what = "estimates are no whole numbers, and cannot be rounded so that totals are sums"
             hint = 'round them with method="conventional" or "keyed"'
             raise CountRoundingError(what, code="weight", where=table.name, hint=hint)
@@ -268,7 +258,7 @@ def rounded_ingredient(
     """
     keep_found_codes(table, options)
     texts = {name: options.pop(name, None) for name in ("titles", "universe", "digests")}
-    rounding = _rounding(base, method, options)
+    rounding = Rounding(base=base, method=method, **options)
     (value,) = rounded_counts([table], rounding)
     return ingredient_of(table, value, rounding, **texts)
 

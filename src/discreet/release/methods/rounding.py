@@ -8,11 +8,8 @@ what readers see: all of them. Key figures are made of rounded counts alone.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Literal
-
-from pydantic import BaseModel, ConfigDict, Field
+from typing import TYPE_CHECKING, Any
 
 from discreet.errors import DiscreetError, Problem
 from discreet.microdata import Secret
@@ -29,13 +26,8 @@ from discreet.protection.protocol import (
     ReleaseContext,
     ReleasedOutcome,
 )
-from discreet.protection.rounding.bases import (
-    ADDITIVE,
-    LARGEST_BASE,
-    MOST_STEPS,
-    Method,
-    Rounding,
-)
+from discreet.protection.rounding.bases import Rounding
+from discreet.protection.rounding.settings import LARGEST_BASE, RoundingSettings
 from discreet.release.inputs import Inputs
 from discreet.release.programme.file import Programme
 from discreet.release.programme.universes import all_of, figure_filter
@@ -48,26 +40,17 @@ if TYPE_CHECKING:
 _PLACE: Place = ("protection", "rounding")
 
 
-class RoundingEntry(BaseModel):
+class RoundingEntry(RoundingSettings):
     """[protection.rounding]"""
 
-    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
-
-    base: int = Field(default=5, ge=2, le=LARGEST_BASE)
-    method: Method = "keyed"
-    margins: int | None = Field(default=None, ge=2, le=LARGEST_BASE)
-    ties: Literal["up", "even"] = "up"
     seed_env: str | None = None
-    unbiased: bool = False
-    steps: int = Field(default=3, ge=0, le=MOST_STEPS)
 
     def rounding(self, *, drawn: bool = True) -> Rounding:
         """What the section asks for; without its seed where that is not needed yet."""
         seed: Secret | str | None = None
         if self.seed_env is not None:
             seed = Secret.from_env(self.seed_env) if drawn else "not read yet"
-        stated = self.model_dump(exclude={"seed_env"})
-        return Rounding(**stated, seed=seed)
+        return Rounding(**self.model_dump(exclude={"seed_env"}), seed=seed)
 
 
 class RoundingProtection(Protection):
@@ -130,7 +113,7 @@ class RoundingProtection(Protection):
                 place = programme.setting(name, "round_to")
                 if base > LARGEST_BASE:
                     yield programme.at(place, f"the base is {LARGEST_BASE:,} at most")
-                elif base != entry.base and (entry.margins or entry.method in ADDITIVE):
+                elif base != entry.base and (entry.margins or entry.additive):
                     what = "tables that are rounded together, or with margins, have one base"
                     yield programme.at(place, what)
                 elif any(base % other and other % base for other in bases.values()):
@@ -139,8 +122,7 @@ class RoundingProtection(Protection):
 
     def _own(self, inputs: Inputs, table: str) -> Rounding:
         """How a table is rounded."""
-        rounding = self._rounding(inputs)
-        return replace(rounding, base=_base(inputs.programme, table) or rounding.base)
+        return self._rounding(inputs).with_base(_base(inputs.programme, table))
 
     def warnings(self, programme: Programme, tables: Sequence[str], opened: Any) -> Iterable[str]:
         """What can be averaged away, and what sums tell."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 import importlib
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Literal, get_args
+from typing import get_args
 
 from discreet.errors import SuppressionError
 from discreet.protection.suppression.methods.frozen_cells import with_conflicts
@@ -20,9 +20,8 @@ from discreet.protection.suppression.methods.worktime import WorkTime
 from discreet.protection.suppression.problem.system import CellState, SuppressionProblem
 from discreet.protection.suppression.proof.certificate import Pattern
 from discreet.protection.suppression.proof.insiders import Insiders
+from discreet.protection.suppression.settings import Method
 
-#: The names of the methods.
-Method = Literal["auto", "fast", "optimal", "modular", "hypercube"]
 METHODS: tuple[str, ...] = get_args(Method)
 
 #: Takes a line of text now and then.

@@ -24,7 +24,7 @@ import numpy.typing as npt
 from discreet.arrays import BoolArray, FloatArray, SmallIntArray
 from discreet.confidential import without_values
 from discreet.errors import Problem, SuppressionError, raise_all
-from discreet.protection.suppression.methods.registry import Method, Progress, find_pattern
+from discreet.protection.suppression.methods.registry import Progress, find_pattern
 from discreet.protection.suppression.methods.worktime import TimeShares
 from discreet.protection.suppression.problem.demands import Demands, Earlier, PrimaryFindings
 from discreet.protection.suppression.problem.empty_cells import with_partners
@@ -63,6 +63,7 @@ from discreet.protection.suppression.publish.protected_tables import (
     reasons_of,
 )
 from discreet.protection.suppression.publish.told_reasons import ToldReasons, in_harmless_words
+from discreet.protection.suppression.settings import Method
 from discreet.tables import ProtectedTable, Table
 from discreet.tables.value_relations import ValueRelation
 

@@ -1,0 +1,425 @@
+"""Layouts: what the columns of cells are, and the table that they make.
+
+In: cells of one table (CONFIDENTIAL), what is said of their columns, and for some methods rules
+(SECRET). Out: the table, with what is sensitive in it. Everything that is wrong is told at once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Annotated, Any, Literal
+
+import numpy as np
+import polars as pl
+from pydantic import Field, NonNegativeInt
+
+from discreet._version import __version__
+from discreet.classifications import Classification
+from discreet.confidential import without_values
+from discreet.errors import DiscreetError, Problem
+from discreet.keygrid import KeyGrid
+from discreet.operations import CountSource, HiddenSource, Operation, SensitiveSource
+from discreet.release.cell_totals import with_missing_totals
+from discreet.release.programme.rules import RuleSet
+from discreet.release.record_tables import checked_rules, spanning_of_cells
+from discreet.rules import Mark
+from discreet.settings import Settings
+from discreet.tables import CellStatus, Figure, ProtectedTable, Provenance, Table, ValueColumns
+from discreet.tabulation import tabulate
+from discreet_service.cells.bodies import as_numbers
+from discreet_service.cells.columns import HandedColumns
+from discreet_service.cells.protection import TreeLayout
+from discreet_service.cells.requests import refused_call
+from discreet_service.problems import ServiceError
+
+_Text = Annotated[str, Field(max_length=200)]
+_Name = Annotated[str, Field(min_length=1, max_length=200)]
+#: A column that the library wants and suppression does not look at.
+_KEY = "\0key"
+
+
+class CellLayout(Settings):
+    """What the columns of a table are, and how the result is written.
+
+    Args:
+        by: The spanning variables.
+        classifications: Code trees of some of them, each code with the one above it.
+        totals: Codes of the totals of others; "Total" unless named.
+        name: Name of the table.
+        title: language → heading.
+        format: Format of the result.
+        language: "en" or "de".
+    """
+
+    by: Annotated[list[_Name], Field(min_length=1, max_length=20)]
+    classifications: dict[_Name, TreeLayout] = Field(default_factory=dict)
+    totals: dict[_Name, _Text] = Field(default_factory=dict)
+    name: Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_-]{0,59}$")] = "table"
+    title: dict[Literal["en", "de"], _Text] = Field(default_factory=dict)
+    format: _Text | None = None
+    language: Literal["en", "de"] = "en"
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__}: secret>"
+
+    __str__ = __repr__
+
+    def size(self, frame: pl.DataFrame) -> int:
+        """How many cells are handed in.
+
+        Args:
+            frame: The cells.
+        """
+        return frame.height
+
+    @property
+    def titles(self) -> dict[str, str]:
+        """Headings by language."""
+        return {str(language): each for language, each in self.title.items()}
+
+    def source(self, frame: pl.DataFrame, operation: Operation, settings: Settings) -> CountSource:
+        """The table of some cells. CONFIDENTIAL.
+
+        Args:
+            frame: The cells.
+            operation: What is done with it.
+            settings: How.
+        """
+        raise NotImplementedError
+
+    def spanning(self, frame: pl.DataFrame) -> Any:
+        """The spanning variables, with their trees."""
+        trees = {
+            name: Classification.from_parents(
+                name, tree.codes, total=tree.total, labels=tree.labels
+            )
+            for name, tree in self.classifications.items()
+        }
+        return spanning_of_cells(frame, self.by, trees, self.totals)
+
+    def column_problems(self, named: Mapping[str, str], frame: pl.DataFrame) -> list[Problem]:
+        """Columns that are missing or named twice, and variables that are none.
+
+        Args:
+            named: Where a column is named → its name; without spanning variables.
+            frame: The cells.
+        """
+        columns = {f"by[{at}]": name for at, name in enumerate(self.by)} | dict(named)
+        problems = [
+            Problem("there is no such column", where)
+            for where, name in columns.items()
+            if name not in frame.columns
+        ]
+        if len(set(columns.values())) < len(columns):
+            problems.append(Problem("a column is named for two purposes", "by"))
+        for key, names in (("classifications", self.classifications), ("totals", self.totals)):
+            if set(names) - set(self.by):
+                problems.append(Problem("a variable is none of those under by", key))
+        if set(self.classifications) & set(self.totals):
+            problems.append(Problem("a classification has a total of its own", "totals"))
+        return problems
+
+
+class CountLayout(CellLayout):
+    """A table of counts, totals among its cells.
+
+    Args:
+        count: Column of the counts.
+        weight: Column of sums of weights, if estimates are published.
+        cell_key: Column of cell keys, where these decide.
+        key_grid: Size of their grid.
+    """
+
+    count: _Name = "n"
+    weight: _Name | None = None
+    cell_key: _Name | None = None
+    key_grid: NonNegativeInt | Annotated[str, Field(max_length=30)] = 10**15
+
+    @without_values
+    def source(self, frame: pl.DataFrame, operation: Operation, settings: Settings) -> CountSource:
+        """The table of some cells. CONFIDENTIAL.
+
+        Args:
+            frame: The cells.
+            operation: What is done with it.
+            settings: How.
+        """
+        named = {"count": self.count, "weight": self.weight, "cell_key": self.cell_key}
+        stated = {where: name for where, name in named.items() if name is not None}
+        problems = self.column_problems(stated, frame)
+        keys = operation.keys(settings)
+        if keys == "needed" and self.cell_key is None:
+            hint = "name the column of cell keys, or choose another method"
+            problems.append(Problem("this method rounds by cell keys", "cell_key", hint))
+        if keys == "unused" and self.cell_key is not None:
+            problems.append(Problem("this method does not look at cell keys", "cell_key"))
+        try:
+            grid = KeyGrid.of(self.key_grid)
+        except DiscreetError as error:
+            problems += [Problem(each.what, "key_grid", each.hint) for each in error.problems]
+        if problems:
+            raise refused_call(problems)
+        columns = HandedColumns(frame)
+        made = {name: frame[name].cast(pl.String) for name in self.by}
+        for name, series in made.items():
+            if missing := series.null_count():
+                columns.note(f"{missing:,} cells have no code", name, "the total has a code, too")
+        made[self.count] = pl.Series(self.count, columns.whole(self.count))
+        if self.weight is not None:
+            made[self.weight] = pl.Series(self.weight, columns.decimal(self.weight))
+        if self.cell_key is not None:
+            made[self.cell_key] = pl.Series(self.cell_key, columns.whole(self.cell_key, grid.size))
+        columns.refuse()
+        cells = pl.DataFrame(made)
+        table = Table.from_cells(
+            cells,
+            by=self.spanning(cells),
+            count=self.count,
+            weight=self.weight,
+            cell_key=self.cell_key,
+            key_grid=self.key_grid,
+            name=self.name,
+        )
+        return CountSource(table=table, titles=self.titles)
+
+
+class CellMark(Settings):
+    """What somebody decided about a cell, or about all cells with some codes. CONFIDENTIAL.
+
+    Args:
+        cells: Code per variable; a variable that is left out stands for all its codes.
+        status: "unsafe" is sensitive, "safe" is not, whatever the rules say; "protected" must be
+            published, "secondary" is hidden already.
+        cost: What hiding it costs.
+    """
+
+    cells: Annotated[dict[_Name, _Text], Field(max_length=20)]
+    status: Literal["unsafe", "safe", "protected", "secondary"] | None = None
+    cost: Annotated[float, Field(ge=0, allow_inf_nan=False)] | None = None
+
+    def __repr__(self) -> str:
+        return "<CellMark: confidential>"
+
+    __str__ = __repr__
+
+
+class SensitiveLayout(CellLayout):
+    """A table of counts or of a value, and which of its cells are sensitive.
+
+    Args:
+        records: Whether the rows are records, to be tabulated; cells if not.
+        count: Column of the number of contributors; of cells only.
+        value: Column of the values; None to publish the counts.
+        largest: Columns of the largest contributions to them, the largest first.
+        rules: What is sensitive: the keys of [rules.NAME] of a programme. SECRET.
+        marks: What was decided about single cells: consent, costs.
+        decimals: Digits after the decimal point that are published.
+    """
+
+    records: bool = False
+    count: _Name = "n"
+    value: _Name | None = None
+    largest: Annotated[list[_Name], Field(max_length=20)] = Field(default_factory=list)
+    rules: Annotated[dict[str, Any], Field(min_length=1)]
+    marks: Annotated[list[CellMark], Field(max_length=1_000)] = Field(default_factory=list)
+    decimals: Annotated[int, Field(ge=0, le=9)] = 0
+
+    def size(self, frame: pl.DataFrame) -> int:
+        """How many cells are handed in; of records, how many interior cells they fall into.
+
+        Args:
+            frame: The cells, or records.
+        """
+        if not self.records or not set(self.by) <= set(frame.columns):
+            return frame.height
+        return frame.select(self.by).n_unique()
+
+    @without_values
+    def source(
+        self, frame: pl.DataFrame, operation: Operation, settings: Settings
+    ) -> SensitiveSource:
+        """The table of some cells, and what is sensitive in it. CONFIDENTIAL.
+
+        Args:
+            frame: The cells; totals that they lack are computed.
+            operation: What is done with it.
+            settings: How.
+        """
+        named = self._numbers()
+        problems = self.column_problems(named | self._further(), frame)
+        if self.value is None and (self.largest or self.decimals):
+            problems.append(Problem("this belongs to a value, and none is named", "value"))
+        if self.records and (self.largest or self._further()):
+            problems.append(Problem("this belongs to cells, and the rows are records", "records"))
+        if self.value is not None and not self.largest and not self.records:
+            hint = "name columns with the largest contributions, the largest first"
+            problems.append(Problem("rules look at contributions", "largest", hint))
+        rules = self._rules(problems)
+        if problems or rules is None:
+            raise refused_call(problems)
+        columns = {name: frame[name].cast(pl.String) for name in self.by}
+        for where, name in named.items():
+            series, whole = as_numbers(frame[name]), where == "count"
+            if not (series.dtype.is_integer() if whole else series.dtype.is_numeric()):
+                kind = "whole numbers" if whole else "numbers"
+                problems.append(Problem(f"this column does not hold {kind} only", where))
+                continue
+            if not where.startswith("largest") and series.null_count():
+                problems.append(Problem("there are gaps in this column", where))
+            columns[name] = series.cast(pl.Int64 if whole else pl.Float64)
+        problems += [
+            Problem("a row has no code", f"by[{at}]", "the total has a code, too")
+            for at, name in enumerate(self.by)
+            if columns[name].null_count()
+        ]
+        if problems:
+            raise refused_call(problems)
+        key = pl.Series(_KEY, np.zeros(frame.height, dtype=np.int64))
+        table = self._table(pl.DataFrame({**columns, _KEY: key}), rules.contributions)
+        unit = 10.0**-self.decimals if self.value is not None else 1.0
+        marks = [Mark(**each.model_dump()) for each in self.marks]
+        return SensitiveSource(
+            table=table,
+            titles=self.titles,
+            primary=rules.judged({"": table}, value=self.value, unit=unit, marks=marks),
+            value=self.value,
+            decimals=self.decimals,
+            computed=0 if self.records else len(table) - frame.height,
+        )
+
+    def _numbers(self) -> dict[str, str]:
+        """Columns of numbers."""
+        named = {} if self.records else {"count": self.count}
+        named |= {} if self.value is None else {"value": self.value}
+        return named | {f"largest[{at}]": name for at, name in enumerate(self.largest)}
+
+    def _further(self) -> dict[str, str]:
+        """Other columns."""
+        return {}
+
+    def _rules(self, problems: list[Problem]) -> RuleSet | None:
+        try:
+            rules = checked_rules(self.rules, "rules")
+        except DiscreetError as error:
+            for each in error.problems:
+                where = each.where if each.where == "rules" else f"rules.{each.where}"
+                problems.append(Problem(each.what, where, each.hint))
+            return None
+        if rules.filters or rules.withheld:
+            what, hint = "this looks at records, and only cells are here", "use a programme"
+            problems.append(Problem(what, "rules", hint))
+        if rules.holdings:
+            problems.append(Problem("holdings are not known of cells", "rules"))
+        if not rules.judges(counts=self.value is None):
+            hint = "name a value column, or a rule such as minimum_frequency"
+            problems.append(Problem("none of these rules looks at counts", "rules", hint))
+        if self.value is not None and rules.contributions > len(self.largest) > 0:
+            what = "the rules look at more of the largest contributions than there are columns"
+            problems.append(Problem(what, "largest"))
+        return rules
+
+    def _table(self, cells: pl.DataFrame, contributions: int) -> Table:
+        by, values = self.spanning(cells), [] if self.value is None else [self.value]
+        if self.records:
+            top = contributions if values else 0
+            return tabulate(cells, by, values=values, contributions=top, name=self.name)
+        whole = with_missing_totals(
+            cells, by, sums=[self.count, _KEY, *values], largest=self.largest
+        )
+        columns = {
+            name: ValueColumns(total=name, largest=self.largest, count=self.count, cell_key=_KEY)
+            for name in values
+        }
+        return Table.from_cells(
+            whole, by, count=self.count, cell_key=_KEY, values=columns, name=self.name
+        )
+
+
+class HiddenLayout(SensitiveLayout):
+    """The same, of which some cells are hidden.
+
+    Args:
+        hidden: Column that says which cells are hidden.
+    """
+
+    hidden: _Name
+
+    @without_values
+    def source(self, frame: pl.DataFrame, operation: Operation, settings: Settings) -> HiddenSource:
+        """The table of some cells, and the same as it is published. CONFIDENTIAL.
+
+        Args:
+            frame: The cells.
+            operation: What is done with it.
+            settings: How.
+        """
+        source = super().source(frame, operation, settings)
+        column = frame[self.hidden]
+        if column.dtype == pl.String:
+            texts = column.str.strip_chars().str.to_lowercase()
+            known = {"true": True, "1": True, "false": False, "0": False}
+            column = texts.replace_strict(known, default=None, return_dtype=pl.Boolean)
+        elif column.dtype.is_integer() and column.is_in([0, 1]).all():
+            column = column.cast(pl.Boolean)
+        if column.dtype != pl.Boolean or column.null_count():
+            what = "this column holds something else than true and false"
+            raise ServiceError(what, code="invalid-input", where="hidden")
+        return HiddenSource(
+            table=source.table,
+            titles=source.titles,
+            primary=source.primary,
+            value=source.value,
+            decimals=source.decimals,
+            computed=source.computed,
+            published=self._published(source.table, frame.filter(column)),
+        )
+
+    def _further(self) -> dict[str, str]:
+        return {"hidden": self.hidden}
+
+    def _published(self, table: Table, hidden: pl.DataFrame) -> ProtectedTable:
+        """The table as it is published, hidden empty cells among its cells."""
+        names = [str(at) for at in range(len(table.dimensions))]
+        blank_cells = pl.DataFrame(
+            {
+                at: pl.Series([own.codes.index(code) for code in hidden[name].cast(pl.String)],
+                              dtype=pl.Int64)
+                for at, name, own in zip(names, self.by, table.dimensions, strict=True)
+            }
+        )  # fmt: skip
+        cells = pl.DataFrame(
+            {
+                name: np.asarray(part, np.int64)
+                for name, part in zip(names, table.index, strict=True)
+            }
+        ).with_columns(
+            value=pl.Series(table.count if self.value is None else table.sums[self.value])
+        )
+        both = cells.join(
+            blank_cells.with_columns(hidden=pl.lit(True)), on=names, how="full", coalesce=True
+        )
+        blank = both["hidden"].fill_null(False).to_numpy()
+        value = np.where(blank, 0, both["value"].fill_null(0).to_numpy())
+        figures: tuple[Figure, ...] = ()
+        if self.value is not None:
+            value = np.round(value, self.decimals)
+            figures = (Figure(name=self.value, kind="sum", decimals=self.decimals),)
+        return ProtectedTable(
+            dimensions=table.dimensions,
+            index=tuple(both[name].to_numpy().astype(np.int32) for name in names),
+            value=value,
+            status=np.where(blank, CellStatus.suppressed, CellStatus.published).astype(np.int8),
+            provenance=Provenance(version=__version__, method="cell suppression"),
+            name=table.name,
+            decimals=self.decimals,
+            parts=table.parts,
+            figures=figures,
+        )
+
+
+#: What the columns are of what an operation takes.
+LAYOUTS: Mapping[type[CountSource], type[CellLayout]] = {
+    CountSource: CountLayout,
+    SensitiveSource: SensitiveLayout,
+    HiddenSource: HiddenLayout,
+}

@@ -1,0 +1,182 @@
+"""Operations over cells that callers hand in: requests, and the jobs that carry them out.
+
+In: cells (CONFIDENTIAL) and what is asked of them. Out: a protected table or a report in the format
+asked for; a study, CONFIDENTIAL, for whoever handed the cells in.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+import polars as pl
+from pydantic import create_model
+
+from discreet.microdata import Secret
+from discreet.operations import OPERATIONS, CountSource, Operation, Study
+from discreet.settings import Settings
+from discreet.tables import ProtectedTable
+from discreet_service.cells.layouts import LAYOUTS, CellLayout
+from discreet_service.cells.requests import read_request, unpacked
+from discreet_service.cells.results import table_output
+from discreet_service.jobs.context import JobContext
+from discreet_service.jobs.outputs import JobOutput
+
+
+@cache
+def request_model(operation: Operation) -> type[CellLayout]:
+    """What a call says: what the columns are, and the settings.
+
+    Args:
+        operation: What is asked for.
+
+    >>> request_model(OPERATIONS["rounding"])(by=["sex"]).rounding.base
+    5
+    """
+    name, layout = f"{operation.name.title()}Request", LAYOUTS[operation.takes]
+    if not operation.section:
+        bases: Any = (layout, operation.settings)
+        both: type[CellLayout] = create_model(name, __base__=bases)
+        return both
+    needed = any(each.is_required() for each in operation.settings.model_fields.values())
+    default: Any = ... if needed else operation.settings()
+    return create_model(name, __base__=layout, **{operation.section: (operation.settings, default)})  # type: ignore[call-overload, no-any-return]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True, repr=False)
+class CellsCall:
+    """Cells, and what is asked of them. CONFIDENTIAL.
+
+    Args:
+        operation: What is asked for.
+        frame: The cells.
+        request: What they are, and the settings.
+        owner: Who asks.
+        key: The key of the service for this operation. SECRET.
+    """
+
+    operation: Operation
+    frame: pl.DataFrame
+    request: CellLayout
+    owner: str
+    key: bytes
+
+    @classmethod
+    def of(
+        cls, service: Any, owner: str, operation: Operation, frame: pl.DataFrame, said: Any
+    ) -> CellsCall:
+        """A call of somebody.
+
+        Args:
+            service: The service.
+            owner: Name of the person.
+            operation: What is asked for.
+            frame: The cells.
+            said: A request, or what a call says.
+        """
+        request = said
+        if not isinstance(said, CellLayout):
+            request = read_request(request_model(operation), said)
+        key = service.key_for(operation.name)
+        return cls(operation=operation, frame=frame, request=request, owner=owner, key=key)
+
+    @property
+    def settings(self) -> Any:
+        """The settings of the method."""
+        if self.operation.section:
+            return getattr(self.request, self.operation.section)
+        fields = self.operation.settings.model_fields
+        return self.operation.settings(**{name: getattr(self.request, name) for name in fields})
+
+    @property
+    def size(self) -> int:
+        """How many cells there are."""
+        return self.request.size(self.frame)
+
+    @property
+    def draws(self) -> bool:
+        """Whether figures are drawn from a secret of the service."""
+        keys = getattr(self.request, "cell_key", None) is not None
+        return self.operation.draws(self.settings, keys)
+
+    def secret(self) -> Secret | None:
+        """What figures of this table are drawn from, if they are drawn. SECRET.
+
+        The same person and name of a table have the same secret: a table that is protected again
+        has the same figures, and one corrected count changes no other. Nobody else can try out
+        its draws.
+        """
+        if not self.draws:
+            return None
+        said = "\0".join((f"{self.operation.name} 1", self.owner, self.request.name)).encode()
+        return Secret(hmac.new(self.key, said, hashlib.sha256).digest())
+
+    def source(self) -> CountSource:
+        """What goes in; an error for all that is wrong with it. CONFIDENTIAL."""
+        return self.request.source(self.frame, self.operation, self.settings)
+
+    def hurried(self) -> CellsCall:
+        """The same for somebody who waits."""
+        operation = self.operation
+        if not operation.section:
+            return self
+        settings: Settings = operation.hurried(self.settings)
+        request = self.request.model_copy(update={operation.section: settings})
+        return CellsCall(
+            operation=operation, frame=self.frame, request=request, owner=self.owner, key=self.key
+        )
+
+    def studied(self) -> Study:
+        """What becomes of the cells, and what that still tells. CONFIDENTIAL."""
+        assert self.operation.study is not None
+        return self.operation.study(self.source(), self.settings, self.secret())
+
+    def output(self, source: CountSource | None = None) -> JobOutput:
+        """The protected table or the report, as a file.
+
+        Args:
+            source: What goes in, if it is there already.
+        """
+        source = self.source() if source is None else source
+        made = self.operation.run(source, self.settings, self.secret())
+        if isinstance(made, ProtectedTable):
+            return table_output(made, self.request.format, self.request.language)
+        return report_output(made, f"{self.request.name}-{self.operation.name}")
+
+    def __repr__(self) -> str:
+        return f"<CellsCall {self.operation.name}: confidential>"
+
+
+def report_output(report: Mapping[str, Any], name: str) -> JobOutput:
+    """A report as a file of JSON.
+
+    Args:
+        report: The report.
+        name: Name of the file, without its ending.
+    """
+    text = json.dumps(report, ensure_ascii=False, indent=1) + "\n"
+    return JobOutput(file_name=f"{name}.json", media_type="application/json", content=text.encode())
+
+
+def run_operation(context: JobContext) -> JobOutput:
+    """Carry out an operation: the function of its jobs.
+
+    Args:
+        context: The job; its request names its input.
+    """
+    service, job = context.service, context.job
+    operation = next(each for each in OPERATIONS.values() if each.job == job.kind)
+    content = service.job_inputs.get(job.asked()["input"])
+    frame, request = unpacked(content, request_model(operation))
+    call = CellsCall.of(service, job.owner, operation, frame, request)
+    context.report(5, "reading")
+    source = call.source()
+    context.report(10, operation.job)
+    output = call.output(source)
+    context.report(90, "writing")
+    return output

@@ -1,0 +1,118 @@
+"""Operations: cells of a table come in, and a protected table, a study or a job comes back.
+
+In: a body with cells, streamed to a file that has no name (CONFIDENTIAL), and what is asked of
+them; sealed until its job ends, where there is one. Out: what each row of `OPERATIONS` makes; a
+study is CONFIDENTIAL, for whoever sent the cells.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Depends, Header, Request, Response
+from fastapi.responses import JSONResponse
+
+from discreet.operations import OPERATIONS, Operation
+from discreet_service.cells import HandedIn, chosen_format
+from discreet_service.cells.bodies import RowLimit, check_number
+from discreet_service.cells.operations import CellsCall, request_model
+from discreet_service.cells.requests import packed
+from discreet_service.jobs.records import Job
+from discreet_service.permissions import Permission, Principal
+from discreet_service.service import Service
+from discreet_service.web.access import ServiceDep, check_allowed, principal_with
+from discreet_service.web.problem_pages import language_of
+from discreet_service.web.table_calls import (
+    accepted_job,
+    answered_from_body,
+    described_body,
+    hand_in_sealed,
+    said_in_call,
+)
+
+router = APIRouter(prefix="/api/v1")
+
+_Producer = Annotated[Principal, Depends(principal_with(Permission.tables_protect))]
+_Key = Annotated[str | None, Header(alias="Idempotency-Key", max_length=200)]
+
+
+def add_operation(operation: Operation, to: APIRouter = router) -> None:
+    """Add the endpoints of an operation: one that runs it, and one that studies what comes of it.
+
+    Args:
+        operation: The operation.
+        to: Where they are added.
+    """
+
+    async def run(
+        request: Request, service: ServiceDep, principal: _Producer, again: _Key = None
+    ) -> Response:
+        def answer(handed: HandedIn) -> Response:
+            call = _call(request, service, principal, operation, handed)
+            if call.size > operation.waits(call.settings):
+                check_allowed(principal, Permission.jobs_own)
+                return accepted_job(hand_in_operation(service, principal, call, again))
+            output = call.output()
+            headers = {"Cache-Control": "no-store", "Vary": "Accept"}
+            return Response(output.content, media_type=output.media_type, headers=headers)
+
+        limit = service.settings.limits.cells_protect
+        return await answered_from_body(request, service, limit, answer)
+
+    async def study(request: Request, service: ServiceDep, principal: _Producer) -> Response:
+        def answer(handed: HandedIn) -> Response:
+            check_number(handed.frame.height, RowLimit(operation.at_once))
+            call = _call(request, service, principal, operation, handed).hurried()
+            return JSONResponse(call.studied().described(), headers={"Cache-Control": "no-store"})
+
+        limit = service.settings.limits.cells_protect
+        return await answered_from_body(request, service, limit, answer)
+
+    said = operation.words(operation.name)
+    ways: list[tuple[Any, str, str]] = [(run, "", said["run_call"])]
+    if operation.study is not None:
+        ways.append((study, "/study", said["study_call"]))
+    for (endpoint, end, summary), name in zip(ways, operation.calls, strict=True):
+        to.add_api_route(
+            f"/{operation.address}{end}",
+            endpoint,
+            methods=["POST"],
+            name=name,
+            description=summary,
+            tags=[operation.name],
+            openapi_extra=described_body(request_model(operation)),
+        )
+
+
+def _call(
+    request: Request, service: Service, principal: Principal, operation: Operation, handed: HandedIn
+) -> CellsCall:
+    """What a call says beside its cells, or in its address; nothing twice."""
+    said: dict[str, Any] = said_in_call(request, handed.members)
+    said.setdefault("language", language_of(request))
+    call = CellsCall.of(service, principal.name, operation, handed.frame, said)
+    if operation.study is None:  # a report has one form
+        return call
+    form = chosen_format(call.request.format, request.headers.get("accept", "*/*"), table=True)
+    written = call.request.model_copy(update={"format": form})
+    return CellsCall.of(service, principal.name, operation, handed.frame, written)
+
+
+def hand_in_operation(
+    service: Service, principal: Principal, call: CellsCall, again: str | None = None
+) -> Job:
+    """Hand in a job that carries out an operation, after all that can be wrong was looked at.
+
+    Args:
+        service: The service.
+        principal: Who asks.
+        call: The cells, and what is asked of them.
+        again: The same call with the same word is the same job.
+    """
+    call.source()
+    content = packed(call.frame, call.request)
+    return hand_in_sealed(service, principal, call.operation.job, content, again)
+
+
+for _operation in OPERATIONS.values():
+    add_operation(_operation)
