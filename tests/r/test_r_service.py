@@ -42,6 +42,9 @@ rounded <- dc_service_round(
   list(by = "sex", rounding = list(method = "controlled", base = 5))
 )
 stopifnot(identical(rounded$value, c(15, 10, 5)))
+again <- dc_service_run("rounding", data.frame(sex = c("Total", "m", "w"), n = c(12, 8, 4)),
+                        list(by = "sex", rounding = list(method = "controlled", base = 5)))
+stopifnot(identical(again, rounded))
 changed <- dc_service_anonymise(
   data.frame(pid = 1:4, sex = c("m", "w", "w", "w"), age = c(30, 70, 93, 81)),
   list(id = "pid", drop = "pid",

@@ -32,17 +32,25 @@ dc_service_table <- function(cells, layout, parameter_set, kind = "counts", name
   read_table(out, if (is.list(layout)) unlist(layout$by) else character())
 }
 
-#' Round a table of counts, given what is asked of it: by, count, rounding, name.
-dc_service_round <- function(cells, request, name = "table", ...) {
+#' Carry out a method over a table of cells: "rounding", "suppression", "audit"; a report is a list
+#' of lines of JSON.
+dc_service_run <- function(method, cells, request, name = "table", ...) {
   folder <- private_folder()
   if (is.list(request)) {
     request$by <- as.list(request$by)
     if (!is.null(request$name)) name <- request$name
   }
-  out <- file.path(folder, paste0(name, ".csv"))
-  run(c("ask", "round", as_file(cells, folder, "cells"), as_document(request, folder),
+  report <- method == "audit"
+  out <- file.path(folder, paste0(name, if (report) ".json" else ".csv"))
+  run(c("ask", "run", method, as_file(cells, folder, "cells"), as_document(request, folder),
         "--out", out, as_words(list(...))))
+  if (report) return(readLines(out, encoding = "UTF-8"))
   read_table(out, if (is.list(request)) unlist(request$by) else character())
+}
+
+#' Round a table of counts, given what is asked of it: by, count, rounding, name.
+dc_service_round <- function(cells, request, name = "table", ...) {
+  dc_service_run("rounding", cells, request, name, ...)
 }
 
 #' Change records by steps, given id, steps, drop, keep; a data frame of texts and numbers.

@@ -1,0 +1,69 @@
+"""Writes docs/reference/operations.md: the methods that have doors made from their settings."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+from discreet.operations import OPERATIONS, Operation, SettingField, fields_of
+
+_HEAD = """\
+# Operations
+
+A method is declared once: its settings, their checks and their words. Its command, endpoint, job,
+page of the studio and functions of the clients are made from that. This page is written by
+`scripts/operations_reference.py` from the same.
+
+What the columns of cells are is said as in [cells](../service/cells.md). In Python:
+`client.run("rounding", cells, by=["sex"], base=3, method="controlled")`; from a shell
+`discreet ask run rounding cells.csv request.json --out table.csv`; in R `dc_service_run`.
+"""
+
+
+def markdown() -> str:
+    """The page."""
+    parts = (line for operation in OPERATIONS.values() for line in _section(operation))
+    return "\n".join([_HEAD, *parts]).rstrip() + "\n"
+
+
+def _section(operation: Operation) -> Iterator[str]:
+    english, german = (operation.words(operation.name, each) for each in ("en", "de"))
+    yield f"## {operation.name}\n"
+    yield f"{english['lead']}\n*{german['lead']}*\n"
+    doors = [f"`POST /api/v1/{operation.address}`"]
+    if operation.study is not None:
+        doors.append(f"`POST /api/v1/{operation.address}/study`")
+    doors += [f"`discreet {operation.command}`"] if operation.command else []
+    doors += [f"the page `/{operation.page}`"] if operation.page else []
+    doors.append(f'`client.run("{operation.name}", …)`')
+    yield f"{', '.join(doors)}\n"
+    if operation.section:
+        yield f"In a request the settings stand under `{operation.section}`.\n"
+    yield "| setting | what it does | takes | usually |\n|---|---|---|---|"
+    for each in fields_of(operation.settings, operation.package):
+        said = f"{each.label['en']}: {each.help['en'].rstrip('.')}"
+        yield f"| `{each.name}` | {said} | {_takes(each)} | {_usual(each)} |"
+    yield ""
+
+
+def _takes(field: SettingField) -> str:
+    if field.kind == "choice":
+        return ", ".join(
+            {"yes": "`true`", "no": "`false`"}.get(each, f'`"{each}"`') for each in field.choices
+        )
+    if field.kind == "yes":
+        return "`true`, `false`"
+    numbers = {"whole": "whole number", "number": "number", "text": "text", "names": "names"}
+    bounds = [f"{each:,.0f}" for each in (field.least, field.most) if each is not None]
+    return numbers[field.kind] + (f", {' to '.join(bounds)}" if len(bounds) == 2 else "")
+
+
+def _usual(field: SettingField) -> str:
+    if field.needed:
+        return "must be stated"
+    return "" if field.usual is None else f"`{str(field.usual).lower()}`"
+
+
+if __name__ == "__main__":
+    page = Path(__file__).parents[1] / "docs" / "reference" / "operations.md"
+    page.write_text(markdown(), encoding="utf-8")

@@ -1,0 +1,142 @@
+"""Every door to every operation has all of its settings: one test per door, over all rows."""
+
+from __future__ import annotations
+
+import re
+import runpy
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+from typer.testing import CliRunner
+
+from discreet.cli.commands import app
+from discreet.microdata import Secret
+from discreet.operations import OPERATIONS, Operation, fields_of
+from discreet_service.client import calls
+from discreet_service.client.conversations import run
+from discreet_service.problems import ServiceError
+from discreet_service.service import Service
+from discreet_service.settings import LimitSettings, ServiceSettings
+from tests.helpers.places import ROOT
+from tests.helpers.service_callers import RoleCallers
+
+ROWS = [pytest.param(row, id=name) for name, row in OPERATIONS.items()]
+PAGES = [pytest.param(row, id=name) for name, row in OPERATIONS.items() if row.page]
+#: Settings that another row has as its own, or that stand beside the others.
+NESTED = {"audit": {"suppression"}}
+
+
+def settings_of(row: Operation) -> set[str]:
+    return set(row.settings.model_fields) - NESTED.get(row.name, set())
+
+
+@pytest.fixture(scope="module")
+def callers(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RoleCallers]:
+    folder = tmp_path_factory.mktemp("doors")
+    Secret.generate().write(folder / "service.secret")
+    limits = LimitSettings(requests_per_second=1e6, burst=10**6)
+    service = Service(
+        ServiceSettings(folder=folder, secret_file=folder / "service.secret", limits=limits)
+    )
+    roles: dict[str, list[str]] = {"paula": ["producer"], "rita": ["requester"]}
+    yield RoleCallers(service, ("operations", "jobs", "discreet_service.studio.operations"), roles)
+    service.close()
+
+
+@pytest.mark.parametrize("row", ROWS)
+def test_every_setting_has_words_in_both_languages(row: Operation) -> None:
+    fields = {each.name: each for each in fields_of(row.settings, row.package)}
+    assert set(fields) == settings_of(row)
+    for field in fields.values():
+        assert field.kind != "other", field.name
+        texts = [field.label, field.help, *field.choice_labels.values()]
+        for text in texts:
+            assert text["en"], field.name
+            assert text["de"], field.name
+        assert {f"{field.name}-{each}" for each in field.choices} <= set(row.words("choices"))
+    assert row.begin == row.settings.model_validate(row.begin.model_dump())
+    row.settings()
+
+
+@pytest.mark.parametrize(
+    "row", [pytest.param(row, id=name) for name, row in OPERATIONS.items() if row.command]
+)
+def test_commands_have_every_setting_as_an_option(row: Operation) -> None:
+    shown = CliRunner().invoke(app, [row.command, "--help"], env={"COLUMNS": "250"}).output
+    for field in fields_of(row.settings, row.package):
+        assert f"--{field.name.replace('_', '-')}" in shown
+        if field.kind == "choice":
+            assert "|".join(field.choices) in shown
+        if field.usual not in (None, False):
+            assert f"[default: {field.usual}]" in shown
+
+
+@pytest.mark.parametrize("row", ROWS)
+def test_endpoints_describe_every_setting_and_refuse_others(
+    callers: RoleCallers, row: Operation
+) -> None:
+    document = callers.ask("", "GET", "/api/v1/openapi.json").json()
+    path = f"/api/v1/{row.address}"
+    ways = [path] if row.study is None else [path, f"{path}/study"]
+    for way in ways:
+        (call,) = document["paths"][way].values()
+        schema = call["requestBody"]["content"]["application/json"]["schema"]
+        told = schema["properties"]
+        if row.section:
+            name = str(told[row.section]["$ref"]).rpartition("/")[2]
+            told = document["components"]["schemas"][name]["properties"]
+        assert settings_of(row) <= set(told), way
+        said = {"by": ["a"], "cells": [{"a": "Total", "n": 1}]}
+        said |= {row.section: {"magic": 1}} if row.section else {"magic": 1}
+        answer = callers.ask("paula", "POST", way, json=said)
+        assert answer.status_code == 422
+        where = f"{row.section}.magic" if row.section else ""
+        assert where in {each["where"] for each in answer.json()["problems"]}
+        assert callers.ask("rita", "POST", way, json=said).status_code == 403
+        assert callers.ask("", "POST", way, json=said).status_code == 401
+
+
+@pytest.mark.parametrize("language", ["en", "de"])
+@pytest.mark.parametrize("row", PAGES)
+def test_pages_have_a_field_for_every_setting(
+    callers: RoleCallers, row: Operation, language: str
+) -> None:
+    head = {"Accept": "text/html", "Accept-Language": language}
+    page = callers.ask("paula", "GET", f"/{row.page}", headers=head).text
+    for field in fields_of(row.settings, row.package):
+        assert re.search(rf'<(input|select)[^>]* name="{field.name}"', page), field.name
+        assert field.label[language] in page
+        for choice in field.choices:
+            assert f'<option value="{choice}"' in page
+    assert row.words(row.name, language)["lead"] in page
+
+
+@pytest.mark.parametrize("row", ROWS)
+def test_clients_send_settings_where_requests_have_them(row: Operation) -> None:
+    cells = {"a": ["Total"], "n": [1]}
+    name = next(iter(settings_of(row)))
+    value: Any = getattr(row.begin, name)
+    conversation = run(row.name, pl.DataFrame(cells), by=["a"], **{name: value})
+    call = next(conversation)
+    assert isinstance(call, calls.ServiceCall)
+    assert call.path == f"/api/v1/{row.address}"
+    assert f'"{name}"' in call.params["request"]
+    if row.section:
+        assert f'"{row.section}": {{' in call.params["request"]
+
+
+def test_clients_know_settings_before_anything_is_sent() -> None:
+    with pytest.raises(ServiceError) as caught:
+        next(run("rounding", pl.DataFrame({"n": [1]}), base=1, method="controlled", margins=3))
+    assert {each.where for each in caught.value.problems} == {"rounding.base", "rounding.margins"}
+    with pytest.raises(ServiceError, match="no such method"):
+        next(run("magic", pl.DataFrame({"n": [1]})))
+
+
+def test_the_reference_page_is_up_to_date() -> None:
+    written = runpy.run_path(str(ROOT / "scripts" / "operations_reference.py"))["markdown"]()
+    page = Path(ROOT / "docs" / "reference" / "operations.md").read_text("utf-8")
+    assert page == written, "run scripts/operations_reference.py"
