@@ -667,9 +667,9 @@ def _sections_of_methods(value: Any) -> Any:
 def _inside(name: str, details: ErrorDetails) -> InitErrorDetails:
     """An error in a section, as one of the whole document; its input is not kept."""
     kind: str | PydanticCustomError = details["type"]
-    if kind == "value_error":
-        kind = PydanticCustomError("settings", details["msg"])
     context = details.get("ctx", {})
+    if kind in ("value_error", "settings"):
+        kind = PydanticCustomError("settings", details["msg"], context)
     return InitErrorDetails(type=kind, loc=(name, *details["loc"]), input=None, ctx=context)
 
 
