@@ -38,6 +38,8 @@ Data flows one way: records → table (confidential) → protected table → pub
 Names are loaded when first used, so that ``import discreet`` stays light.
 """
 
+from __future__ import annotations
+
 import sys
 from typing import TYPE_CHECKING, Any
 
@@ -108,6 +110,7 @@ if TYPE_CHECKING:
     from .tabulation import tabulate_many as tabulate_many
 
 lazy_face(__name__)
+
 register_renderings(
     great_table="discreet.publication",
     notebook_html="discreet.publication",

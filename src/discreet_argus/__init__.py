@@ -5,32 +5,25 @@ tables, `Marks`, problems of suppression, and plans of what a batch asks for; an
 `discreet_argus.runs` carries batches out, and suppresses and audits files.
 """
 
-from discreet_argus.apriori import read_hst, write_hst
-from discreet_argus.batch import Batch, BatchTable, read_batch
-from discreet_argus.cells import CellFile, read_tab, write_tab
-from discreet_argus.jj import read_jj, write_jj
-from discreet_argus.metadata import (
-    ArgusMetadata,
-    ArgusVariable,
-    read_rda,
-    read_records,
-    write_rda,
-)
+from typing import TYPE_CHECKING
 
-__all__ = [
-    "ArgusVariable",
-    "Batch",
-    "BatchTable",
-    "CellFile",
-    "ArgusMetadata",
-    "read_batch",
-    "read_hst",
-    "read_jj",
-    "write_jj",
-    "read_rda",
-    "read_records",
-    "read_tab",
-    "write_hst",
-    "write_rda",
-    "write_tab",
-]
+from discreet.faces import lazy_face
+
+if TYPE_CHECKING:
+    from .apriori import read_hst as read_hst
+    from .apriori import write_hst as write_hst
+    from .batch import Batch as Batch
+    from .batch import BatchTable as BatchTable
+    from .batch import read_batch as read_batch
+    from .cells import CellFile as CellFile
+    from .cells import read_tab as read_tab
+    from .cells import write_tab as write_tab
+    from .jj import read_jj as read_jj
+    from .jj import write_jj as write_jj
+    from .metadata import ArgusMetadata as ArgusMetadata
+    from .metadata import ArgusVariable as ArgusVariable
+    from .metadata import read_rda as read_rda
+    from .metadata import read_records as read_records
+    from .metadata import write_rda as write_rda
+
+lazy_face(__name__)

@@ -9,9 +9,6 @@ attackers find out, methods/ the search for patterns, publish/ tables in and tab
 Everything is loaded when first used, for it brings compilers along.
 """
 
-from __future__ import annotations
-
-import importlib
 from typing import TYPE_CHECKING
 
 from discreet.faces import lazy_face
@@ -38,36 +35,3 @@ if TYPE_CHECKING:
     from .publish.suppression import suppress as suppress
 
 lazy_face(__name__)
-
-
-_HOMES = {
-    "Audit": "proof.audit",
-    "Blanks": "proof.release_audit",
-    "Cost": "problem.parameters",
-    "Earlier": "problem.demands",
-    "Knowledge": "problem.parameters",
-    "Pattern": "proof.certificate",
-    "SharedSuppression": "publish.suppression",
-    "Suppression": "publish.suppression",
-    "SuppressionProblem": "problem.system",
-    "SuppressionReport": "publish.report",
-    "audit": "proof.audit",
-    "audit_published": "proof.release_audit",
-    "build_problem": "problem.linked_tables",
-    "check_releases": "proof.release_audit",
-    "figure_of": "publish.protected_tables",
-    "find_pattern": "methods.registry",
-    "ingredient_of": "publish.ingredients",
-    "report_on": "publish.report",
-    "suppress": "publish.suppression",
-}
-
-
-def __getattr__(name: str) -> object:
-    if name not in _HOMES:
-        raise AttributeError(f"module 'discreet.protection.suppression' has no attribute {name!r}")
-    value = getattr(
-        importlib.import_module(f"discreet.protection.suppression.{_HOMES[name]}"), name
-    )
-    globals()[name] = value
-    return value

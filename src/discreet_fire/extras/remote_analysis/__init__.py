@@ -8,29 +8,22 @@ lies from the original. Answers are keyed, always the same, and budgeted.
 - Budget: `Budget`, `BudgetLedger`, `bits_per_answer`, `most_correct`, `truth_chance`
 """
 
-from discreet_fire.extras.remote_analysis.analysis import QualityAnswer, RemoteAnalysis
-from discreet_fire.extras.remote_analysis.answers import (
-    QualityClass,
-    bits_per_answer,
-    most_correct,
-    truth_chance,
-)
-from discreet_fire.extras.remote_analysis.budget import Budget, BudgetLedger, Usage
-from discreet_fire.extras.remote_analysis.distances import compare
-from discreet_fire.extras.remote_analysis.protected_copy import protect
-from discreet_fire.extras.remote_analysis.queries import RemoteQuery
+from typing import TYPE_CHECKING
 
-__all__ = [
-    "Budget",
-    "BudgetLedger",
-    "QualityAnswer",
-    "QualityClass",
-    "RemoteAnalysis",
-    "RemoteQuery",
-    "Usage",
-    "bits_per_answer",
-    "compare",
-    "most_correct",
-    "protect",
-    "truth_chance",
-]
+from discreet.faces import lazy_face
+
+if TYPE_CHECKING:
+    from .analysis import QualityAnswer as QualityAnswer
+    from .analysis import RemoteAnalysis as RemoteAnalysis
+    from .answers import QualityClass as QualityClass
+    from .answers import bits_per_answer as bits_per_answer
+    from .answers import most_correct as most_correct
+    from .answers import truth_chance as truth_chance
+    from .budget import Budget as Budget
+    from .budget import BudgetLedger as BudgetLedger
+    from .budget import Usage as Usage
+    from .distances import compare as compare
+    from .protected_copy import protect as protect
+    from .queries import RemoteQuery as RemoteQuery
+
+lazy_face(__name__)

@@ -1,5 +1,10 @@
 """SDMX REST over released tables: structures and data. Public."""
 
-from discreet_service.facades.sdmx.endpoints import router
+from typing import TYPE_CHECKING
 
-__all__ = ["router"]
+from discreet.faces import lazy_face
+
+if TYPE_CHECKING:
+    from .endpoints import router as router
+
+lazy_face(__name__)
