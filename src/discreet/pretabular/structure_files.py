@@ -483,8 +483,8 @@ def rare_agreement(
     for at, name in enumerate(names):
         values = made.select(name).unique().drop_nulls().sort(name).with_row_index("\0at")
         for frame, places in ((made, ours[:, at]), (original, theirs[at])):
-            found = frame.select(name).join(values, on=name, how="left", maintain_order="left")
-            places[:] = found["\0at"].cast(pl.Int32).fill_null(_NOTHING).to_numpy()
+            joined = frame.select(name).join(values, on=name, how="left", maintain_order="left")
+            places[:] = joined["\0at"].cast(pl.Int32).fill_null(_NOTHING).to_numpy()
     marks = np.random.default_rng(0).integers(0, 2**63, len(names), dtype=np.uint64)
     found_in: IntArray = _largest(
         ours, np.ascontiguousarray(theirs[:, order]), owner[order], marks, private, threshold
@@ -494,16 +494,16 @@ def rare_agreement(
 
 @compiled(parallel=True)
 def _largest(
-    made: PositionArray,
+    synthetic: PositionArray,
     original: PositionArray,
     owner: IntArray,
     marks: UintArray,
     private: int,
     threshold: int,
 ) -> IntArray:
-    result = np.zeros(len(made), np.int64)
-    for row in numba.prange(len(made)):
-        result[row] = _largest_of(made[row], original, owner, marks, private, threshold)
+    result = np.zeros(len(synthetic), np.int64)
+    for row in numba.prange(len(synthetic)):
+        result[row] = _largest_of(synthetic[row], original, owner, marks, private, threshold)
     return result
 
 
