@@ -42,7 +42,7 @@ SIDES: dict[str, dict[str, tuple[str, ...]]] = {
         "discreet_service": ("releases", "client", "facades"),
     },
     "both": {
-        "discreet": ("cli", "demo", "release", "assessment", "tables", "store"),
+        "discreet": ("cli", "demo", "release", "operations", "assessment", "tables", "store"),
         "discreet_fire": ("cli",),
         "discreet_service": (
             "cli", "demo", "processes", "application", "studio", "web", "service", "queries",

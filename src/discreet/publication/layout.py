@@ -322,7 +322,7 @@ _RAISED = str.maketrans("0123456789,", "⁰¹²³⁴⁵⁶⁷⁸⁹\u02d2")
 
 
 @dataclass(frozen=True, slots=True)
-class Remark:
+class CellRemark:
     """A numbered remark and the cells it is about.
 
     Args:
@@ -349,7 +349,7 @@ class Footnotes:
     """
 
     notes: tuple[Note, ...]
-    remarks: tuple[Remark, ...]
+    remarks: tuple[CellRemark, ...]
     headings: Mapping[tuple[int, int], tuple[int, ...]]
 
     def of_code(self, at: int, code: int) -> tuple[int, ...]:
@@ -419,7 +419,7 @@ def footnotes(table: ProtectedTable) -> Footnotes:
         if note not in notes:
             notes.append(note)
         number = notes.index(note) + 1
-        remarks.append(Remark(number, wanted))
+        remarks.append(CellRemark(number, wanted))
         if _named(wanted) == 1:
             at = next(k for k, code in enumerate(wanted) if code is not None)
             key = (at, wanted[at] or 0)
