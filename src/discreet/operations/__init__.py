@@ -7,7 +7,7 @@ of a method's settings, with labels and help in English and German. No door know
 from discreet.operations.fields import SettingField, fields_of, value_of
 from discreet.operations.operation import CountSource, HiddenSource, Operation, SensitiveSource
 from discreet.operations.rounding import ROUNDING
-from discreet.operations.study import HiddenCell, Remark, Study
+from discreet.operations.study import HiddenCell, Study, StudyRemark
 from discreet.operations.suppression import AUDIT, SUPPRESSION
 
 #: All operations there are, by name.
@@ -26,7 +26,7 @@ __all__ = [
     "HiddenCell",
     "HiddenSource",
     "Operation",
-    "Remark",
+    "StudyRemark",
     "SensitiveSource",
     "SettingField",
     "Study",

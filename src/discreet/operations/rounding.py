@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from discreet.confidential import without_values
 from discreet.errors import DiscreetError
 from discreet.operations.operation import CountSource, Keys, Operation
-from discreet.operations.study import Remark, Study, texts
+from discreet.operations.study import Study, StudyRemark, texts
 from discreet.protection.rounding.settings import RoundingSettings
 
 if TYPE_CHECKING:
@@ -111,26 +111,26 @@ def _remarks(
     unexamined: str,
     *,
     drawn: bool,
-) -> list[Remark]:
+) -> list[StudyRemark]:
     if audited is None:
         reason = {"en": unexamined, "de": unexamined}
         if source.table.weight is not None:
             reason = dict(texts(_PACKAGE, "estimates"))
         said = texts(_PACKAGE, "not_audited")
         whole = {language: f"{said[language]} {reason[language]}" for language in said}
-        remarks = [Remark(manner="care", text=whole)]
+        remarks = [StudyRemark(manner="care", text=whole)]
     elif told:
         text = texts(_PACKAGE, "told", told=len(told), audited=audited)
         hint = texts(_PACKAGE, "told_hint")
-        remarks = [Remark(manner="problem", text=text, names=told, hint=hint)]
+        remarks = [StudyRemark(manner="problem", text=text, names=told, hint=hint)]
     else:
-        remarks = [Remark(manner="good", text=texts(_PACKAGE, "uncertain", audited=audited))]
+        remarks = [StudyRemark(manner="good", text=texts(_PACKAGE, "uncertain", audited=audited))]
     if settings.additive and not settings.unbiased:
-        remarks.append(Remark(manner="quiet", text=texts(_PACKAGE, "optimal")))
+        remarks.append(StudyRemark(manner="quiet", text=texts(_PACKAGE, "optimal")))
     if settings.method == "random":
-        remarks.append(Remark(manner="care", text=texts(_PACKAGE, "averaged")))
+        remarks.append(StudyRemark(manner="care", text=texts(_PACKAGE, "averaged")))
     if drawn:
-        remarks.append(Remark(manner="quiet", text=texts(_PACKAGE, "drawn")))
+        remarks.append(StudyRemark(manner="quiet", text=texts(_PACKAGE, "drawn")))
     return remarks
 
 

@@ -22,7 +22,7 @@ LANGUAGES = ("en", "de")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True, repr=False)
-class Remark:
+class StudyRemark:
     """A sentence of a study. CONFIDENTIAL.
 
     Args:
@@ -38,7 +38,7 @@ class Remark:
     hint: Texts | None = None
 
     def __repr__(self) -> str:
-        return "<Remark: confidential>"
+        return "<StudyRemark: confidential>"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True, repr=False)
@@ -86,7 +86,7 @@ class Study:
     unexamined: str
     audit: Mapping[str, Any] | None
     facts: Mapping[str, Any]
-    remarks: Sequence[Remark]
+    remarks: Sequence[StudyRemark]
     measures: Callable[[str], Sequence[tuple[str, str]]]
     hidden: Sequence[HiddenCell] | None
     notes: Sequence[str]

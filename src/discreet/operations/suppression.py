@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from discreet.confidential import without_values
 from discreet.operations.operation import HiddenSource, Operation, SensitiveSource
-from discreet.operations.study import HiddenCell, Remark, Study, texts
+from discreet.operations.study import HiddenCell, Study, StudyRemark, texts
 from discreet.protection.suppression.settings import AuditSettings, SuppressionSettings
 
 if TYPE_CHECKING:
@@ -96,19 +96,19 @@ def _studied(
     inner = int(interior.sum())
     if audited.safe:
         proof = texts(_PACKAGE, "proven", cells=inner, totals=len(table) - inner)
-        remarks = [Remark(manner="good", text=proof)]
+        remarks = [StudyRemark(manner="good", text=proof)]
     else:
-        remarks = [Remark(manner="problem", text=texts(_PACKAGE, "unsafe"))]
+        remarks = [StudyRemark(manner="problem", text=texts(_PACKAGE, "unsafe"))]
     if source.computed:
         text = texts(_PACKAGE, "computed", number=source.computed)
-        remarks.append(Remark(manner="care", text=text))
+        remarks.append(StudyRemark(manner="care", text=text))
     nearness = {
         language: f"{said} {pattern.nearness(language)}."
         for language, said in texts(_PACKAGE, "nearness").items()
     }
-    remarks.append(Remark(manner="quiet", text=nearness))
+    remarks.append(StudyRemark(manner="quiet", text=nearness))
     if not pattern.complete:
-        remarks.append(Remark(manner="care", text=texts(_PACKAGE, "stopped")))
+        remarks.append(StudyRemark(manner="care", text=texts(_PACKAGE, "stopped")))
     facts = {
         "safe": audited.safe,
         "primaries": counted["primary"],
