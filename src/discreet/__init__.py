@@ -94,11 +94,11 @@ if TYPE_CHECKING:
     from .release import protect as protect
     from .release import verify_release as verify_release
     from .release.anonymisation import anonymise as anonymise
-    from .release.area_tables import area_tables as area_tables
     from .release.cubes import join_cube_files as join_cube_files
     from .release.cubes import make_cubes as make_cubes
     from .release.packages import open_parameters as open_parameters
     from .release.packages import pack_parameters as pack_parameters
+    from .release.single_areas import area_tables as area_tables
     from .rules import primary as primary
     from .store import Store as Store
     from .tables import CellStatus as CellStatus

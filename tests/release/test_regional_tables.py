@@ -15,7 +15,7 @@ import discreet as dc
 from discreet.demo import example_perturbation_table
 from discreet.errors import ProgrammeError, PublicationError
 from discreet.release import protect
-from discreet.release.area_tables import area_tables
+from discreet.release.single_areas import area_tables
 
 PLACES = [f"{state}{district}{place}" for state in "12" for district in "34" for place in "567"]
 
@@ -293,7 +293,7 @@ def test_codes_that_become_one_name_are_refused() -> None:
     )
     table = dc.tabulate(people, [region, "sex"], record_key="record_key")
     safe = dc.perturb(table, example_perturbation_table())
-    from discreet.release.area_tables import AreaCut, area_words
+    from discreet.release.single_areas import AreaCut, area_words
 
     with pytest.raises(PublicationError, match="areas 'A/1' and 'a_1' would be written to one"):
         area_words(AreaCut(safe, "region"), ["A/1", "a_1", "B"], labels=False)

@@ -4,32 +4,21 @@ In: the rows. Out: for commands, endpoints, jobs, forms, clients and the referen
 of a method's settings, with labels and help in English and German. No door knows a method.
 """
 
-from discreet.operations.fields import SettingField, fields_of, value_of
-from discreet.operations.operation import CountSource, HiddenSource, Operation, SensitiveSource
-from discreet.operations.rounding import ROUNDING
-from discreet.operations.study import HiddenCell, Study, StudyRemark
-from discreet.operations.suppression import AUDIT, SUPPRESSION
+from typing import TYPE_CHECKING
 
-#: All operations there are, by name.
-OPERATIONS: dict[str, Operation] = {
-    row.name: row
-    for row in (
-        SUPPRESSION,
-        AUDIT,
-        ROUNDING,
-    )
-}
+from discreet.faces import lazy_face
 
-__all__ = [
-    "OPERATIONS",
-    "CountSource",
-    "HiddenCell",
-    "HiddenSource",
-    "Operation",
-    "StudyRemark",
-    "SensitiveSource",
-    "SettingField",
-    "Study",
-    "fields_of",
-    "value_of",
-]
+if TYPE_CHECKING:
+    from .fields import SettingField as SettingField
+    from .fields import fields_of as fields_of
+    from .fields import value_of as value_of
+    from .operation import CountSource as CountSource
+    from .operation import HiddenSource as HiddenSource
+    from .operation import Operation as Operation
+    from .operation import SensitiveSource as SensitiveSource
+    from .registry import OPERATIONS as OPERATIONS
+    from .study import HiddenCell as HiddenCell
+    from .study import Study as Study
+    from .study import StudyRemark as StudyRemark
+
+lazy_face(__name__)

@@ -22,8 +22,8 @@ from discreet.release.state.memory import ReleaseState
 from discreet.tables import Dimension
 
 if TYPE_CHECKING:
-    from discreet.release.area_tables import AreaCut
     from discreet.release.programme.schema import AreasEntry
+    from discreet.release.single_areas import AreaCut
     from discreet.tables import ProtectedTable
 
 
@@ -44,7 +44,7 @@ def area_level_problems(
     programme: Programme, names: Sequence[str], spanning: Mapping[str, Mapping[str, Any]]
 ) -> list[Problem]:
     """Levels of areas that there are not."""
-    from discreet.release.area_tables import AreaCut
+    from discreet.release.single_areas import AreaCut
 
     problems: list[Problem] = []
     for name in names:
@@ -85,7 +85,7 @@ class AreaFiles:
     @cached_property
     def cut(self) -> AreaCut:
         """The table, to be cut."""
-        from discreet.release.area_tables import AreaCut
+        from discreet.release.single_areas import AreaCut
 
         return AreaCut(self.table, str(self.entry.variable))
 
@@ -98,7 +98,7 @@ class AreaFiles:
     def files(self) -> dict[str, list[OutputFile]]:
         """The same code → its files."""
         from discreet.publication import MAPS
-        from discreet.release.area_tables import area_words
+        from discreet.release.single_areas import area_words
 
         words = area_words(self.cut, list(self.groups), labels=self.entry.labels)
         # An area by itself is no map.
