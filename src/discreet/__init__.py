@@ -50,9 +50,9 @@ if TYPE_CHECKING:
     from . import pretabular as pretabular
     from . import rules as rules
     from ._version import __version__ as __version__
+    from .assessment import assess_records as assess_records
     from .assessment import compare as compare
-    from .assessment.record_risk import assess_records as assess_records
-    from .assessment.record_risk import compare_records as compare_records
+    from .assessment import compare_records as compare_records
     from .classifications import Classification as Classification
     from .derived import KeyFigure as KeyFigure
     from .derived import PrecisionClasses as PrecisionClasses
@@ -89,16 +89,16 @@ if TYPE_CHECKING:
     from .protection.rounding import round_counts as round_counts
     from .protection.suppression import audit as audit
     from .protection.suppression import suppress as suppress
-    from .publication.boundaries import Boundaries as Boundaries
+    from .publication import Boundaries as Boundaries
+    from .release import anonymise as anonymise
+    from .release import area_tables as area_tables
     from .release import attack as attack
+    from .release import join_cube_files as join_cube_files
+    from .release import make_cubes as make_cubes
+    from .release import open_parameters as open_parameters
+    from .release import pack_parameters as pack_parameters
     from .release import protect as protect
     from .release import verify_release as verify_release
-    from .release.anonymisation import anonymise as anonymise
-    from .release.cubes import join_cube_files as join_cube_files
-    from .release.cubes import make_cubes as make_cubes
-    from .release.packages import open_parameters as open_parameters
-    from .release.packages import pack_parameters as pack_parameters
-    from .release.single_areas import area_tables as area_tables
     from .rules import primary as primary
     from .store import Store as Store
     from .tables import CellStatus as CellStatus

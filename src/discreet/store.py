@@ -22,17 +22,18 @@ from discreet.confidential import without_values
 from discreet.errors import MicrodataError, Problem, raise_all
 from discreet.key_check import check_records, lowest, sampled_places
 from discreet.keygrid import KeyGrid, grid_keys
-from discreet.microdata import read_microdata
-from discreet.microdata.distant_records import distant_records
-from discreet.microdata.sql_databases import is_url
-from discreet.microdata.stored_records import KEY, StoredRecords, VersionFiles, publish
+from discreet.microdata import (
+    KEY,
+    StoredRecords,
+    VersionFiles,
+    distant_records,
+    is_url,
+    publish,
+    read_microdata,
+)
 from discreet.record_batches import collected
-from discreet.tables import Table
-from discreet.tables.table import Spanning, code_texts
-from discreet.tabulation import tabulate
-from discreet.tabulation.columns import code_column
-from discreet.tabulation.cube import places_among
-from discreet.tabulation.query import CubeAxis, SpanningVariable
+from discreet.tables import Spanning, Table, code_texts
+from discreet.tabulation import CubeAxis, SpanningVariable, code_column, places_among, tabulate
 
 __all__ = ["Store"]
 

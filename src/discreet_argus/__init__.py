@@ -12,10 +12,7 @@ from discreet.faces import lazy_face
 if TYPE_CHECKING:
     from .apriori import read_hst as read_hst
     from .apriori import write_hst as write_hst
-    from .batch import Batch as Batch
-    from .batch import BatchTable as BatchTable
     from .batch import read_batch as read_batch
-    from .cells import CellFile as CellFile
     from .cells import read_tab as read_tab
     from .cells import write_tab as write_tab
     from .jj import read_jj as read_jj

@@ -14,9 +14,8 @@ from pathlib import Path
 from typing import Literal
 
 from discreet.errors import SuppressionError
-from discreet.protection.suppression.problem.parameters import Cost
-from discreet.rules import PQ, Dominance, MinimumFrequency, PPercent, Rule, ZeroUnsafe
-from discreet.rules.protocol import Per
+from discreet.protection.suppression import Cost
+from discreet.rules import PQ, Dominance, MinimumFrequency, Per, PPercent, Rule, ZeroUnsafe
 from discreet_argus.texts import (
     ArgusText,
     LineReader,

@@ -12,8 +12,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from discreet.classifications import Classification
-from discreet.classifications.coarser_trees import folded, levels_folded
+from discreet.classifications import Classification, folded, levels_folded
 from discreet.errors import Problem, SuppressionError, raise_all
 from discreet.rules import Primary, Request, Rule, count_holdings, count_waivers, primary
 from discreet.tables import Table

@@ -20,11 +20,8 @@ import numpy.typing as npt
 from discreet.arrays import BoolArray, CellIndex, FloatArray, IntArray, PositionArray, SmallIntArray
 from discreet.errors import Problem, SuppressionError
 from discreet.files import write_text
-from discreet.rules import CellVerdict, Primary, Reason
-from discreet.rules.holdings import lone_contributors
-from discreet.tables import Contributions, Dimension, Table
-from discreet.tables.dimension import parts_of
-from discreet.tables.table import sort_cells
+from discreet.rules import CellVerdict, Primary, Reason, lone_contributors
+from discreet.tables import Contributions, Dimension, Table, parts_of, sort_cells
 from discreet_argus.metadata import ArgusMetadata, ArgusVariable, write_rda
 from discreet_argus.texts import (
     ArgusText,

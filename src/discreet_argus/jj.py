@@ -20,12 +20,7 @@ import numpy.typing as npt
 from discreet.arrays import IntArray
 from discreet.errors import Problem, SuppressionError, shortened
 from discreet.files import write_text
-from discreet.protection.suppression.problem.system import (
-    UNBOUNDED,
-    CellState,
-    Relations,
-    SuppressionProblem,
-)
+from discreet.protection.suppression import UNBOUNDED, CellState, Relations, SuppressionProblem
 
 _STATES = {
     "s": CellState.free,

@@ -11,7 +11,7 @@ from pathlib import Path
 import polars as pl
 
 from discreet.errors import MicrodataError, SuppressionError
-from discreet.microdata.reading_options import ReadingOptions
+from discreet.microdata import ReadingOptions
 from discreet_argus.metadata import read_rda, read_records
 
 

@@ -22,25 +22,28 @@ import numpy as np
 from discreet.arrays import BoolArray, IntArray
 from discreet.errors import DiscreetWarning, SuppressionError
 from discreet.files import check_writable, write_text
-from discreet.protection.suppression.methods.registry import Progress, find_pattern
-from discreet.protection.suppression.problem.linked_tables import build_problem
-from discreet.protection.suppression.problem.system import CellState, SuppressionProblem
-from discreet.protection.suppression.proof.audit import Audit, audit_problem
-from discreet.protection.suppression.publish.report import (
+from discreet.protection.suppression import (
+    Audit,
+    CellState,
+    Method,
+    Progress,
+    Suppression,
+    SuppressionProblem,
+    audit_problem,
+    build_problem,
     described_pattern,
+    find_pattern,
     interval_lines,
     pattern_lines,
 )
-from discreet.protection.suppression.publish.suppression import Suppression
-from discreet.protection.suppression.settings import Method
-from discreet.publication import write
-from discreet.publication.formats import check_place, format_of, place_of
+from discreet.publication import check_place, format_of, place_of, write
 from discreet.rules import Reason
 from discreet.tables import CellStatus, ProtectedTable, Table
-from discreet_argus import Batch, CellFile, read_batch, read_rda, read_tab
+from discreet_argus.batch import Batch, read_batch
 from discreet_argus.batch_tables import judged_tables
-from discreet_argus.cells import write_tab
+from discreet_argus.cells import CellFile, read_tab, write_tab
 from discreet_argus.jj import read_jj, repaired_problem, write_differences, write_jj
+from discreet_argus.metadata import read_rda
 
 #: Writes a protected table; handed in, so that formats are looked up by the caller.
 TableWriter: TypeAlias = Callable[[ProtectedTable, Path], Any]

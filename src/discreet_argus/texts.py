@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from discreet.classifications.text_files import read_text
+from discreet.classifications import read_text
 from discreet.errors import ClassificationError, Problem, SuppressionError, raise_all
 
 _TOKEN = re.compile(r'"([^"]*)"|([|(),])|([^\s"|(),]+)')

@@ -20,10 +20,16 @@ from discreet import __version__
 from discreet.errors import OutputCheckError
 from discreet.files import texts_of
 from discreet_fire.finding_words import finding_in, sentence_in
-from discreet_fire.queue import OutputPart, PartVerdict, Queue, StageFinding, view
-from discreet_fire.queue.contents import content_problems
-from discreet_fire.queue.views import QueueView
-from discreet_fire.research_session.submission_folder import EVIDENCE
+from discreet_fire.queue import (
+    OutputPart,
+    PartVerdict,
+    Queue,
+    QueueView,
+    StageFinding,
+    content_problems,
+    view,
+)
+from discreet_fire.research_session import EVIDENCE
 from discreet_fire.texts import read_source
 
 #: A number that is hidden, as logs and tables show it.

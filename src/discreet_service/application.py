@@ -20,10 +20,7 @@ from fastapi.routing import APIRoute, APIRouter
 from discreet._version import __version__
 from discreet_service import studio, web
 from discreet_service.service import Service
-from discreet_service.web.openapi import describe_interface
-from discreet_service.web.pages import NavigationEntry
-from discreet_service.web.plugins import facades
-from discreet_service.web.problem_pages import add_problem_pages
+from discreet_service.web import NavigationEntry, add_problem_pages, describe_interface, facades
 
 #: Modules with endpoints and pages: those of `web` and of the studio that have a `router`;
 #: `facades` stands for those of plugins.
@@ -72,7 +69,7 @@ def create_app(service: Service, resources: Sequence[str] = RESOURCES) -> FastAP
     app.state.navigation = sorted(navigation, key=lambda entry: entry.place)
     add_problem_pages(app)
     describe_interface(app)
-    from discreet_service.web.security import add_security
+    from discreet_service.web import add_security
 
     add_security(app, service)
     return app

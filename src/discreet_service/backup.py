@@ -25,8 +25,7 @@ import sqlalchemy as sa
 
 from discreet._version import __version__
 from discreet.files import atomic_path, check_writable, make_folder
-from discreet_service.database import ServiceDatabase
-from discreet_service.database.schema import AUDIT_ENTRIES
+from discreet_service.database import AUDIT_ENTRIES, ServiceDatabase
 from discreet_service.problems import ServiceError
 from discreet_service.settings import ServiceSettings
 

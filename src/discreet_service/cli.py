@@ -9,7 +9,7 @@ from typing import Annotated, Any
 
 import typer
 
-from discreet.cli.program import Json, command, group, progress_bar, show
+from discreet.cli import Json, command, group, progress_bar, show
 from discreet.errors import DiscreetError
 
 serve_app = group("The protection service over HTTP.")

@@ -22,15 +22,14 @@ from typing import TYPE_CHECKING
 
 from discreet.files import make_folder, write_text
 from discreet_service.installation import LOCAL, new_key, new_service, opened
-from discreet_service.people.passwords import PasswordCost
-from discreet_service.people.users import Users
+from discreet_service.people import PasswordCost, Users
 from discreet_service.permissions import Grant, Principal
 from discreet_service.problems import ServiceError
 from discreet_service.service import Service
 from discreet_service.settings import ReviewSettings, ServiceSettings
 
 if TYPE_CHECKING:
-    from discreet.release.packages.parameters import Parameters
+    from discreet.release import Parameters
 
 #: What is printed of a demonstration; its folder is one when this is there.
 _PRINTED = "DEMONSTRATION.json"
@@ -144,7 +143,7 @@ def make_demonstration(
 
 def _make(folder: Path, persons: int, progress: Progress) -> None:
     steps = ("office", "census", "people", "parameters", "reviews", "release")
-    from discreet.release.packages import write_key_pair
+    from discreet.release import write_key_pair
 
     progress(0, len(steps), steps[0])
     made = new_service(folder, _ADMINISTRATOR, name="Statistical office of Nowhere")
@@ -153,7 +152,7 @@ def _make(folder: Path, persons: int, progress: Progress) -> None:
     progress(1, len(steps), steps[1])
     # The data set of the census, with stores; its programme.
     from discreet.demo import write_census, write_programme
-    from discreet.release.stores import build_store
+    from discreet.release import build_store
     from discreet_service.policies import sign_policy
 
     place = folder / "datasets" / "census-2022-1"
@@ -247,8 +246,8 @@ def _people(service: Service, one_time: str) -> dict[str, str]:
 
 def _activate(service: Service, parameters: Parameters, statistic: str) -> None:
     """A signed package of parameters that one person proposes and another approves."""
-    from discreet.release.packages import pack_parameters
-    from discreet_service.people.approvals import ProposalKind
+    from discreet.release import pack_parameters
+    from discreet_service.people import ProposalKind
 
     settings, approvals = service.settings, service.approvals
     target = settings.folder / f"{statistic}.dcparams"

@@ -15,8 +15,8 @@ from typing import Any
 
 from discreet.files import make_folder, toml_value, write_text
 from discreet.microdata import Secret
-from discreet.release.packages.keys import read_verify_key, write_key_pair
-from discreet_service.audit.trail import SignedHead
+from discreet.release import read_verify_key, write_key_pair
+from discreet_service.audit import SignedHead
 from discreet_service.permissions import ALL, ROLES, Grant, Principal
 from discreet_service.problems import ServiceError
 from discreet_service.service import Service

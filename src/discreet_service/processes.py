@@ -23,8 +23,8 @@ import uvicorn
 
 from discreet.errors import DiscreetError
 from discreet_service.application import create_app
-from discreet_service.jobs.upkeep import upkeep
-from discreet_service.operation.logs import log_event, place_of_failure, start_log
+from discreet_service.jobs import upkeep
+from discreet_service.operation import log_event, place_of_failure, start_log
 from discreet_service.service import Service
 from discreet_service.settings import ServiceSettings
 
@@ -151,7 +151,7 @@ def _workers(file: Path, number: int) -> Iterator[None]:
 
 def run_worker(settings: ServiceSettings) -> None:
     """Work on jobs until told to stop."""
-    from discreet_service.jobs.worker import work
+    from discreet_service.jobs import work
 
     start_log()
     server = os.environ.pop(_SERVER, "")

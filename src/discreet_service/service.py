@@ -19,25 +19,17 @@ from discreet_service.problems import ServiceError
 from discreet_service.settings import ServiceSettings
 
 if TYPE_CHECKING:
-    from discreet.release.packages import Parameters
-    from discreet_service.audit.query_log import QueryLog
-    from discreet_service.audit.trail import AuditTrail
+    from discreet.release import Parameters
+    from discreet_service.audit import AuditTrail, QueryLog
     from discreet_service.cells import KeyWatch
     from discreet_service.database import ServiceDatabase
     from discreet_service.datasets import DatasetCatalogue
-    from discreet_service.jobs import JobQueue
-    from discreet_service.jobs.inputs import JobInputs
+    from discreet_service.jobs import JobInputs, JobQueue
     from discreet_service.parameter_sets import ParameterSets
-    from discreet_service.people.api_keys import ApiKeys
-    from discreet_service.people.approvals import Approvals
-    from discreet_service.people.oidc import OidcLogin
-    from discreet_service.people.sessions import Sessions
-    from discreet_service.people.users import Users
+    from discreet_service.people import ApiKeys, Approvals, OidcLogin, Sessions, Users
     from discreet_service.policies import Policies
-    from discreet_service.queries.answers import Answers
-    from discreet_service.releases import ReleaseCatalogue
-    from discreet_service.releases.drafts import ReleaseDraft
-    from discreet_service.releases.publications import Publications
+    from discreet_service.queries import Answers
+    from discreet_service.releases import Publications, ReleaseCatalogue, ReleaseDraft
     from discreet_service.reviews import ReviewDesk
 
 _LEAST_SECRET = 32
@@ -85,35 +77,35 @@ class Service:
     @cached_property
     def trail(self) -> AuditTrail:
         """Who did what."""
-        from discreet_service.audit.trail import AuditTrail
+        from discreet_service.audit import AuditTrail
 
         return AuditTrail(self.database, self.key_for("audit"), self.clock)
 
     @cached_property
     def query_log(self) -> QueryLog:
         """Who asked for what."""
-        from discreet_service.audit.query_log import QueryLog
+        from discreet_service.audit import QueryLog
 
         return QueryLog(self.database, self.key_for("query log"), self.clock)
 
     @cached_property
     def users(self) -> Users:
         """People with a password here."""
-        from discreet_service.people.users import Users
+        from discreet_service.people import Users
 
         return Users(self.database, self.trail, self.clock)
 
     @cached_property
     def api_keys(self) -> ApiKeys:
         """Keys of callers."""
-        from discreet_service.people.api_keys import ApiKeys
+        from discreet_service.people import ApiKeys
 
         return ApiKeys(self.database, self.trail, self.clock)
 
     @cached_property
     def sessions(self) -> Sessions:
         """Logins."""
-        from discreet_service.people.sessions import Sessions
+        from discreet_service.people import Sessions
 
         return Sessions(
             self.database,
@@ -126,7 +118,7 @@ class Service:
     @cached_property
     def oidc(self) -> OidcLogin | None:
         """Login by the office's own provider; None without."""
-        from discreet_service.people.oidc import OidcLogin
+        from discreet_service.people import OidcLogin
 
         return None if self.settings.oidc is None else OidcLogin(self.settings.oidc, self.clock)
 
@@ -134,7 +126,7 @@ class Service:
     def approvals(self) -> Approvals:
         """What two persons must agree on."""
         from discreet_service.parameter_sets import register_decisions
-        from discreet_service.people.approvals import Approvals
+        from discreet_service.people import Approvals
 
         found = Approvals(self.database, self.trail, self.clock)
         register_decisions(found, self.parameter_sets)
@@ -165,7 +157,7 @@ class Service:
     @cached_property
     def policies(self) -> Policies:
         """What may be asked."""
-        from discreet.release.packages.keys import read_verify_key
+        from discreet.release import read_verify_key
         from discreet_service.policies import Policies, PoliciesInForce
 
         in_force = PoliciesInForce(
@@ -200,8 +192,7 @@ class Service:
     @cached_property
     def answers(self) -> Answers:
         """What answers queries."""
-        from discreet_service.queries.answers import Answers
-        from discreet_service.queries.cache import AnswerCache
+        from discreet_service.queries import AnswerCache, Answers
 
         return Answers(
             datasets=self.datasets,
@@ -215,7 +206,7 @@ class Service:
     @cached_property
     def job_inputs(self) -> JobInputs:
         """Sealed inputs of jobs. CONFIDENTIAL."""
-        from discreet_service.jobs.inputs import JobInputs
+        from discreet_service.jobs import JobInputs
 
         return JobInputs(self.settings.folder / "inputs", self.key_for("job inputs"))
 
@@ -246,8 +237,7 @@ class Service:
     @cached_property
     def publications(self) -> Publications:
         """How drafts become releases."""
-        from discreet_service.releases.drafts import shelf_of
-        from discreet_service.releases.publications import Publications
+        from discreet_service.releases import Publications, shelf_of
 
         return Publications(
             self.database,

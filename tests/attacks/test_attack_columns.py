@@ -18,7 +18,7 @@ import pytest
 
 import discreet as dc
 from discreet.errors import DisclosureWarning
-from discreet.microdata.derived_keys import derived_keys
+from discreet.microdata.key_derivation import derived_keys
 
 CELLS = 3_000
 NOISE = dc.MagnitudeNoise(

@@ -11,7 +11,7 @@ from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
 from discreet.errors import RecordKeyError
 from discreet.key_check import check_keys
 from discreet.keygrid import KeyGrid
-from discreet.microdata.derived_keys import derived_keys
+from discreet.microdata.key_derivation import derived_keys
 from discreet.microdata.secret import Secret
 
 RNG = np.random.default_rng(4)

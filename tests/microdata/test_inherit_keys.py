@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 import discreet as dc
 from discreet.errors import DisclosureWarning, DiscreetError, MicrodataError, RecordKeyError
 from discreet.keygrid import KeyGrid
-from discreet.microdata.derived_keys import derived_keys
+from discreet.microdata.key_derivation import derived_keys
 
 Engine = Callable[[pl.DataFrame], Any]
 Collect = Callable[[Any], pl.DataFrame]

@@ -20,7 +20,7 @@ from typer.testing import CliRunner
 import discreet as dc
 from discreet.cli.commands import app
 from discreet.errors import MicrodataError, PublicationError
-from discreet.microdata.described_records import described_records, write_described
+from discreet.microdata.described_files import described_records, write_described
 from discreet.pretabular.structure_forms import Form, FormFinder, StructureRules
 from tests.helpers.run_data import Run
 

@@ -15,7 +15,7 @@ from typer.testing import CliRunner
 import discreet as dc
 from discreet.cli.commands import app
 from discreet.errors import DiscreetError, DiscreetWarning, MicrodataError
-from discreet.microdata.described_records import (
+from discreet.microdata.described_files import (
     DescribedRecords,
     described_records,
     plain_variable,

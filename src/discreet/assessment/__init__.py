@@ -10,21 +10,63 @@ from typing import TYPE_CHECKING
 from discreet.faces import lazy_face
 
 if TYPE_CHECKING:
-    from .comparison import Comparison as Comparison
+    from .attacks.catalogue import Axis as Axis
+    from .attacks.catalogue import Catalogue as Catalogue
+    from .attacks.catalogue import TrueTable as TrueTable
+    from .attacks.catalogue import count_cells as count_cells
+    from .attacks.odds import NoiseOdds as NoiseOdds
+    from .attacks.odds import exposure_of as exposure_of
+    from .attacks.period_report import PeriodReport as PeriodReport
+    from .attacks.period_report import attacked_periods as attacked_periods
+    from .attacks.periods import KeyOption as KeyOption
+    from .attacks.report import AttackedUniverse as AttackedUniverse
+    from .attacks.report import AttackReport as AttackReport
+    from .attacks.report import Knows as Knows
+    from .attacks.report import attacked as attacked
+    from .attacks.report import exceeded_limits as exceeded_limits
     from .comparison import compare as compare
     from .evaluation import describe as describe
     from .evaluation import draw as draw
     from .evaluation import evaluate as evaluate
     from .evaluation import never_published as never_published
-    from .pictures.figures import plot as plot
+    from .pictures.cell_matrix import hidden_cells as hidden_cells
+    from .pictures.hidden_shares import hidden_by_code as hidden_by_code
+    from .pictures.hidden_shares import hidden_by_part as hidden_by_part
+    from .pictures.picture import Picture as Picture
+    from .pictures.picture import check_picture_place as check_picture_place
+    from .pictures.rows import rows_of as rows_of
+    from .pictures.theme import SHARE_CLASSES as SHARE_CLASSES
+    from .pictures.theme import ink_on as ink_on
+    from .pictures.theme import noise_colours as noise_colours
+    from .pictures.theme import share_class as share_class
     from .quality import Quality as Quality
     from .quality import actual_quality as actual_quality
     from .quality import expected_quality as expected_quality
+    from .quality import published_values as published_values
+    from .record_risk import RecordRisk as RecordRisk
+    from .record_risk import assess_records as assess_records
+    from .record_risk import compare_records as compare_records
+    from .release_quality.log import QualityLog as QualityLog
+    from .release_quality.overall import Overall as Overall
+    from .release_quality.pairs import finest_level as finest_level
+    from .release_quality.pairs import published_at as published_at
+    from .release_quality.statements import SUPPORT as SUPPORT
+    from .release_quality.statements import statements as statements
+    from .release_quality.tallies import DEVIATION_CLASSES as DEVIATION_CLASSES
+    from .release_quality.tallies import SIZE_CLASSES as SIZE_CLASSES
+    from .release_quality.tallies import Noise as Noise
+    from .revisions import RevisedCells as RevisedCells
+    from .revisions import revised_cells as revised_cells
     from .risk import DisclosureRisk as DisclosureRisk
     from .risk import disclosure_risk as disclosure_risk
     from .risk import small_values as small_values
     from .safe_variance import trade_off as trade_off
-    from .table_comparison import ShownComparison as ShownComparison
+    from .slivers import SliverReport as SliverReport
+    from .slivers import find_all_slivers as find_all_slivers
+    from .slivers import find_slivers as find_slivers
+    from .slivers import merge_all_slivers as merge_all_slivers
     from .table_comparison import TableComparison as TableComparison
+    from .words import number as number
+    from .words import percent as percent
 
 lazy_face(__name__)

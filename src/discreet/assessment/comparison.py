@@ -18,8 +18,7 @@ from discreet.assessment.probabilities import NoiseChances
 from discreet.assessment.table_comparison import TableComparison, compare_tables
 from discreet.assessment.words import number, percent, words_of
 from discreet.errors import TableError
-from discreet.protection.noise import PerturbationTable
-from discreet.protection.noise.intervals import moments
+from discreet.protection.noise import PerturbationTable, moments
 from discreet.tables import ProtectedTable, Table
 
 if TYPE_CHECKING:

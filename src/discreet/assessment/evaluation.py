@@ -15,8 +15,7 @@ import numpy as np
 
 from discreet.assessment.probabilities import NoiseChances
 from discreet.assessment.words import listed, number, percent, words_of
-from discreet.protection.noise import PerturbationTable
-from discreet.protection.noise.intervals import moments
+from discreet.protection.noise import PerturbationTable, moments
 
 if TYPE_CHECKING:
     import polars as pl

@@ -24,9 +24,8 @@ from discreet.assessment.words import number, percent, words_of
 from discreet.confidential import without_values
 from discreet.errors import MicrodataError, Problem, PublicationError, raise_all
 from discreet.files import write_text
-from discreet.microdata.frames import name_list
-from discreet.pretabular.changed_records import HeldRecords, check_codes, places
-from discreet.pretabular.recoding import suspicion
+from discreet.microdata import name_list
+from discreet.pretabular import HeldRecords, check_codes, places, suspicion
 
 __all__ = [
     "RecordChanges",

@@ -15,13 +15,10 @@ from typing import Any
 import polars as pl
 
 from discreet.errors import MicrodataError, Problem, raise_all
-from discreet.microdata.frames import open_frame, require_columns
-from discreet.microdata.identifiers import check_identifiers
+from discreet.microdata import check_identifiers, open_frame, require_columns
 from discreet.record_batches import collected
-from discreet.tables import Table
-from discreet.tables.table import Spanning
-from discreet.tabulation import tabulate
-from discreet.tabulation.query import Query
+from discreet.tables import Spanning, Table
+from discreet.tabulation import Query, tabulate
 
 _UNIT = "discreet_unit"
 _FEWEST = 2

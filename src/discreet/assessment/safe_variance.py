@@ -97,7 +97,7 @@ class _Wanted:
 
     def best(self, reach: int) -> tuple[Any, ...]:
         """The row of the curve for one maximum noise."""
-        from discreet.protection.noise.design import design_rows
+        from discreet.protection.noise import design_rows
 
         widest = design_rows(reach, reach**2, self.forbidden, stay=self.stay).table()
         if self._risk(widest) <= self.limit:  # safe however large the variance is

@@ -27,7 +27,7 @@ import polars as pl
 
 from discreet.confidential import without_values
 from discreet.errors import DiscreetError, Problem, raise_all
-from discreet.microdata.frames import like, open_frame, require_columns, require_new
+from discreet.microdata import like, open_frame, require_columns, require_new
 from discreet.record_batches import collected
 
 _NOWHERE = -1

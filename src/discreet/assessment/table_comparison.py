@@ -28,9 +28,7 @@ from discreet.assessment.release_quality.tallies import (
 from discreet.assessment.words import number, percent, words_of
 from discreet.confidential import Unpicklable, without_values
 from discreet.errors import TableError
-from discreet.tables import WITHOUT_NUMBER, CellStatus, ProtectedTable, Table
-from discreet.tables.figures import Figure
-from discreet.tables.table import sort_cells
+from discreet.tables import WITHOUT_NUMBER, CellStatus, Figure, ProtectedTable, Table, sort_cells
 
 if TYPE_CHECKING:
     import polars as pl

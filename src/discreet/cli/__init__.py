@@ -6,8 +6,25 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
-__all__ = ["main"]
+from discreet.faces import lazy_face
+
+if TYPE_CHECKING:
+    from .program import FAILURE as FAILURE
+    from .program import WRONG_INPUT as WRONG_INPUT
+    from .program import Json as Json
+    from .program import command as command
+    from .program import group as group
+    from .program import names as names
+    from .program import pairs as pairs
+    from .program import progress_bar as progress_bar
+    from .program import show as show
+    from .records import Read as Read
+    from .records import ShowValues as ShowValues
+    from .records import opened as opened
+
+lazy_face(__name__)
 
 
 def main(arguments: Sequence[str] | None = None) -> None:

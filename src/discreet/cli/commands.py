@@ -125,7 +125,7 @@ def tabulate(
     """Count records and write the TRUE cells, for use inside the house only."""
     if not confidential:
         raise typer.BadParameter("true counts and cell keys are confidential; add --confidential")
-    from discreet.release.confidential_files import tabulate_file
+    from discreet.release import tabulate_file
 
     written = tabulate_file(
         opened(file, read, show_values),
@@ -175,7 +175,7 @@ def _by_programme(
     show_values: bool,
 ) -> Path:
     from discreet.publication import write
-    from discreet.release.cell_programme import CellProgramme, protect_by_programme
+    from discreet.release import CellProgramme, protect_by_programme
 
     plan = CellProgramme.read(programme)
     frame = opened(cells, read, show_values, plan.cells.by or [])
@@ -216,8 +216,7 @@ def perturb(
     as_json: Json = False,
 ) -> None:
     """Protect cells that a database or another tool has counted."""
-    from discreet.release import warnings_about
-    from discreet.release.lookup import protect_cells_to_file
+    from discreet.release import protect_cells_to_file, warnings_about
 
     _check_choice(programme, (by, count, cell_key, ptable_file))
     if programme is not None:
@@ -278,7 +277,7 @@ def perturb_invariant(
     as_json: Json = False,
 ) -> None:
     """Protect cells so that each count stands as often as before, in expectation."""
-    from discreet.release.lookup import perturb_invariant_to_file
+    from discreet.release import perturb_invariant_to_file
 
     written = perturb_invariant_to_file(
         opened(cells, read, show_values, names(by)),
@@ -336,7 +335,7 @@ def unit_noise(
 ) -> None:
     """Protect sums by noise of the units that contribute: tables add up and agree."""
     from discreet.protection.noise import UnitNoise
-    from discreet.release.record_files import unit_noise_to_file
+    from discreet.release import unit_noise_to_file
 
     held = secret_from(secret, secret_env)
     if held is None:
@@ -380,7 +379,7 @@ def make_additive(
     as_json: Json = False,
 ) -> None:
     """Change protected counts until totals are sums of their parts; says what that costs."""
-    from discreet.release.lookup import make_additive_to_file
+    from discreet.release import make_additive_to_file
 
     written, told = make_additive_to_file(
         opened(cells, read, show_values, names(by)),

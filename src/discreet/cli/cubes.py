@@ -12,7 +12,7 @@ from discreet.cli.program import Json, command, group, pairs, show
 from discreet.cli.records import ShowValues
 
 if TYPE_CHECKING:
-    from discreet.release.packages.keys import PackageKey
+    from discreet.release import PackageKey
 
 app = group("Cubes: records added up where they are, and joined where tables are made.")
 
@@ -21,7 +21,7 @@ Sign = Annotated[Path | None, typer.Option(help="Sign it with the key in this fi
 
 
 def _named(file: Path | None, variable: str | None, passphrase: Path | None) -> PackageKey | None:
-    from discreet.release.packages.keys import PackageKey
+    from discreet.release import PackageKey
 
     return PackageKey.named(key_file=file, passphrase_env=variable, passphrase_file=passphrase)
 
@@ -49,8 +49,7 @@ def make(
     as_json: Json = False,
 ) -> None:
     """Add up records to the cubes that the tables of a programme are made of."""
-    from discreet.release.cubes import make_cubes
-    from discreet.release.run.inputs import read_programme
+    from discreet.release import make_cubes, read_programme
 
     given = pairs(data, "NAME=FILE")
     if part is not None:
@@ -77,7 +76,7 @@ def join(
     as_json: Json = False,
 ) -> None:
     """Join cubes of different records; in any order, the same bytes come out."""
-    from discreet.release.cubes import join_cube_files
+    from discreet.release import join_cube_files
 
     key = _named(key_file, passphrase_env, passphrase_file)
     made = join_cube_files(cubes, out, key=key, verify_keys=verify_key or (), sign=sign)
@@ -93,7 +92,7 @@ def show_cubes(
     as_json: Json = False,
 ) -> None:
     """Say what is in a file of cubes. CONFIDENTIAL: numbers of records and cells."""
-    from discreet.release.cubes import describe_cubes
+    from discreet.release import describe_cubes
 
     key = _named(key_file, passphrase_env, passphrase_file)
     found = describe_cubes(file, key)

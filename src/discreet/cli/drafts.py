@@ -45,7 +45,7 @@ def from_structure(
 ) -> None:
     """Draft a programme, and the names of a transmission, from structures of SDMX."""
     from discreet.files import make_folder
-    from discreet.release.structure_programmes import StructureDraft, write_structure_programme
+    from discreet.release import StructureDraft, write_structure_programme
 
     if bool(id_) == bool(record_key):
         raise typer.BadParameter("say how records get their keys: --id or --record-key")

@@ -111,7 +111,7 @@ def period_keys(
 ) -> None:
     """Add the keys of a period of a yearly statistic to a file of records."""
     from discreet.microdata import read_microdata, with_period_keys
-    from discreet.release.confidential_files import write_confidential
+    from discreet.release import write_confidential
 
     keyed = with_period_keys(
         read_microdata(file, show_values=show_values, **stated(read)),
@@ -160,7 +160,7 @@ def inherit(
     With --unit, tables of units have noise of their own. Without it they have that of
     tables of their parts, and differences between both are the true ones.
     """
-    from discreet.release.confidential_files import inherit_keys_in_file
+    from discreet.release import inherit_keys_in_file
 
     written = inherit_keys_in_file(
         opened(file, read, show_values),

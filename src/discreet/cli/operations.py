@@ -148,10 +148,9 @@ def add_command(operation: Operation) -> None:
         as_json: Json = False,
     ) -> None:
         from discreet.operations import CountSource
-        from discreet.protection.noise.counts import check_found_codes
-        from discreet.publication import write
-        from discreet.publication.formats import check_place
-        from discreet.release.lookup import cell_table
+        from discreet.protection.noise import check_found_codes
+        from discreet.publication import check_place, write
+        from discreet.release import cell_table
         from discreet.tables import without_unpublished
 
         assert operation.study is not None

@@ -27,7 +27,7 @@ def keys(
     as_json: Json = False,
 ) -> None:
     """Make a pair of keys that sign packages and verify them."""
-    from discreet.release.packages import write_key_pair
+    from discreet.release import write_key_pair
 
     pair = write_key_pair(out)
     text = (
@@ -69,12 +69,14 @@ def pack(
     as_json: Json = False,
 ) -> None:
     """Put the parameters of a programme into one encrypted, signed file."""
-    from discreet.release.methods.noise.parameters import (
+    from discreet.release import (
+        PackageKey,
+        describe_package,
         noise_warnings,
+        pack_parameters,
         read_parameters,
         warnings_about_parameters,
     )
-    from discreet.release.packages import PackageKey, describe_package, pack_parameters
 
     if (sign_key is None) is not unsigned:
         raise typer.BadParameter("name the key that signs, or say --unsigned")
@@ -118,7 +120,7 @@ def verify(
     as_json: Json = False,
 ) -> None:
     """Check a package: its signature, and with its key all that is in it."""
-    from discreet.release.packages import PackageKey, verify_package
+    from discreet.release import PackageKey, verify_package
 
     opener = PackageKey.named(
         key_file=key_file, passphrase_env=passphrase_env, passphrase_file=passphrase_file
@@ -134,7 +136,7 @@ def verify(
 @command(app, "show", example="discreet params show census.dcparams")
 def show_package(file: Package, as_json: Json = False) -> None:
     """Say what a package is; needs no key and shows no parameter."""
-    from discreet.release.packages import describe_package
+    from discreet.release import describe_package
 
     described = describe_package(file)
     show(described.text(), described.described(), as_json=as_json)

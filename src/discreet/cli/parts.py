@@ -40,7 +40,7 @@ def tune(
     as_json: Json = False,
 ) -> None:
     """Try thresholds on the tables of a programme, and print what each does. CONFIDENTIAL."""
-    from discreet.release.tuned_programmes import tune_programme
+    from discreet.release import tune_programme
 
     tried = {name: _values(name, text) for name, text in pairs(vary, "THRESHOLD=VALUES").items()}
     found = tune_programme(

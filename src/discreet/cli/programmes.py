@@ -19,10 +19,8 @@ from discreet.errors import DiscreetError
 from discreet.files import TEMPORARY_SUFFIX
 
 if TYPE_CHECKING:
-    from discreet.assessment.attacks import AttackReport
-    from discreet.release import ReleaseSummary
-    from discreet.release.first_programmes import TableLine
-    from discreet.release.inputs import Inputs
+    from discreet.assessment import AttackReport
+    from discreet.release import Inputs, ReleaseSummary, TableLine
 
 #: Headings of options in the help.
 _PANEL, _LONG = "One table straight from records", "Programmes"
@@ -183,8 +181,7 @@ def new(
     as_json: Json = False,
 ) -> None:
     """Write a first programme from a look at a file of records; asks a few questions."""
-    from discreet.release.drafted_programmes import drafted, write_draft
-    from discreet.release.first_programmes import check_saved
+    from discreet.release import check_saved, drafted, write_draft
 
     check_saved(out)
     data = programme_keys(file, ["auto"] if read is None else read)
@@ -272,12 +269,7 @@ def _word(name: str) -> str:
 
 def _line_protected(given: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
     """A table straight from records: made, checked or written down as a programme."""
-    from discreet.release.first_programmes import (
-        check_line,
-        check_saved,
-        protect_line,
-        save_programme,
-    )
+    from discreet.release import check_line, check_saved, protect_line, save_programme
 
     line, out, saved = _line(given), given["out"], given["save_programme"]
     told: list[str] = []
@@ -307,7 +299,7 @@ def _line_protected(given: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
 
 def _line(given: Mapping[str, Any]) -> TableLine:
     """What the words of the line ask for."""
-    from discreet.release.first_programmes import TableLine
+    from discreet.release import TableLine
 
     keys = {
         "column": given["record_key"],
@@ -512,7 +504,7 @@ def transmit(
     as_json: Json = False,
 ) -> None:
     """Write a release as SDMX for another office, with confidential values and their status."""
-    from discreet.publication.data_structures import SdmxNames
+    from discreet.publication import SdmxNames
     from discreet.release import transmit as transmitted
 
     if not confidential:
@@ -538,7 +530,7 @@ def anonymise(
     as_json: Json = False,
 ) -> None:
     """Carry out a programme for records: recode, swap, perturb, and write a file for others."""
-    from discreet.release.anonymisation import anonymise as anonymised
+    from discreet.release import anonymise as anonymised
 
     if out is None and not check:
         raise typer.BadParameter("name the folder of the file that is made: --out DIR, or --check")
@@ -660,7 +652,7 @@ def revision(
     as_json: Json = False,
 ) -> None:
     """Check a revision: cells that differ by few units from what was published first."""
-    from discreet.release.revision import check_revision
+    from discreet.release import check_revision
 
     found = check_revision(
         programme, first, id=identifier, source=source, least=least, show_values=show_values
@@ -675,7 +667,7 @@ def _write_attack(
 ) -> None:
     """The report in the form that the name asks for, and the page for everybody."""
     from discreet.files import write_text
-    from discreet.release.methods.noise.attack_page import attack_page
+    from discreet.release import attack_page
 
     if out is not None:
         words = json.dumps(found.described(), indent=2, ensure_ascii=False)

@@ -17,7 +17,7 @@ from discreet.errors import PerturbationError
 
 if TYPE_CHECKING:
     from discreet.protection.noise import PerturbationTable
-    from discreet.release.methods.noise.exposure import PlannedExposure
+    from discreet.release import PlannedExposure
 
 app = group("Perturbation tables: check, convert, show. They are secret.")
 
@@ -66,7 +66,7 @@ def check(
     }
     over = False
     if programme is not None:
-        from discreet.release.methods.noise.exposure import planned_exposure
+        from discreet.release import planned_exposure
 
         found = planned_exposure(programme, table, average=average)
         described["tables"] = [asdict(each) for each in found]
@@ -75,7 +75,7 @@ def check(
         lines += [line for each in found for line in _exposed(each)]
         if out is not None:
             from discreet.files import write_text
-            from discreet.release.methods.noise.attack_page import planned_page
+            from discreet.release import planned_page
 
             write_text(out, planned_page(found, programme.stem, language=language), private=True)
     show("\n".join(lines), described, as_json=as_json)
@@ -135,8 +135,7 @@ def convert(
     as_json: Json = False,
 ) -> None:
     """Write a perturbation table in another format; every key keeps its noise."""
-    from discreet.release import warnings_about
-    from discreet.release.confidential_files import convert_perturbation_table
+    from discreet.release import convert_perturbation_table, warnings_about
 
     warn(warnings_about(source))
     written, moved = convert_perturbation_table(
@@ -212,9 +211,8 @@ def design(
 ) -> None:
     """Design a perturbation table with the most random noise its promises allow."""
     from discreet.assessment import describe, evaluate
-    from discreet.protection.noise.design import preset as ready_made
-    from discreet.protection.noise.design.discretisation import discretised
-    from discreet.protection.noise.design.permutation import permuted
+    from discreet.protection.noise import discretised, permuted
+    from discreet.protection.noise import preset as ready_made
 
     if out.exists() and not force:
         raise PerturbationError(
@@ -285,7 +283,7 @@ def _designed(
     relax: str | None,
 ) -> PerturbationTable:
     """The table of these wishes; None where there is none."""
-    from discreet.protection.noise.design import design_perturbation
+    from discreet.protection.noise import design_perturbation
 
     if max_noise is None or variance is None:
         raise typer.BadParameter("name --max-noise and --variance, or a --preset")

@@ -97,7 +97,7 @@ def structure(
     as_json: Json = False,
 ) -> None:
     """Make up records with the structure of a file: a Dummy-Datei for those who write programs."""
-    from discreet.microdata.file_formats import format_of
+    from discreet.microdata import format_of
     from discreet.pretabular import structure_file
 
     format_of(out, None)
@@ -155,7 +155,7 @@ def assess(
     as_json: Json = False,
 ) -> None:
     """Say how easily those in a file are found, and what changing it did. CONFIDENTIAL."""
-    from discreet.assessment.record_risk import assess_records, compare_records
+    from discreet.assessment import assess_records, compare_records
 
     if (original is None) != (id_ is None):
         raise typer.BadParameter("to compare two files, give --original FILE and --id COLUMN")

@@ -17,7 +17,7 @@ from discreet.cli.program import FAILURE, Json, command, names, show
 from discreet.cli.records import Read, ShowValues, opened
 
 if TYPE_CHECKING:
-    from discreet.assessment.slivers import SliverReport
+    from discreet.assessment import SliverReport
 
 
 def register(app: typer.Typer) -> None:
@@ -56,9 +56,9 @@ def find(
 
     The exit code is 1 if there are slivers, or unions that were not searched.
     """
-    from discreet.assessment.slivers import find_all_slivers, merge_all_slivers
+    from discreet.assessment import find_all_slivers, merge_all_slivers
     from discreet.microdata import read_microdata
-    from discreet.release.confidential_files import check_target, write_confidential
+    from discreet.release import check_target, write_confidential
 
     if merge is None and (groups is not None or merged is not None):
         raise typer.BadParameter("--groups and --merged go with --merge COLUMN")

@@ -35,7 +35,7 @@ def build(
     as_json: Json = False,
 ) -> None:
     """Build a store, or a new version of it, with all that the tables of a programme need."""
-    from discreet.release.stores import build_store
+    from discreet.release import build_store
 
     given = pairs(data, "NAME=FILE")
     build_store(programme, out, source=source, sort=sort, data=given, show_values=show_values)

@@ -24,8 +24,8 @@ from discreet.cli.records import Read, ShowValues, opened
 from discreet.plugins import plugin, suffix_of
 
 if TYPE_CHECKING:
-    from discreet.assessment.pictures.picture import Picture
-    from discreet.release.record_tables import MarkedTable, RecordTable
+    from discreet.assessment import Picture
+    from discreet.release import MarkedTable, RecordTable
     from discreet.tables import ProtectedTable
 
 Metadata = Annotated[
@@ -343,7 +343,7 @@ def _batch_carried_out(given: Mapping[str, Any], batch: Any) -> tuple[str, dict[
 
 def _records_suppressed(given: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
     """A table of records, or of cells with a status, with hidden cells."""
-    from discreet.release.record_files import checked_table, suppress_table
+    from discreet.release import checked_table, suppress_table
 
     table = _marked_table(given) if given["status"] else _record_table(given)
     search = {name: given[name] for name in ("method", "time_limit", "internal", "zero_cells")}
@@ -359,8 +359,7 @@ def _records_suppressed(given: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
 
 
 def _record_table(given: Mapping[str, Any]) -> RecordTable:
-    from discreet.release.programme.problems import warnings_about
-    from discreet.release.record_tables import RecordTable, rules_from, spanning_of
+    from discreet.release import RecordTable, rules_from, spanning_of, warnings_about
 
     if given["rules_file"] is not None and warnings_about(given["rules_file"]):
         warn([f"others on this computer can read the rules: chmod 600 {given['rules_file']}"])
@@ -378,7 +377,7 @@ def _record_table(given: Mapping[str, Any]) -> RecordTable:
 
 
 def _marked_table(given: Mapping[str, Any]) -> MarkedTable:
-    from discreet.release.record_tables import MarkedTable, spanning_of_cells
+    from discreet.release import MarkedTable, spanning_of_cells
 
     trees, totals = trees_from(given["classification"]), pairs(given["total"], "NAME=CODE")
     cells = opened(given["table"], given["read"], given["show_values"], names(given["by"]))
@@ -395,7 +394,7 @@ def _marked_table(given: Mapping[str, Any]) -> MarkedTable:
 
 def _check_places(given: Mapping[str, Any]) -> None:
     """Refuse places that are used otherwise or cannot be written, before the long search."""
-    from discreet.publication.formats import check_place, format_of, place_of
+    from discreet.publication import check_place, format_of, place_of
 
     table, out, picture = given["table"], given["out"], given["picture"]
     read = [given[name] for name in ("table", "metadata", "rules_file", "known")]
@@ -412,7 +411,7 @@ def _check_places(given: Mapping[str, Any]) -> None:
     if out is not None and not pattern and not plugin("pattern", suffix_of(table)):
         format_of(place_of(out), None)
     if picture is not None:
-        from discreet.assessment.pictures import check_picture_place
+        from discreet.assessment import check_picture_place
 
         if pattern:
             raise typer.BadParameter("a picture is drawn of a table to publish: --out NAME.csv, …")
@@ -420,7 +419,7 @@ def _check_places(given: Mapping[str, Any]) -> None:
 
 
 def _draw(safe: ProtectedTable, picture: Path, view: str, language: str) -> None:
-    from discreet.assessment.pictures import hidden_by_code, hidden_by_part, hidden_cells
+    from discreet.assessment import hidden_by_code, hidden_by_part, hidden_cells
 
     ways: Mapping[str, Callable[..., Picture]] = {
         "cells": hidden_cells,
@@ -478,7 +477,7 @@ def audit(
     if release is not None or beside or coalition is not None:
         raise typer.BadParameter("--release, --beside and --coalition go with a programme")
     if by:
-        from discreet.release.published_cells import audit_published_file
+        from discreet.release import audit_published_file
 
         text, described = audit_published_file(
             table,

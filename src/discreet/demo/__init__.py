@@ -11,18 +11,17 @@ from discreet.faces import lazy_face
 
 if TYPE_CHECKING:
     from .census import Census as Census
-    from .census import CensusFiles as CensusFiles
-    from .census import example_magnitude_table as example_magnitude_table
     from .census import example_perturbation_table as example_perturbation_table
     from .census import generate as generate
     from .census import write_census as write_census
     from .census import write_programme as write_programme
-    from .demonstration import Demonstration as Demonstration
+    from .classifications import coded as coded
     from .demonstration import run as run
+    from .firms import firms_of as firms_of
     from .firms import write_firms as write_firms
+    from .geography import Geography as Geography
     from .hypercubes import write_hypercubes as write_hypercubes
     from .products import agreed_figures as agreed_figures
     from .products import release_products as release_products
-    from .products import write_products as write_products
 
 lazy_face(__name__)

@@ -33,8 +33,8 @@ from discreet.protection.noise import (
     MagnitudePerturbationTable,
     PerturbationTable,
     design_magnitude_perturbation,
+    preset,
 )
-from discreet.protection.noise.design import preset
 
 #: Called with the number of persons done and of all persons.
 Progress = Callable[[int, int], None]

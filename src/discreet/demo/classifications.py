@@ -12,8 +12,7 @@ from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
 
-from discreet.classifications import MISSING, Classification
-from discreet.classifications.tree import TOTAL
+from discreet.classifications import MISSING, TOTAL, Classification
 from discreet.demo.geography import Geography
 
 

@@ -57,8 +57,7 @@ class MadeElsewhere:
 
 def hand_on(census: Path, place: Path, release: ReleaseSummary) -> MadeElsewhere:
     """Pack the parameters, make some tables again with nothing but the package, and compare."""
-    from discreet.release import protect, read_parameters
-    from discreet.release.packages import pack_parameters
+    from discreet.release import pack_parameters, protect, read_parameters
 
     package = pack_parameters(
         read_parameters(census / PROGRAMME, with_secret=True),
@@ -78,7 +77,7 @@ def hand_on(census: Path, place: Path, release: ReleaseSummary) -> MadeElsewhere
 
 def _write_signing_key(census: Path) -> None:
     """The key that the office signs with, unless it has one; its other half is public."""
-    from discreet.release.packages import write_key_pair
+    from discreet.release import write_key_pair
 
     pair = [(census / _OFFICE).with_suffix(suffix) for suffix in (".key", ".pub")]
     if not all(path.exists() for path in pair):

@@ -14,8 +14,7 @@ from pathlib import Path
 
 from discreet.classifications import Classification
 from discreet.files import atomic_path, make_folder, write_text
-from discreet.publication.data_structures import DataStructure, ListedCode, StructureDimension
-from discreet.publication.writers.sdmx_ml import structure_message
+from discreet.publication import DataStructure, ListedCode, StructureDimension, structure_message
 
 _PERIOD = "TIME_PERIOD"
 _YEAR = "2021"
@@ -129,7 +128,7 @@ def write_hypercubes(census: str | os.PathLike[str]) -> Path:
     ...     write_hypercubes(folder).parent.name
     'hypercubes'
     """
-    from discreet.release.structure_programmes import StructureDraft, write_structure_programme
+    from discreet.release import StructureDraft, write_structure_programme
 
     folder = Path(census)
     place = folder / "hypercubes"

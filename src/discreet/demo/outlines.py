@@ -16,7 +16,7 @@ import numpy as np
 from discreet.arrays import FloatArray
 from discreet.demo.draws import Stream
 from discreet.demo.geography import Geography
-from discreet.publication.boundaries import Boundaries
+from discreet.publication import Boundaries
 
 #: A border bends at most by this part of the side of a field …
 _BEND = 0.2

@@ -9,6 +9,7 @@ from discreet.faces import lazy_face
 
 if TYPE_CHECKING:
     from .derivation import derive as derive
+    from .formulas import rounded as rounded
     from .key_figure import KeyFigure as KeyFigure
     from .sample_estimates import PrecisionClasses as PrecisionClasses
     from .sample_estimates import SampleDesign as SampleDesign

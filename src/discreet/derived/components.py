@@ -16,12 +16,16 @@ from functools import cached_property
 import numpy as np
 
 from discreet.arrays import BoolArray, CellIndex, FloatArray, IntArray, PositionArray, SmallIntArray
-from discreet.classifications import Classification
-from discreet.classifications.tree import natural_order
+from discreet.classifications import Classification, natural_order
 from discreet.errors import Problem, TableError, raise_all
-from discreet.tables import WITHOUT_NUMBER, CellStatus, Dimension, ProtectedTable
-from discreet.tables.dimension import within
-from discreet.tables.ingredient import Ingredient
+from discreet.tables import (
+    WITHOUT_NUMBER,
+    CellStatus,
+    Dimension,
+    Ingredient,
+    ProtectedTable,
+    within,
+)
 
 Spanning = tuple[Dimension, ...]
 

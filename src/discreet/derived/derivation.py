@@ -31,20 +31,26 @@ from discreet.derived.formulas import FigureValues, combined, rounded, shown
 from discreet.derived.key_figure import KeyFigure, is_limit
 from discreet.errors import Problem, TableError, raise_all
 from discreet.tables import (
+    FIGURE,
     CellNote,
     CellStatus,
     Dimension,
     Figure,
+    Ingredient,
     Note,
+    Parts,
     ProtectedTable,
     Provenance,
+    by_language,
+    correlation,
     figure_dimension,
+    level_numbers,
+    listed_codes,
+    note_of,
+    parts_with_figures,
+    within,
     without_unpublished,
 )
-from discreet.tables.dimension import Parts, level_numbers, parts_with_figures, within
-from discreet.tables.figures import FIGURE, by_language
-from discreet.tables.ingredient import Ingredient, correlation
-from discreet.tables.protected import listed_codes, note_of
 
 _MOST_PROBLEMS = 10
 

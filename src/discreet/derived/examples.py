@@ -5,8 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from discreet.classifications import Classification
-from discreet.tables import Dimension, ProtectedTable, Provenance
-from discreet.tables.ingredient import Ingredient
+from discreet.tables import Dimension, Ingredient, ProtectedTable, Provenance
 
 _SEX = Dimension(classifications=(Classification.flat("sex", ["m", "w"]),))
 _PLACES = (np.arange(3, dtype=np.int32),)

@@ -18,7 +18,7 @@ import numpy as np
 
 from discreet.arrays import BoolArray, FloatArray
 from discreet.derived.components import IngredientCells
-from discreet.tables.figures import FigureKind
+from discreet.tables import FigureKind
 
 #: Kinds that say nothing where what they are measured against is negative.
 _ABOVE_ZERO = frozenset({"share", "per_thousand", "change", "index"})

@@ -13,7 +13,7 @@ from types import MappingProxyType
 from typing import Any, get_args
 
 from discreet.errors import Problem, TableError
-from discreet.tables.figures import FigureKind
+from discreet.tables import FigureKind
 
 MOST_DECIMALS = 15
 

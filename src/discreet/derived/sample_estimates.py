@@ -22,8 +22,9 @@ from discreet.confidential import without_values
 from discreet.derived.key_figure import KeyFigure
 from discreet.errors import MicrodataError, Problem, TableError, raise_all
 from discreet.files import texts_of
-from discreet.microdata.filters import parse_filter
+from discreet.microdata import parse_filter
 from discreet.tables import (
+    COMPLETE_LIMIT,
     CellNote,
     CellStatus,
     Dimension,
@@ -31,10 +32,10 @@ from discreet.tables import (
     Note,
     ProtectedTable,
     Provenance,
+    Spanning,
     figure_dimension,
+    to_polars,
 )
-from discreet.tables.protected import COMPLETE_LIMIT
-from discreet.tables.table import Spanning, to_polars
 from discreet.tabulation import tabulate
 
 if TYPE_CHECKING:

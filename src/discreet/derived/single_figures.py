@@ -11,9 +11,7 @@ from typing import Any
 
 from discreet.derived.derivation import derive
 from discreet.derived.key_figure import KeyFigure
-from discreet.tables import ProtectedTable
-from discreet.tables.figures import FigureKind
-from discreet.tables.ingredient import Ingredient
+from discreet.tables import FigureKind, Ingredient, ProtectedTable
 
 _OF_FIGURES = frozenset({"factor", "decimals", "unit", "shared_key"})
 

@@ -26,7 +26,7 @@ import polars as pl
 
 from discreet.errors import MicrodataError, Problem
 from discreet.files import atomic_path
-from discreet.microdata.distant_records import KeyedBefore
+from discreet.microdata.distant_frames import KeyedBefore
 
 MAGIC, SIGNED = b"DCCUBES1", b"DCSIGNED"
 #: Bytes of the part that holds a signature.

@@ -30,7 +30,6 @@ from discreet.keygrid import (
     too_fine,
     unusable_keys,
 )
-from discreet.microdata.derived_keys import derived_keys
 from discreet.microdata.frames import (
     NarwhalsFrame,
     eager_columns,
@@ -44,6 +43,7 @@ from discreet.microdata.frames import (
     with_values,
 )
 from discreet.microdata.identifiers import check_identifiers
+from discreet.microdata.key_derivation import derived_keys
 from discreet.microdata.record_keys import with_record_keys
 from discreet.microdata.secret import Secret
 

@@ -17,9 +17,9 @@ import polars as pl
 from discreet.arrays import IntArray
 from discreet.errors import DiscreetError, MicrodataError, RecordKeyError
 from discreet.keygrid import KeyGrid, on_grid
-from discreet.microdata.derived_keys import derived_keys
 from discreet.microdata.frames import RowFunction, open_frame
 from discreet.microdata.identifiers import identifier_texts
+from discreet.microdata.key_derivation import derived_keys
 from discreet.microdata.key_values import KeyFunction
 from discreet.microdata.sql_databases import shown_url
 

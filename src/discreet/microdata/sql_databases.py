@@ -20,7 +20,7 @@ from typing import Any
 import polars as pl
 
 from discreet.errors import DiscreetError, MicrodataError
-from discreet.microdata.distant_records import DistantRecords
+from discreet.microdata.distant_frames import DistantRecords
 
 _BATCH = 100_000
 #: Whole numbers of so many digits fit into 64 bits.

@@ -10,7 +10,7 @@ from typing import Any
 
 import narwhals as nw
 
-from discreet.classifications.grids import EXTENT
+from discreet.classifications import EXTENT
 from discreet.confidential import without_values
 from discreet.errors import MicrodataError, Problem, raise_all
 from discreet.microdata.frames import (

@@ -39,7 +39,7 @@ from discreet.errors import MicrodataError
 from discreet.files import make_folder, told_if_full, write_text
 from discreet.key_check import KeyCheck
 from discreet.keygrid import KeyGrid
-from discreet.microdata.distant_records import KeyedBefore
+from discreet.microdata.distant_frames import KeyedBefore
 
 POINTER, MANIFEST, KEY, VERSION = "CURRENT", "manifest.json", "key.arrow", "version-"
 _FORMAT = 1

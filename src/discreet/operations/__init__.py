@@ -19,6 +19,5 @@ if TYPE_CHECKING:
     from .registry import OPERATIONS as OPERATIONS
     from .study import HiddenCell as HiddenCell
     from .study import Study as Study
-    from .study import StudyRemark as StudyRemark
 
 lazy_face(__name__)

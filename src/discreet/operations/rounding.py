@@ -14,7 +14,7 @@ from discreet.confidential import without_values
 from discreet.errors import DiscreetError
 from discreet.operations.operation import CountSource, Keys, Operation
 from discreet.operations.study import Study, StudyRemark, texts
-from discreet.protection.rounding.settings import RoundingSettings
+from discreet.protection.rounding import RoundingSettings
 
 if TYPE_CHECKING:
     from discreet.microdata import Secret
@@ -40,11 +40,10 @@ def _rounded(
 def _studied(source: CountSource, settings: RoundingSettings, seed: Secret | None) -> Study:
     import numpy as np
 
-    from discreet.assessment import TableComparison
-    from discreet.assessment.release_quality.pairs import published_at
+    from discreet.assessment import TableComparison, published_at
     from discreet.protection.rounding import Rounding, audit_rounding
-    from discreet.protection.suppression.problem.table_relations import table_relations
-    from discreet.publication.notation import number_text
+    from discreet.protection.suppression import table_relations
+    from discreet.publication import number_text
 
     table, safe = source.table, _rounded(source, settings, seed)
     sums: int | None = None

@@ -107,7 +107,7 @@ def texts(package: str, name: str, **numbers: int) -> Texts:
         name: The sentence, under [told].
         numbers: What stands in it.
     """
-    from discreet.publication.notation import number_text
+    from discreet.publication import number_text
 
     return {
         language: texts_of(package, "told", language)[name].format(

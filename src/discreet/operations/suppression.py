@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from discreet.confidential import without_values
 from discreet.operations.operation import HiddenSource, Operation, SensitiveSource
 from discreet.operations.study import HiddenCell, Study, StudyRemark, texts
-from discreet.protection.suppression.settings import AuditSettings, SuppressionSettings
+from discreet.protection.suppression import AuditSettings, SuppressionSettings
 
 if TYPE_CHECKING:
     from discreet.microdata import Secret
@@ -49,8 +49,8 @@ def _studied(
     import numpy as np
 
     from discreet.protection.suppression import Suppression, audit
-    from discreet.publication.notation import number_text
-    from discreet.rules.protocol import Reason
+    from discreet.publication import number_text
+    from discreet.rules import Reason
 
     table, primary = source.table, source.primary
     done = Suppression.of((table, primary), **_options(source, settings))

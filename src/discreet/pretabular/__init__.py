@@ -9,6 +9,9 @@ from discreet.faces import lazy_face
 
 if TYPE_CHECKING:
     from .changed_records import ChangedRecords as ChangedRecords
+    from .changed_records import HeldRecords as HeldRecords
+    from .changed_records import check_codes as check_codes
+    from .changed_records import places as places
     from .merged_squares import MergedSquares as MergedSquares
     from .merged_squares import merge_squares as merge_squares
     from .microaggregation import local_suppression as local_suppression
@@ -17,10 +20,13 @@ if TYPE_CHECKING:
     from .pram import PramMatrix as PramMatrix
     from .pram import pram as pram
     from .pram import pram_estimates as pram_estimates
+    from .programme import METHODS as METHODS
+    from .programme import broken_promise as broken_promise
     from .recoding import bottom_code as bottom_code
     from .recoding import drop_identifiers as drop_identifiers
     from .recoding import recode as recode
     from .recoding import round_values as round_values
+    from .recoding import suspicion as suspicion
     from .recoding import top_code as top_code
     from .safe import safe as safe
     from .structure_files import StructureFile as StructureFile

@@ -22,12 +22,17 @@ from discreet.compiled import compiled
 from discreet.errors import MicrodataError, Problem, raise_all
 from discreet.files import texts_of
 from discreet.keygrid import KeyGrid
-from discreet.microdata.frames import eager_columns, like, require_columns, unsupported
-from discreet.microdata.identifiers import identifier_texts
-from discreet.microdata.key_values import KeyFunction
-from discreet.microdata.records import read_microdata
-from discreet.microdata.relations import hand_over
-from discreet.microdata.secret import Secret
+from discreet.microdata import (
+    KeyFunction,
+    Secret,
+    eager_columns,
+    hand_over,
+    identifier_texts,
+    like,
+    read_microdata,
+    require_columns,
+    unsupported,
+)
 from discreet.record_batches import ArrowStream, collected
 
 _VERSION = "discreet anonymisation, version 1"

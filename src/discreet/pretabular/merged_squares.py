@@ -22,12 +22,10 @@ import numpy as np
 import polars as pl
 
 from discreet.arrays import BoolArray, FloatArray, IntArray, find_sorted
-from discreet.classifications import Classification
-from discreet.classifications.grids import EXTENT, read_squares, square_codes
-from discreet.classifications.tree import Details
+from discreet.classifications import EXTENT, Classification, Details, read_squares, square_codes
 from discreet.confidential import without_values
 from discreet.errors import DiscreetError, Problem, raise_all
-from discreet.microdata.frames import like, open_frame, require_columns, require_new
+from discreet.microdata import like, open_frame, require_columns, require_new
 from discreet.record_batches import collected
 from discreet.tables import CellStatus, ProtectedTable, Table
 

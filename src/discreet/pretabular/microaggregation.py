@@ -17,8 +17,7 @@ from discreet.arrays import FloatArray, IntArray
 from discreet.compiled import compiled
 from discreet.confidential import without_values
 from discreet.errors import MicrodataError, Problem, raise_all
-from discreet.microdata.frames import name_list
-from discreet.microdata.identifiers import check_identifiers
+from discreet.microdata import check_identifiers, name_list
 from discreet.pretabular.changed_records import (
     ChangedRecords,
     HeldRecords,

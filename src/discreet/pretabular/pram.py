@@ -21,10 +21,7 @@ from discreet.compiled import compiled
 from discreet.confidential import without_values
 from discreet.errors import MicrodataError, Problem, raise_all
 from discreet.keygrid import KeyGrid
-from discreet.microdata.frames import name_list
-from discreet.microdata.identifiers import check_identifiers
-from discreet.microdata.key_values import KeyFunction
-from discreet.microdata.secret import Secret
+from discreet.microdata import KeyFunction, Secret, check_identifiers, name_list
 from discreet.pretabular.changed_records import (
     DRAWS,
     ChangedRecords,

@@ -18,7 +18,7 @@ from discreet.arrays import FloatArray
 from discreet.classifications import Classification
 from discreet.confidential import without_values
 from discreet.errors import MicrodataError, Problem, raise_all
-from discreet.microdata.frames import name_list
+from discreet.microdata import name_list
 from discreet.pretabular.changed_records import ChangedRecords, HeldRecords, done
 
 #: Fewest records that stand behind a coded end, or a mean of coded values.

@@ -20,9 +20,7 @@ from discreet.arrays import BoolArray, CellIndex, IntArray, starts
 from discreet.confidential import without_values
 from discreet.errors import MicrodataError, Problem, raise_all
 from discreet.keygrid import KeyGrid
-from discreet.microdata.filters import filter_failed, parse_filter
-from discreet.microdata.identifiers import check_identifiers
-from discreet.microdata.secret import Secret
+from discreet.microdata import Secret, check_identifiers, filter_failed, parse_filter
 from discreet.pretabular.changed_records import (
     ChangedRecords,
     HeldRecords,

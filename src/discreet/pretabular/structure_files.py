@@ -25,14 +25,14 @@ from discreet.confidential import without_values
 from discreet.errors import MicrodataError, Problem, raise_all
 from discreet.files import texts_of, write_text
 from discreet.keygrid import KeyGrid
-from discreet.microdata.described_records import (
+from discreet.microdata import (
     DescribedRecords,
     DescribedVariable,
+    KeyFunction,
+    Secret,
     described_records,
     write_described,
 )
-from discreet.microdata.key_values import KeyFunction
-from discreet.microdata.secret import Secret
 from discreet.pretabular.structure_forms import (
     Form,
     FormFinder,

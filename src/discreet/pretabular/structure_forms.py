@@ -19,8 +19,7 @@ import numpy as np
 import polars as pl
 
 from discreet.arrays import IntArray
-from discreet.microdata.described_records import DescribedRecords, DescribedVariable
-from discreet.microdata.stata_files import STR_MAX, WHOLE
+from discreet.microdata import STR_MAX, WHOLE, DescribedRecords, DescribedVariable
 
 #: Numbers of at most so many different values are codes.
 _FEW_CODES = 20

@@ -19,9 +19,7 @@ from discreet.arrays import BoolArray, FloatArray, IntArray
 from discreet.compiled import compiled
 from discreet.confidential import without_values
 from discreet.errors import DiscreetWarning, MicrodataError, Problem, raise_all
-from discreet.microdata.frames import name_list
-from discreet.microdata.identifiers import check_identifiers
-from discreet.microdata.secret import Secret
+from discreet.microdata import Secret, check_identifiers, name_list
 from discreet.pretabular.changed_records import (
     DRAWS,
     ChangedRecords,

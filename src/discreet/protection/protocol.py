@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple, Protocol, 
 import numpy as np
 
 from discreet.errors import DiscreetError, Problem
-from discreet.tables.dimension import codes_found
+from discreet.tables import codes_found
 
 if TYPE_CHECKING:
     from discreet.arrays import BoolArray, FloatArray, IntArray

@@ -12,19 +12,56 @@ from typing import TYPE_CHECKING
 from discreet.faces import lazy_face
 
 if TYPE_CHECKING:
+    from .area_figures import areas_of as areas_of
+    from .area_figures import check_boundaries as check_boundaries
+    from .boundaries import Boundaries as Boundaries
+    from .cells import ListedCells as ListedCells
+    from .cells import cell_chunks as cell_chunks
+    from .cells import has_number as has_number
+    from .data_structures import MEASURE as MEASURE
+    from .data_structures import DataStructure as DataStructure
+    from .data_structures import ListedCode as ListedCode
+    from .data_structures import SdmxNames as SdmxNames
+    from .data_structures import StructureDimension as StructureDimension
+    from .data_structures import read_structures as read_structures
+    from .description import check_texts as check_texts
+    from .description import describe as describe
+    from .description import provenance_lines as provenance_lines
+    from .description import universe as universe
+    from .exact_tables import cells_frame as cells_frame
+    from .exact_tables import described as described
+    from .exact_tables import rebuilt as rebuilt
+    from .exact_tables import same_pattern as same_pattern
+    from .exact_tables import with_cells as with_cells
+    from .exact_tables import without_cells as without_cells
     from .formats import CELL_LIMIT as CELL_LIMIT
     from .formats import FILE_COMPLETE_LIMIT as FILE_COMPLETE_LIMIT
     from .formats import FORMATS as FORMATS
     from .formats import MAPS as MAPS
     from .formats import MapChoices as MapChoices
-    from .formats import OutputFormat as OutputFormat
     from .formats import WriteOptions as WriteOptions
+    from .formats import check_place as check_place
     from .formats import check_shape as check_shape
+    from .formats import format_of as format_of
+    from .formats import place_of as place_of
+    from .formats import row_of as row_of
     from .formats import suffix_of as suffix_of
     from .great_table import great_table as great_table
-    from .notation import Sign as Sign
+    from .layout import BodyRows as BodyRows
+    from .layout import PageLayout as PageLayout
+    from .layout import arrange as arrange
+    from .layout import lay_out as lay_out
+    from .notation import IMPRECISE as IMPRECISE
+    from .notation import INAPPLICABLE as INAPPLICABLE
+    from .notation import LIMITED as LIMITED
+    from .notation import OFFICIAL as OFFICIAL
+    from .notation import SUPPRESSED as SUPPRESSED
+    from .notation import ZERO as ZERO
     from .notation import legend as legend
-    from .notebook import notebook_html as notebook_html
+    from .notation import number_text as number_text
+    from .notation import symbol as symbol
+    from .notation import symbols as symbols
+    from .notes import FIGURES as FIGURES
     from .notes import non_additivity as non_additivity
     from .notes import printed_notes as printed_notes
     from .overview_page import write_report as write_report
@@ -32,5 +69,28 @@ if TYPE_CHECKING:
     from .table_files import write as write
     from .table_files import write_atlas as write_atlas
     from .table_files import write_workbook as write_workbook
+    from .wording import LANGUAGES as LANGUAGES
+    from .wording import figure_text as figure_text
+    from .wording import has_total as has_total
+    from .wording import is_figure as is_figure
+    from .wording import labels_at as labels_at
+    from .wording import labels_of as labels_of
+    from .wording import read_words as read_words
+    from .wording import title_in as title_in
+    from .wording import words as words
+    from .writers.atlas import write_many as write_many
+    from .writers.csv import harmless as harmless
+    from .writers.html import caption as caption
+    from .writers.html import facts_html as facts_html
+    from .writers.html import legend_html as legend_html
+    from .writers.html import notes_html as notes_html
+    from .writers.html import page_head as page_head
+    from .writers.html import page_tail as page_tail
+    from .writers.html import provenance_html as provenance_html
+    from .writers.html import table_html as table_html
+    from .writers.sdmx_csv import observations as observations
+    from .writers.sdmx_ml import CONF_STATUS as CONF_STATUS
+    from .writers.sdmx_ml import data_message as data_message
+    from .writers.sdmx_ml import structure_message as structure_message
 
 lazy_face(__name__)

@@ -23,7 +23,7 @@ import numpy as np
 import polars as pl
 
 from discreet.arrays import FloatArray, IntArray
-from discreet.classifications.grids import geographic, grid_coordinates, read_squares
+from discreet.classifications import geographic, grid_coordinates, read_squares
 from discreet.errors import ClassificationError, Problem, PublicationError, raise_all
 from discreet.files import write_text
 

@@ -14,9 +14,8 @@ from discreet.errors import PublicationError
 from discreet.publication.layout import footnotes
 from discreet.publication.notation import legend
 from discreet.publication.notes import part_names, printed_notes
-from discreet.publication.words import figure_text, labels_of, words
-from discreet.tables import Dimension, ProtectedTable
-from discreet.tables.figures import Figure
+from discreet.publication.wording import figure_text, labels_of, words
+from discreet.tables import Dimension, Figure, ProtectedTable
 
 _UNPRINTABLE = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff\ud800-\udfff]")
 _LONGEST = 32_767

@@ -19,11 +19,11 @@ from discreet.tables import (
     Dimension,
     Figure,
     Note,
+    Parts,
     ProtectedTable,
     Provenance,
     Withheld,
 )
-from discreet.tables.dimension import Parts
 
 if TYPE_CHECKING:
     import polars as pl

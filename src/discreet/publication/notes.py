@@ -19,10 +19,8 @@ import numpy.typing as npt
 from discreet.arrays import BoolArray
 from discreet.publication.layout import whole_notes
 from discreet.publication.notation import number_text
-from discreet.publication.words import LANGUAGES, only_total, words
-from discreet.tables import CellStatus, Dimension, Note, ProtectedTable
-from discreet.tables.dimension import Parts
-from discreet.tables.figures import Figure
+from discreet.publication.wording import LANGUAGES, only_total, words
+from discreet.tables import CellStatus, Dimension, Figure, Note, Parts, ProtectedTable
 
 #: Kind of the note that names the suppressed parts.
 SUPPRESSED_PARTS = "suppressed-parts"

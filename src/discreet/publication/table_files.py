@@ -33,9 +33,8 @@ from discreet.publication.formats import (
 )
 from discreet.publication.layout import arrange, footnotes
 from discreet.publication.notation import check_values
-from discreet.publication.words import title_in, words
-from discreet.tables import ProtectedTable
-from discreet.tables.figures import FIGURE
+from discreet.publication.wording import title_in, words
+from discreet.tables import FIGURE, ProtectedTable
 
 _MOST_CLASSES = 7
 

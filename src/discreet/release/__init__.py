@@ -12,27 +12,130 @@ import discreet.release.methods  # noqa: F401 - what programmes can ask for
 from discreet.faces import lazy_face
 
 if TYPE_CHECKING:
+    from .anonymisation import AnonymisedRecords as AnonymisedRecords
+    from .anonymisation import anonymise as anonymise
+    from .anonymisation import anonymise_records as anonymise_records
+    from .anonymisation import check_steps as check_steps
+    from .anonymisation import step_form as step_form
+    from .cell_programme import CellProgramme as CellProgramme
+    from .cell_programme import protect_by_programme as protect_by_programme
+    from .cell_totals import with_missing_totals as with_missing_totals
+    from .confidential_files import check_target as check_target
+    from .confidential_files import convert_perturbation_table as convert_perturbation_table
+    from .confidential_files import inherit_keys_in_file as inherit_keys_in_file
+    from .confidential_files import tabulate_file as tabulate_file
+    from .confidential_files import write_confidential as write_confidential
+    from .cubes import describe_cubes as describe_cubes
+    from .cubes import join_cube_files as join_cube_files
+    from .cubes import make_cubes as make_cubes
+    from .drafted_programmes import drafted as drafted
+    from .drafted_programmes import write_draft as write_draft
+    from .first_programmes import TableLine as TableLine
+    from .first_programmes import check_line as check_line
+    from .first_programmes import check_saved as check_saved
+    from .first_programmes import protect_line as protect_line
+    from .first_programmes import save_programme as save_programme
+    from .inputs import Inputs as Inputs
+    from .lookup import cell_table as cell_table
+    from .lookup import make_additive_to_file as make_additive_to_file
+    from .lookup import perturb_invariant_to_file as perturb_invariant_to_file
     from .lookup import protect_cells as protect_cells
+    from .lookup import protect_cells_to_file as protect_cells_to_file
+    from .methods.noise.attack_page import attack_page as attack_page
+    from .methods.noise.attack_page import planned_page as planned_page
     from .methods.noise.attacks import attack as attack
     from .methods.noise.attacks import attack_periods as attack_periods
-    from .methods.noise.parameters import parameter_warnings as parameter_warnings
+    from .methods.noise.exposure import PlannedExposure as PlannedExposure
+    from .methods.noise.exposure import planned_exposure as planned_exposure
+    from .methods.noise.parameters import OpenedNoise as OpenedNoise
+    from .methods.noise.parameters import noise_warnings as noise_warnings
     from .methods.noise.parameters import read_parameters as read_parameters
+    from .methods.noise.parameters import unused_noise as unused_noise
+    from .methods.noise.parameters import warnings_about_parameters as warnings_about_parameters
+    from .methods.noise.tables import NoiseTables as NoiseTables
+    from .methods.noise.tables import opened_noise as opened_noise
+    from .packages.container import LARGEST as LARGEST
+    from .packages.keys import PackageKey as PackageKey
+    from .packages.keys import key_id as key_id
+    from .packages.keys import public_bytes as public_bytes
+    from .packages.keys import read_signing_key as read_signing_key
+    from .packages.keys import read_verify_key as read_verify_key
+    from .packages.keys import write_key_pair as write_key_pair
+    from .packages.package import PackageDescription as PackageDescription
+    from .packages.package import describe_package as describe_package
+    from .packages.package import open_parameters as open_parameters
+    from .packages.package import pack_parameters as pack_parameters
+    from .packages.package import verify_package as verify_package
+    from .packages.parameters import Magnitude as Magnitude
+    from .packages.parameters import Parameters as Parameters
+    from .packages.parameters import parameters_of as parameters_of
+    from .packages.versions import is_older as is_older
     from .programme.file import Programme as Programme
+    from .programme.file import ProgrammeFile as ProgrammeFile
+    from .programme.file import key_line as key_line
+    from .programme.file import nearest as nearest
+    from .programme.file import raise_problems as raise_problems
+    from .programme.file import read_form as read_form
     from .programme.problems import warnings_about as warnings_about
+    from .programme.rules import RuleSet as RuleSet
+    from .programme.schema import COUNTED as COUNTED
+    from .programme.schema import Decimals as Decimals
+    from .programme.schema import Document as Document
+    from .programme.schema import FigureEntry as FigureEntry
+    from .programme.schema import NameList as NameList
+    from .programme.schema import ProgrammeEntry as ProgrammeEntry
+    from .programme.schema import QualityEntry as QualityEntry
+    from .programme.schema import TableEntry as TableEntry
+    from .programme.schema import Text as Text
+    from .programme.schema import Texts as Texts
+    from .programme.toml_lines import KeyPath as KeyPath
+    from .programme.toml_lines import LineIndex as LineIndex
+    from .programme.universes import UNIVERSE as UNIVERSE
+    from .programme.universes import all_of as all_of
+    from .programme.variables import columns_of as columns_of
+    from .programme.variables import found_codes as found_codes
+    from .programme.variables import rule_where_known as rule_where_known
+    from .programme.variables import spanning_variables as spanning_variables
+    from .published_cells import audit_published_file as audit_published_file
+    from .record_files import checked_table as checked_table
+    from .record_files import suppress_table as suppress_table
+    from .record_files import unit_noise_to_file as unit_noise_to_file
+    from .record_tables import MarkedTable as MarkedTable
+    from .record_tables import RecordTable as RecordTable
+    from .record_tables import checked_rules as checked_rules
+    from .record_tables import rules_from as rules_from
+    from .record_tables import spanning_of as spanning_of
+    from .record_tables import spanning_of_cells as spanning_of_cells
+    from .report.summary import MANIFEST as MANIFEST
     from .report.summary import ReleasedTable as ReleasedTable
     from .report.summary import ReleaseSummary as ReleaseSummary
-    from .revision import RevisionCheck as RevisionCheck
     from .revision import check_revision as check_revision
+    from .run.counts import KeyedRecords as KeyedRecords
     from .run.data_checks import check_release as check_release
     from .run.data_checks import checked_inputs as checked_inputs
     from .run.inputs import open_inputs as open_inputs
+    from .run.inputs import open_programme as open_programme
     from .run.inputs import read_programme as read_programme
+    from .run.plan import outputs as outputs
+    from .run.release import annotated as annotated
+    from .run.release import carry_out as carry_out
     from .run.release import protect as protect
     from .run.release_audit import ReleaseAudit as ReleaseAudit
     from .run.release_audit import audit_release as audit_release
     from .run.verification import VerifiedRelease as VerifiedRelease
     from .run.verification import verify_release as verify_release
+    from .single_areas import area_tables as area_tables
+    from .state.seal import FOLDER as FOLDER
+    from .state.seal import SEAL as SEAL
+    from .state.seal import ReleaseSeal as ReleaseSeal
+    from .state.seal import differences as differences
+    from .state.seal import is_plain as is_plain
+    from .state.seal import read_seal as read_seal
+    from .stores import build_store as build_store
+    from .structure_programmes import StructureDraft as StructureDraft
+    from .structure_programmes import write_structure_programme as write_structure_programme
     from .transmission import Transmission as Transmission
     from .transmission import transmit as transmit
+    from .tuned_programmes import tune_programme as tune_programme
 
 lazy_face(__name__)

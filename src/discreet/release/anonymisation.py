@@ -28,7 +28,7 @@ from discreet._version import __version__
 from discreet.confidential import without_values
 from discreet.errors import DiscreetError, DiscreetWarning, Problem, ProgrammeError, raise_all
 from discreet.files import make_folder, write_text
-from discreet.microdata.described_records import (
+from discreet.microdata import (
     DescribedRecords,
     DescribedVariable,
     check_writable_as,
@@ -36,8 +36,7 @@ from discreet.microdata.described_records import (
     plain_variable,
     write_described,
 )
-from discreet.pretabular.programme import METHODS, broken_promise
-from discreet.pretabular.recoding import suspicion
+from discreet.pretabular import METHODS, broken_promise, suspicion
 from discreet.release.confidential_files import write_confidential
 from discreet.release.programme.checks import check_records
 from discreet.release.programme.file import (

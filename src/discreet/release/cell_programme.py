@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from discreet.derived import KeyFigure
     from discreet.protection.noise import MagnitudePerturbationTable
     from discreet.protection.parts import PartDecisions
-    from discreet.tables.ingredient import Ingredient
+    from discreet.tables import Ingredient
 
 Names = Annotated[list[Text], Field(min_length=1)]
 
@@ -370,7 +370,7 @@ class _FileOfCells:
         given = self.parameters.parts
         if given is None or not given.enabled or not given.thresholds:
             return None
-        from discreet.protection.noise.intervals import count_deviations
+        from discreet.protection.noise import count_deviations
         from discreet.protection.parts import PartRules, check_parts, joint_decisions
 
         rules, content = PartRules(**given.thresholds), self.parameters.perturbation_table.content

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from discreet.classifications import TOTAL, Classification
 from discreet.errors import SuppressionError
-from discreet.tables.table import Spanning, code_texts
+from discreet.tables import Spanning, code_texts
 
 if TYPE_CHECKING:
     import polars as pl

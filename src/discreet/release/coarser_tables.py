@@ -16,8 +16,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from discreet.arrays import BoolArray, FloatArray
-from discreet.classifications import Classification
-from discreet.classifications.coarser_trees import Coarser, levels_folded, merged
+from discreet.classifications import Classification, Coarser, levels_folded, merged
 from discreet.confidential import without_values
 from discreet.errors import DiscreetError
 from discreet.record_batches import collected
@@ -204,7 +203,7 @@ class _Change:
         """The table with the variable made coarser, in a column of its own."""
         import polars as pl
 
-        from discreet.tables.table import code_texts
+        from discreet.tables import code_texts
 
         tree, code_of = self.coarser
         column = f"{self.source} made coarser"

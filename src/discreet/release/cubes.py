@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any
 
 from discreet.confidential import without_values
 from discreet.errors import PackageError, ProgrammeError
-from discreet.microdata.cube_files import MAGIC, SIGNATURE, SIGNED, CubeFile, write_cube_bytes
+from discreet.microdata import MAGIC, SIGNATURE, SIGNED, CubeFile, write_cube_bytes
 from discreet.release.run.counts import KeyedRecords, cube_queries
 from discreet.release.run.data_checks import checked_inputs
 
@@ -68,7 +68,7 @@ def make_cubes(
         ...
     discreet.errors.ProgrammeError: [programme-file] no-such-programme.toml: ...
     """
-    from discreet.tabulation.tables import add_up
+    from discreet.tabulation import add_up
 
     inputs = checked_inputs(programme, show_values=show_values, data=data)
     sources = inputs.programme.sources
@@ -113,7 +113,7 @@ def join_cube_files(
     from tempfile import TemporaryDirectory
 
     from discreet.release.packages.keys import read_verify_key
-    from discreet.tabulation.cube_sets import joined_files
+    from discreet.tabulation import joined_files
 
     if not paths:
         raise PackageError("name the cubes to join", code="cube-file", where="cubes")

@@ -20,12 +20,10 @@ import narwhals as nw
 from discreet.confidential import without_values
 from discreet.errors import MicrodataError, PublicationError
 from discreet.files import write_text
-from discreet.microdata import read_microdata
-from discreet.microdata.file_formats import format_of
-from discreet.microdata.statistical_files import value_labels
+from discreet.microdata import format_of, read_microdata, value_labels
 from discreet.record_batches import collected
 from discreet.release.first_programmes import check_saved, programme_text
-from discreet.tables.table import code_texts
+from discreet.tables import code_texts
 
 #: Names that columns often have, in the order in which they are taken.
 _KEYS = r"(record_?key|rkey|cell_?key|key)$"

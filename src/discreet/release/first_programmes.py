@@ -25,7 +25,7 @@ from discreet.files import (
     toml_value,
     write_text,
 )
-from discreet.publication.formats import format_of, suffix_of
+from discreet.publication import format_of, suffix_of
 from discreet.release.inputs import Inputs
 from discreet.release.report.summary import ReleaseSummary
 from discreet.release.run.data_checks import checked_inputs

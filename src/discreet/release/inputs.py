@@ -15,12 +15,14 @@ from typing import TYPE_CHECKING, Any
 
 from discreet.classifications import Classification
 from discreet.errors import DiscreetError, PublicationError, RecordKeyError
-from discreet.microdata.distant_records import distant_records
-from discreet.microdata.file_formats import format_of
-from discreet.microdata.files import matching
-from discreet.microdata.reading_options import ReadingOptions
-from discreet.microdata.sql_databases import is_url
-from discreet.microdata.stored_records import StoredRecords
+from discreet.microdata import (
+    ReadingOptions,
+    StoredRecords,
+    distant_records,
+    format_of,
+    is_url,
+    matching,
+)
 from discreet.plugins import plugin
 from discreet.protection.protocol import SharedParameters
 from discreet.release.programme.file import (
@@ -37,8 +39,7 @@ if TYPE_CHECKING:
     from discreet.key_check import KeyCheck
     from discreet.keygrid import KeyGrid
     from discreet.microdata import Secret
-    from discreet.publication import MapChoices
-    from discreet.publication.boundaries import Boundaries
+    from discreet.publication import Boundaries, MapChoices
 
 #: What is said of a variable in files, or tells nothing of its cells.
 _ELSEWHERE = {"hierarchy", "codelist", "boundaries", "boundary_key"}

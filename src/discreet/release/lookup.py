@@ -165,8 +165,7 @@ def make_additive_to_file(
     from dataclasses import asdict
 
     from discreet.protection.rounding import AdditivityCost, make_additive
-    from discreet.publication import write
-    from discreet.publication.formats import check_place
+    from discreet.publication import check_place, write
 
     check_place(Path(target))
     table = cell_table(
@@ -222,8 +221,7 @@ def perturb_invariant_to_file(
         complete: As for `protect_cells_to_file`.
         options: As for `discreet.perturb_invariant`.
     """
-    from discreet.protection.noise import perturb_invariant
-    from discreet.protection.noise.invariant import read_transition
+    from discreet.protection.noise import perturb_invariant, read_transition
     from discreet.publication import write
 
     name = Path(target).name.partition(".")[0]

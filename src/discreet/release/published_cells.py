@@ -15,8 +15,7 @@ import polars as pl
 
 from discreet.classifications import Classification
 from discreet.errors import SuppressionError
-from discreet.protection.suppression.proof.release_audit import audit_published
-from discreet.protection.suppression.publish.report import interval_lines
+from discreet.protection.suppression import audit_published, interval_lines
 
 
 def audit_published_file(

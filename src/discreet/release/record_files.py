@@ -144,7 +144,7 @@ def _sensitive(found: Primary) -> dict[str, Any]:
 
 def _hidden(found: Primary, done: Suppression) -> dict[str, Any]:
     """What became of a value. Costs are sums of hidden values, so they are not told."""
-    from discreet.protection.suppression.publish.report import described_pattern
+    from discreet.protection.suppression import described_pattern
 
     pattern = done.pattern
     told = {key: each for key, each in described_pattern(pattern).items() if key in _TOLD}
@@ -221,8 +221,7 @@ def unit_noise_to_file(
     """
     from discreet.microdata import read_microdata
     from discreet.protection.noise import perturb_units, unit_risk
-    from discreet.publication import write
-    from discreet.publication.formats import check_place
+    from discreet.publication import check_place, write
 
     check_place(Path(out))
     known = read_microdata(records)

@@ -34,9 +34,7 @@ from discreet.release.programme.rules import RuleSet, rule_filters, rule_problem
 from discreet.release.programme.schema import RuleSetEntry
 from discreet.release.programme.universes import all_of
 from discreet.rules import Primary, known_rules, read_bounds
-from discreet.tables import Table
-from discreet.tables.table import Spanning, to_polars
-from discreet.tables.value_relations import ValueRelation
+from discreet.tables import Spanning, Table, ValueRelation, to_polars
 
 if TYPE_CHECKING:
     from discreet.protection.suppression import SharedSuppression
@@ -150,7 +148,7 @@ def checked_rules(stated: Mapping[str, Any], where: str) -> RuleSet:
 
 
 def _filter_problems(entry: RuleSetEntry) -> list[Problem]:
-    from discreet.microdata.filters import parse_filter
+    from discreet.microdata import parse_filter
 
     problems = []
     for key, text in rule_filters(entry):
@@ -417,7 +415,7 @@ class RecordTable(JudgedTable):
     @without_values
     def judged(self) -> tuple[Table, list[Primary]]:
         """The table, and what the rules find in each of its values. CONFIDENTIAL."""
-        from discreet.tabulation.query import SpanningVariable
+        from discreet.tabulation import SpanningVariable
 
         axes = [axis for item in self.by for axis in SpanningVariable.of(item).axes]
         named = [column for axis in axes for column in axis.columns]

@@ -10,7 +10,7 @@ import os
 from dataclasses import dataclass
 from typing import Any
 
-from discreet.assessment.revisions import RevisedCells, revised_cells
+from discreet.assessment import RevisedCells, revised_cells
 from discreet.errors import ProgrammeError
 from discreet.release.programme.variables import spanning_variables
 from discreet.release.run.inputs import open_inputs

@@ -15,11 +15,15 @@ import numpy as np
 from discreet.arrays import BoolArray, CellIndex, IntArray, PositionArray
 from discreet.classifications import Classification
 from discreet.errors import Problem, PublicationError, raise_all
-from discreet.protection.parts import HIDDEN_AREAS, SUPPRESSED_PARTS
-from discreet.protection.parts.areas import level_of, place_of, top_areas
-from discreet.protection.parts.levels import Level
-from discreet.tables import CellNote, CellStatus, Dimension, ProtectedTable, Withheld
-from discreet.tables.dimension import level_numbers
+from discreet.protection.parts import (
+    HIDDEN_AREAS,
+    SUPPRESSED_PARTS,
+    Level,
+    level_of,
+    place_of,
+    top_areas,
+)
+from discreet.tables import CellNote, CellStatus, Dimension, ProtectedTable, Withheld, level_numbers
 
 __all__ = ["AreaCut", "area_tables", "area_words", "file_word"]
 

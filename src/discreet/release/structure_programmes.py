@@ -17,11 +17,7 @@ from typing import Any
 from discreet.classifications import Classification
 from discreet.errors import Problem, PublicationError, raise_all
 from discreet.files import check_writable, toml_key, toml_value, write_text
-from discreet.publication.data_structures import (
-    DataStructure,
-    StructureDimension,
-    read_structures,
-)
+from discreet.publication import DataStructure, StructureDimension, read_structures
 from discreet.release.first_programmes import check_saved, programme_text
 
 #: Codes that stand for all, in the order in which they are looked for.

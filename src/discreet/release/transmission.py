@@ -19,15 +19,21 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from discreet.confidential import without_values
-from discreet.derived.formulas import rounded
+from discreet.derived import rounded
 from discreet.errors import Problem, PublicationError, raise_all
 from discreet.files import atomic_path, make_folder, texts_of, write_text
-from discreet.publication.cells import cell_chunks
-from discreet.publication.data_structures import MEASURE, DataStructure, SdmxNames
-from discreet.publication.formats import WriteOptions
-from discreet.publication.notes import printed_notes
-from discreet.publication.writers.sdmx_csv import observations
-from discreet.publication.writers.sdmx_ml import CONF_STATUS, data_message, structure_message
+from discreet.publication import (
+    CONF_STATUS,
+    MEASURE,
+    DataStructure,
+    SdmxNames,
+    WriteOptions,
+    cell_chunks,
+    data_message,
+    observations,
+    printed_notes,
+    structure_message,
+)
 from discreet.release.methods.suppression.hidden_cells import SensitiveTable, TableSuppression
 from discreet.release.methods.suppression.method import SuppressionProtection
 from discreet.release.methods.suppression.sensitive_cells import column_of
@@ -207,7 +213,7 @@ def _true_cells(
     """True values of the cells of all figures, with the status of each if it is hidden."""
     import polars as pl
 
-    from discreet.protection.suppression.problem.table_relations import units_of
+    from discreet.protection.suppression import units_of
 
     entry: TableEntry = hider.programme.tables[own.name]
     table = own.table

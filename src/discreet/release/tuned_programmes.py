@@ -13,8 +13,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Literal
 
 from discreet.errors import ProgrammeError
-from discreet.protection.parts import PartRules, PartTuning, tune_parts
-from discreet.protection.parts.tuned_thresholds import Reading
+from discreet.protection.parts import PartRules, PartTuning, Reading, tune_parts
 from discreet.release.inputs import Inputs
 from discreet.release.programme.universes import UNIVERSE
 from discreet.release.programme.variables import spanning_variables

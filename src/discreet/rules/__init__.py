@@ -19,6 +19,7 @@ from discreet.faces import lazy_face
 from discreet.rules import protocol
 
 if TYPE_CHECKING:
+    from .cell_lookup import CellLookup as CellLookup
     from .codes import CodeRules as CodeRules
     from .concentration import PQ as PQ
     from .concentration import Dominance as Dominance
@@ -29,19 +30,25 @@ if TYPE_CHECKING:
     from .contributors import MissingSafe as MissingSafe
     from .contributors import NothingSensitive as NothingSensitive
     from .contributors import ZeroUnsafe as ZeroUnsafe
+    from .holdings import SEVERAL as SEVERAL
+    from .holdings import UNNAMED as UNNAMED
     from .holdings import count_holdings as count_holdings
+    from .holdings import lone_contributors as lone_contributors
     from .known_bounds import read_bounds as read_bounds
-    from .marked_cells import marked_cells as marked_cells
     from .marks import Mark as Mark
     from .marks import Marks as Marks
     from .primaries import CellVerdict as CellVerdict
     from .primaries import Primary as Primary
     from .primaries import primary as primary
+    from .primaries_by_marks import marked_cells as marked_cells
+    from .protocol import Per as Per
     from .protocol import Reason as Reason
     from .protocol import Rule as Rule
+    from .protocol import is_number as is_number
     from .protocol import known_rules as known_rules
     from .waivers import Waivers as Waivers
     from .waivers import count_waivers as count_waivers
+    from .waivers import without_consent as without_consent
 
 lazy_face(__name__)
 

@@ -19,13 +19,12 @@ from discreet.arrays import BoolArray, FloatArray, IntArray
 from discreet.errors import MicrodataError
 from discreet.rules.protocol import MOST, raise_parameters, whole
 from discreet.tables import Contributions, Table
-from discreet.tabulation import tabulate
-from discreet.tabulation.measures import from_limbs, to_limbs
+from discreet.tabulation import from_limbs, tabulate, to_limbs
 
 if TYPE_CHECKING:
     import narwhals as nw
 
-    from discreet.tables.table import Spanning
+    from discreet.tables import Spanning
 
 
 #: In place of the number of the only contributor of a cell: there are several, or none; there

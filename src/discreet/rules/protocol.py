@@ -16,7 +16,7 @@ from typing import Any, ClassVar, Literal, get_args
 
 from discreet.errors import Problem, SuppressionError, raise_all
 from discreet.rules.evidence import CellEvidence, RuleInference, RuleJudgement
-from discreet.tabulation.measures import LARGEST_K
+from discreet.tabulation import LARGEST_K
 
 #: Whether a contributor is a record or a holding.
 Per = Literal["record", "holding"]

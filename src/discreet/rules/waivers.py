@@ -12,13 +12,13 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from discreet.errors import SuppressionError
-from discreet.microdata.filters import parse_filter
+from discreet.microdata import parse_filter
 from discreet.rules.holdings import count_holdings
 from discreet.tables import Table
 from discreet.tabulation import tabulate
 
 if TYPE_CHECKING:
-    from discreet.tables.table import Spanning
+    from discreet.tables import Spanning
 
 
 @dataclass(frozen=True, kw_only=True, repr=False, eq=False)

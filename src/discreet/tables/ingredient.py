@@ -15,7 +15,8 @@ import numpy.typing as npt
 
 from discreet.arrays import FloatArray, IntArray, quotient
 from discreet.errors import TableError
-from discreet.tables import Dimension, ProtectedTable
+from discreet.tables.dimension import Dimension
+from discreet.tables.protected import ProtectedTable
 
 #: The noise that each cell would have with one key, given as its place on the grid from 0 to 1.
 Draw = Callable[[float], FloatArray]

@@ -17,8 +17,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from discreet.arrays import CellIndex, FloatArray, IntArray, PositionArray
-from discreet.classifications import Classification, natural_order
-from discreet.classifications.classification import flat
+from discreet.classifications import Classification, flat, natural_order
 from discreet.confidential import without_values
 from discreet.errors import DiscreetError, Problem, TableError, raise_all
 from discreet.key_check import KeyCheck

@@ -17,13 +17,11 @@ import numpy.typing as npt
 import polars as pl
 
 from discreet.arrays import IntArray, PositionArray
-from discreet.classifications import Classification, natural_order
-from discreet.classifications.classification import flat
+from discreet.classifications import Classification, flat, natural_order
 from discreet.errors import ClassificationError, Problem, raise_all
 from discreet.key_check import KeyCheck
 from discreet.keygrid import KeyGrid
-from discreet.tables import Dimension, Table
-from discreet.tables.table import Contributions, sort_cells
+from discreet.tables import Contributions, Dimension, Table, sort_cells
 from discreet.tabulation.cube import Cube, Tree, roll_up
 from discreet.tabulation.measures import Largest, MeasureLayout, from_limbs
 from discreet.tabulation.query import Query, SpanningVariable

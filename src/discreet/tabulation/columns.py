@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from discreet.tables.table import code_texts
+from discreet.tables import code_texts
 from discreet.tabulation.engine import wrong_type
 from discreet.tabulation.query import CubeAxis
 

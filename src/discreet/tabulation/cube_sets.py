@@ -19,15 +19,15 @@ import polars as pl
 from discreet.errors import MicrodataError
 from discreet.key_check import MOST, KeyCheck
 from discreet.keygrid import KeyGrid
-from discreet.microdata.cube_files import (
+from discreet.microdata import (
     SHARED,
     CubeFile,
     DistantCubes,
     cube_bytes,
     damaged,
+    distant_records,
     dtype_name,
 )
-from discreet.microdata.distant_records import distant_records
 from discreet.tabulation.cube import Cube, join_cubes
 from discreet.tabulation.engine import Engine, Pass, TabulationTask
 from discreet.tabulation.measures import Largest, MeasureLayout

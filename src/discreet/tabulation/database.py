@@ -21,9 +21,7 @@ import polars as pl
 
 from discreet.errors import MicrodataError
 from discreet.keygrid import LIMB
-from discreet.microdata.distant_records import distant_records
-from discreet.microdata.filters import parse_filter
-from discreet.microdata.sql_databases import DatabaseTable, mixed_types, reading
+from discreet.microdata import DatabaseTable, distant_records, mixed_types, parse_filter, reading
 from discreet.tabulation.cube import Cube
 from discreet.tabulation.engine import Engine, Pass, TabulationTask
 from discreet.tabulation.flaws import raise_flaws

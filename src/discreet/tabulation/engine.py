@@ -26,10 +26,7 @@ from discreet.confidential import engine_failed
 from discreet.errors import DiscreetError, MicrodataError
 from discreet.key_check import MOST, KeyCheck, check_records, lowest
 from discreet.keygrid import KeyGrid
-from discreet.microdata.distant_records import distant_records
-from discreet.microdata.filters import filter_failed
-from discreet.microdata.frames import NarwhalsFrame
-from discreet.microdata.sql_databases import DatabaseTable
+from discreet.microdata import DatabaseTable, NarwhalsFrame, distant_records, filter_failed
 from discreet.record_batches import collected
 from discreet.tabulation.cube import Cube
 from discreet.tabulation.measures import MeasureLayout

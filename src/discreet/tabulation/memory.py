@@ -29,8 +29,7 @@ from discreet.errors import DiscreetError
 from discreet.key_check import lowest, sampled_places
 from discreet.keygrid import LIMB, KeyGrid, grid_keys
 from discreet.memory_limit import read_ahead
-from discreet.microdata.filters import filter_failed
-from discreet.microdata.frames import eager_columns
+from discreet.microdata import eager_columns, filter_failed
 from discreet.tabulation.columns import CodedColumn, code_columns
 from discreet.tabulation.cube import Cube
 from discreet.tabulation.engine import Engine, Pass, TabulationTask, unusable_numbers, wrong_type

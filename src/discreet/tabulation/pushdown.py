@@ -19,7 +19,7 @@ import polars as pl
 from discreet.errors import MicrodataError
 from discreet.keygrid import LIMB, KeyGrid
 from discreet.record_batches import collected
-from discreet.tables.table import LARGEST_CODE, code_texts, fractions
+from discreet.tables import LARGEST_CODE, code_texts, fractions
 from discreet.tabulation.columns import bin_codes
 from discreet.tabulation.cube import Cube, places_among
 from discreet.tabulation.engine import Engine, Pass, TabulationTask, wrong_type

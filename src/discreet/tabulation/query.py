@@ -16,8 +16,8 @@ import narwhals as nw
 
 from discreet.classifications import Classification
 from discreet.errors import Problem, TableError, raise_all
-from discreet.microdata.filters import Filter, parse_filter
-from discreet.tables.table import COLUMNS, Spanning, check_by
+from discreet.microdata import Filter, parse_filter
+from discreet.tables import COLUMNS, Spanning, check_by
 from discreet.tabulation.measures import LARGEST_K
 
 

@@ -24,10 +24,8 @@ from discreet.arrays import BoolArray, IntArray
 from discreet.errors import DiscreetError
 from discreet.key_check import KeyCheck
 from discreet.keygrid import LIMB, KeyGrid
-from discreet.microdata.distant_records import distant_records
-from discreet.microdata.filters import Filter, parse_filter
-from discreet.microdata.stored_records import StoredRecords
-from discreet.tables.table import code_texts
+from discreet.microdata import Filter, StoredRecords, distant_records, parse_filter
+from discreet.tables import code_texts
 from discreet.tabulation.columns import CodedColumn, code_column
 from discreet.tabulation.cube import Cube
 from discreet.tabulation.engine import Engine, Pass, TabulationTask

@@ -16,8 +16,7 @@ import narwhals as nw
 from discreet.confidential import without_values
 from discreet.errors import MicrodataError, Problem, RecordKeyError, raise_all
 from discreet.keygrid import KeyGrid
-from discreet.microdata import import_record_keys, read_microdata
-from discreet.microdata.distant_records import distant_records
+from discreet.microdata import distant_records, import_record_keys, read_microdata
 from discreet.tables import Table
 from discreet.tabulation.assembly import assemble
 from discreet.tabulation.cube import Cube
@@ -28,7 +27,7 @@ from discreet.tabulation.measures import MeasureLayout
 from discreet.tabulation.query import Query, QueryGroup, plan
 
 if TYPE_CHECKING:
-    from discreet.tables.table import Spanning
+    from discreet.tables import Spanning
 
 Progress = Callable[[int, int], None]
 

@@ -12,13 +12,13 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from discreet.cli.program import FAILURE, WRONG_INPUT, Json, command, group, show
+from discreet.cli import FAILURE, WRONG_INPUT, Json, command, group, show
 from discreet.plugins import plugin, plugins
 from discreet_fire.cli import queue
 
 if TYPE_CHECKING:
-    from discreet_fire.runners.protocol import RunResult
-    from discreet_fire.statistics.limits import SafeLimits
+    from discreet_fire.runners import RunResult
+    from discreet_fire.statistics import SafeLimits
 
 #: Where figures for officers go.
 Confidential = Annotated[
@@ -69,9 +69,8 @@ def run(
     """Run a do-file with safe commands: its log holds safe output only."""
     from discreet_fire.findings import Severity
     from discreet_fire.logs import MARK, RunEvidence, signing_key
-    from discreet_fire.runners.protocol import run_program, write_run
-    from discreet_fire.runners.registry import runner_for, runners
-    from discreet_fire.statistics.limits import SafeLimits
+    from discreet_fire.runners import run_program, runner_for, runners, write_run
+    from discreet_fire.statistics import SafeLimits
 
     rules = SafeLimits() if limits is None else SafeLimits.read(limits)
     rules = replace(rules, language=language or rules.language)
@@ -102,7 +101,7 @@ def run(
 
 def _put_figures(result: RunResult, path: Path | None, limits: SafeLimits) -> None:
     """Write broken rules with their figures, if asked for. CONFIDENTIAL."""
-    from discreet_fire.runners.protocol import write_confidential
+    from discreet_fire.runners import write_confidential
 
     if path is not None:
         write_confidential(result, path, limits)
@@ -162,10 +161,15 @@ def pre(
     as_json: Json = False,
 ) -> None:
     """Rewrite do-files and scripts so that safe commands run in place of unsafe ones."""
-    from discreet_fire.catalogue.policy import Policy
-    from discreet_fire.rewriting.results import described, report
-    from discreet_fire.rewriting.script_files import parted, policies_of, prepared_scripts
-    from discreet_fire.rewriting.submission import prepared_files
+    from discreet_fire.catalogue import Policy
+    from discreet_fire.rewriting import (
+        described,
+        parted,
+        policies_of,
+        prepared_files,
+        prepared_scripts,
+        report,
+    )
 
     rules = Policy.default() if policy is None else Policy.read(policy)
     own = policies_of(python_policy, r_policy, spss_policy, sas_policy)
@@ -189,7 +193,7 @@ def undo(
     as_json: Json = False,
 ) -> None:
     """Restore the original of a rewritten do-file or script, byte by byte."""
-    from discreet_fire.rewriting.results import undo as restore
+    from discreet_fire.rewriting import undo as restore
 
     original = restore(manifest)
     show(f"The original is in {original}.", {"out": str(original)}, as_json=as_json)
@@ -208,8 +212,8 @@ def policy_rules(
 ) -> None:
     """Say what the policy makes of commands, or write it for the server."""
     from discreet.files import write_text
-    from discreet_fire.catalogue.policy import Policy
-    from discreet_fire.rewriting.submission import policy_report
+    from discreet_fire.catalogue import Policy
+    from discreet_fire.rewriting import policy_report
 
     rules = Policy.default() if policy is None else Policy.read(policy)
     if out is not None:

@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from discreet.cli.program import FAILURE, Json, command, group, show
+from discreet.cli import FAILURE, Json, command, group, show
 
 if TYPE_CHECKING:
     from discreet_fire.logs import CleaningRules
-    from discreet_fire.queue.views import QueueView
-    from discreet_fire.statistics.limits import SafeLimits
+    from discreet_fire.queue import QueueView
+    from discreet_fire.statistics import SafeLimits
 
 app = group("The review queue: submissions, decisions, releases. CONFIDENTIAL.")
 
@@ -72,7 +72,7 @@ def _read_rules(
 ) -> tuple[SafeLimits, CleaningRules]:
     """The rules of runs and of logs, in one language if it is named."""
     from discreet_fire.logs import CleaningRules
-    from discreet_fire.statistics.limits import SafeLimits
+    from discreet_fire.statistics import SafeLimits
 
     read = SafeLimits() if limits is None else SafeLimits.read(limits)
     own = CleaningRules.read(*rules)
@@ -115,7 +115,7 @@ def submit(
     as_json: Json = False,
 ) -> None:
     """Rewrite a do-file, run it, clean its log and queue it for review."""
-    from discreet_fire.catalogue.policy import Policy
+    from discreet_fire.catalogue import Policy
     from discreet_fire.queue import Submission, open_queue, view
     from discreet_fire.queue import submit as enter
 
@@ -229,8 +229,7 @@ def show_figures(
     number: Number, queue: Folder, language: Told = "en", as_json: Json = False
 ) -> None:
     """Show which rules outputs break, with p, k and frequencies. CONFIDENTIAL."""
-    from discreet_fire.queue import open_queue
-    from discreet_fire.queue.views import confidential_figures
+    from discreet_fire.queue import confidential_figures, open_queue
 
     with open_queue(queue) as opened:
         figures = confidential_figures(opened, number)

@@ -20,18 +20,25 @@ from urllib.parse import quote
 import typer
 
 from discreet import __version__
-from discreet.cli.program import Json, command, show
+from discreet.cli import Json, command, show
 from discreet.errors import OutputCheckError
 from discreet.files import TEMPORARY_SUFFIX, check_writable, kept_on_disk, told_if_full
-from discreet_fire.cli.queue import Folder, Number
+from discreet_fire.cli import Folder, Number
 from discreet_fire.findings import Severity
 from discreet_fire.persons import plain_text
-from discreet_fire.queue import OutputPart, Queue, State, open_queue, view
-from discreet_fire.queue.database import queue_error
-from discreet_fire.queue.record import Event
-from discreet_fire.queue.releases import folder_problem, target_of
-from discreet_fire.queue.views import QueueView
-from discreet_fire.research_session.sacro_results import RESULTS, placed
+from discreet_fire.queue import (
+    Event,
+    OutputPart,
+    Queue,
+    QueueView,
+    State,
+    folder_problem,
+    open_queue,
+    queue_error,
+    target_of,
+    view,
+)
+from discreet_fire.research_session import RESULTS, placed
 
 #: What the crate says that it keeps to, and the terms of its checks.
 _CRATE, _PROFILE = "https://w3id.org/ro/crate/1.1", "https://w3id.org/5s-crate/0.4"

@@ -8,3 +8,40 @@ and single values. `stata_values`, `stata_names` and `stata_outputs` are its fro
 do-files, `python_names` and `python_single_values` for Python, `r_names` and `r_single_values`
 for R.
 """
+
+from typing import TYPE_CHECKING
+
+from discreet.faces import lazy_face
+
+if TYPE_CHECKING:
+    from .engine import Names as Names
+    from .engine import SingleValues as SingleValues
+    from .engine import grown as grown
+    from .python_names import PythonNames as PythonNames
+    from .python_names import failing as failing
+    from .python_single_values import PythonPicks as PythonPicks
+    from .r_names import OPERATORS as OPERATORS
+    from .r_names import SYNTAX as SYNTAX
+    from .r_names import RNames as RNames
+    from .r_names import arguments as arguments
+    from .r_names import is_assignment as is_assignment
+    from .r_names import root_of as root_of
+    from .r_names import sides as sides
+    from .r_single_values import RPicks as RPicks
+    from .stata_counts import CONDITION as CONDITION
+    from .stata_counts import OF_MISSING as OF_MISSING
+    from .stata_counts import atoms as atoms
+    from .stata_datasets import copies_of_chosen as copies_of_chosen
+    from .stata_datasets import described_originals as described_originals
+    from .stata_datasets import estimates_drawn as estimates_drawn
+    from .stata_names import MADE_OF_VALUES as MADE_OF_VALUES
+    from .stata_names import FigureFlow as FigureFlow
+    from .stata_values import UNTOUCHED as UNTOUCHED
+    from .stata_values import HeldNames as HeldNames
+    from .stata_values import StatementParts as StatementParts
+    from .stata_values import Taints as Taints
+    from .stata_values import pieces as pieces
+    from .stata_values import statements_of as statements_of
+    from .stata_values import without_macros as without_macros
+
+lazy_face(__name__)

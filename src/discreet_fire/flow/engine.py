@@ -13,8 +13,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Generic, NamedTuple, TypeVar
 
-from discreet_fire.catalogue.script_policy import ScriptPolicy, ScriptRule
-from discreet_fire.catalogue.verdicts import Action
+from discreet_fire.catalogue import Action, ScriptPolicy, ScriptRule
 
 _Node = TypeVar("_Node")
 _Item = TypeVar("_Item")

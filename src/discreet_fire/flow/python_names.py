@@ -16,10 +16,9 @@ import sys
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator
 
-from discreet_fire.catalogue.script_policy import ScriptPolicy, ScriptRule
-from discreet_fire.catalogue.verdicts import Action
+from discreet_fire.catalogue import Action, ScriptPolicy, ScriptRule
 from discreet_fire.flow.engine import ControlFlow, Names, spread
-from discreet_fire.scripts.python_bindings import (
+from discreet_fire.scripts import (
     HOLDERS,
     PythonBindings,
     arguments_of,

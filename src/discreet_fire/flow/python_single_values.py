@@ -11,13 +11,7 @@ from collections.abc import Sequence
 
 from discreet_fire.flow.engine import SingleValues
 from discreet_fire.flow.python_names import PythonNames
-from discreet_fire.scripts.python_bindings import (
-    arguments_of,
-    attribute_of,
-    root_of,
-    text_of,
-    word_of,
-)
+from discreet_fire.scripts import arguments_of, attribute_of, root_of, text_of, word_of
 
 _SMALL = 10
 _NAMING = frozenset(("name", "names", "columns", "keys", "schema", None))

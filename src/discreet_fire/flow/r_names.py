@@ -10,10 +10,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 
-from discreet_fire.catalogue.script_policy import ScriptPolicy, ScriptRule
-from discreet_fire.catalogue.verdicts import Action
+from discreet_fire.catalogue import Action, ScriptPolicy, ScriptRule
 from discreet_fire.flow.engine import ControlFlow, Names, spread
-from discreet_fire.scripts.r_syntax import RNode
+from discreet_fire.scripts import RNode
 from discreet_fire.texts import words
 
 ASSIGNS = ("<-", "<<-", "=", ":=", "->", "->>")

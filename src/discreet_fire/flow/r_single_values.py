@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 from discreet_fire.flow.engine import SingleValues
 from discreet_fire.flow.r_names import RNames, arguments, is_assignment, root_of, sides
-from discreet_fire.scripts.r_syntax import RNode
+from discreet_fire.scripts import RNode
 
 _COMPARED = ("==", "!=", "<", ">", "<=", ">=", "%in%")
 _NAMED = ("FUN", "f", ".f", "fn")

@@ -12,8 +12,7 @@ from collections.abc import Iterable, Iterator, Set
 from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
-from discreet_fire.catalogue.commands import commands_where
-from discreet_fire.catalogue.policy import Policy
+from discreet_fire.catalogue import Policy, commands_where
 from discreet_fire.flow.engine import BAD, CLEAN, RECORD, Held
 from discreet_fire.flow.stata_values import (
     RETURN_CODE,

@@ -10,12 +10,11 @@ from __future__ import annotations
 import re
 from collections.abc import Set
 
-from discreet_fire.catalogue.command_names import canonical
-from discreet_fire.catalogue.commands import command_table, commands_where
+from discreet_fire.catalogue import canonical, command_table, commands_where
 from discreet_fire.flow.stata_conditions import file_named
 from discreet_fire.flow.stata_names import FigureFlow
 from discreet_fire.flow.stata_values import StatementParts
-from discreet_fire.stata.statements import DoFile, Kind, Why
+from discreet_fire.stata import DoFile, Kind, Why
 
 _KEPT = commands_where(lambda row: row.rewriting.data in ("kept", "drawn"))
 _DRAWN = commands_where(lambda row: row.rewriting.data == "drawn")

@@ -14,8 +14,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 
-from discreet_fire.catalogue.commands import command_table, commands_where
-from discreet_fire.catalogue.policy import Policy
+from discreet_fire.catalogue import Policy, command_table, commands_where
 from discreet_fire.flow.engine import BAD, CLEAN, DOUBT, RECORD, Held, settled
 from discreet_fire.flow.stata_conditions import (
     LOOPS,
@@ -44,7 +43,7 @@ from discreet_fire.flow.stata_values import (
     statements_of,
     without_macros,
 )
-from discreet_fire.stata.statements import DoFile
+from discreet_fire.stata import DoFile
 
 _NUMBER = re.compile(r"\s++(?:\w++|`\w++')++\s*+=\s*+r\((?:N|mean|sd|Var|sum)\)\s*+")
 _SAVES = re.compile(r"\b(?:sa(?:v\w*)?|\w+save|copy|export)\b")

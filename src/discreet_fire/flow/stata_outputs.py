@@ -12,9 +12,7 @@ from bisect import bisect_left
 from collections.abc import Collection, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 
-from discreet_fire.catalogue.commands import commands_where
-from discreet_fire.catalogue.policy import Policy
-from discreet_fire.catalogue.verdicts import Action
+from discreet_fire.catalogue import Action, Policy, commands_where
 from discreet_fire.flow.engine import BAD, CLEAN, DOUBT, RECORD, Held
 from discreet_fire.flow.stata_conditions import Condition, Surroundings, any_record, decided, scans
 from discreet_fire.flow.stata_counts import related_counts
@@ -28,7 +26,7 @@ from discreet_fire.flow.stata_values import (
     expansions,
     without_macros,
 )
-from discreet_fire.stata.statements import DoStatement
+from discreet_fire.stata import DoStatement
 
 _MACRO = re.compile(r"`(\w+)'")
 #: A word that is nothing but a macro.

@@ -13,11 +13,9 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from typing import TypeVar
 
-from discreet_fire.catalogue.commands import command_table
-from discreet_fire.catalogue.policy import Policy
-from discreet_fire.catalogue.verdicts import Action
+from discreet_fire.catalogue import Action, Policy, command_table
 from discreet_fire.flow.engine import BAD, CLEAN, DOUBT, RECORD, Held
-from discreet_fire.stata.statements import DoFile, DoStatement, Kind, Why
+from discreet_fire.stata import DoFile, DoStatement, Kind, Why
 
 _Key = TypeVar("_Key")
 

@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 
 from discreet.arrays import IntArray, UintArray
 from discreet.errors import OutputCheckError
-from discreet.microdata.secret import Secret
+from discreet.microdata import Secret
 from discreet_fire.ledger.marks import Marks, marks_of, marks_of_groups
 from discreet_fire.ledger.power_sums import sums_of, sums_of_groups
 

@@ -15,11 +15,14 @@ if TYPE_CHECKING:
     from .outputs import OutputRecords as OutputRecords
     from .outputs import ShownTable as ShownTable
     from .outputs import tables_of as tables_of
-    from .shown_counts import ShownCounts as ShownCounts
-    from .shown_counts import TableAxis as TableAxis
-    from .shown_counts import shown_counts as shown_counts
+    from .small_counts import ShownCounts as ShownCounts
+    from .small_counts import ShownSums as ShownSums
+    from .small_counts import shown_counts as shown_counts
     from .stored_tables import read_tables as read_tables
     from .stored_tables import table_bytes as table_bytes
     from .stored_tables import with_records as with_records
+    from .system import sum_systems_of as sum_systems_of
+    from .system import systems_of as systems_of
+    from .withheld_cells import more_withheld as more_withheld
 
 lazy_face(__name__)

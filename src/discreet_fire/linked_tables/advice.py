@@ -19,10 +19,10 @@ from discreet.errors import OutputCheckError
 from discreet_fire.findings import Finding, Severity
 from discreet_fire.linked_tables.attack import CellRange, LinkedAttack, TimeOverError
 from discreet_fire.linked_tables.outputs import ShownTable
-from discreet_fire.linked_tables.shown_counts import ShownCounts, ShownSums
+from discreet_fire.linked_tables.small_counts import ShownCounts, ShownSums
 from discreet_fire.linked_tables.system import LinkedSystem, sum_systems_of, systems_of
 from discreet_fire.linked_tables.withheld_cells import more_withheld
-from discreet_fire.statistics.limits import SafeLimits
+from discreet_fire.statistics import SafeLimits
 
 #: The rule of findings on tables that were not looked at, or not all of them together.
 LEFT = "linked-tables-left"

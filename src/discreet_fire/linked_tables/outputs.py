@@ -15,7 +15,7 @@ import numpy as np
 import polars as pl
 
 from discreet.arrays import BoolArray, FloatArray, IntArray
-from discreet_fire.linked_tables.shown_counts import (
+from discreet_fire.linked_tables.small_counts import (
     TOTAL,
     WEIGHTS,
     ShownCounts,
@@ -23,7 +23,7 @@ from discreet_fire.linked_tables.shown_counts import (
     shown_counts,
     shown_sums,
 )
-from discreet_fire.statistics.layout import number_text
+from discreet_fire.statistics import number_text
 
 ShownTable = ShownCounts | ShownSums
 #: How numbers over groups are laid out, as in the catalogue.

@@ -16,7 +16,7 @@ import numpy as np
 
 from discreet.arrays import IntArray
 from discreet_fire.linked_tables.outputs import ShownTable
-from discreet_fire.linked_tables.shown_counts import ShownCounts, ShownSums, TableAxis
+from discreet_fire.linked_tables.small_counts import ShownCounts, ShownSums, TableAxis
 
 
 def with_records(

@@ -17,10 +17,10 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from discreet.arrays import BoolArray, FloatArray, IntArray
-from discreet_fire.linked_tables.shown_counts import ShownCounts, ShownSums
-from discreet_fire.statistics.grouped_values import GroupedValues
-from discreet_fire.statistics.limits import SafeLimits
-from discreet_fire.statistics.table_suppression import (
+from discreet_fire.linked_tables.small_counts import ShownCounts, ShownSums
+from discreet_fire.statistics import (
+    GroupedValues,
+    SafeLimits,
     SumTable,
     count_levels,
     margins_of,

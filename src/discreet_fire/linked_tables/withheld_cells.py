@@ -84,11 +84,11 @@ def _pattern(system: LinkedSystem, exact: bool, seconds: float) -> IntArray:
 
     If it is to be `exact`, against exact numbers only.
     """
-    from discreet.protection.suppression.methods.registry import find_pattern
-    from discreet.protection.suppression.problem.system import (
+    from discreet.protection.suppression import (
         CellState,
         Relations,
         SuppressionProblem,
+        find_pattern,
     )
 
     numbers, n, hidden = system.numbers, system.counts, system.hidden

@@ -14,7 +14,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import product
 
-from discreet_fire.flow.stata_counts import CONDITION, OF_MISSING, atoms
+from discreet_fire.flow import CONDITION, OF_MISSING, atoms
 from discreet_fire.logs.claims import LogCut, numeric
 from discreet_fire.logs.lines import LogLine
 from discreet_fire.logs.outputs import BlockJudgement, EchoBlock

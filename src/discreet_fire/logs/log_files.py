@@ -19,7 +19,7 @@ from typing import Any
 from discreet._version import __version__
 from discreet.errors import OutputCheckError
 from discreet.files import atomic_path, check_writable, texts_of, write_text
-from discreet.microdata.secret import Secret
+from discreet.microdata import Secret
 from discreet_fire.findings import Finding, Severity
 from discreet_fire.logs.cleaned_log import CleanedLog, clean_log, is_smcl
 from discreet_fire.logs.listings import is_page, listing_kind

@@ -15,7 +15,7 @@ from functools import cached_property
 from itertools import accumulate, pairwise
 
 from discreet.files import texts_of
-from discreet_fire.catalogue.commands import SAFE, commands_where
+from discreet_fire.catalogue import SAFE, commands_where
 from discreet_fire.logs.claims import (
     HIDDEN,
     Claim,
@@ -59,9 +59,8 @@ from discreet_fire.logs.summary_tables import (
     read_frequency_table,
     read_utest,
 )
-from discreet_fire.stata.parser import parse_do
-from discreet_fire.stata.statements import DoFile, DoStatement, Kind
-from discreet_fire.statistics.limits import LANGUAGES
+from discreet_fire.stata import DoFile, DoStatement, Kind, parse_do
+from discreet_fire.statistics import LANGUAGES
 
 _FORM = OutputForms(
     "outputs",

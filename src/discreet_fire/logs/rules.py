@@ -16,8 +16,8 @@ from pathlib import Path
 from typing import Any
 
 from discreet.errors import OutputCheckError, Problem
-from discreet_fire.catalogue.commands import commands_where
-from discreet_fire.statistics.limits import LANGUAGES
+from discreet_fire.catalogue import commands_where
+from discreet_fire.statistics import LANGUAGES
 from discreet_fire.texts import read_source
 
 #: A whole number in a pattern; it is bounded, so that no line takes long.

@@ -18,9 +18,9 @@ from pathlib import Path
 from typing import Any
 
 from discreet.errors import DiscreetError
-from discreet.microdata.secret import Secret
+from discreet.microdata import Secret
 from discreet_fire.logs.rules import CleaningRules
-from discreet_fire.statistics.limits import SafeLimits
+from discreet_fire.statistics import SafeLimits
 
 #: The part of a report that holds a mark.
 MARK = "mark"

@@ -12,11 +12,11 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 
 from discreet.files import texts_of
-from discreet_fire.catalogue.commands import command_table
+from discreet_fire.catalogue import command_table
 from discreet_fire.logs.claims import NUMBER, Claim, LogCut, OutputForms, is_rule, numeric
 from discreet_fire.logs.lines import LogLine
 from discreet_fire.logs.rules import CleaningRules
-from discreet_fire.statistics.limits import LANGUAGES
+from discreet_fire.statistics import LANGUAGES
 
 _FIGURE = rf"\s{{1,40}}(?:{NUMBER.pattern}|\.|#)"
 _COUNT = r"\s{1,40}(?P<n>\d[\d,]{0,14}|\.|#)"

@@ -9,6 +9,11 @@ from typing import TYPE_CHECKING
 from discreet.faces import lazy_face
 
 if TYPE_CHECKING:
+    from .contents import SubmittedFile as SubmittedFile
+    from .contents import check_contents as check_contents
+    from .contents import content_problems as content_problems
+    from .contents import submitted_files as submitted_files
+    from .database import queue_error as queue_error
     from .decisions import answer as answer
     from .decisions import approve as approve
     from .decisions import approve_subject as approve_subject
@@ -18,24 +23,35 @@ if TYPE_CHECKING:
     from .decisions import permit as permit
     from .decisions import reject as reject
     from .decisions import say as say
+    from .folder import MANIFEST as MANIFEST
+    from .folder import SUMS as SUMS
     from .folder import Queue as Queue
+    from .links import links_if_held as links_if_held
+    from .links import links_of as links_of
     from .parts import OutputPart as OutputPart
+    from .record import ANSWERED as ANSWERED
+    from .record import ASKED as ASKED
+    from .record import Event as Event
     from .record import OutputDecision as OutputDecision
     from .record import PartVerdict as PartVerdict
     from .record import Standing as Standing
     from .record import State as State
+    from .record import events as events
+    from .releases import folder_problem as folder_problem
     from .releases import head_of as head_of
     from .releases import open_queue as open_queue
     from .releases import release as release
+    from .releases import target_of as target_of
     from .releases import verify as verify
     from .settings import QueueSettings as QueueSettings
-    from .stages import STAGES as STAGES
     from .stages import StageFinding as StageFinding
     from .stages import Submission as Submission
-    from .stages import SubmissionOutcome as SubmissionOutcome
     from .stages import SubmissionWork as SubmissionWork
     from .stages import process as process
     from .submissions import submit as submit
+    from .views import QueueRow as QueueRow
+    from .views import QueueView as QueueView
+    from .views import confidential_figures as confidential_figures
     from .views import listed as listed
     from .views import view as view
 

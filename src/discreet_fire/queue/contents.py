@@ -18,11 +18,12 @@ import numpy as np
 from discreet_fire.ledger import (
     Conflict,
     LedgerUniverse,
+    MarkIndex,
+    Marks,
     ReleasedUniverses,
     conflicts_with,
     double_differences,
 )
-from discreet_fire.ledger.marks import MarkIndex, Marks
 from discreet_fire.linked_tables import ShownTable
 from discreet_fire.queue.database import intact, queue_error
 from discreet_fire.queue.folder import Queue

@@ -22,9 +22,9 @@ from pathlib import Path
 from typing import Any, Self
 
 from discreet.files import TEMPORARY_SUFFIX
-from discreet.microdata.secret import Secret
+from discreet.microdata import Secret
 from discreet_fire.append_only import transaction
-from discreet_fire.ledger.universes import UnitKey
+from discreet_fire.ledger import UnitKey
 from discreet_fire.persons import plain_name, plain_text, same_person
 from discreet_fire.queue import database
 from discreet_fire.queue.database import intact, queue_error, translated

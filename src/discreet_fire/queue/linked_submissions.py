@@ -21,15 +21,16 @@ from discreet_fire.findings import Finding, Severity
 from discreet_fire.ledger import UnitKey
 from discreet_fire.linked_tables import (
     LEFT,
+    ShownCounts,
+    ShownSums,
     ShownTable,
     linked_findings,
     read_tables,
     table_bytes,
     with_records,
 )
-from discreet_fire.linked_tables.shown_counts import ShownCounts, ShownSums
-from discreet_fire.runners.protocol import StatisticShown
-from discreet_fire.statistics.limits import SafeLimits
+from discreet_fire.runners import StatisticShown
+from discreet_fire.statistics import SafeLimits
 
 #: The file beside the outputs of a submission.
 TABLES = "tables.npz"

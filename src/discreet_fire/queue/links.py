@@ -21,8 +21,7 @@ from typing import Self
 import numpy as np
 
 from discreet.arrays import IntArray
-from discreet_fire.ledger import LedgerUniverse
-from discreet_fire.ledger.power_sums import PRIMES
+from discreet_fire.ledger import PRIMES, LedgerUniverse
 from discreet_fire.queue.contents import universes_in
 from discreet_fire.queue.database import queue_error
 from discreet_fire.queue.folder import Queue

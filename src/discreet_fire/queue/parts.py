@@ -17,11 +17,8 @@ from pathlib import Path
 from typing import Any, Self
 
 from discreet.errors import OutputCheckError
-from discreet_fire.logs.cleaned_log import is_smcl
-from discreet_fire.logs.lines import LogLine, log_lines
-from discreet_fire.logs.outputs import blocks_of
-from discreet_fire.stata.parser import parse_do
-from discreet_fire.stata.statements import DoStatement, Kind
+from discreet_fire.logs import LogLine, blocks_of, is_smcl, log_lines
+from discreet_fire.stata import DoStatement, Kind, parse_do
 from discreet_fire.texts import SourceText, read_source
 
 #: Logs with more outputs are decided on as a whole.

@@ -23,20 +23,23 @@ from discreet_fire.queue.stages import (
     note_universes,
     record_universes,
 )
-from discreet_fire.research_session.calls import CallResult
-from discreet_fire.research_session.repetition import RepeatedOutput, repeated
-from discreet_fire.research_session.sacro_results import RESULTS, SacroOutput, read_sacro
-from discreet_fire.research_session.session_data import SessionData
-from discreet_fire.research_session.submission_folder import (
+from discreet_fire.research_session import (
     MANIFEST,
     OUTPUTS,
+    RESULTS,
+    CallResult,
     HandedOutput,
+    RepeatedOutput,
+    SacroOutput,
+    SessionData,
     manifest_of,
     read_folder,
     read_manifest,
+    read_sacro,
+    repeated,
 )
-from discreet_fire.runners.protocol import StatisticShown
-from discreet_fire.statistics.limits import SafeLimits
+from discreet_fire.runners import StatisticShown
+from discreet_fire.statistics import SafeLimits
 
 _SEVERITIES = {"review": Severity.REVIEW, "fail": Severity.INFO}
 

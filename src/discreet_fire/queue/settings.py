@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from discreet_fire.ledger.power_sums import MOST
+from discreet_fire.ledger import MOST
 from discreet_fire.persons import plain_name, same_person
 from discreet_fire.queue.database import queue_error
 

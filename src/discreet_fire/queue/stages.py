@@ -23,7 +23,7 @@ from typing import Any
 import polars as pl
 
 from discreet.errors import OutputCheckError, Problem
-from discreet_fire.catalogue.policy import Policy
+from discreet_fire.catalogue import Policy
 from discreet_fire.findings import Finding, Severity
 from discreet_fire.ledger import LedgerUniverse, UnitKey, read_universe, universes_of
 from discreet_fire.logs import CleaningRules, RunEvidence, clean_log_file
@@ -32,20 +32,20 @@ from discreet_fire.queue.database import queue_error
 from discreet_fire.queue.linked_submissions import TABLES, SubmissionTables
 from discreet_fire.queue.parts import OutputPart, parts_of
 from discreet_fire.queue.record import NOT_RUN
-from discreet_fire.research_session.submission_folder import manifest_of
-from discreet_fire.rewriting.script_files import prepared_scripts
-from discreet_fire.rewriting.submission import rewrite_files
-from discreet_fire.runners.protocol import (
+from discreet_fire.research_session import manifest_of
+from discreet_fire.rewriting import prepared_scripts, rewrite_files
+from discreet_fire.runners import (
     FIGURES,
+    VARIABLE,
     StatisticShown,
     run_program,
+    runner_for,
+    runners,
     write_confidential,
     write_run,
 )
-from discreet_fire.runners.registry import runner_for, runners
-from discreet_fire.runners.settings import VARIABLE
-from discreet_fire.scripts.documents import PACKAGES, is_script
-from discreet_fire.statistics.limits import SafeLimits
+from discreet_fire.scripts import PACKAGES, is_script
+from discreet_fire.statistics import SafeLimits
 
 #: Programs and logs are small; what is larger is data.
 LARGEST_FILE = 50_000_000

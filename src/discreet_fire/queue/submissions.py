@@ -42,7 +42,7 @@ from discreet_fire.queue.stages import (
     SubmissionOutcome,
     process,
 )
-from discreet_fire.statistics.limits import SafeLimits
+from discreet_fire.statistics import SafeLimits
 
 #: Lines of a log that repeat the program or name it.
 _ECHO = re.compile(rb"(?:\{com\})?[.>](?: |$)|\s+(?:\{txt\})?(?:name|log|log type|opened on):")

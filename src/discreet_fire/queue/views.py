@@ -21,7 +21,7 @@ from discreet_fire.queue.folder import Queue
 from discreet_fire.queue.parts import OutputPart
 from discreet_fire.queue.record import Event, Standing, State, events
 from discreet_fire.queue.stages import StageFinding
-from discreet_fire.runners.protocol import FIGURES
+from discreet_fire.runners import FIGURES
 
 #: What makes a submission risky, the gravest first. What was refused did not run.
 _ORDER = ("difference", Severity.ERROR, Severity.REVIEW, Severity.REFUSED, Severity.INFO)

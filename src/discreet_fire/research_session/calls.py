@@ -17,17 +17,20 @@ import numpy as np
 import polars as pl
 
 from discreet.errors import OutputCheckError
-from discreet.microdata.filters import parse_filter
+from discreet.microdata import parse_filter
 from discreet_fire import statistics as safe
-from discreet_fire.linked_tables import OutputRecords, ShownCounts, shown_counts, tables_of
-from discreet_fire.linked_tables.shown_counts import ShownSums
+from discreet_fire.linked_tables import (
+    OutputRecords,
+    ShownCounts,
+    ShownSums,
+    shown_counts,
+    tables_of,
+)
 from discreet_fire.research_session.formulas import read_formula
 from discreet_fire.research_session.pictures import Style
 from discreet_fire.research_session.session_data import SessionData, with_total
 from discreet_fire.research_session.session_tables import SessionTable
-from discreet_fire.statistics.limits import SafeLimits
-from discreet_fire.statistics.results import Check, CheckVerdict, SafeResult
-from discreet_fire.statistics.survival import MEASURES, survival
+from discreet_fire.statistics import MEASURES, Check, CheckVerdict, SafeLimits, SafeResult, survival
 
 #: How the variables of an output are about units, as the ledger of releases asks.
 About = Literal["cells", "each", "together", "model"]

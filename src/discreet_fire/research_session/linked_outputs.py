@@ -14,12 +14,17 @@ import numpy as np
 
 from discreet.errors import OutputCheckError
 from discreet_fire.findings import Finding
-from discreet_fire.linked_tables import LEFT, ShownCounts, linked_findings
-from discreet_fire.linked_tables.shown_counts import ShownSums
-from discreet_fire.linked_tables.system import sum_systems_of, systems_of
-from discreet_fire.linked_tables.withheld_cells import more_withheld
+from discreet_fire.linked_tables import (
+    LEFT,
+    ShownCounts,
+    ShownSums,
+    linked_findings,
+    more_withheld,
+    sum_systems_of,
+    systems_of,
+)
 from discreet_fire.research_session.calls import CallResult, LinkedNumbers
-from discreet_fire.statistics.limits import SafeLimits
+from discreet_fire.statistics import SafeLimits
 
 #: What is hidden in one table can be told by another one; so often tables are looked at again.
 _ROUNDS = 10

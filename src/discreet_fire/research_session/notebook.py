@@ -37,8 +37,7 @@ from discreet_fire.research_session.submission_folder import (
     HandedSession,
     write_folder,
 )
-from discreet_fire.statistics.limits import SafeLimits, limits_of
-from discreet_fire.statistics.results import Check, CheckVerdict
+from discreet_fire.statistics import Check, CheckVerdict, SafeLimits, limits_of
 
 #: What outputs may be called: names of files everywhere.
 _NAME = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9 _-]{0,58}[A-Za-z0-9])?")

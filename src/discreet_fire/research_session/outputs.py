@@ -16,7 +16,7 @@ import polars as pl
 
 from discreet_fire.research_session.pictures import Style, picture
 from discreet_fire.research_session.session_tables import SessionTable
-from discreet_fire.statistics.results import Check, CheckVerdict, worst
+from discreet_fire.statistics import Check, CheckVerdict, worst
 
 #: What verdicts are called, and how they look.
 _WORDS = {

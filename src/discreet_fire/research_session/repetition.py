@@ -16,7 +16,7 @@ from discreet_fire.research_session.linked_outputs import linked_notes, not_foll
 from discreet_fire.research_session.notebook import shown_output
 from discreet_fire.research_session.session_data import SessionData
 from discreet_fire.research_session.submission_folder import HandedOutput, HandedSession, files_of
-from discreet_fire.statistics.limits import SafeLimits
+from discreet_fire.statistics import SafeLimits
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)

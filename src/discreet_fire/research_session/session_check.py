@@ -14,8 +14,7 @@ from typing import Any
 from discreet_fire.research_session.calls import CallResult
 from discreet_fire.research_session.linked_outputs import held_against, not_followed, numbers_now
 from discreet_fire.research_session.outputs import SessionOutput
-from discreet_fire.statistics.limits import SafeLimits
-from discreet_fire.statistics.results import CheckVerdict
+from discreet_fire.statistics import CheckVerdict, SafeLimits
 
 
 @dataclass(frozen=True, kw_only=True)

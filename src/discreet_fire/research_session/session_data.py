@@ -18,12 +18,11 @@ import polars as pl
 
 from discreet.arrays import IntArray
 from discreet.errors import DiscreetError, MicrodataError, OutputCheckError
-from discreet.microdata import read_microdata
-from discreet.microdata.frames import eager_columns, open_frame
+from discreet.microdata import eager_columns, open_frame, read_microdata
 from discreet.record_batches import collected
 from discreet_fire.linked_tables import OutputRecords
 from discreet_fire.research_session.session_tables import TOTAL
-from discreet_fire.statistics.records import take
+from discreet_fire.statistics import take
 
 _RECORD = "\0record"
 

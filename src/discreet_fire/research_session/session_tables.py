@@ -17,7 +17,7 @@ from html import escape
 import polars as pl
 
 from discreet.errors import OutputCheckError
-from discreet_fire.statistics.layout import count_text, general, legend
+from discreet_fire.statistics import count_text, general, legend
 
 #: What stands for a hidden number: in texts, and in HTML.
 POINT, HIDDEN = ".", "hidden"

@@ -29,7 +29,7 @@ from discreet_fire.research_session.calls import SessionCall
 from discreet_fire.research_session.outputs import SessionOutput
 from discreet_fire.research_session.sacro_results import RESULTS, is_sacro
 from discreet_fire.research_session.session_check import SessionCheck
-from discreet_fire.statistics.results import CheckVerdict
+from discreet_fire.statistics import CheckVerdict
 
 MANIFEST, EVIDENCE, SUMS, OUTPUTS = "session.json", "evidence.json", "SHA256SUMS", "outputs"
 _FORMAT = "discreet session 1"

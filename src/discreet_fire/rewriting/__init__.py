@@ -4,3 +4,20 @@ In: do-files and scripts of researchers, and a policy. Out: ``NAME_FiRe.*`` besi
 with safe commands in place of unsafe ones, a manifest of every edit, and findings for the officer.
 Nothing is run.
 """
+
+from typing import TYPE_CHECKING
+
+from discreet.faces import lazy_face
+
+if TYPE_CHECKING:
+    from .results import described as described
+    from .results import report as report
+    from .results import undo as undo
+    from .script_files import parted as parted
+    from .script_files import policies_of as policies_of
+    from .script_files import prepared_scripts as prepared_scripts
+    from .submission import policy_report as policy_report
+    from .submission import prepared_files as prepared_files
+    from .submission import rewrite_files as rewrite_files
+
+lazy_face(__name__)

@@ -11,10 +11,9 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
 
-from discreet_fire.catalogue.commands import commands_where
-from discreet_fire.catalogue.verdicts import Action
+from discreet_fire.catalogue import Action, commands_where
 from discreet_fire.rewriting.decisions import WordChange
-from discreet_fire.stata.statements import DoFile, DoStatement
+from discreet_fire.stata import DoFile, DoStatement
 
 #: What is added to the name of a rewritten file.
 SUFFIX = "_FiRe"

@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Literal, NamedTuple
 
-from discreet_fire.catalogue.verdicts import Action
+from discreet_fire.catalogue import Action
 from discreet_fire.findings import Finding, Severity
 from discreet_fire.rewriting.called_files import CalledFile
 from discreet_fire.texts import Lines

@@ -10,11 +10,10 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Set
 
-from discreet_fire.catalogue.commands import commands_where
-from discreet_fire.catalogue.verdicts import Action
-from discreet_fire.flow.stata_values import StatementParts
+from discreet_fire.catalogue import Action, commands_where
+from discreet_fire.flow import StatementParts
 from discreet_fire.rewriting.called_files import written_place
-from discreet_fire.stata.statements import DoFile
+from discreet_fire.stata import DoFile
 
 _MACRO = re.compile(r"`(\w+)'")
 _TEMPORARY = re.compile(r"\s*\"?`(\w+)'\"?\s*(?:,[\w\s()]*)?")

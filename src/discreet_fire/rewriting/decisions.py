@@ -12,14 +12,18 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from discreet_fire.catalogue.commands import SAFE, command_table, commands_where
-from discreet_fire.catalogue.policy import Policy
-from discreet_fire.catalogue.verdicts import Action, CommandVerdict, strictest
+from discreet_fire.catalogue import (
+    SAFE,
+    Action,
+    CommandVerdict,
+    Policy,
+    command_table,
+    commands_where,
+    strictest,
+)
 from discreet_fire.findings import Severity
-from discreet_fire.flow.stata_values import UNTOUCHED, pieces, without_macros
-from discreet_fire.stata.parser import parse_do
-from discreet_fire.stata.second_readings import TEXT_RUNNERS
-from discreet_fire.stata.statements import DoStatement, Kind, Reading, Why, Word
+from discreet_fire.flow import UNTOUCHED, pieces, without_macros
+from discreet_fire.stata import TEXT_RUNNERS, DoStatement, Kind, Reading, Why, Word, parse_do
 
 _FILED = re.compile(r"\b(?:us(?:ing?)?|mat\w*)\b|\b[re]\(|[`$]")
 

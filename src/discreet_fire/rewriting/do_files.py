@@ -15,17 +15,17 @@ from dataclasses import replace
 from functools import lru_cache
 
 from discreet.files import texts_of
-from discreet_fire.catalogue.commands import commands_where
-from discreet_fire.catalogue.policy import Policy
-from discreet_fire.catalogue.verdicts import Action
+from discreet_fire.catalogue import Action, Policy, commands_where
 from discreet_fire.findings import Finding, Severity
-from discreet_fire.flow.stata_datasets import (
+from discreet_fire.flow import (
+    MADE_OF_VALUES,
+    FigureFlow,
+    Taints,
     copies_of_chosen,
     described_originals,
     estimates_drawn,
+    statements_of,
 )
-from discreet_fire.flow.stata_names import MADE_OF_VALUES, FigureFlow
-from discreet_fire.flow.stata_values import Taints, statements_of
 from discreet_fire.rewriting.called_files import (
     CALLERS,
     CalledFile,
@@ -43,9 +43,7 @@ from discreet_fire.rewriting.changes import (
 )
 from discreet_fire.rewriting.constant_outputs import draws_judged, holds_no_data, judged_graph
 from discreet_fire.rewriting.decisions import Decider, Decision, StatementNote, WordChange
-from discreet_fire.stata.blocks import BODIES
-from discreet_fire.stata.parser import parse_do
-from discreet_fire.stata.statements import DoFile, DoStatement
+from discreet_fire.stata import BODIES, DoFile, DoStatement, parse_do
 from discreet_fire.texts import Lines, uncollected
 
 _LINE_END = re.compile(r"\r\n|\n|\r")

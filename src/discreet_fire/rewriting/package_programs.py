@@ -13,8 +13,7 @@ from pathlib import Path
 
 from discreet._version import __version__
 from discreet.files import texts_of
-from discreet_fire.catalogue.package_policy import PackagePolicy
-from discreet_fire.catalogue.verdicts import Action
+from discreet_fire.catalogue import Action, PackagePolicy
 from discreet_fire.findings import Severity
 from discreet_fire.rewriting.called_files import SUFFIX, CalledFile
 from discreet_fire.rewriting.changes import (

@@ -12,15 +12,9 @@ import ast
 import builtins
 from collections.abc import Iterator
 
-from discreet_fire.flow.engine import grown
+from discreet_fire.flow import grown
 from discreet_fire.rewriting.python_replacements import PythonTexts
-from discreet_fire.scripts.python_bindings import (
-    arguments_of,
-    methods_of,
-    root_of,
-    text_of,
-    word_of,
-)
+from discreet_fire.scripts import arguments_of, methods_of, root_of, text_of, word_of
 
 # ruff: noqa: N802, N815
 

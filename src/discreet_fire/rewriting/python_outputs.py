@@ -10,19 +10,12 @@ import ast
 import builtins
 from collections.abc import Sequence
 
-from discreet_fire.catalogue.script_policy import ScriptRule
-from discreet_fire.catalogue.verdicts import Action
+from discreet_fire.catalogue import Action, ScriptRule
 from discreet_fire.findings import Severity
-from discreet_fire.flow.python_names import failing
+from discreet_fire.flow import failing
 from discreet_fire.rewriting.changes import newline_of
 from discreet_fire.rewriting.python_implicit import OPEN_WORDS, ImplicitCalls
-from discreet_fire.scripts.python_bindings import (
-    arguments_of,
-    attribute_of,
-    root_of,
-    roots_of,
-    word_of,
-)
+from discreet_fire.scripts import arguments_of, attribute_of, root_of, roots_of, word_of
 
 # ruff: noqa: N802, N815
 

@@ -13,13 +13,12 @@ import re
 from collections import Counter
 from collections.abc import Iterator
 
-from discreet_fire.catalogue.verdicts import Action
+from discreet_fire.catalogue import Action
 from discreet_fire.findings import Severity
-from discreet_fire.flow.python_names import PythonNames
-from discreet_fire.flow.python_single_values import PythonPicks
+from discreet_fire.flow import PythonNames, PythonPicks
 from discreet_fire.rewriting.changes import Language, ProgramNotes, comment_words
 from discreet_fire.rewriting.script_changes import PythonSpans, ScriptJudge
-from discreet_fire.scripts.python_bindings import attribute_of, text_of, word_of
+from discreet_fire.scripts import attribute_of, text_of, word_of
 from discreet_fire.texts import words
 
 _SAFE = "discreet_fire.statistics"

@@ -8,22 +8,21 @@ from __future__ import annotations
 
 import re
 
-from discreet_fire.catalogue.script_policy import ScriptRule
-from discreet_fire.catalogue.verdicts import Action
+from discreet_fire.catalogue import Action, ScriptRule
 from discreet_fire.findings import Severity
-from discreet_fire.flow.r_names import (
+from discreet_fire.flow import (
     OPERATORS,
     SYNTAX,
     RNames,
+    RPicks,
     arguments,
     is_assignment,
     root_of,
     sides,
 )
-from discreet_fire.flow.r_single_values import RPicks
 from discreet_fire.rewriting.changes import Language, ProgramNotes, comment_words, newline_of
 from discreet_fire.rewriting.script_changes import ScriptJudge
-from discreet_fire.scripts.r_syntax import RNode, RSyntaxError, parse_r
+from discreet_fire.scripts import RNode, RSyntaxError, parse_r
 from discreet_fire.texts import words
 
 #: Where a call stands: in an expression, as the body of `if`, or as a statement.

@@ -21,12 +21,12 @@ from typing import Any, Protocol
 from discreet._version import __version__
 from discreet.errors import OutputCheckError, Problem
 from discreet.files import atomic_path, check_writable, texts_of
-from discreet_fire.catalogue.policy import Policy
+from discreet_fire.catalogue import Policy
 from discreet_fire.finding_words import finding_in
 from discreet_fire.findings import Finding, FindingCause, Severity, causes, said_of
 from discreet_fire.rewriting.called_files import SUFFIX
 from discreet_fire.rewriting.changes import Edit, Language, Rewriting
-from discreet_fire.scripts.documents import is_script
+from discreet_fire.scripts import is_script
 from discreet_fire.texts import SourceText, decode_source, read_source
 
 FORMAT = "discreet-fire-1"

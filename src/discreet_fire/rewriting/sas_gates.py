@@ -10,11 +10,9 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from discreet_fire.catalogue.package_policy import PackageRule
-from discreet_fire.catalogue.verdicts import Action
+from discreet_fire.catalogue import Action, PackageRule
 from discreet_fire.rewriting.package_programs import PackageNotes
-from discreet_fire.scripts.package_tokens import PackageToken
-from discreet_fire.scripts.sas_syntax import SasStatement
+from discreet_fire.scripts import PackageToken, SasStatement
 from discreet_fire.texts import words
 
 _Step = Sequence[tuple[SasStatement, Sequence[PackageToken]]]

@@ -12,14 +12,12 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 from pathlib import Path
 
-from discreet_fire.catalogue.package_policy import PackagePolicy, PackageRule
-from discreet_fire.catalogue.verdicts import Action
+from discreet_fire.catalogue import Action, PackagePolicy, PackageRule
 from discreet_fire.rewriting.changes import Language, Rewriting
 from discreet_fire.rewriting.package_programs import PackageNotes, of_network
 from discreet_fire.rewriting.sas_gates import gated
 from discreet_fire.rewriting.sas_queries import copies_values
-from discreet_fire.scripts.package_tokens import PackageSyntaxError, PackageToken
-from discreet_fire.scripts.sas_syntax import SasStatement, parse_sas
+from discreet_fire.scripts import PackageSyntaxError, PackageToken, SasStatement, parse_sas
 
 _Tokens = Sequence[PackageToken]
 _REFERENCE = re.compile(r"(&+)([A-Za-z_]\w*)")

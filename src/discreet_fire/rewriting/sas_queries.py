@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import pairwise
 
-from discreet_fire.scripts.package_tokens import PackageToken
+from discreet_fire.scripts import PackageToken
 from discreet_fire.texts import words
 
 _SUMMARIES = words(

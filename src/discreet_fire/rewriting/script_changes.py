@@ -12,10 +12,9 @@ from contextlib import contextmanager
 from typing import Generic, TypeVar
 
 from discreet.files import texts_of
-from discreet_fire.catalogue.script_policy import ScriptRule
-from discreet_fire.catalogue.verdicts import Action
+from discreet_fire.catalogue import Action, ScriptRule
 from discreet_fire.findings import Severity
-from discreet_fire.flow.engine import Names, SingleValues
+from discreet_fire.flow import Names, SingleValues
 from discreet_fire.rewriting.changes import Language, ProgramNotes
 from discreet_fire.texts import Lines
 

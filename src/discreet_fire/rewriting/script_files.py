@@ -21,12 +21,15 @@ from pathlib import Path
 
 from discreet._version import __version__
 from discreet.errors import OutputCheckError, Problem
-from discreet_fire.catalogue.package_policy import PackageLanguage, PackagePolicy
-from discreet_fire.catalogue.script_policy import ScriptLanguage, ScriptPolicy
-from discreet_fire.catalogue.verdicts import Action
+from discreet_fire.catalogue import (
+    Action,
+    PackageLanguage,
+    PackagePolicy,
+    ScriptLanguage,
+    ScriptPolicy,
+)
 from discreet_fire.findings import Finding, Severity
-from discreet_fire.flow.python_names import PythonNames
-from discreet_fire.flow.r_names import RNames
+from discreet_fire.flow import PythonNames, RNames
 from discreet_fire.rewriting.called_files import SUFFIX
 from discreet_fire.rewriting.changes import Language, ProgramNotes, Rewriting, newline_of
 from discreet_fire.rewriting.package_programs import package_header
@@ -35,16 +38,19 @@ from discreet_fire.rewriting.r_outputs import RWalker
 from discreet_fire.rewriting.results import ResultPlace, RewrittenFile, original_of, taken_error
 from discreet_fire.rewriting.sas_programs import rewrite_sas
 from discreet_fire.rewriting.spss_programs import rewrite_spss
-from discreet_fire.scripts.documents import (
+from discreet_fire.scripts import (
     NOTEBOOK,
     PACKAGES,
     SUFFIXES,
+    NotebookCode,
+    RSyntaxError,
     chunks_of,
     code_of,
+    in_json,
     is_script,
+    parse_r,
+    read_notebook,
 )
-from discreet_fire.scripts.notebooks import NotebookCode, in_json, read_notebook
-from discreet_fire.scripts.r_syntax import RSyntaxError, parse_r
 from discreet_fire.texts import Lines, SourceText, read_source
 
 _COOKIE = re.compile(r"^[ \t\f]*#.*?coding[:=][ \t]*([-\w.]+)")

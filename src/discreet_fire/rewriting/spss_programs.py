@@ -13,12 +13,12 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from discreet_fire.catalogue.package_policy import PackagePolicy, PackageRule, PartRule
-from discreet_fire.catalogue.verdicts import Action
+from discreet_fire.catalogue import Action, PackagePolicy, PackageRule, PartRule
 from discreet_fire.rewriting.changes import Language, Rewriting
 from discreet_fire.rewriting.package_programs import SAID, PackageNotes, of_network
-from discreet_fire.scripts.package_tokens import PackageSyntaxError, PackageToken
-from discreet_fire.scripts.spss_syntax import (
+from discreet_fire.scripts import (
+    PackageSyntaxError,
+    PackageToken,
     SpssCommand,
     SpssPart,
     names_spss,

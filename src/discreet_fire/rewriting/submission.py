@@ -22,13 +22,9 @@ from typing import Any
 from discreet._version import __version__
 from discreet.errors import OutputCheckError, Problem
 from discreet.files import texts_of
-from discreet_fire.catalogue.command_names import canonical
-from discreet_fire.catalogue.commands import SAFE
-from discreet_fire.catalogue.policy import Policy
-from discreet_fire.catalogue.verdicts import Action
+from discreet_fire.catalogue import SAFE, Action, Policy, canonical
 from discreet_fire.findings import Finding, Severity
-from discreet_fire.flow.stata_names import FigureFlow
-from discreet_fire.flow.stata_values import HeldNames, Taints, statements_of
+from discreet_fire.flow import FigureFlow, HeldNames, Taints, statements_of
 from discreet_fire.rewriting.called_files import SubmissionFolder, called_files
 from discreet_fire.rewriting.changes import Language, Rewriting, newline_of
 from discreet_fire.rewriting.decisions import Decider
@@ -40,9 +36,7 @@ from discreet_fire.rewriting.results import (
     original_of,
     taken_error,
 )
-from discreet_fire.stata.line_cache import KnownLines
-from discreet_fire.stata.parser import parse_do
-from discreet_fire.stata.statements import DoFile
+from discreet_fire.stata import DoFile, KnownLines, parse_do
 from discreet_fire.texts import SourceText, read_source, uncollected
 
 _WIDTH = 90

@@ -3,3 +3,20 @@
 `protocol` says what each way takes, gives back and must keep to; `registry` finds the runner of
 a program by its suffix; `builtin` is the small Stata of this project.
 """
+
+from typing import TYPE_CHECKING
+
+from discreet.faces import lazy_face
+
+if TYPE_CHECKING:
+    from .protocol import FIGURES as FIGURES
+    from .protocol import RunResult as RunResult
+    from .protocol import StatisticShown as StatisticShown
+    from .protocol import run_program as run_program
+    from .protocol import write_confidential as write_confidential
+    from .protocol import write_run as write_run
+    from .registry import runner_for as runner_for
+    from .registry import runners as runners
+    from .settings import VARIABLE as VARIABLE
+
+lazy_face(__name__)

@@ -23,14 +23,13 @@ import polars as pl
 
 from discreet.arrays import IntArray
 from discreet.errors import DiscreetError, OutputCheckError
-from discreet_fire.catalogue.execution import facts_of
+from discreet_fire.catalogue import facts_of
 from discreet_fire.linked_tables import OutputRecords, ShownTable, tables_of
 from discreet_fire.runners.builtin.state.session import WITHHELD
 from discreet_fire.runners.protocol import StatisticShown, Witness
 from discreet_fire.runners.traced_records import DataRecords, TracedRecords
 from discreet_fire.runners.value_sources import HandedOver
-from discreet_fire.statistics.limits import SafeLimits
-from discreet_fire.statistics.results import Check, CheckVerdict, SafeResult, safe_statistic
+from discreet_fire.statistics import Check, CheckVerdict, SafeLimits, SafeResult, safe_statistic
 
 #: What a script may ask for; the first argument of each is the frame.
 ASKED = (

@@ -37,9 +37,14 @@ from discreet.errors import DiscreetError, OutputCheckError
 from discreet.files import check_writable, write_text
 from discreet_fire.findings import Finding, Severity
 from discreet_fire.linked_tables import LEFT, ShownTable, linked_findings
-from discreet_fire.statistics.borderline import borderline_facts
-from discreet_fire.statistics.limits import SafeLimits
-from discreet_fire.statistics.results import Check, CheckVerdict, SafeResult, worst
+from discreet_fire.statistics import (
+    Check,
+    CheckVerdict,
+    SafeLimits,
+    SafeResult,
+    borderline_facts,
+    worst,
+)
 from discreet_fire.texts import SourceText, read_source
 
 _RULE = "-" * 79

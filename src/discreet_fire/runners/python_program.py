@@ -25,7 +25,7 @@ import polars as pl
 from discreet.errors import OutputCheckError
 from discreet_fire import scripts, statistics
 from discreet_fire.runners.asked_statistics import ASKED, PLACES
-from discreet_fire.statistics.results import Check, CheckVerdict, SafeResult
+from discreet_fire.statistics import Check, CheckVerdict, SafeResult
 
 runtime = scripts.runtime
 _SAFE = ("describe", "info", "value_counts", "crosstab", "corr", "histogram", "statistic",

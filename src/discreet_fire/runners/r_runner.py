@@ -16,7 +16,7 @@ from typing import Unpack
 from discreet_fire.runners.closed_process import ProcessLimits, ProcessPlan
 from discreet_fire.runners.protocol import RunInput, RunResult
 from discreet_fire.runners.script_run import ScriptRun
-from discreet_fire.scripts.r_syntax import RSyntaxError, parse_r
+from discreet_fire.scripts import RSyntaxError, parse_r
 from discreet_fire.texts import read_source
 
 #: The folder of `discreet_safe.R` for scripts that a runner runs.

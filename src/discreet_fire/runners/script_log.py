@@ -18,7 +18,7 @@ from operator import itemgetter
 
 from discreet_fire.runners.asked_statistics import AskedStatistic, token
 from discreet_fire.runners.protocol import ShownOutput
-from discreet_fire.statistics.results import Check, CheckVerdict, SafeResult
+from discreet_fire.statistics import Check, CheckVerdict, SafeResult
 
 _TEXT = Check(
     rule="text", verdict=CheckVerdict.passed, reason="the text stands in the program as it is"

@@ -24,14 +24,14 @@ import numpy as np
 import polars as pl
 
 from discreet.errors import DiscreetError, OutputCheckError
-from discreet_fire.catalogue.execution import facts_of
+from discreet_fire.catalogue import facts_of
 from discreet_fire.runners.asked_statistics import AskedStatistics, StatisticRequest
 from discreet_fire.runners.closed_process import ProcessLimits, ProcessPlan, run_closed
 from discreet_fire.runners.confinement import PROGRAM
 from discreet_fire.runners.protocol import RunInput, RunResult, ShownOutput, StatisticShown
 from discreet_fire.runners.script_run import ProgramStopError, ScriptRun
 from discreet_fire.runners.traced_records import DataRecords, columns_of
-from discreet_fire.statistics.results import Check, CheckVerdict, SafeResult
+from discreet_fire.statistics import Check, CheckVerdict, SafeResult
 from discreet_fire.texts import read_source
 
 _START = "discreet_start.do"

@@ -20,7 +20,7 @@ from discreet.errors import OutputCheckError
 from discreet_fire.runners.builtin.data.data_files import read_data
 from discreet_fire.runners.builtin.data.dataset import DataSet
 from discreet_fire.runners.builtin.language.values import MISSING
-from discreet_fire.statistics.layout import number_text
+from discreet_fire.statistics import number_text
 
 #: A variable with more values is no category of which dummies are looked for.
 _MOST_LEVELS = 50

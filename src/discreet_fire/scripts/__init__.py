@@ -10,5 +10,34 @@ from discreet.faces import lazy_face
 
 if TYPE_CHECKING:
     from . import runtime as runtime
+    from .documents import NOTEBOOK as NOTEBOOK
+    from .documents import PACKAGES as PACKAGES
+    from .documents import SUFFIXES as SUFFIXES
+    from .documents import chunks_of as chunks_of
+    from .documents import code_of as code_of
+    from .documents import is_script as is_script
+    from .notebooks import NotebookCode as NotebookCode
+    from .notebooks import in_json as in_json
+    from .notebooks import read_notebook as read_notebook
+    from .package_tokens import PackageSyntaxError as PackageSyntaxError
+    from .package_tokens import PackageToken as PackageToken
+    from .python_bindings import HOLDERS as HOLDERS
+    from .python_bindings import PythonBindings as PythonBindings
+    from .python_bindings import arguments_of as arguments_of
+    from .python_bindings import attribute_of as attribute_of
+    from .python_bindings import methods_of as methods_of
+    from .python_bindings import root_of as root_of
+    from .python_bindings import roots_of as roots_of
+    from .python_bindings import text_of as text_of
+    from .python_bindings import word_of as word_of
+    from .r_syntax import RNode as RNode
+    from .r_syntax import RSyntaxError as RSyntaxError
+    from .r_syntax import parse_r as parse_r
+    from .sas_syntax import SasStatement as SasStatement
+    from .sas_syntax import parse_sas as parse_sas
+    from .spss_syntax import SpssCommand as SpssCommand
+    from .spss_syntax import SpssPart as SpssPart
+    from .spss_syntax import names_spss as names_spss
+    from .spss_syntax import parse_spss as parse_spss
 
 lazy_face(__name__)

@@ -13,7 +13,7 @@ import numpy as np
 import polars as pl
 
 from discreet_fire import statistics
-from discreet_fire.statistics.results import SafeResult
+from discreet_fire.statistics import SafeResult
 
 _GROUP = "group"
 _STATISTICS = {"mean": "mean", "std": "sd", "var": "variance", "sum": "sum", "count": "n"}

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from discreet_fire.catalogue.commands import command_table
+from discreet_fire.catalogue import command_table
 from discreet_fire.stata.scanner import ScannedCommand
 from discreet_fire.stata.statements import Word
 

@@ -9,8 +9,7 @@ from __future__ import annotations
 
 import re
 
-from discreet_fire.catalogue.command_names import is_community, meanings
-from discreet_fire.catalogue.commands import commands_where
+from discreet_fire.catalogue import commands_where, is_community, meanings
 from discreet_fire.stata.blocks import BODIES
 from discreet_fire.stata.second_readings import DEFINERS, LISTERS, TEXT_RUNNERS, gives_command
 from discreet_fire.stata.statements import DoStatement, Kind, Span, SpanKind, Word

@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 
-from discreet_fire.catalogue.command_names import canonical
+from discreet_fire.catalogue import canonical
 from discreet_fire.findings import Finding, Severity
 from discreet_fire.stata import prefixes, second_readings
 from discreet_fire.stata.blocks import (

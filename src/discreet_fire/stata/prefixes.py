@@ -13,8 +13,7 @@ from bisect import bisect_left
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from discreet_fire.catalogue.command_names import canonical, prefix_kind
-from discreet_fire.catalogue.commands import commands_where
+from discreet_fire.catalogue import canonical, commands_where, prefix_kind
 from discreet_fire.stata.scanner import ScannedCommand
 from discreet_fire.stata.statements import Kind, Word
 

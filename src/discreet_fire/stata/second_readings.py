@@ -13,8 +13,7 @@ from collections.abc import Iterator
 from itertools import pairwise
 from typing import Protocol
 
-from discreet_fire.catalogue.command_names import canonical, is_community, prefix_kind
-from discreet_fire.catalogue.commands import SAFE, commands_where
+from discreet_fire.catalogue import SAFE, canonical, commands_where, is_community, prefix_kind
 from discreet_fire.stata.blocks import BODIES
 from discreet_fire.stata.prefixes import Head, HeadReader
 from discreet_fire.stata.scanner import ScannedCommand

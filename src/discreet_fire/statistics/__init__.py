@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING
 from discreet.faces import lazy_face
 
 if TYPE_CHECKING:
+    from .borderline import borderline_facts as borderline_facts
     from .centile import centile as centile
     from .codebook import codebook as codebook
     from .codebook import count as count
@@ -25,22 +26,52 @@ if TYPE_CHECKING:
     from .codebook import levelsof as levelsof
     from .correlate import correlate as correlate
     from .correlate import pwcorr as pwcorr
+    from .disclosure_rules import concentrated as concentrated
+    from .grouped_values import GroupedValues as GroupedValues
     from .histogram import histogram as histogram
+    from .layout import Grid as Grid
+    from .layout import closed as closed
+    from .layout import count_text as count_text
+    from .layout import fixed as fixed
+    from .layout import general as general
+    from .layout import legend as legend
+    from .layout import number_text as number_text
+    from .layout import refused_line as refused_line
+    from .limits import LANGUAGES as LANGUAGES
     from .limits import SafeLimits as SafeLimits
+    from .limits import limits_of as limits_of
     from .mean_tests import ttest as ttest
     from .models.binary import logit as logit
     from .models.binary import probit as probit
+    from .models.design import parse_terms as parse_terms
+    from .models.distributions import chi2_tail as chi2_tail
+    from .models.distributions import f_tail as f_tail
+    from .models.distributions import normal_two_sided as normal_two_sided
+    from .models.distributions import t_quantile as t_quantile
+    from .models.distributions import t_tail as t_tail
+    from .models.distributions import t_two_sided as t_two_sided
+    from .models.distributions import z_quantile as z_quantile
     from .models.regress import regress as regress
     from .models.utest import utest as utest
     from .panel import xtdescribe as xtdescribe
     from .panel import xtsum as xtsum
+    from .records import OTHER as OTHER
+    from .records import take as take
     from .results import Check as Check
     from .results import CheckVerdict as CheckVerdict
     from .results import OutputEvidence as OutputEvidence
     from .results import SafeResult as SafeResult
+    from .results import safe_statistic as safe_statistic
+    from .results import worst as worst
     from .summarize import summarize as summarize
     from .summarize import tabstat as tabstat
+    from .survival_models import MEASURES as MEASURES
+    from .survival_models import survival as survival
     from .table import table as table
+    from .table_suppression import SumTable as SumTable
+    from .table_suppression import count_levels as count_levels
+    from .table_suppression import margins_of as margins_of
+    from .table_suppression import with_margins as with_margins
     from .tabulate import tabulate as tabulate
 
 lazy_face(__name__)

@@ -12,7 +12,7 @@ from typing import Any
 import polars as pl
 
 from discreet.errors import OutputCheckError
-from discreet.microdata.frames import open_frame
+from discreet.microdata import open_frame
 from discreet_fire.statistics.disclosure_rules import Found, checks_of
 from discreet_fire.statistics.layout import closed, count_text, general, refused_line
 from discreet_fire.statistics.limits import SafeLimits, limits_of

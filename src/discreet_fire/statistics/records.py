@@ -22,8 +22,14 @@ import polars as pl
 
 from discreet.arrays import CellIndex, FloatArray, IntArray
 from discreet.errors import DiscreetError, OutputCheckError
-from discreet.microdata.filters import filter_failed, parse_filter
-from discreet.microdata.frames import eager_columns, name_list, open_frame, require_columns
+from discreet.microdata import (
+    eager_columns,
+    filter_failed,
+    name_list,
+    open_frame,
+    parse_filter,
+    require_columns,
+)
 from discreet.record_batches import collected
 from discreet_fire.statistics.layout import number_text
 from discreet_fire.statistics.limits import SafeLimits

@@ -184,11 +184,11 @@ def count_levels(n: IntArray, low: IntArray, minimum: int) -> tuple[IntArray, In
 def _pattern(
     demand: AskedCells, n: IntArray, primary: BoolArray, before: BoolArray, known: BoolArray
 ) -> BoolArray:
-    from discreet.protection.suppression.methods.registry import find_pattern
-    from discreet.protection.suppression.problem.system import (
+    from discreet.protection.suppression import (
         CellState,
         Relations,
         SuppressionProblem,
+        find_pattern,
     )
 
     state = np.full(n.size, int(CellState.free), dtype=np.int8)

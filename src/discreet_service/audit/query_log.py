@@ -19,8 +19,7 @@ import sqlalchemy as sa
 
 from discreet_service.audit.kinds import AuditKind, FactValue, shown_text
 from discreet_service.audit.trail import AuditTrail, utc
-from discreet_service.database import ServiceDatabase
-from discreet_service.database.schema import QUERY_LOG
+from discreet_service.database import QUERY_LOG, ServiceDatabase
 
 _LONGEST_QUERY, _LONGEST_NAME = 200_000, 200
 _MOST_PER_PAGE = 1_000

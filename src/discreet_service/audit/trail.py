@@ -21,11 +21,10 @@ from cryptography.exceptions import InvalidSignature
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
 
 from discreet.files import write_text
-from discreet.release.packages.keys import key_id, public_bytes
+from discreet.release import key_id, public_bytes
 from discreet_fire.persons import plain_name
 from discreet_service.audit.kinds import AuditKind, FactValue, facts_text, shown_text
-from discreet_service.database import ServiceDatabase
-from discreet_service.database.schema import AUDIT_ENTRIES, AUDIT_HEADS
+from discreet_service.database import AUDIT_ENTRIES, AUDIT_HEADS, ServiceDatabase
 from discreet_service.problems import ServiceError
 
 #: What is signed begins with this: the signature is good for nothing else.

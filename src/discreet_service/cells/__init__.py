@@ -9,20 +9,39 @@ from typing import TYPE_CHECKING
 from discreet.faces import lazy_face
 
 if TYPE_CHECKING:
+    from .bodies import BODY_TYPES as BODY_TYPES
     from .bodies import BodyKind as BodyKind
     from .bodies import HandedIn as HandedIn
+    from .bodies import RowLimit as RowLimit
     from .bodies import body_kind as body_kind
+    from .bodies import check_number as check_number
     from .bodies import read_body as read_body
-    from .protection import ProtectedCells as ProtectedCells
+    from .layouts import LAYOUTS as LAYOUTS
+    from .operations import CellsCall as CellsCall
+    from .operations import request_model as request_model
+    from .protection import Purpose as Purpose
     from .protection import WatchedCells as WatchedCells
     from .protection import protect_counts as protect_counts
     from .protection import protect_table as protect_table
     from .protection import protect_values as protect_values
+    from .records import MOST_AT_ONCE as MOST_AT_ONCE
+    from .records import MOST_CELLS as MOST_CELLS
+    from .records import RecordsRequest as RecordsRequest
+    from .records import RecordsStudy as RecordsStudy
+    from .records import TableEffect as TableEffect
+    from .records import changed_records as changed_records
+    from .records import records_file as records_file
+    from .records import secret_of_records as secret_of_records
+    from .records import studied_records as studied_records
+    from .records import typed_columns as typed_columns
+    from .requests import packed as packed
+    from .requests import read_request as read_request
+    from .requests import refused_call as refused_call
+    from .results import RESULT_TYPES as RESULT_TYPES
     from .results import CellResult as CellResult
     from .results import cells_result as cells_result
     from .results import chosen_format as chosen_format
     from .results import table_result as table_result
     from .watch import KeyWatch as KeyWatch
-    from .watch import WatchAlarm as WatchAlarm
 
 lazy_face(__name__)

@@ -19,9 +19,7 @@ from discreet.confidential import without_values
 from discreet.errors import DiscreetError, Problem
 from discreet.keygrid import KeyGrid
 from discreet.operations import CountSource, HiddenSource, Operation, SensitiveSource
-from discreet.release.cell_totals import with_missing_totals
-from discreet.release.programme.rules import RuleSet
-from discreet.release.record_tables import checked_rules, spanning_of_cells
+from discreet.release import RuleSet, checked_rules, spanning_of_cells, with_missing_totals
 from discreet.rules import Mark
 from discreet.settings import Settings
 from discreet.tables import CellStatus, Figure, ProtectedTable, Provenance, Table, ValueColumns

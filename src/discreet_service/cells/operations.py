@@ -24,8 +24,7 @@ from discreet.tables import ProtectedTable
 from discreet_service.cells.layouts import LAYOUTS, CellLayout
 from discreet_service.cells.requests import read_request, unpacked
 from discreet_service.cells.results import table_output
-from discreet_service.jobs.context import JobContext
-from discreet_service.jobs.outputs import JobOutput
+from discreet_service.jobs import JobContext, JobOutput
 
 
 @cache

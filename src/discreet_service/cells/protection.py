@@ -22,13 +22,22 @@ from discreet.arrays import BoolArray, FloatArray, IntArray
 from discreet.classifications import Classification
 from discreet.errors import PerturbationError, Problem
 from discreet.keygrid import KeyGrid
-from discreet.protection.noise import perturb_magnitudes
-from discreet.protection.noise.counts import NON_ADDITIVITY, CountCells, perturbed_cells
-from discreet.release.cell_programme import CellProgramme, protect_by_programme
-from discreet.release.packages import Magnitude, Parameters
-from discreet.tables import Dimension, Note, ProtectedTable, Table, ValueColumns
-from discreet.tables.dimension import parts_of
-from discreet.tables.table import read_values
+from discreet.protection.noise import (
+    NON_ADDITIVITY,
+    CountCells,
+    perturb_magnitudes,
+    perturbed_cells,
+)
+from discreet.release import CellProgramme, Magnitude, Parameters, protect_by_programme
+from discreet.tables import (
+    Dimension,
+    Note,
+    ProtectedTable,
+    Table,
+    ValueColumns,
+    parts_of,
+    read_values,
+)
 from discreet_service.cells.bodies import as_numbers
 from discreet_service.cells.columns import HandedColumns, refuse
 from discreet_service.problems import ServiceError

@@ -18,18 +18,15 @@ from typing import Annotated, Any, Literal
 import polars as pl
 from pydantic import BaseModel, ConfigDict, Field
 
-from discreet.assessment.record_risk import RecordRisk, assess_records
+from discreet.assessment import RecordRisk, assess_records
 from discreet.confidential import without_values
 from discreet.errors import Problem
-from discreet.microdata import Secret
-from discreet.microdata.described_records import write_described
-from discreet.microdata.text_types import NumberSpelling, as_type, types_of
-from discreet.release.anonymisation import AnonymisedRecords, anonymise_records
+from discreet.microdata import NumberSpelling, Secret, as_type, types_of, write_described
+from discreet.release import AnonymisedRecords, anonymise_records
 from discreet.tabulation import tabulate
 from discreet_service.cells.requests import refused_call, unpacked
 from discreet_service.cells.results import RESULT_TYPES
-from discreet_service.jobs.context import JobContext
-from discreet_service.jobs.outputs import JobOutput
+from discreet_service.jobs import JobContext, JobOutput
 
 _Text = Annotated[str, Field(max_length=200)]
 _Name = Annotated[str, Field(min_length=1, max_length=200)]

@@ -19,20 +19,22 @@ import polars as pl
 import pyarrow as pa
 import pyarrow.parquet
 
-from discreet.publication import legend, suffix_of, write
-from discreet.publication.cells import has_number
-from discreet.publication.notation import (
+from discreet.publication import (
     IMPRECISE,
     INAPPLICABLE,
     LIMITED,
     OFFICIAL,
     SUPPRESSED,
     ZERO,
+    has_number,
+    legend,
+    suffix_of,
     symbols,
+    write,
 )
 from discreet.tables import CellStatus, ProtectedTable
 from discreet_service.cells.protection import ProtectedCells
-from discreet_service.jobs.outputs import JobOutput
+from discreet_service.jobs import JobOutput
 from discreet_service.problems import ServiceError
 
 #: Media types of results, by format.

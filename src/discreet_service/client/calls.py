@@ -19,8 +19,7 @@ import polars as pl
 
 from discreet.errors import Problem
 from discreet.operations import Operation
-from discreet.tables import CellStatus
-from discreet.tables.table import to_polars
+from discreet.tables import CellStatus, to_polars
 from discreet_service.problems import PROBLEM_TYPES, TYPES_BASE, ServiceError
 
 ARROW = "application/vnd.apache.arrow.stream"

@@ -14,11 +14,11 @@ from typing import Annotated, Any, Literal
 
 import typer
 
-from discreet.cli.program import Json, command, group, show
+from discreet.cli import Json, command, group, show
 from discreet.errors import DiscreetError, PublicationError
 from discreet.files import atomic_path, read_private
 from discreet.operations import OPERATIONS
-from discreet.publication.formats import format_of
+from discreet.publication import format_of
 from discreet_service.client.calls import ServiceJob
 from discreet_service.client.clients import Client
 

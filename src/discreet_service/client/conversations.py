@@ -18,9 +18,9 @@ import polars as pl
 from pydantic import ValidationError
 
 from discreet.operations import OPERATIONS
-from discreet.release.programme.file import nearest
+from discreet.release import nearest
 from discreet.settings import setting_problems
-from discreet_service.cells.requests import refused_call
+from discreet_service.cells import refused_call
 from discreet_service.client import calls
 from discreet_service.client.calls import AGAIN, Opened, ServiceCall, ServiceJob, Table, TableKind
 from discreet_service.problems import ServiceError

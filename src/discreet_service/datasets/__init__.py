@@ -10,12 +10,13 @@ from typing import TYPE_CHECKING
 from discreet.faces import lazy_face
 
 if TYPE_CHECKING:
+    from .areas import compared_areas as compared_areas
     from .catalogue import DatasetCatalogue as DatasetCatalogue
     from .catalogue import VersionRecord as VersionRecord
-    from .variables import CatalogueLevel as CatalogueLevel
     from .variables import CatalogueVariable as CatalogueVariable
+    from .versions import ANSWER as ANSWER
+    from .versions import COUNTS as COUNTS
     from .versions import CatalogueUnit as CatalogueUnit
-    from .versions import CatalogueValue as CatalogueValue
     from .versions import DataVersion as DataVersion
 
 lazy_face(__name__)

@@ -15,10 +15,10 @@ from discreet.arrays import IntArray
 from discreet.classifications import Classification
 from discreet.confidential import without_values
 from discreet.record_batches import collected
-from discreet.tables.table import code_texts
+from discreet.tables import code_texts
 from discreet_service.datasets.variables import CatalogueVariable
 from discreet_service.datasets.versions import DataVersion
-from discreet_service.policies.area_differences import AreaLevel, AreaReport, area_differences
+from discreet_service.policies import AreaLevel, AreaReport, area_differences
 
 
 @without_values

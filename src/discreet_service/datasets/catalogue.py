@@ -18,11 +18,9 @@ from typing import Any, Literal
 import sqlalchemy as sa
 
 from discreet.errors import DiscreetError
-from discreet.release.programme.file import nearest
-from discreet_service.audit.kinds import AuditKind
-from discreet_service.audit.trail import AuditTrail
-from discreet_service.database import ServiceDatabase
-from discreet_service.database.schema import DATA_SETS, DATA_VERSIONS
+from discreet.release import nearest
+from discreet_service.audit import AuditKind, AuditTrail
+from discreet_service.database import DATA_SETS, DATA_VERSIONS, ServiceDatabase
 from discreet_service.datasets.versions import (
     DESCRIPTION,
     DataVersion,

@@ -14,16 +14,10 @@ import polars as pl
 
 from discreet.classifications import Classification
 from discreet.errors import DiscreetError, Problem
-from discreet.microdata.distant_records import distant_records
-from discreet.microdata.filters import parse_filter
-from discreet.microdata.sql_databases import DatabaseTable
-from discreet.microdata.stored_records import StoredRecords
+from discreet.microdata import DatabaseTable, StoredRecords, distant_records, parse_filter
 from discreet.record_batches import collected
-from discreet.release.inputs import Inputs
-from discreet.release.programme.file import nearest
-from discreet.release.programme.variables import columns_of, found_codes, spanning_variables
-from discreet.tables.figures import FIGURE
-from discreet.tables.table import COLUMNS, code_texts
+from discreet.release import Inputs, columns_of, found_codes, nearest, spanning_variables
+from discreet.tables import COLUMNS, FIGURE, code_texts
 from discreet_service.datasets.variables import CatalogueVariable
 
 #: Names that columns of every file have.

@@ -13,7 +13,7 @@ from functools import cached_property
 import numpy as np
 
 from discreet.arrays import BoolArray, PositionArray
-from discreet.assessment.attacks.catalogue import Axis
+from discreet.assessment import Axis
 from discreet.classifications import Classification
 
 

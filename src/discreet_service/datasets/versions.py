@@ -23,35 +23,35 @@ import polars as pl
 from pydantic import Field, StringConstraints
 
 from discreet._version import __version__
-from discreet.classifications import Classification
-from discreet.classifications.coarser_trees import levels_folded
+from discreet.classifications import Classification, levels_folded
 from discreet.confidential import without_values
 from discreet.errors import Problem
-from discreet.microdata import Secret
-from discreet.microdata.distant_records import distant_records
-from discreet.microdata.stored_records import StoredRecords
+from discreet.microdata import Secret, StoredRecords, distant_records
 from discreet.protection.protocol import SharedParameters
-from discreet.release.inputs import Inputs
-from discreet.release.methods.noise.parameters import OpenedNoise
-from discreet.release.methods.noise.tables import opened_noise
-from discreet.release.packages.parameters import Parameters
-from discreet.release.programme.file import Programme, key_line, nearest, raise_problems, read_form
-from discreet.release.programme.schema import (
+from discreet.release import (
     COUNTED,
     Decimals,
     FigureEntry,
+    Inputs,
+    KeyedRecords,
     NameList,
+    OpenedNoise,
+    Parameters,
+    Programme,
     ProgrammeEntry,
     TableEntry,
     Text,
     Texts,
+    key_line,
+    nearest,
+    open_inputs,
+    opened_noise,
+    raise_problems,
+    read_form,
+    rule_where_known,
 )
-from discreet.release.programme.variables import rule_where_known
-from discreet.release.run.counts import KeyedRecords
-from discreet.release.run.inputs import open_inputs
 from discreet.store import Store, tree_digest
-from discreet.tables import Table
-from discreet.tables.table import code_texts
+from discreet.tables import Table, code_texts
 from discreet.tabulation import Query, tabulate_many
 from discreet_service.datasets.records import SourceColumns, offered_variables
 from discreet_service.datasets.variables import CatalogueVariable

@@ -8,6 +8,16 @@ from typing import TYPE_CHECKING
 from discreet.faces import lazy_face
 
 if TYPE_CHECKING:
+    from .clearing import upkeep as upkeep
+    from .context import JobContext as JobContext
+    from .inputs import JobInputs as JobInputs
+    from .kinds import checked_request as checked_request
+    from .kinds import kind_of as kind_of
+    from .outputs import JobOutput as JobOutput
     from .queue import JobQueue as JobQueue
+    from .records import Job as Job
+    from .records import JobEvent as JobEvent
+    from .records import JobState as JobState
+    from .worker import work as work
 
 lazy_face(__name__)

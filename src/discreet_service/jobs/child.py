@@ -29,7 +29,7 @@ from discreet_service.jobs.context import JobContext
 from discreet_service.jobs.kinds import JobKind, function_of, kind_of
 from discreet_service.jobs.outputs import FinishedFile
 from discreet_service.jobs.records import Job
-from discreet_service.operation.logs import place_of_failure, service_log, start_log
+from discreet_service.operation import place_of_failure, service_log, start_log
 from discreet_service.problems import PROBLEM_TYPES, ServiceError, problem_document
 
 #: Seconds between two reports of a job, unless it ends.

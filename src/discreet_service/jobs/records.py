@@ -12,7 +12,7 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from discreet_service.audit.trail import utc
+from discreet_service.audit import utc
 
 
 class JobState(StrEnum):

@@ -11,7 +11,7 @@ from collections.abc import Callable
 import sqlalchemy as sa
 
 from discreet_service.parameter_sets.registry import AgreedChange, ParameterSet, ParameterSets
-from discreet_service.people.approvals import Approvals, Execution, Proposal, ProposalKind
+from discreet_service.people import Approvals, Execution, Proposal, ProposalKind
 
 
 def register_decisions(approvals: Approvals, sets: ParameterSets) -> None:

@@ -22,21 +22,19 @@ import sqlalchemy as sa
 
 from discreet.errors import DiscreetError
 from discreet.files import atomic_path, make_folder
-from discreet.release.packages import (
+from discreet.release import (
+    LARGEST,
     PackageDescription,
     Parameters,
     describe_package,
+    is_older,
     key_id,
     open_parameters,
+    read_verify_key,
 )
-from discreet.release.packages.container import LARGEST
-from discreet.release.packages.keys import read_verify_key
-from discreet.release.packages.versions import is_older
 from discreet_fire.persons import same_person
-from discreet_service.audit.kinds import AuditKind
-from discreet_service.audit.trail import AuditTrail
-from discreet_service.database import ServiceDatabase, record_of
-from discreet_service.database.schema import PARAMETER_SETS
+from discreet_service.audit import AuditKind, AuditTrail
+from discreet_service.database import PARAMETER_SETS, ServiceDatabase, record_of
 from discreet_service.problems import ServiceError
 
 _WORD = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,79}")

@@ -10,8 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from discreet.release.packages import key_id
-from discreet.release.packages.keys import public_bytes, read_signing_key, read_verify_key
+from discreet.release import key_id, public_bytes, read_signing_key, read_verify_key
 from discreet_service.settings import SettingsError
 
 

@@ -2,3 +2,26 @@
 
 What is secret (passwords, keys, cookies) is kept as digests only, shown once, and never logged.
 """
+
+from typing import TYPE_CHECKING
+
+from discreet.faces import lazy_face
+
+if TYPE_CHECKING:
+    from .api_keys import ApiKey as ApiKey
+    from .api_keys import ApiKeys as ApiKeys
+    from .api_keys import NewApiKey as NewApiKey
+    from .approvals import KINDS as KINDS
+    from .approvals import Approvals as Approvals
+    from .approvals import Execution as Execution
+    from .approvals import Proposal as Proposal
+    from .approvals import ProposalKind as ProposalKind
+    from .approvals import ProposalState as ProposalState
+    from .oidc import OidcLogin as OidcLogin
+    from .passwords import PasswordCost as PasswordCost
+    from .sessions import LoginSession as LoginSession
+    from .sessions import Sessions as Sessions
+    from .users import UserAccount as UserAccount
+    from .users import Users as Users
+
+lazy_face(__name__)

@@ -21,10 +21,8 @@ import sqlalchemy as sa
 
 from discreet.confidential import without_values
 from discreet_fire.persons import look_of, plain_name
-from discreet_service.audit.kinds import AuditKind
-from discreet_service.audit.trail import AuditTrail
-from discreet_service.database import ServiceDatabase, record_of
-from discreet_service.database.schema import API_KEYS, USERS
+from discreet_service.audit import AuditKind, AuditTrail
+from discreet_service.database import API_KEYS, USERS, ServiceDatabase, record_of
 from discreet_service.people.users import SYSTEM, grants_held
 from discreet_service.permissions import ALL, Grant, Permission, Principal
 from discreet_service.problems import ServiceError

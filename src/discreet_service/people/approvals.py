@@ -17,10 +17,8 @@ from enum import StrEnum
 import sqlalchemy as sa
 
 from discreet_fire.persons import look_of, plain_text, same_person
-from discreet_service.audit.kinds import AuditKind
-from discreet_service.audit.trail import AuditTrail
-from discreet_service.database import ServiceDatabase, record_of
-from discreet_service.database.schema import PROPOSALS, USERS
+from discreet_service.audit import AuditKind, AuditTrail
+from discreet_service.database import PROPOSALS, USERS, ServiceDatabase, record_of
 from discreet_service.permissions import ALL, Permission, Principal
 from discreet_service.problems import ServiceError
 

@@ -17,10 +17,8 @@ from dataclasses import dataclass
 import sqlalchemy as sa
 
 from discreet.confidential import without_values
-from discreet_service.audit.kinds import AuditKind
-from discreet_service.audit.trail import AuditTrail
-from discreet_service.database import ServiceDatabase
-from discreet_service.database.schema import LOGIN_ATTEMPTS, SESSIONS, USERS
+from discreet_service.audit import AuditKind, AuditTrail
+from discreet_service.database import LOGIN_ATTEMPTS, SESSIONS, USERS, ServiceDatabase
 from discreet_service.people.oidc import LoginAttempt
 from discreet_service.people.users import UserAccount, grants_held
 from discreet_service.permissions import Principal

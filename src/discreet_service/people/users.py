@@ -17,10 +17,15 @@ import sqlalchemy as sa
 from discreet.confidential import without_values
 from discreet.errors import DiscreetError
 from discreet_fire.persons import look_of, plain_name
-from discreet_service.audit.kinds import AuditKind, FactValue
-from discreet_service.audit.trail import AuditTrail
-from discreet_service.database import ServiceDatabase, record_of
-from discreet_service.database.schema import LOGIN_DELAYS, SESSIONS, USER_GRANTS, USERS
+from discreet_service.audit import AuditKind, AuditTrail, FactValue
+from discreet_service.database import (
+    LOGIN_DELAYS,
+    SESSIONS,
+    USER_GRANTS,
+    USERS,
+    ServiceDatabase,
+    record_of,
+)
 from discreet_service.people.oidc import OidcIdentity
 from discreet_service.people.passwords import (
     PasswordCost,

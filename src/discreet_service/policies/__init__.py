@@ -13,20 +13,35 @@ from typing import TYPE_CHECKING
 from discreet.faces import lazy_face
 
 if TYPE_CHECKING:
+    from .areas import AreaLevel as AreaLevel
+    from .areas import AreaReport as AreaReport
+    from .areas import area_differences as area_differences
     from .asked import AskedFilter as AskedFilter
     from .asked import AskedLevel as AskedLevel
     from .asked import AskedTable as AskedTable
     from .asked import AskedVariable as AskedVariable
-    from .asked import Evidence as Evidence
     from .document import PolicyDocument as PolicyDocument
     from .document import PolicyError as PolicyError
+    from .document import SparsityPolicy as SparsityPolicy
     from .document import exposure_limit as exposure_limit
     from .document import sign_policy as sign_policy
+    from .exposure import Box as Box
+    from .exposure import LayerAxis as LayerAxis
     from .in_force import POLICY_FILE as POLICY_FILE
     from .in_force import PoliciesInForce as PoliciesInForce
+    from .overview import PolicyState as PolicyState
+    from .overview import answers_by_end as answers_by_end
+    from .overview import near_limits as near_limits
+    from .overview import policy_history as policy_history
+    from .overview import refusals_by_rule as refusals_by_rule
+    from .overview import refused_tables as refused_tables
+    from .overview import released_sums as released_sums
+    from .patterns import alerts as alerts
+    from .patterns import forget_patterns as forget_patterns
+    from .rules import Language as Language
     from .rules import Outcome as Outcome
-    from .rules import RuleVerdict as RuleVerdict
-    from .rules import padded as padded
+    from .sketches import UniverseSketch as UniverseSketch
+    from .sparsity import hidden_parts as hidden_parts
     from .verdicts import Policies as Policies
     from .verdicts import PolicyRefusalError as PolicyRefusalError
     from .verdicts import Verdict as Verdict

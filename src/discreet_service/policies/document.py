@@ -19,11 +19,11 @@ from cryptography.exceptions import InvalidSignature
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
-from discreet.assessment.attacks import NoiseOdds
+from discreet.assessment import NoiseOdds
 from discreet.errors import DiscreetError, Problem, raise_all
 from discreet.files import write_text
 from discreet.protection.noise import PerturbationTable
-from discreet.release.packages.keys import key_id, public_bytes, read_signing_key
+from discreet.release import key_id, public_bytes, read_signing_key
 
 #: All rules; a document names every one of them.
 RULES = tuple(f"P{number}" for number in range(1, 10))

@@ -15,11 +15,9 @@ from typing import Any
 import sqlalchemy as sa
 
 from discreet.errors import DiscreetError
-from discreet_service.audit.kinds import AuditKind
-from discreet_service.audit.trail import AuditTrail
-from discreet_service.database import ServiceDatabase
-from discreet_service.database.schema import POLICIES, REFUSAL_OVERRIDES, REFUSED_TABLES
-from discreet_service.people.approvals import Approvals, Proposal, ProposalKind
+from discreet_service.audit import AuditKind, AuditTrail
+from discreet_service.database import POLICIES, REFUSAL_OVERRIDES, REFUSED_TABLES, ServiceDatabase
+from discreet_service.people import Approvals, Proposal, ProposalKind
 from discreet_service.permissions import Principal
 from discreet_service.policies.document import (
     PolicyDocument,

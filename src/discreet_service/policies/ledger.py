@@ -19,8 +19,13 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from discreet.arrays import IntArray
-from discreet_fire.ledger import LedgerUniverse, ReleasedUniverses, conflicts_with
-from discreet_fire.ledger.power_sums import PRIMES, hankel_ranks
+from discreet_fire.ledger import (
+    PRIMES,
+    LedgerUniverse,
+    ReleasedUniverses,
+    conflicts_with,
+    hankel_ranks,
+)
 from discreet_service.policies.asked import AskedTable
 from discreet_service.policies.document import DifferencePolicy, PolicyError
 from discreet_service.policies.sketches import UniverseSketch

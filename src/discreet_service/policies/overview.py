@@ -13,8 +13,7 @@ from dataclasses import dataclass
 
 import sqlalchemy as sa
 
-from discreet_service.database import record_of
-from discreet_service.database.schema import (
+from discreet_service.database import (
     ASKED_PATTERNS,
     POLICIES,
     QUERY_LOG,
@@ -22,6 +21,7 @@ from discreet_service.database.schema import (
     REFUSED_TABLES,
     RELEASED_TABLES,
     RELEASED_UNIVERSES,
+    record_of,
 )
 from discreet_service.policies.document import PolicyDocument
 from discreet_service.policies.patterns import PATTERN_KINDS, PATTERN_MILLISECONDS

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 import sqlalchemy as sa
 
-from discreet_service.database.schema import ASKED_PATTERNS, POLICY_ALERTS
+from discreet_service.database import ASKED_PATTERNS, POLICY_ALERTS
 from discreet_service.policies.asked import AskedTable
 from discreet_service.policies.document import PatternLimits, PolicyDocument
 from discreet_service.policies.ledger import UniverseDefinition

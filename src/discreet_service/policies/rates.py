@@ -10,7 +10,7 @@ import math
 
 import sqlalchemy as sa
 
-from discreet_service.database.schema import RATE_COUNTERS
+from discreet_service.database import RATE_COUNTERS
 from discreet_service.policies.rules import Outcome, RuleCase, RuleVerdict, passed, refused
 
 _DAY = 86_400_000

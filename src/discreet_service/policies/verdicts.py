@@ -17,12 +17,12 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from discreet_service.database import ServiceDatabase
-from discreet_service.database.schema import (
+from discreet_service.database import (
     REFUSAL_OVERRIDES,
     REFUSED_TABLES,
     RELEASED_TABLES,
     RELEASED_UNIVERSES,
+    ServiceDatabase,
 )
 from discreet_service.permissions import Principal
 from discreet_service.policies.asked import AskedFilter, AskedTable, Evidence

@@ -10,14 +10,23 @@ from typing import TYPE_CHECKING
 from discreet.faces import lazy_face
 
 if TYPE_CHECKING:
-    from .answers import Answer as Answer
     from .answers import Answers as Answers
     from .answers import PreparedQuery as PreparedQuery
+    from .cache import AnswerCache as AnswerCache
     from .canonical import CanonicalQuery as CanonicalQuery
     from .canonical import canonical_query as canonical_query
+    from .counts import filter_texts as filter_texts
+    from .counts import joint_filter as joint_filter
+    from .formats import ANSWER_FORMATS as ANSWER_FORMATS
+    from .formats import asked_format as asked_format
+    from .formats import written_answer as written_answer
     from .grammar import TableQuery as TableQuery
     from .grammar import read_query as read_query
+    from .grammar import refused as refused
+    from .jobs import file_name_of as file_name_of
     from .plan import QueryPlan as QueryPlan
     from .plan import plan_of as plan_of
+    from .titles import said_in as said_in
+    from .titles import title_of as title_of
 
 lazy_face(__name__)

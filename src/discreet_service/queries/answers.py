@@ -18,13 +18,12 @@ from functools import partial
 from typing import Any
 
 from discreet.errors import DiscreetError, Problem
-from discreet.release.inputs import Inputs
+from discreet.release import Inputs
 from discreet.tables import ProtectedTable
 from discreet_service.datasets import DatasetCatalogue, DataVersion
 from discreet_service.operation import ServiceMetrics
 from discreet_service.permissions import Principal
-from discreet_service.policies import Policies, PolicyRefusalError, Verdict
-from discreet_service.policies.rules import Language
+from discreet_service.policies import Language, Policies, PolicyRefusalError, Verdict
 from discreet_service.problems import ServiceError
 from discreet_service.queries.cache import AnswerCache
 from discreet_service.queries.canonical import AskedOrder, CanonicalQuery, canonical_query

@@ -22,7 +22,7 @@ from pathlib import Path
 import polars as pl
 
 from discreet.files import make_folder
-from discreet.publication.exact_tables import cells_frame, described, rebuilt, with_cells
+from discreet.publication import cells_frame, described, rebuilt, with_cells
 from discreet.tables import ProtectedTable
 
 _SEAL = hashlib.sha256().digest_size

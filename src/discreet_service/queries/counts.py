@@ -20,20 +20,13 @@ import numpy as np
 from discreet.arrays import BoolArray
 from discreet.classifications import Classification
 from discreet.confidential import without_values
-from discreet.microdata.distant_records import distant_records
-from discreet.microdata.filters import parse_filter
-from discreet.microdata.stored_records import StoredRecords
+from discreet.microdata import StoredRecords, distant_records, parse_filter
 from discreet.protection.parts import PartRules, check_parts, joint_decisions, suppress_parts
 from discreet.protection.protocol import Counts
-from discreet.release.inputs import Inputs
-from discreet.release.methods.noise.tables import NoiseTables
-from discreet.release.programme.schema import TableEntry
-from discreet.release.programme.universes import UNIVERSE, all_of
-from discreet.release.run.release import annotated
+from discreet.release import UNIVERSE, Inputs, NoiseTables, TableEntry, all_of, annotated
 from discreet.tables import Dimension, ProtectedTable, Table
 from discreet.tabulation import Query
-from discreet_service.datasets import CatalogueUnit, DataVersion
-from discreet_service.datasets.versions import ANSWER
+from discreet_service.datasets import ANSWER, CatalogueUnit, DataVersion
 from discreet_service.problems import ServiceError
 from discreet_service.queries.canonical import CanonicalQuery, FilterCodes
 from discreet_service.queries.measures import figure_entries

@@ -18,14 +18,11 @@ import numpy as np
 
 from discreet.arrays import IntArray, UintArray
 from discreet.confidential import without_values
-from discreet.microdata.distant_records import distant_records
-from discreet.microdata.filters import parse_filter
-from discreet.microdata.stored_records import StoredRecords
+from discreet.microdata import StoredRecords, distant_records, parse_filter
 from discreet.record_batches import collected
 from discreet.tables import ProtectedTable
-from discreet_service.datasets import CatalogueUnit, DataVersion
-from discreet_service.datasets.versions import ANSWER
-from discreet_service.policies.sketches import UniverseSketch
+from discreet_service.datasets import ANSWER, CatalogueUnit, DataVersion
+from discreet_service.policies import UniverseSketch
 from discreet_service.queries.canonical import CanonicalQuery, SpanningCodes
 from discreet_service.queries.counts import filter_texts, joint_filter
 from discreet_service.queries.measures import COUNT_MEASURE

@@ -16,7 +16,7 @@ from typing import Any
 
 from discreet.errors import DiscreetError
 from discreet.publication import suffix_of, write
-from discreet.release.programme.file import nearest
+from discreet.release import nearest
 from discreet.tables import ProtectedTable
 from discreet_service.problems import ServiceError
 

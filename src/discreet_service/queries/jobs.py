@@ -5,8 +5,7 @@ In: a query that was admitted when it was handed in. Out: the file of its protec
 
 from __future__ import annotations
 
-from discreet_service.jobs.context import JobContext
-from discreet_service.jobs.outputs import JobOutput
+from discreet_service.jobs import JobContext, JobOutput
 from discreet_service.queries.answers import Answers, PreparedQuery
 from discreet_service.queries.formats import ANSWER_FORMATS, AnswerFormat, write_answer
 

@@ -11,10 +11,8 @@ from dataclasses import dataclass
 from typing import Literal
 
 from discreet.errors import Problem
-from discreet.release.programme.file import nearest
-from discreet.release.programme.schema import COUNTED, FigureEntry
-from discreet_service.datasets import CatalogueUnit
-from discreet_service.datasets.versions import COUNTS
+from discreet.release import COUNTED, FigureEntry, nearest
+from discreet_service.datasets import COUNTS, CatalogueUnit
 from discreet_service.queries.grammar import MeasureEntry
 
 MeasureKind = Literal["figure", "sum", "mean", "share"]

@@ -11,9 +11,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from discreet.assessment.attacks import exposure_of
+from discreet.assessment import exposure_of
 from discreet_service.datasets import CatalogueVariable, DataVersion
-from discreet_service.policies.asked import AskedFilter, AskedLevel, AskedTable, AskedVariable
+from discreet_service.policies import AskedFilter, AskedLevel, AskedTable, AskedVariable
 from discreet_service.problems import ServiceError
 from discreet_service.queries.canonical import CanonicalQuery, FilterCodes, SpanningCodes
 from discreet_service.settings import LimitSettings

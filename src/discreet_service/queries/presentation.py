@@ -15,9 +15,15 @@ import numpy as np
 from discreet.arrays import CellIndex, PositionArray
 from discreet.classifications import Classification
 from discreet.protection.parts import SUPPRESSED_PARTS
-from discreet.tables import CellNote, CellStatus, Dimension, ProtectedTable
-from discreet.tables.dimension import Parts, level_numbers
-from discreet.tables.figures import figure_dimension
+from discreet.tables import (
+    CellNote,
+    CellStatus,
+    Dimension,
+    Parts,
+    ProtectedTable,
+    figure_dimension,
+    level_numbers,
+)
 from discreet_service.datasets import CatalogueUnit, CatalogueVariable
 from discreet_service.queries.canonical import AskedOrder, CanonicalQuery, SpanningCodes
 

@@ -19,11 +19,8 @@ import polars as pl
 
 from discreet.arrays import BoolArray
 from discreet.errors import Problem
-from discreet.microdata.filters import Filter, parse_filter
-from discreet.release.inputs import Inputs
-from discreet.release.programme.file import Programme
-from discreet.release.programme.toml_lines import KeyPath
-from discreet.release.programme.universes import all_of
+from discreet.microdata import Filter, parse_filter
+from discreet.release import Inputs, KeyPath, Programme, all_of
 from discreet_service.datasets import CatalogueUnit, CatalogueVariable, DataVersion
 from discreet_service.problems import ServiceError
 from discreet_service.queries.grammar import FilterEntry, SpanningEntry, TableQuery

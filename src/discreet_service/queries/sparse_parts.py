@@ -20,15 +20,12 @@ from itertools import product
 import numpy as np
 
 from discreet.arrays import BoolArray, PositionArray
-from discreet.microdata.filters import parse_filter
-from discreet.protection.parts import SUPPRESSED_PARTS
-from discreet.protection.parts.words import note
-from discreet.release.programme.schema import FigureEntry
+from discreet.microdata import parse_filter
+from discreet.protection.parts import SUPPRESSED_PARTS, note
+from discreet.release import FigureEntry
 from discreet.tables import CellStatus, Note, ProtectedTable
 from discreet_service.datasets import CatalogueUnit, CatalogueVariable, DataVersion
-from discreet_service.policies import Policies
-from discreet_service.policies.document import SparsityPolicy
-from discreet_service.policies.sparsity import hidden_parts
+from discreet_service.policies import Policies, SparsityPolicy, hidden_parts
 from discreet_service.problems import ServiceError
 from discreet_service.queries.canonical import CanonicalQuery, SpanningCodes
 from discreet_service.queries.measures import COUNT_MEASURE, Measure, figure_entries

@@ -19,11 +19,10 @@ import polars as pl
 
 from discreet.arrays import BoolArray, IntArray, UintArray
 from discreet.keygrid import KeyGrid
-from discreet.microdata.stored_records import StoredRecords
-from discreet.tabulation.stored import StoredChoice
-from discreet_fire.ledger.marks import Marks
-from discreet_fire.ledger.sketch_sums import SketchSum
-from discreet_service.policies.sketches import UniverseSketch
+from discreet.microdata import StoredRecords
+from discreet.tabulation import StoredChoice
+from discreet_fire.ledger import Marks, SketchSum
+from discreet_service.policies import UniverseSketch
 
 _FIRST, _SECOND = np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB)
 #: Stores of more areas are read for each universe; so many take some 40 MB.

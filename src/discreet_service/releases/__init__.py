@@ -10,7 +10,22 @@ from discreet.faces import lazy_face
 
 if TYPE_CHECKING:
     from .catalogue import ReleaseCatalogue as ReleaseCatalogue
+    from .comparison import compared as compared
+    from .drafts import ReleaseDraft as ReleaseDraft
+    from .drafts import read_draft as read_draft
+    from .drafts import shelf_of as shelf_of
+    from .programmes import LARGEST as LARGEST
+    from .programmes import ProgrammeShelf as ProgrammeShelf
+    from .programmes import StoredProgramme as StoredProgramme
+    from .programmes import checked as checked
+    from .programmes import opened_inputs as opened_inputs
+    from .programmes import parsed as parsed
+    from .publications import Publications as Publications
     from .release import ListedTable as ListedTable
     from .release import ServedRelease as ServedRelease
+    from .selection import Selection as Selection
+    from .selection import select as select
+    from .table_files import MEDIA_TYPES as MEDIA_TYPES
+    from .table_files import written as written
 
 lazy_face(__name__)

@@ -18,9 +18,7 @@ from types import MappingProxyType
 from typing import Any, TypeVar
 
 from discreet.errors import DiscreetError
-from discreet.release.packages.keys import read_verify_key
-from discreet.release.report.summary import MANIFEST
-from discreet.release.state.seal import FOLDER, SEAL
+from discreet.release import FOLDER, MANIFEST, SEAL, read_verify_key
 from discreet.tables import ProtectedTable
 from discreet_service.problems import ServiceError
 from discreet_service.releases.release import ListedTable, ServedRelease, open_release

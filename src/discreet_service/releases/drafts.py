@@ -16,12 +16,9 @@ from typing import Any
 from discreet.confidential import without_values
 from discreet.errors import DiscreetError
 from discreet.files import make_folder, write_text
-from discreet.release import attack
-from discreet.release.methods.noise.parameters import unused_noise
-from discreet.release.run.release import carry_out
-from discreet_service.datasets.versions import DataVersion
-from discreet_service.jobs.context import JobContext
-from discreet_service.jobs.outputs import JobOutput
+from discreet.release import attack, carry_out, unused_noise
+from discreet_service.datasets import DataVersion
+from discreet_service.jobs import JobContext, JobOutput
 from discreet_service.problems import ServiceError
 from discreet_service.releases.programmes import ProgrammeShelf, opened_inputs
 from discreet_service.releases.release import ServedRelease, UnservedFolderError, open_release

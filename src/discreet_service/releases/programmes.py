@@ -22,18 +22,22 @@ from typing import Any
 
 from discreet.errors import DiscreetError, Problem
 from discreet.files import make_folder, write_text
-from discreet.release.inputs import Inputs
-from discreet.release.programme.file import (
+from discreet.release import (
+    Document,
+    Inputs,
+    KeyPath,
+    LineIndex,
     Programme,
     ProgrammeFile,
+    QualityEntry,
+    TableEntry,
+    Text,
+    all_of,
     nearest,
+    open_programme,
     read_form,
 )
-from discreet.release.programme.schema import Document, QualityEntry, TableEntry, Text
-from discreet.release.programme.toml_lines import KeyPath, LineIndex
-from discreet.release.programme.universes import all_of
-from discreet.release.run.inputs import open_programme
-from discreet_service.datasets.versions import DataVersion
+from discreet_service.datasets import DataVersion
 from discreet_service.problems import ServiceError
 
 #: The largest text of a programme.
@@ -362,7 +366,7 @@ def _filters(table: str, entry: TableEntry) -> Iterator[tuple[KeyPath, str | Non
 
 def _telling_columns(programme: Programme, path: KeyPath, where: str | None) -> list[Problem]:
     """Filters by columns that identify records or make their keys."""
-    from discreet.microdata.filters import parse_filter
+    from discreet.microdata import parse_filter
 
     try:
         columns = parse_filter(where).columns if where and where.strip() else ()

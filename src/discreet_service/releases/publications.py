@@ -28,12 +28,10 @@ from typing import Any
 import sqlalchemy as sa
 
 from discreet.files import kept_on_disk, lock_taken, make_folder, told_if_full, write_text
-from discreet.release.state.seal import SEAL, read_seal
-from discreet_service.audit.kinds import AuditKind
-from discreet_service.audit.trail import AuditTrail
-from discreet_service.database import ServiceDatabase
-from discreet_service.database.schema import PUBLICATIONS
-from discreet_service.people.approvals import Approvals, Proposal, ProposalKind
+from discreet.release import SEAL, read_seal
+from discreet_service.audit import AuditKind, AuditTrail
+from discreet_service.database import PUBLICATIONS, ServiceDatabase
+from discreet_service.people import Approvals, Proposal, ProposalKind
 from discreet_service.permissions import Principal
 from discreet_service.problems import ServiceError
 from discreet_service.releases.catalogue import ReleaseCatalogue

@@ -25,11 +25,17 @@ from typing import Any
 import polars as pl
 
 from discreet.errors import DiscreetError
-from discreet.publication.exact_tables import rebuilt, with_cells
-from discreet.publication.formats import FORMATS
-from discreet.release.packages.keys import key_id
-from discreet.release.report.summary import MANIFEST
-from discreet.release.state.seal import FOLDER, SEAL, ReleaseSeal, differences, is_plain, read_seal
+from discreet.publication import FORMATS, rebuilt, with_cells
+from discreet.release import (
+    FOLDER,
+    MANIFEST,
+    SEAL,
+    ReleaseSeal,
+    differences,
+    is_plain,
+    key_id,
+    read_seal,
+)
 from discreet.tables import ProtectedTable
 from discreet_service.problems import ServiceError
 

@@ -18,9 +18,9 @@ import numpy.typing as npt
 
 from discreet.arrays import BoolArray, CellIndex, PositionArray
 from discreet.classifications import Classification
-from discreet.publication.notes import FIGURES, printed_notes
-from discreet.publication.words import LANGUAGES, labels_of
+from discreet.publication import FIGURES, LANGUAGES, labels_of, printed_notes
 from discreet.tables import (
+    FIGURE,
     WITHOUT_NUMBER,
     CellStatus,
     Dimension,
@@ -29,7 +29,6 @@ from discreet.tables import (
     Withheld,
     figure_dimension,
 )
-from discreet.tables.figures import FIGURE
 from discreet_service.problems import ServiceError
 
 

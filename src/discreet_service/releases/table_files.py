@@ -10,7 +10,7 @@ import tempfile
 from pathlib import Path
 from typing import IO, Any
 
-from discreet.publication.formats import FORMATS, suffix_of
+from discreet.publication import FORMATS, suffix_of
 from discreet.tables import ProtectedTable
 
 #: The media type of each format.

@@ -12,8 +12,6 @@ if TYPE_CHECKING:
     from .desk import ReviewDesk as ReviewDesk
     from .desk import SubmissionReport as SubmissionReport
     from .uploads import LOGS as LOGS
-    from .uploads import UploadedProgram as UploadedProgram
     from .uploads import packed as packed
-    from .uploads import unpacked as unpacked
 
 lazy_face(__name__)

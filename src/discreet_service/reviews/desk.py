@@ -16,35 +16,41 @@ from typing import Any
 from discreet.errors import OutputCheckError
 from discreet_fire.persons import plain_name, plain_text, same_person
 from discreet_fire.queue import (
+    ANSWERED,
+    ASKED,
+    MANIFEST,
+    SUMS,
     OutputDecision,
     Queue,
+    QueueRow,
+    QueueView,
     Standing,
     State,
+    SubmittedFile,
     answer,
     approve,
     approve_subject,
     ask,
     ask_for_change,
+    check_contents,
+    confidential_figures,
     decide,
+    events,
+    folder_problem,
+    links_if_held,
+    links_of,
     listed,
     open_queue,
     reject,
     release,
     say,
+    submitted_files,
+    target_of,
     view,
 )
-from discreet_fire.queue.contents import SubmittedFile, check_contents, submitted_files
-from discreet_fire.queue.folder import MANIFEST, SUMS
-from discreet_fire.queue.links import links_if_held, links_of
-from discreet_fire.queue.record import ANSWERED, ASKED, events
-from discreet_fire.queue.releases import folder_problem, target_of
-from discreet_fire.queue.views import QueueRow, QueueView, confidential_figures
-from discreet_service.audit.kinds import AuditKind
-from discreet_service.audit.trail import AuditTrail
+from discreet_service.audit import AuditKind, AuditTrail
 from discreet_service.database import ServiceDatabase
-from discreet_service.jobs.inputs import JobInputs
-from discreet_service.jobs.queue import JobQueue
-from discreet_service.jobs.records import Job
+from discreet_service.jobs import Job, JobInputs, JobQueue
 from discreet_service.permissions import Principal
 from discreet_service.problems import ServiceError
 from discreet_service.reviews.uploads import unpacked

@@ -9,8 +9,7 @@ import json
 
 from discreet.errors import OutputCheckError
 from discreet_fire.queue import Submission, open_queue, submit
-from discreet_service.jobs.context import JobContext
-from discreet_service.jobs.outputs import JobOutput
+from discreet_service.jobs import JobContext, JobOutput
 from discreet_service.problems import ServiceError
 from discreet_service.reviews.uploads import unpacked
 from discreet_service.settings import ReviewSettings

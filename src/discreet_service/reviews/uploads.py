@@ -16,7 +16,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
-from discreet_fire.research_session.submission_folder import MANIFEST, SUMS
+from discreet_fire.research_session import MANIFEST, SUMS
 from discreet_service.problems import ServiceError
 
 _LONGEST_NAME, _DEEPEST = 100, 6

@@ -10,18 +10,31 @@ from typing import Annotated, Any, Literal, TypeVar
 
 from fastapi import APIRouter, Depends, Form, Query, Response
 
-from discreet_service.audit.kinds import AuditKind
-from discreet_service.audit.query_log import LogVerdict
+from discreet_service.audit import AuditKind, LogVerdict
 from discreet_service.permissions import Permission
 from discreet_service.problems import ServiceError
 from discreet_service.service import Service
 from discreet_service.studio.lists import list_page
 from discreet_service.studio.policies import POLICY_PERMISSIONS
-from discreet_service.web.access import KnownVisit, Visit, check_allowed, visit_with
-from discreet_service.web.audit import search_audit, search_log, verify_audit
-from discreet_service.web.datasets import publish_dataset_version, retire_dataset_version
-from discreet_service.web.pages import FormVisit, NavigationEntry, back_to, iso_time, page, words
-from discreet_service.web.status import get_config, get_ready
+from discreet_service.web import (
+    FormVisit,
+    KnownVisit,
+    NavigationEntry,
+    Visit,
+    back_to,
+    check_allowed,
+    get_config,
+    get_ready,
+    iso_time,
+    page,
+    publish_dataset_version,
+    retire_dataset_version,
+    search_audit,
+    search_log,
+    verify_audit,
+    visit_with,
+    words,
+)
 
 router = APIRouter(prefix="/administration", tags=["studio"], include_in_schema=False)
 

@@ -13,8 +13,8 @@ from urllib.parse import quote, urlencode
 
 from discreet_service.datasets import CatalogueUnit, DataVersion
 from discreet_service.problems import ServiceError
-from discreet_service.queries.grammar import TableQuery
-from discreet_service.web.addresses import read_address
+from discreet_service.queries import TableQuery
+from discreet_service.web import read_address
 
 #: How a table is shown: nothing that changes a figure.
 _SHOWN = ("down", "across", "sort", "order", "page", "whole")

@@ -9,9 +9,8 @@ import math
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
 
-from discreet.assessment.pictures.rows import rows_of
-from discreet.assessment.pictures.theme import SHARE_CLASSES, ink_on, noise_colours, share_class
-from discreet.publication.notation import number_text
+from discreet.assessment import SHARE_CLASSES, ink_on, noise_colours, rows_of, share_class
+from discreet.publication import number_text
 from discreet_service.studio.charts import ChartAxis, Drawing, bar_chart, line_chart, rectangle
 from discreet_service.studio.design_figures import AssessedDesign
 

@@ -16,15 +16,14 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from discreet.protection.noise import PerturbationTable
-from discreet.release.packages import Parameters, pack_parameters, parameters_of
-from discreet.release.packages.container import LARGEST
-from discreet_service.audit.kinds import AuditKind
+from discreet.release import LARGEST, Parameters, pack_parameters, parameters_of
+from discreet_service.audit import AuditKind
 from discreet_service.parameter_sets import ParameterSet, SetState
 from discreet_service.permissions import Permission, Principal
 from discreet_service.problems import ServiceError
 from discreet_service.service import Service
 from discreet_service.studio.design_wishes import DesignWish
-from discreet_service.web.access import Visit, check_allowed
+from discreet_service.web import Visit, check_allowed
 
 #: What statistics and versions may be called.
 WORD = r"[A-Za-z0-9][A-Za-z0-9._\-]{0,79}"

@@ -18,23 +18,18 @@ from urllib.parse import parse_qsl, unquote, urlsplit
 import numpy as np
 
 from discreet import perturb
-from discreet.assessment import Quality, actual_quality, expected_quality
-from discreet.assessment.quality import published_values
-from discreet.release.programme.universes import all_of
+from discreet.assessment import Quality, actual_quality, expected_quality, published_values
+from discreet.release import all_of
 from discreet.tables import CellStatus, ProtectedTable, Table
 from discreet.tabulation import Query
-from discreet_service.audit.kinds import AuditKind
-from discreet_service.audit.query_log import LogMode, LogVerdict
+from discreet_service.audit import AuditKind, LogMode, LogVerdict
 from discreet_service.permissions import Permission, Principal
-from discreet_service.policies.rules import Language
+from discreet_service.policies import Language
 from discreet_service.problems import ServiceError
-from discreet_service.queries import PreparedQuery
-from discreet_service.queries.counts import filter_texts, joint_filter
-from discreet_service.queries.titles import title_of
+from discreet_service.queries import PreparedQuery, filter_texts, joint_filter, title_of
 from discreet_service.studio.choices import TableChoices
 from discreet_service.studio.design_figures import AssessedDesign
-from discreet_service.web.access import Visit, check_allowed
-from discreet_service.web.queries import admitted, note_query
+from discreet_service.web import Visit, admitted, check_allowed, note_query
 
 #: Cells that are shown one by one.
 SHOWN_CELLS = 100

@@ -12,9 +12,14 @@ from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from typing import Any
 
-from discreet.assessment import DisclosureRisk, Quality, disclosure_risk, expected_quality
-from discreet.assessment.attacks.odds import NoiseOdds
-from discreet.assessment.evaluation import evaluate
+from discreet.assessment import (
+    DisclosureRisk,
+    NoiseOdds,
+    Quality,
+    disclosure_risk,
+    evaluate,
+    expected_quality,
+)
 from discreet.protection.noise import PerturbationTable
 from discreet_service.studio.design_wishes import DesignWish
 

@@ -12,17 +12,26 @@ from typing import Annotated, Literal
 from fastapi import APIRouter, Depends, Form, Response, UploadFile
 
 from discreet.errors import DiscreetError, Problem
-from discreet.release.packages.container import LARGEST
-from discreet_service.people.approvals import ProposalState
+from discreet.release import LARGEST
+from discreet_service.people import ProposalState
 from discreet_service.permissions import Permission
 from discreet_service.problems import ServiceError
 from discreet_service.studio.design_charts import noise_chart
 from discreet_service.studio.design_drafts import draft_of, take_package
 from discreet_service.studio.design_figures import AssessedDesign
 from discreet_service.studio.designs import figures_of, problems_of
-from discreet_service.web.access import Visit, check_allowed, visit_with
-from discreet_service.web.pages import FormVisit, back_to, page, words
-from discreet_service.web.parameter_sets import ReasonGiven, propose_activation, propose_retirement
+from discreet_service.web import (
+    FormVisit,
+    ReasonGiven,
+    Visit,
+    back_to,
+    check_allowed,
+    page,
+    propose_activation,
+    propose_retirement,
+    visit_with,
+    words,
+)
 
 router = APIRouter(prefix="/designs/sets", tags=["studio"], include_in_schema=False)
 

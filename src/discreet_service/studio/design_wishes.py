@@ -14,8 +14,7 @@ from decimal import Decimal, InvalidOperation
 from typing import Literal, cast
 
 from discreet.errors import Problem
-from discreet.protection.noise import PerturbationTable
-from discreet.protection.noise.design import design_perturbation, permuted
+from discreet.protection.noise import PerturbationTable, design_perturbation, permuted
 
 #: What the sliders reach; the library itself goes further.
 LARGEST_NOISE, LARGEST_NEVER, MOST_NEVER = 12, 10, 8

@@ -13,9 +13,9 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Depends, Request, Response
 
 from discreet.errors import DiscreetError, Problem
-from discreet.publication.notation import number_text
+from discreet.publication import number_text
 from discreet_service.permissions import Permission
-from discreet_service.policies.rules import Language
+from discreet_service.policies import Language
 from discreet_service.problems import ServiceError
 from discreet_service.studio.design_charts import design_charts, once
 from discreet_service.studio.design_drafts import (
@@ -40,8 +40,16 @@ from discreet_service.studio.design_wishes import (
     DesignFields,
     offered_variance,
 )
-from discreet_service.web.access import Visit, check_allowed, visit_with
-from discreet_service.web.pages import FormVisit, NavigationEntry, back_to, page, words
+from discreet_service.web import (
+    FormVisit,
+    NavigationEntry,
+    Visit,
+    back_to,
+    check_allowed,
+    page,
+    visit_with,
+    words,
+)
 
 router = APIRouter(prefix="/designs", tags=["studio"], include_in_schema=False)
 NAVIGATION = NavigationEntry(path="/designs", place=40, permissions=(Permission.parameters_design,))

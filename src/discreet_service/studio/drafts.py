@@ -16,25 +16,30 @@ from typing import Annotated, Any
 
 from fastapi import APIRouter, Depends, Form, Query, Response
 
-from discreet.publication.notation import number_text
+from discreet.publication import number_text
 from discreet.tables import ProtectedTable
-from discreet_service.jobs.records import JobState
+from discreet_service.jobs import JobState
 from discreet_service.permissions import Permission
 from discreet_service.problems import ServiceError
-from discreet_service.queries.titles import said_in
-from discreet_service.releases.drafts import ReleaseDraft, read_draft, shelf_of
-from discreet_service.releases.programmes import StoredProgramme
+from discreet_service.queries import said_in
+from discreet_service.releases import ReleaseDraft, StoredProgramme, read_draft, shelf_of
 from discreet_service.service import Service
 from discreet_service.studio.choices import StudioView, address
 from discreet_service.studio.programmes import job_of, published_as, title_of_programme
 from discreet_service.studio.shown_tables import shown_table
-from discreet_service.web.access import Visit, check_allowed, visit_with
-from discreet_service.web.pages import FormVisit, PageWords, back_to, page, words
-from discreet_service.web.programmes import (
+from discreet_service.web import (
+    FormVisit,
+    PageWords,
     PublicationRequest,
+    Visit,
+    back_to,
+    check_allowed,
     compare_draft,
+    page,
     programme_of,
     publish_programme,
+    visit_with,
+    words,
 )
 
 router = APIRouter(prefix="/programmes/{programme}/drafts", tags=["studio"],

@@ -7,11 +7,9 @@ from __future__ import annotations
 
 from fastapi import APIRouter, Request, Response
 
-from discreet.publication.notation import legend
+from discreet.publication import legend
 from discreet_service.studio.home import first_table
-from discreet_service.web.access import OpenToAll, ServiceDep, principal_of
-from discreet_service.web.pages import page, words
-from discreet_service.web.problem_pages import language_of
+from discreet_service.web import OpenToAll, ServiceDep, language_of, page, principal_of, words
 
 router = APIRouter(tags=["studio"], include_in_schema=False)
 

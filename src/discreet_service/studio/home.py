@@ -11,17 +11,25 @@ from typing import Annotated, Literal
 
 from fastapi import APIRouter, Form, Response
 
-from discreet_service.jobs.records import JobState
-from discreet_service.people.approvals import KINDS, Proposal, ProposalState
+from discreet_service.jobs import JobState
+from discreet_service.people import KINDS, Proposal, ProposalState
 from discreet_service.permissions import Permission, Principal
 from discreet_service.problems import ServiceError
 from discreet_service.service import Service
 from discreet_service.studio.choices import address
-from discreet_service.web.access import OpenToAll, OpenVisit, ServiceDep, Visit
-from discreet_service.web.datasets import list_datasets
-from discreet_service.web.pages import back_to, own_place, page, words
-from discreet_service.web.problem_pages import LANGUAGE_COOKIE
-from discreet_service.web.releases import list_releases
+from discreet_service.web import (
+    LANGUAGE_COOKIE,
+    OpenToAll,
+    OpenVisit,
+    ServiceDep,
+    Visit,
+    back_to,
+    list_datasets,
+    list_releases,
+    own_place,
+    page,
+    words,
+)
 
 router = APIRouter(tags=["studio"], include_in_schema=False)
 

@@ -12,8 +12,7 @@ from typing import Any
 from fastapi import Response
 
 from discreet_service.studio.choices import address
-from discreet_service.web.access import Visit
-from discreet_service.web.pages import page
+from discreet_service.web import Visit, page
 
 
 def list_page(

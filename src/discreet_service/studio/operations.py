@@ -28,10 +28,8 @@ from discreet.operations import (
     fields_of,
     value_of,
 )
-from discreet.publication.notation import number_text
-from discreet_service.cells.layouts import LAYOUTS
-from discreet_service.cells.operations import CellsCall
-from discreet_service.cells.results import RESULT_TYPES
+from discreet.publication import number_text
+from discreet_service.cells import LAYOUTS, RESULT_TYPES, CellsCall
 from discreet_service.permissions import Permission, Principal
 from discreet_service.service import Service
 from discreet_service.studio.call_texts import file_call_texts
@@ -46,10 +44,17 @@ from discreet_service.studio.pasted_tables import (
     stated_number,
     stated_trees,
 )
-from discreet_service.web.access import ServiceDep, check_allowed, principal_with
-from discreet_service.web.operations import hand_in_operation
-from discreet_service.web.pages import FormPrincipal, NavigationEntry, back_to, page
-from discreet_service.web.problem_pages import language_of
+from discreet_service.web import (
+    FormPrincipal,
+    NavigationEntry,
+    ServiceDep,
+    back_to,
+    check_allowed,
+    hand_in_operation,
+    language_of,
+    page,
+    principal_with,
+)
 
 router = APIRouter(tags=["studio"], include_in_schema=False)
 NAVIGATION = tuple(
@@ -228,9 +233,7 @@ def example_form(operation: Operation) -> OperationForm:
     'branch, state'
     """
     from discreet import tabulate
-    from discreet.demo.classifications import coded
-    from discreet.demo.firms import firms_of
-    from discreet.demo.geography import Geography
+    from discreet.demo import Geography, coded, firms_of
 
     branch = coded("branch")
     firms = firms_of(Geography.of(20_000, seed=2026))

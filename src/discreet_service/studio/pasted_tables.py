@@ -17,7 +17,7 @@ from starlette.datastructures import FormData, UploadFile
 
 from discreet.errors import Problem
 from discreet.tables import ProtectedTable
-from discreet_service.cells.bodies import BodyKind, RowLimit, read_body
+from discreet_service.cells import BodyKind, RowLimit, read_body
 from discreet_service.problems import ServiceError
 
 #: Formats of tables that can be fetched, with the ends of their names.

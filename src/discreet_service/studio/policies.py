@@ -13,22 +13,28 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Depends, Form, Path, Request, Response
 
 from discreet_service.permissions import Permission, Principal
-from discreet_service.policies.in_force import PoliciesInForce
-from discreet_service.policies.overview import PolicyState, policy_history, refused_tables
+from discreet_service.policies import PoliciesInForce, PolicyState, policy_history, refused_tables
 from discreet_service.problems import ServiceError
-from discreet_service.queries.titles import said_in
+from discreet_service.queries import said_in
 from discreet_service.service import Service
-from discreet_service.web.access import KnownVisit, Visit, check_allowed, visit_with
-from discreet_service.web.pages import FormVisit, NavigationEntry, back_to, page, words
-from discreet_service.web.policies import (
+from discreet_service.web import (
+    FormVisit,
+    KnownVisit,
+    NavigationEntry,
     OverrideWanted,
     PolicyChange,
+    Visit,
     area_report,
+    back_to,
+    check_allowed,
     explained_refusal,
+    language_of,
+    page,
     propose_override,
     propose_policy,
+    visit_with,
+    words,
 )
-from discreet_service.web.problem_pages import language_of
 
 router = APIRouter(prefix="/policies", tags=["studio"], include_in_schema=False)
 

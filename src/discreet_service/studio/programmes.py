@@ -17,24 +17,28 @@ from fastapi import APIRouter, Depends, Form, Query, Request, Response
 from starlette.datastructures import UploadFile
 
 from discreet_service.datasets import DataVersion
-from discreet_service.jobs.records import Job
+from discreet_service.jobs import Job
 from discreet_service.permissions import Permission
 from discreet_service.problems import ServiceError
-from discreet_service.queries.titles import said_in
-from discreet_service.releases.drafts import shelf_of
-from discreet_service.releases.programmes import LARGEST, StoredProgramme, parsed
-from discreet_service.releases.release import ServedRelease
+from discreet_service.queries import said_in
+from discreet_service.releases import LARGEST, ServedRelease, StoredProgramme, parsed, shelf_of
 from discreet_service.service import Service
-from discreet_service.web.access import Visit, check_allowed, visit_with
-from discreet_service.web.pages import FormVisit, NavigationEntry, back_to, page, words
-from discreet_service.web.programmes import (
+from discreet_service.web import (
+    FormVisit,
+    NavigationEntry,
+    Visit,
+    back_to,
     begin_run,
+    check_allowed,
     check_text,
     get_programme_text,
     list_programmes,
+    page,
     programme_of,
     take_programme,
     validate_programme,
+    visit_with,
+    words,
 )
 
 router = APIRouter(prefix="/programmes", tags=["studio"], include_in_schema=False)

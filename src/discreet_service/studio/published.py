@@ -10,14 +10,19 @@ from typing import Annotated
 
 from fastapi import APIRouter, Depends, Query, Response
 
-from discreet.publication.formats import FORMATS
+from discreet.publication import FORMATS
 from discreet_service.permissions import Permission
 from discreet_service.problems import ServiceError
 from discreet_service.studio.choices import StudioView, address
 from discreet_service.studio.shown_tables import shown_table
-from discreet_service.web.access import Visit, visit_with
-from discreet_service.web.pages import NavigationEntry, page
-from discreet_service.web.releases import get_release, list_releases
+from discreet_service.web import (
+    NavigationEntry,
+    Visit,
+    get_release,
+    list_releases,
+    page,
+    visit_with,
+)
 
 router = APIRouter(tags=["studio"], include_in_schema=False)
 NAVIGATION = NavigationEntry(path="/releases", place=20, permissions=(Permission.releases_read,))

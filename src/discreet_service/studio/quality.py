@@ -13,23 +13,23 @@ from typing import Annotated, Any
 
 from fastapi import APIRouter, Depends, Response
 
-from discreet_service.audit.query_log import LogVerdict
+from discreet_service.audit import LogVerdict
 from discreet_service.datasets import CatalogueUnit, CatalogueVariable, DataVersion
 from discreet_service.permissions import Permission
-from discreet_service.policies.asked import AskedTable
-from discreet_service.policies.document import PolicyDocument
-from discreet_service.policies.exposure import Box, LayerAxis
-from discreet_service.policies.overview import (
+from discreet_service.policies import (
+    AskedTable,
+    Box,
+    LayerAxis,
+    PolicyDocument,
+    alerts,
     answers_by_end,
     near_limits,
     refusals_by_rule,
     released_sums,
 )
-from discreet_service.policies.patterns import alerts
-from discreet_service.queries.titles import said_in
+from discreet_service.queries import said_in
 from discreet_service.service import Service
-from discreet_service.web.access import Visit, visit_with
-from discreet_service.web.pages import NavigationEntry, page
+from discreet_service.web import NavigationEntry, Visit, page, visit_with
 
 router = APIRouter(prefix="/quality", tags=["studio"], include_in_schema=False)
 NAVIGATION = NavigationEntry(path="/quality", place=110, permissions=(Permission.quality_read,))

@@ -15,23 +15,23 @@ import polars as pl
 from fastapi import APIRouter, Depends, Query, Request, Response
 from fastapi.responses import HTMLResponse
 
-from discreet.assessment.words import percent
+from discreet.assessment import percent
 from discreet.errors import DiscreetError, Problem
-from discreet.pretabular.programme import METHODS
-from discreet.publication.notation import number_text
-from discreet_service.cells.bodies import RowLimit
-from discreet_service.cells.records import (
+from discreet.pretabular import METHODS
+from discreet.publication import number_text
+from discreet_service.cells import (
     MOST_AT_ONCE,
     MOST_CELLS,
     RecordsRequest,
     RecordsStudy,
+    RowLimit,
     TableEffect,
     changed_records,
+    read_request,
     records_file,
     studied_records,
     typed_columns,
 )
-from discreet_service.cells.requests import read_request
 from discreet_service.permissions import Permission, Principal
 from discreet_service.service import Service
 from discreet_service.studio.call_texts import file_call_texts
@@ -44,10 +44,20 @@ from discreet_service.studio.pasted_tables import (
     sent_texts,
 )
 from discreet_service.studio.record_steps import option_fields, stated_step
-from discreet_service.web.access import ServiceDep, check_allowed, principal_with
-from discreet_service.web.pages import FormPrincipal, NavigationEntry, back_to, page
-from discreet_service.web.problem_pages import language_of
-from discreet_service.web.records import ROWS, hand_in_records, secret_for, sent_file
+from discreet_service.web import (
+    ROWS,
+    FormPrincipal,
+    NavigationEntry,
+    ServiceDep,
+    back_to,
+    check_allowed,
+    hand_in_records,
+    language_of,
+    page,
+    principal_with,
+    secret_for,
+    sent_file,
+)
 
 router = APIRouter(prefix="/records", tags=["studio"], include_in_schema=False)
 NAVIGATION = NavigationEntry(path="/records", place=80, permissions=(Permission.records_protect,))

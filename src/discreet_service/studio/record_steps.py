@@ -13,9 +13,8 @@ from functools import cache
 from typing import Any, Literal, Union, get_args, get_origin
 
 from discreet.errors import Problem
-from discreet.pretabular import Invariant
-from discreet.pretabular.programme import METHODS
-from discreet.release.anonymisation import step_form
+from discreet.pretabular import METHODS, Invariant
+from discreet.release import step_form
 from discreet_service.studio.pasted_tables import listed_names, stated_number
 
 #: What is not asked of people: identifiers are named once, the kind of step is its method, levels

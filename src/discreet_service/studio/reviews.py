@@ -15,16 +15,23 @@ from fastapi import APIRouter, Depends, Query, Request, Response
 
 from discreet_fire.finding_words import sentence_in
 from discreet_fire.persons import same_person
-from discreet_fire.queue import OutputDecision, PartVerdict, State
-from discreet_fire.queue.views import QueueRow
+from discreet_fire.queue import OutputDecision, PartVerdict, QueueRow, State
 from discreet_service.permissions import Permission
 from discreet_service.problems import ServiceError, hint_in
 from discreet_service.reviews import SubmissionReport
 from discreet_service.studio.choices import address
 from discreet_service.studio.reviewed_outputs import SIZE, ReviewSheet
-from discreet_service.web.access import Visit, check_allowed, visit_with
-from discreet_service.web.pages import FormVisit, NavigationEntry, back_to, page, words
-from discreet_service.web.submissions import released_response
+from discreet_service.web import (
+    FormVisit,
+    NavigationEntry,
+    Visit,
+    back_to,
+    check_allowed,
+    page,
+    released_response,
+    visit_with,
+    words,
+)
 
 router = APIRouter(prefix="/reviews", tags=["studio"], include_in_schema=False)
 NAVIGATION = NavigationEntry(path="/reviews", place=100, permissions=(Permission.outputs_review,))

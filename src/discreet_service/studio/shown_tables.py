@@ -14,15 +14,21 @@ import numpy as np
 from markupsafe import Markup
 
 from discreet.arrays import IntArray
-from discreet.publication.description import check_texts, provenance_lines
-from discreet.publication.layout import BodyRows, PageLayout, arrange, lay_out
-from discreet.publication.notation import legend
-from discreet.publication.words import has_total, is_figure, labels_at
-from discreet.publication.writers.html import (
+from discreet.publication import (
+    BodyRows,
+    PageLayout,
+    arrange,
     caption,
+    check_texts,
+    has_total,
+    is_figure,
+    labels_at,
+    lay_out,
+    legend,
     legend_html,
     notes_html,
     provenance_html,
+    provenance_lines,
     table_html,
 )
 from discreet.tables import WITHOUT_NUMBER, ProtectedTable

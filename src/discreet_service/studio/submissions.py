@@ -16,15 +16,23 @@ from fastapi.concurrency import run_in_threadpool
 from starlette.datastructures import FormData, UploadFile
 
 from discreet_fire.queue import State
-from discreet_service.jobs.records import Job
+from discreet_service.jobs import Job
 from discreet_service.permissions import Permission
 from discreet_service.problems import ServiceError, hint_in
 from discreet_service.reviews import LOGS, OwnSubmission, packed
 from discreet_service.settings import ReviewSettings
-from discreet_service.web.access import Visit, check_allowed, visit_with
-from discreet_service.web.pages import FormVisit, NavigationEntry, back_to, page, words
-from discreet_service.web.problem_pages import language_of
-from discreet_service.web.submissions import released_response
+from discreet_service.web import (
+    FormVisit,
+    NavigationEntry,
+    Visit,
+    back_to,
+    check_allowed,
+    language_of,
+    page,
+    released_response,
+    visit_with,
+    words,
+)
 
 router = APIRouter(prefix="/submissions", tags=["studio"], include_in_schema=False)
 NAVIGATION = NavigationEntry(

@@ -14,21 +14,29 @@ from typing import Annotated, Any, Literal, cast
 
 from fastapi import APIRouter, Depends, Form, Request, Response
 
-from discreet_service.audit.query_log import LogMode, LogVerdict
+from discreet_service.audit import LogMode, LogVerdict
 from discreet_service.datasets import CatalogueVariable, DataVersion
 from discreet_service.permissions import Permission
-from discreet_service.policies.rules import Language
+from discreet_service.policies import Language
 from discreet_service.problems import ServiceError
-from discreet_service.queries.formats import ANSWER_FORMATS
-from discreet_service.queries.titles import said_in, title_of
+from discreet_service.queries import ANSWER_FORMATS, said_in, title_of
 from discreet_service.studio.call_texts import quoted, r_value
 from discreet_service.studio.choices import StudioView, TableChoices, address
 from discreet_service.studio.shown_tables import shown_table
-from discreet_service.web.access import Visit, check_allowed, visit_with
-from discreet_service.web.datasets import list_datasets
-from discreet_service.web.pages import FormVisit, NavigationEntry, back_to, page, words
-from discreet_service.web.problem_pages import language_of
-from discreet_service.web.queries import admitted, note_query
+from discreet_service.web import (
+    FormVisit,
+    NavigationEntry,
+    Visit,
+    admitted,
+    back_to,
+    check_allowed,
+    language_of,
+    list_datasets,
+    note_query,
+    page,
+    visit_with,
+    words,
+)
 
 router = APIRouter(tags=["studio"], include_in_schema=False)
 NAVIGATION = NavigationEntry(path="/tables", place=10, permissions=(Permission.catalogue_read,))

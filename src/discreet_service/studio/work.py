@@ -10,10 +10,18 @@ from typing import Annotated
 
 from fastapi import APIRouter, Depends, Query, Response
 
-from discreet_service.jobs.records import JobState
+from discreet_service.jobs import JobState
 from discreet_service.permissions import Permission
-from discreet_service.web.access import Visit, check_allowed, visit_with
-from discreet_service.web.pages import FormVisit, NavigationEntry, back_to, page, words
+from discreet_service.web import (
+    FormVisit,
+    NavigationEntry,
+    Visit,
+    back_to,
+    check_allowed,
+    page,
+    visit_with,
+    words,
+)
 
 router = APIRouter(tags=["studio"], include_in_schema=False)
 NAVIGATION = NavigationEntry(path="/jobs", place=30, permissions=(Permission.jobs_own,))

@@ -12,7 +12,7 @@ from typing import Annotated
 from fastapi import Depends, Request
 
 from discreet_service.permissions import Grant, Permission, Principal
-from discreet_service.policies.rules import Language
+from discreet_service.policies import Language
 from discreet_service.problems import ServiceError
 from discreet_service.service import Service
 from discreet_service.web.problem_pages import language_of

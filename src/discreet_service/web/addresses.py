@@ -10,8 +10,8 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from discreet.errors import Problem
-from discreet.release.programme.file import nearest
-from discreet_service.queries.grammar import TableQuery, read_query, refused
+from discreet.release import nearest
+from discreet_service.queries import TableQuery, read_query, refused
 
 _SINGLE = ("unit", "version", "format", "language")
 _PREFIXES = ("where", "codes", "within")

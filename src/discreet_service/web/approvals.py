@@ -11,7 +11,7 @@ from typing import Annotated, Any, Literal
 from fastapi import APIRouter, Form, Path, Query, Response
 from pydantic import BaseModel, ConfigDict, Field
 
-from discreet_service.people.approvals import KINDS, Proposal, ProposalKind, ProposalState
+from discreet_service.people import KINDS, Proposal, ProposalKind, ProposalState
 from discreet_service.permissions import ALL, Permission, Principal
 from discreet_service.problems import ServiceError
 from discreet_service.web.access import KnownVisit, Visit

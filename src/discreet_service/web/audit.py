@@ -15,11 +15,9 @@ from fastapi import APIRouter, Depends, Query
 from fastapi.responses import StreamingResponse
 from pydantic import AwareDatetime, BaseModel, ConfigDict, Field
 
-from discreet.release.packages.keys import public_bytes, read_signing_key
-from discreet_service.audit.kinds import AuditKind, FactValue
-from discreet_service.audit.query_log import LogVerdict
-from discreet_service.audit.trail import SignedHead
-from discreet_service.operation.logs import log_event
+from discreet.release import public_bytes, read_signing_key
+from discreet_service.audit import AuditKind, FactValue, LogVerdict, SignedHead
+from discreet_service.operation import log_event
 from discreet_service.permissions import Permission
 from discreet_service.problems import ServiceError
 from discreet_service.web.access import Visit, visit_with

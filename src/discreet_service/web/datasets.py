@@ -12,11 +12,11 @@ from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Depends, Query
 
-from discreet.release.programme.file import nearest
+from discreet.release import nearest
 from discreet_service.datasets import CatalogueUnit, CatalogueVariable, DataVersion, VersionRecord
 from discreet_service.permissions import Permission
 from discreet_service.problems import ServiceError
-from discreet_service.queries.titles import said_in
+from discreet_service.queries import said_in
 from discreet_service.web.access import Visit, visit_with
 
 router = APIRouter(prefix="/api/v1", tags=["datasets"])

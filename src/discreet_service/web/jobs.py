@@ -20,9 +20,7 @@ from fastapi.concurrency import run_in_threadpool
 from fastapi.responses import FileResponse, JSONResponse, Response, StreamingResponse
 from pydantic import BaseModel, ConfigDict, Field
 
-from discreet_service.jobs.kinds import checked_request, kind_of
-from discreet_service.jobs.queue import JobQueue
-from discreet_service.jobs.records import Job, JobEvent, JobState
+from discreet_service.jobs import Job, JobEvent, JobQueue, JobState, checked_request, kind_of
 from discreet_service.permissions import Permission, Principal
 from discreet_service.problems import ServiceError
 from discreet_service.web.access import Visit, check_allowed, known_principal, visit_of, visit_with

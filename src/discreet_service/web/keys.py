@@ -10,7 +10,7 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Path, Response
 from pydantic import BaseModel, ConfigDict, Field
 
-from discreet_service.people.api_keys import ApiKey, NewApiKey
+from discreet_service.people import ApiKey, NewApiKey
 from discreet_service.permissions import ALL, Grant, Permission
 from discreet_service.web.access import KnownVisit
 from discreet_service.web.pages import iso_time

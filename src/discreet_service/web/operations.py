@@ -13,11 +13,16 @@ from fastapi import APIRouter, Depends, Header, Request, Response
 from fastapi.responses import JSONResponse
 
 from discreet.operations import OPERATIONS, Operation
-from discreet_service.cells import HandedIn, chosen_format
-from discreet_service.cells.bodies import RowLimit, check_number
-from discreet_service.cells.operations import CellsCall, request_model
-from discreet_service.cells.requests import packed
-from discreet_service.jobs.records import Job
+from discreet_service.cells import (
+    CellsCall,
+    HandedIn,
+    RowLimit,
+    check_number,
+    chosen_format,
+    packed,
+    request_model,
+)
+from discreet_service.jobs import Job
 from discreet_service.permissions import Permission, Principal
 from discreet_service.service import Service
 from discreet_service.web.access import ServiceDep, check_allowed, principal_with

@@ -22,8 +22,8 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined, pass_context
 from jinja2.runtime import Context
 
 from discreet.operations import OPERATIONS
-from discreet.publication.notation import number_text
-from discreet_service.people.sessions import LoginSession
+from discreet.publication import number_text
+from discreet_service.people import LoginSession
 from discreet_service.permissions import ROLES, Permission, Principal
 from discreet_service.problems import ServiceError
 from discreet_service.service import Service

@@ -12,7 +12,7 @@ from fastapi import APIRouter, Depends, Request
 from pydantic import BaseModel, ConfigDict
 
 from discreet_service.parameter_sets import ParameterSet
-from discreet_service.people.approvals import ProposalKind
+from discreet_service.people import ProposalKind
 from discreet_service.permissions import Permission
 from discreet_service.web.access import Visit, visit_with
 

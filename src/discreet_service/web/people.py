@@ -10,8 +10,7 @@ from typing import Annotated, Any, Literal
 from fastapi import APIRouter, Depends, Form, Path, Query, Request, Response
 from pydantic import BaseModel, ConfigDict, Field
 
-from discreet_service.people.api_keys import NewApiKey
-from discreet_service.people.users import UserAccount
+from discreet_service.people import NewApiKey, UserAccount
 from discreet_service.permissions import ALL, ROLES, Grant, Permission
 from discreet_service.web.access import ServiceDep, Visit, check_allowed, visit_with
 from discreet_service.web.keys import GrantBody, KeyId

@@ -12,13 +12,11 @@ from fastapi import APIRouter, Depends
 from fastapi.responses import JSONResponse
 from pydantic import BaseModel, ConfigDict, Field
 
-from discreet_service.audit.kinds import AuditKind
-from discreet_service.datasets.areas import compared_areas
-from discreet_service.people.approvals import Proposal
+from discreet_service.audit import AuditKind
+from discreet_service.datasets import compared_areas
+from discreet_service.people import Proposal
 from discreet_service.permissions import Permission
-from discreet_service.policies import PolicyError
-from discreet_service.policies.area_differences import AreaReport
-from discreet_service.policies.patterns import alerts
+from discreet_service.policies import AreaReport, PolicyError, alerts
 from discreet_service.problems import ServiceError
 from discreet_service.service import Service
 from discreet_service.web.access import Visit, visit_with

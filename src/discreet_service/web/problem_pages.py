@@ -17,8 +17,8 @@ from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect
 
 from discreet.errors import DiscreetError, Problem
-from discreet_service.operation.logs import place_of_failure, service_log
-from discreet_service.policies.rules import Language
+from discreet_service.operation import place_of_failure, service_log
+from discreet_service.policies import Language
 from discreet_service.problems import MEDIA_TYPE, PROBLEM_TYPES, ServiceError, problem_document
 from discreet_service.web.plugins import facades
 

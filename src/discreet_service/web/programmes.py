@@ -21,22 +21,23 @@ from pydantic import BaseModel, ConfigDict, Field, StringConstraints
 
 from discreet.errors import Problem
 from discreet.files import write_text
-from discreet_service.audit.kinds import AuditKind
-from discreet_service.audit.trail import utc
-from discreet_service.datasets.versions import DataVersion
-from discreet_service.jobs.records import Job
+from discreet_service.audit import AuditKind, utc
+from discreet_service.datasets import DataVersion
+from discreet_service.jobs import Job
 from discreet_service.permissions import ALL, Permission
 from discreet_service.problems import ServiceError
-from discreet_service.releases.comparison import compared
-from discreet_service.releases.drafts import ReleaseDraft, read_draft, shelf_of
-from discreet_service.releases.programmes import (
+from discreet_service.releases import (
     LARGEST,
     ProgrammeShelf,
+    ReleaseDraft,
+    ServedRelease,
     StoredProgramme,
     checked,
+    compared,
     opened_inputs,
+    read_draft,
+    shelf_of,
 )
-from discreet_service.releases.release import ServedRelease
 from discreet_service.service import Service
 from discreet_service.web.access import Visit, check_allowed, visit_with
 

@@ -17,12 +17,15 @@ from fastapi import APIRouter, Depends, Request, Response
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from discreet.errors import Problem
-from discreet.release.packages import Parameters
-from discreet_service.audit.query_log import LogMode, LogVerdict
+from discreet.release import Parameters
+from discreet_service.audit import LogMode, LogVerdict
 from discreet_service.cells import (
+    BODY_TYPES,
+    RESULT_TYPES,
     BodyKind,
     CellResult,
     HandedIn,
+    Purpose,
     WatchedCells,
     body_kind,
     cells_result,
@@ -33,10 +36,7 @@ from discreet_service.cells import (
     read_body,
     table_result,
 )
-from discreet_service.cells.bodies import BODY_TYPES
-from discreet_service.cells.protection import Purpose
-from discreet_service.cells.results import RESULT_TYPES
-from discreet_service.operation.logs import log_event
+from discreet_service.operation import log_event
 from discreet_service.parameter_sets import ParameterSet
 from discreet_service.permissions import Permission, Principal
 from discreet_service.problems import ServiceError

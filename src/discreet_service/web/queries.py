@@ -13,15 +13,19 @@ from fastapi import APIRouter, Body, Depends, Header, Response
 from fastapi.responses import JSONResponse
 from pydantic import WrapValidator
 
-from discreet_service.audit.query_log import LogMode, LogVerdict
-from discreet_service.operation.logs import log_event
+from discreet_service.audit import LogMode, LogVerdict
+from discreet_service.operation import log_event
 from discreet_service.permissions import Permission, Principal
-from discreet_service.policies import Verdict
-from discreet_service.policies.rules import Language
+from discreet_service.policies import Language, Verdict
 from discreet_service.problems import ServiceError
-from discreet_service.queries import PreparedQuery, TableQuery, read_query
-from discreet_service.queries.formats import asked_format, written_answer
-from discreet_service.queries.jobs import file_name_of
+from discreet_service.queries import (
+    PreparedQuery,
+    TableQuery,
+    asked_format,
+    file_name_of,
+    read_query,
+    written_answer,
+)
 from discreet_service.service import Service
 from discreet_service.web.access import Visit, visit_with
 from discreet_service.web.addresses import read_address

@@ -15,19 +15,22 @@ from fastapi import APIRouter, Depends, Header, Request, Response
 from fastapi.responses import JSONResponse
 
 from discreet.microdata import Secret
-from discreet.release.anonymisation import check_steps
-from discreet_service.cells.bodies import HandedIn, RowLimit, check_number
-from discreet_service.cells.records import (
+from discreet.release import check_steps
+from discreet_service.cells import (
     MOST_AT_ONCE,
+    HandedIn,
     RecordsRequest,
+    RowLimit,
     changed_records,
+    check_number,
+    packed,
+    read_request,
     records_file,
     secret_of_records,
     studied_records,
     typed_columns,
 )
-from discreet_service.cells.requests import packed, read_request
-from discreet_service.jobs.records import Job
+from discreet_service.jobs import Job
 from discreet_service.permissions import Permission, Principal
 from discreet_service.service import Service
 from discreet_service.web.access import ServiceDep, check_allowed, principal_with

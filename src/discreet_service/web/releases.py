@@ -13,20 +13,15 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Depends, Query, Request
 from fastapi.responses import Response
 
-from discreet.publication.description import describe
-from discreet.publication.formats import FORMATS, suffix_of
-from discreet.publication.words import LANGUAGES
-from discreet.release.programme.file import nearest
-from discreet.release.run.plan import outputs
-from discreet.release.state.seal import SEAL
+from discreet.publication import FORMATS, LANGUAGES, describe, suffix_of
+from discreet.release import SEAL, nearest, outputs
 from discreet.tables import ProtectedTable
 from discreet_service.permissions import Permission
 from discreet_service.problems import ServiceError
-from discreet_service.releases.release import ListedTable, ServedRelease
-from discreet_service.releases.table_files import MEDIA_TYPES, written
+from discreet_service.releases import MEDIA_TYPES, ListedTable, ServedRelease, written
 from discreet_service.service import Service
 from discreet_service.web.access import Visit, visit_with
-from discreet_service.web.conditional import conditional, etag_of
+from discreet_service.web.etags import conditional, etag_of
 
 router = APIRouter(prefix="/api/v1/releases", tags=["releases"])
 

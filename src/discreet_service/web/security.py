@@ -24,7 +24,7 @@ from starlette.exceptions import HTTPException
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from discreet.operations import OPERATIONS
-from discreet_service.operation.logs import place_of_failure, service_log
+from discreet_service.operation import place_of_failure, service_log
 from discreet_service.problems import ServiceError
 from discreet_service.service import Service
 from discreet_service.web.body_gate import HeldBytes

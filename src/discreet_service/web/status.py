@@ -12,8 +12,8 @@ import sqlalchemy as sa
 from fastapi import APIRouter, Depends, Response
 
 from discreet._version import __version__
-from discreet.publication.formats import FORMATS
-from discreet_service.operation.metrics import MEDIA_TYPE
+from discreet.publication import FORMATS
+from discreet_service.operation import MEDIA_TYPE
 from discreet_service.permissions import Permission
 from discreet_service.problems import PROBLEM_TYPES, ServiceError
 from discreet_service.web.access import OpenToAll, ServiceDep, Visit, visit_with

@@ -15,8 +15,8 @@ from fastapi import Request, Response
 from fastapi.responses import JSONResponse
 from pydantic import BaseModel
 
-from discreet_service.cells.bodies import BODY_TYPES, HandedIn, RowLimit, body_kind, read_body
-from discreet_service.jobs.records import Job
+from discreet_service.cells import BODY_TYPES, HandedIn, RowLimit, body_kind, read_body
+from discreet_service.jobs import Job
 from discreet_service.permissions import Principal
 from discreet_service.problems import ServiceError
 from discreet_service.service import Service

@@ -15,7 +15,7 @@ import pytest
 from discreet_fire.catalogue.execution import execution_rows, facts_of
 from discreet_fire.linked_tables import ShownCounts, linked_findings, shown_counts
 from discreet_fire.linked_tables.attack import LinkedAttack
-from discreet_fire.linked_tables.shown_counts import shown_sums
+from discreet_fire.linked_tables.small_counts import shown_sums
 from discreet_fire.linked_tables.system import sum_systems_of, systems_of
 from discreet_fire.linked_tables.withheld_cells import more_withheld
 from discreet_fire.runners.builtin.runner import run_do

@@ -160,7 +160,7 @@ def test_areas_of_two_systems_are_found_before_publication() -> None:
     """Equality over areas is stopped at import: the pair is in the custodian's report."""
     import polars as pl
 
-    from discreet_service.policies.area_differences import AreaLevel, area_differences
+    from discreet_service.policies.areas import AreaLevel, area_differences
 
     generator = np.random.default_rng(4)
     district = generator.integers(0, 30, 5_000)

@@ -15,8 +15,8 @@ from discreet_service.audit.kinds import AuditKind
 from discreet_service.audit.query_log import LogMode, LogVerdict
 from discreet_service.database.schema import ASKED_PATTERNS
 from discreet_service.jobs import upkeep as upkeep_module
+from discreet_service.jobs.clearing import TASKS, keep_up, show_chain, upkeep
 from discreet_service.jobs.queue import JobQueue
-from discreet_service.jobs.upkeep import TASKS, keep_up, show_chain, upkeep
 from discreet_service.people.approvals import ProposalKind
 from discreet_service.permissions import Grant, Principal
 from discreet_service.problems import ServiceError

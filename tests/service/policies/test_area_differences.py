@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from discreet_service.policies import PolicyError
-from discreet_service.policies.area_differences import AreaLevel, area_differences
+from discreet_service.policies.areas import AreaLevel, area_differences
 
 
 def level(system: str, name: str, codes: list[int | None]) -> AreaLevel:

@@ -9,7 +9,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from discreet.microdata.distant_records import distant_records
+from discreet.microdata.distant_frames import distant_records
 from discreet.microdata.stored_records import StoredRecords
 from discreet_fire.ledger.marks import marks_of
 from discreet_fire.ledger.power_sums import sums_of

@@ -16,36 +16,20 @@ from typing import TYPE_CHECKING
 from discreet.faces import lazy_face
 
 if TYPE_CHECKING:
-    from .attributes import GroupDisclosures as GroupDisclosures
-    from .attributes import group_disclosures as group_disclosures
-    from .averages import AveragedCounts as AveragedCounts
     from .averages import averaged as averaged
-    from .bounds import CountBounds as CountBounds
-    from .bounds import Likely as Likely
     from .bounds import NoiseRange as NoiseRange
     from .bounds import bounded as bounded
     from .bounds import likeliest as likeliest
     from .bounds import resolved as resolved
-    from .catalogue import BareFigures as BareFigures
     from .catalogue import Catalogue as Catalogue
-    from .catalogue import System as System
-    from .equality import NearTwins as NearTwins
     from .equality import near_twins as near_twins
     from .odds import NoiseOdds as NoiseOdds
     from .odds import exposure_of as exposure_of
     from .panels import AttackSuccess as AttackSuccess
     from .panels import attacked_panel as attacked_panel
-    from .parameters import FoundParameters as FoundParameters
-    from .parameters import SharedNoise as SharedNoise
     from .parameters import found_parameters as found_parameters
     from .parameters import shared_noise as shared_noise
-    from .reconstruction import Reconstruction as Reconstruction
     from .reconstruction import reconstruct as reconstruct
     from .report import AttackReport as AttackReport
-    from .report import attacked as attacked
-    from .values import AlikeNoise as AlikeNoise
-    from .values import AttackedValues as AttackedValues
-    from .values import alike_noise as alike_noise
-    from .values import attacked_values as attacked_values
 
 lazy_face(__name__)

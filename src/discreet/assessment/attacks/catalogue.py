@@ -26,8 +26,7 @@ from discreet.arrays import (
     quotient,
 )
 from discreet.errors import TableError
-from discreet.tables import CellStatus, Dimension, ProtectedTable, Table
-from discreet.tables.dimension import level_numbers
+from discreet.tables import CellStatus, Dimension, ProtectedTable, Table, level_numbers
 
 #: A layer's name: per variable in it the number of its axis and the depth, by axis.
 LayerKey = tuple[tuple[int, int], ...]

@@ -27,8 +27,7 @@ from discreet.assessment.attacks.periods import (
 from discreet.assessment.probabilities import NoiseChances
 from discreet.errors import PerturbationError
 from discreet.keygrid import KeyGrid
-from discreet.microdata import Secret, with_period_keys
-from discreet.microdata.period_keys import PeriodOption
+from discreet.microdata import PeriodOption, Secret, with_period_keys
 from discreet.protection.noise import PerturbationTable, perturb
 from discreet.tabulation import tabulate
 

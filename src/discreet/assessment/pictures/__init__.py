@@ -32,7 +32,6 @@ if TYPE_CHECKING:
     from .hidden_shares import hidden_by_code as hidden_by_code
     from .hidden_shares import hidden_by_part as hidden_by_part
     from .picture import Picture as Picture
-    from .picture import check_picture_place as check_picture_place
     from .tableau import row_distributions as row_distributions
     from .tableau import tableau as tableau
     from .tableau import transition_heatmap as transition_heatmap

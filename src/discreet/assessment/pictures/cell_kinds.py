@@ -25,7 +25,7 @@ from discreet.errors import PublicationError
 from discreet.tables import WITHOUT_NUMBER, CellStatus, Dimension, Note, ProtectedTable, Withheld
 
 if TYPE_CHECKING:
-    from discreet.protection.suppression.publish.suppression import Suppression
+    from discreet.protection.suppression import Suppression
 
 #: Pixels by which a label is set in for each level.
 STEP = 12
@@ -254,7 +254,7 @@ class CellKinds:
         if isinstance(table, ProtectedTable):
             kinds = cls(table=table)
         else:
-            from discreet.protection.suppression.publish.suppression import Suppression
+            from discreet.protection.suppression import Suppression
 
             if not isinstance(table, Suppression):
                 raise _wrong(

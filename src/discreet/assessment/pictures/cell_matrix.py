@@ -33,7 +33,7 @@ from discreet.errors import PublicationError
 from discreet.tables import Dimension, ProtectedTable
 
 if TYPE_CHECKING:
-    from discreet.protection.suppression.publish.suppression import Suppression
+    from discreet.protection.suppression import Suppression
 
 _MOST_ROWS, _MOST_COLUMNS = 40, 24
 _WIDEST = 1_000  # pixels of all columns

@@ -32,12 +32,11 @@ from discreet.assessment.pictures.theme import INK, composed
 from discreet.assessment.pictures.words import hidden_words, words
 from discreet.assessment.words import number, percent
 from discreet.errors import PublicationError
-from discreet.protection.parts.levels import levels_of, name_of_part, named_level
-from discreet.tables import Dimension, ProtectedTable
-from discreet.tables.dimension import level_numbers
+from discreet.protection.parts import levels_of, name_of_part, named_level
+from discreet.tables import Dimension, ProtectedTable, level_numbers
 
 if TYPE_CHECKING:
-    from discreet.protection.suppression.publish.suppression import Suppression
+    from discreet.protection.suppression import Suppression
 
 _WIDE = 240  # pixels of a bar
 _COLUMN = 84  # pixels of a column of numbers

@@ -13,8 +13,7 @@ from fractions import Fraction
 
 from discreet.assessment.pictures.words import number, words
 from discreet.errors import PerturbationError, Problem
-from discreet.protection.noise import PerturbationTable
-from discreet.protection.noise.intervals import Closed
+from discreet.protection.noise import Closed, PerturbationTable
 
 
 @dataclass(frozen=True, slots=True, repr=False)

@@ -22,8 +22,7 @@ from discreet.assessment.pictures.theme import (
     share_class,
 )
 from discreet.assessment.pictures.words import number, sign, words
-from discreet.protection.noise import PerturbationTable
-from discreet.protection.noise.intervals import moments
+from discreet.protection.noise import PerturbationTable, moments
 
 _MOST_TABLEAU_ROWS = 40
 _TABLEAU_WIDTH = 620

@@ -9,16 +9,12 @@ from typing import TYPE_CHECKING
 from discreet.faces import lazy_face
 
 if TYPE_CHECKING:
-    from .log import PartQuality as PartQuality
     from .log import QualityLog as QualityLog
-    from .log import TableQuality as TableQuality
     from .overall import Overall as Overall
     from .statements import SUPPORT as SUPPORT
     from .statements import QualityStatement as QualityStatement
     from .statements import statements as statements
-    from .tallies import DEVIATION_CLASSES as DEVIATION_CLASSES
     from .tallies import MILLION as MILLION
     from .tallies import SIZE_CLASSES as SIZE_CLASSES
-    from .tallies import Noise as Noise
 
 lazy_face(__name__)

@@ -35,8 +35,7 @@ from discreet.assessment.release_quality.tallies import (
 from discreet.derived import KeyFigure
 from discreet.errors import PublicationError, TableError
 from discreet.protection.parts import PartDecisions
-from discreet.tables import CellStatus, ProtectedTable, Table
-from discreet.tables.ingredient import GateReport, Ingredient
+from discreet.tables import CellStatus, GateReport, Ingredient, ProtectedTable, Table
 
 Shown = Literal["complete", "thinned", "blocked"]
 

@@ -19,9 +19,7 @@ import numpy.typing as npt
 from discreet.arrays import BoolArray, CellIndex, IntArray, PositionArray, find_numbers
 from discreet.derived import KeyFigure, derive
 from discreet.errors import TableError
-from discreet.tables import CellStatus, Dimension, ProtectedTable, Table
-from discreet.tables.dimension import level_numbers
-from discreet.tables.ingredient import Ingredient
+from discreet.tables import CellStatus, Dimension, Ingredient, ProtectedTable, Table, level_numbers
 
 #: The name of the level of totals.
 TOTAL = "total"

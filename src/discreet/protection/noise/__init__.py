@@ -11,28 +11,59 @@ from typing import TYPE_CHECKING
 from discreet.faces import lazy_face
 
 if TYPE_CHECKING:
-    from discreet.tables.ingredient import Ingredient as Ingredient
+    from discreet.tables import Ingredient as Ingredient
 
+    from .closeness import CHANCE as CHANCE
+    from .closeness import P_PERCENT as P_PERCENT
+    from .counts import NON_ADDITIVITY as NON_ADDITIVITY
+    from .counts import UNSUITABLE_KEYS as UNSUITABLE_KEYS
+    from .counts import WITHOUT_NOISE as WITHOUT_NOISE
+    from .counts import CountCells as CountCells
+    from .counts import check_found_codes as check_found_codes
     from .counts import count_ingredient as count_ingredient
+    from .counts import keep_found_codes as keep_found_codes
     from .counts import perturb as perturb
+    from .counts import perturbed_cells as perturbed_cells
+    from .counts import protect_counts as protect_counts
+    from .design.discretisation import discretised as discretised
+    from .design.permutation import permuted as permuted
     from .design.tables import design_magnitude_perturbation as design_magnitude_perturbation
     from .design.tables import design_perturbation as design_perturbation
+    from .design.tables import design_rows as design_rows
+    from .design.tables import preset as preset
+    from .formats import as_text as as_text
+    from .intervals import DECIMAL_SCALE as DECIMAL_SCALE
+    from .intervals import Closed as Closed
+    from .intervals import Intervals as Intervals
+    from .intervals import count_deviations as count_deviations
+    from .intervals import moments as moments
+    from .intervals import pack as pack
     from .invariant import InvariantRisk as InvariantRisk
     from .invariant import invariant_risk as invariant_risk
     from .invariant import invariant_table as invariant_table
     from .invariant import perturb_invariant as perturb_invariant
+    from .invariant import read_transition as read_transition
     from .invariant_method import InvariantProtection as InvariantProtection
     from .magnitude_noise import FlexStrength as FlexStrength
     from .magnitude_noise import MagnitudeNoise as MagnitudeNoise
     from .magnitude_noise import SimpleStrength as SimpleStrength
+    from .magnitude_parts import MagnitudePart as MagnitudePart
+    from .magnitude_parts import check_kind as check_kind
     from .magnitude_table import MagnitudePerturbationTable as MagnitudePerturbationTable
     from .magnitudes import contributors as contributors
     from .magnitudes import magnitude_ingredient as magnitude_ingredient
     from .magnitudes import mean_ingredient as mean_ingredient
     from .magnitudes import perturb_magnitudes as perturb_magnitudes
+    from .magnitudes import shared_keys_warning as shared_keys_warning
+    from .sources import PerturbationFile as PerturbationFile
+    from .sources import read_json as read_json
     from .table import PerturbationTable as PerturbationTable
     from .unit_factors import UnitNoise as UnitNoise
+    from .unit_factors import noisy as noisy
+    from .unit_factors import with_unit_noise as with_unit_noise
     from .unit_sums import UnitRisk as UnitRisk
+    from .unit_sums import noisy_ingredient as noisy_ingredient
+    from .unit_sums import noisy_sums as noisy_sums
     from .unit_sums import perturb_units as perturb_units
     from .unit_sums import unit_risk as unit_risk
 

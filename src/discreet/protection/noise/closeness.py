@@ -19,8 +19,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from discreet.arrays import BoolArray, FloatArray, IntArray, quotient
-from discreet.rules.cell_lookup import CellLookup
-from discreet.tables.ingredient import GateReport
+from discreet.rules import CellLookup
+from discreet.tables import GateReport
 
 if TYPE_CHECKING:
     from discreet.protection.noise.magnitude_draws import SumDraws

@@ -29,14 +29,23 @@ from discreet.errors import (
     raise_all,
 )
 from discreet.keygrid import KeyGrid
-from discreet.microdata.filters import Filter, filter_failed, parse_filter
+from discreet.microdata import Filter, filter_failed, parse_filter
 from discreet.protection.noise.intervals import count_deviations
 from discreet.protection.noise.table import PerturbationTable
-from discreet.tables import CellStatus, ProtectedTable, Provenance, Table, without_unpublished
-from discreet.tables.dimension import within
-from discreet.tables.figures import by_language, texts_by
-from discreet.tables.ingredient import CELL_KEY, Ingredient
-from discreet.tables.protected import Note, note_of
+from discreet.tables import (
+    CELL_KEY,
+    CellStatus,
+    Ingredient,
+    Note,
+    ProtectedTable,
+    Provenance,
+    Table,
+    by_language,
+    note_of,
+    texts_by,
+    within,
+    without_unpublished,
+)
 
 if TYPE_CHECKING:
     from discreet.tables import Dimension

@@ -23,8 +23,7 @@ from discreet.errors import DisclosureWarning, PerturbationError, Problem, raise
 from discreet.protection.noise.counts import perturb
 from discreet.protection.noise.sources import stated_probabilities
 from discreet.protection.noise.table import PerturbationTable
-from discreet.tables import ProtectedTable, Table
-from discreet.tables.protected import note_of
+from discreet.tables import ProtectedTable, Table, note_of
 
 #: What readers are told.
 INVARIANT = note_of("discreet.protection.noise", "invariant")

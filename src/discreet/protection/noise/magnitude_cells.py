@@ -29,7 +29,7 @@ import numpy as np
 
 from discreet.arrays import BoolArray, FloatArray, IntArray, quotient
 from discreet.keygrid import KeyGrid
-from discreet.microdata.derived_keys import derived_keys
+from discreet.microdata import derived_keys
 from discreet.protection.noise.intervals import Intervals, look_up
 from discreet.protection.noise.magnitude_noise import MagnitudeNoise
 from discreet.protection.noise.magnitude_parts import Kind, MagnitudePart

@@ -24,7 +24,7 @@ from discreet.protection.noise.magnitude_cells import (
 )
 from discreet.protection.noise.magnitude_noise import MagnitudeNoise
 from discreet.protection.noise.table import PerturbationTable
-from discreet.tables.ingredient import CELL_KEY, Draw, correlation
+from discreet.tables import CELL_KEY, Draw, correlation
 
 
 @dataclass(frozen=True, kw_only=True, repr=False, eq=False)

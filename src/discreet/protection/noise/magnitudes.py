@@ -22,7 +22,7 @@ from discreet._version import __version__
 from discreet.arrays import BoolArray, CellIndex, FloatArray, IntArray, quotient
 from discreet.confidential import without_values
 from discreet.errors import DisclosureWarning, PerturbationError, Problem, raise_all
-from discreet.microdata.filters import Filter
+from discreet.microdata import Filter
 from discreet.protection.noise.closeness import CHANCE, P_PERCENT, GatedCells
 from discreet.protection.noise.counts import (
     ProtectedCounts,
@@ -43,15 +43,18 @@ from discreet.protection.noise.magnitude_noise import MagnitudeNoise, plain_numb
 from discreet.protection.noise.table import PerturbationTable
 from discreet.tables import (
     CellStatus,
+    Draw,
     Figure,
+    GateReport,
+    Ingredient,
     ProtectedTable,
     Provenance,
     Table,
+    by_language,
+    note_of,
+    texts_by,
     without_unpublished,
 )
-from discreet.tables.figures import by_language, texts_by
-from discreet.tables.ingredient import Draw, GateReport, Ingredient
-from discreet.tables.protected import note_of
 
 NEAR_CONTRIBUTIONS = note_of("discreet.protection.noise", "near-contributions")
 

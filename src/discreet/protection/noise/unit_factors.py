@@ -25,16 +25,16 @@ from discreet.arrays import BoolArray, FloatArray, IntArray
 from discreet.confidential import without_values
 from discreet.errors import PerturbationError, Problem, raise_all
 from discreet.keygrid import KeyGrid
-from discreet.microdata import Secret
-from discreet.microdata.frames import (
+from discreet.microdata import (
+    KeyFunction,
     NarwhalsFrame,
+    Secret,
     like,
     open_frame,
     require_columns,
     require_new,
     with_computed,
 )
-from discreet.microdata.key_values import KeyFunction
 from discreet.record_batches import collected
 
 _PURPOSE = "discreet unit noise, version 1; {}"

@@ -19,17 +19,25 @@ from discreet.confidential import without_values
 from discreet.errors import PerturbationError
 from discreet.microdata import Secret
 from discreet.protection.noise.unit_factors import UnitNoise, noisy, with_unit_noise
-from discreet.rules.holdings import count_holdings
-from discreet.tables import CellStatus, Contributions, Figure, ProtectedTable, Provenance, Table
-from discreet.tables.figures import by_language, texts_by
-from discreet.tables.ingredient import Ingredient
-from discreet.tables.protected import note_of
+from discreet.rules import count_holdings
+from discreet.tables import (
+    CellStatus,
+    Contributions,
+    Figure,
+    Ingredient,
+    ProtectedTable,
+    Provenance,
+    Table,
+    by_language,
+    note_of,
+    texts_by,
+)
 from discreet.tabulation import tabulate
 
 if TYPE_CHECKING:
     import narwhals as nw
 
-    from discreet.tables.table import Spanning
+    from discreet.tables import Spanning
 
 #: What readers are told.
 UNIT_NOISE = note_of("discreet.protection.noise", "unit-noise")

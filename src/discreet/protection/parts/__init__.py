@@ -9,27 +9,29 @@ from typing import TYPE_CHECKING
 from discreet.faces import lazy_face
 
 if TYPE_CHECKING:
-    from .areas import AreaParts as AreaParts
-    from .areas import AreaShare as AreaShare
     from .areas import area_shares as area_shares
+    from .areas import level_of as level_of
+    from .areas import place_of as place_of
+    from .areas import top_areas as top_areas
     from .decisions import HIDDEN_AREAS as HIDDEN_AREAS
     from .decisions import SUPPRESSED_PARTS as SUPPRESSED_PARTS
-    from .decisions import PartDecision as PartDecision
     from .decisions import PartDecisions as PartDecisions
-    from .decisions import PartReason as PartReason
-    from .decisions import PartSuggestion as PartSuggestion
-    from .decisions import ReleaseShare as ReleaseShare
     from .decisions import described_decisions as described_decisions
     from .decisions import joint_decisions as joint_decisions
     from .decisions import release_shares as release_shares
     from .decisions import suppress_parts as suppress_parts
-    from .levels import PartLevel as PartLevel
+    from .levels import Level as Level
+    from .levels import levels_of as levels_of
+    from .levels import name_of_part as name_of_part
+    from .levels import named_level as named_level
     from .rules import PartRules as PartRules
     from .rules import check_parts as check_parts
     from .rules import measure_parts as measure_parts
     from .shared_parts import agreed_decisions as agreed_decisions
     from .shared_parts import released_parts as released_parts
     from .tuned_thresholds import PartTuning as PartTuning
+    from .tuned_thresholds import Reading as Reading
     from .tuned_thresholds import tune_parts as tune_parts
+    from .words import note as note
 
 lazy_face(__name__)

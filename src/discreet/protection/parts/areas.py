@@ -19,8 +19,7 @@ import numpy as np
 from discreet.arrays import CellIndex, IntArray, PositionArray
 from discreet.errors import SuppressionError
 from discreet.protection.parts.levels import Level, PartKey, PartLattice, levels_of
-from discreet.tables import CellStatus, Dimension, ProtectedTable
-from discreet.tables.dimension import Parts, level_numbers
+from discreet.tables import CellStatus, Dimension, Parts, ProtectedTable, level_numbers
 
 _NOTHING: Parts = frozenset()
 

@@ -29,8 +29,14 @@ from discreet.protection.parts.levels import (
     is_within,
     name_of_part,
 )
-from discreet.tables import CellStatus, Note, ProtectedTable
-from discreet.tables.dimension import Parts, level_numbers, parts_with_figures
+from discreet.tables import (
+    CellStatus,
+    Note,
+    Parts,
+    ProtectedTable,
+    level_numbers,
+    parts_with_figures,
+)
 
 PartAction = Literal["released", "suppressed", "follows"]
 PartOutcome = Literal["complete", "thinned", "blocked"]

@@ -18,8 +18,7 @@ import numpy.typing as npt
 
 from discreet.arrays import BoolArray
 from discreet.errors import SuppressionError
-from discreet.tables import Dimension
-from discreet.tables.dimension import Parts, level_numbers
+from discreet.tables import Dimension, Parts, level_numbers
 
 #: Per spanning variable, the number of a level; see `discreet.tables.dimension`.
 PartKey = tuple[int, ...]

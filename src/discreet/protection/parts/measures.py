@@ -18,10 +18,9 @@ import numpy.typing as npt
 
 from discreet.arrays import BoolArray, CellIndex, FloatArray, IntArray, PositionArray
 from discreet.errors import FilterError, Problem, SuppressionError, raise_all
-from discreet.microdata.filters import parse_filter
+from discreet.microdata import parse_filter
 from discreet.protection.parts.levels import Level, PartKey, levels_of
-from discreet.tables import Dimension, Table
-from discreet.tables.dimension import level_numbers
+from discreet.tables import Dimension, Table, level_numbers
 
 
 def named_variables(table: Table) -> tuple[int, ...]:

@@ -12,8 +12,7 @@ from dataclasses import replace
 from discreet.protection.parts.areas import AreaParts
 from discreet.protection.parts.decisions import PartDecision, PartDecisions, PartReason
 from discreet.protection.parts.levels import PartLattice, PartLevel, named_level
-from discreet.tables import Dimension
-from discreet.tables.dimension import Parts
+from discreet.tables import Dimension, Parts
 
 #: Why a part is hidden that passed.
 ELSEWHERE = PartReason("hidden-elsewhere")

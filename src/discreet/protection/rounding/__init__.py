@@ -19,10 +19,15 @@ if TYPE_CHECKING:
     from .audit import RoundingAudit as RoundingAudit
     from .audit import audit_rounding as audit_rounding
     from .bases import Rounding as Rounding
+    from .counts import ingredient_of as ingredient_of
     from .counts import round_counts as round_counts
     from .counts import round_linked as round_linked
+    from .counts import rounded_counts as rounded_counts
     from .counts import rounded_ingredient as rounded_ingredient
+    from .counts import rounded_table as rounded_table
     from .counts import rounding_table as rounding_table
     from .hidden_cells import round_shown as round_shown
+    from .settings import LARGEST_BASE as LARGEST_BASE
+    from .settings import RoundingSettings as RoundingSettings
 
 lazy_face(__name__)

@@ -20,20 +20,16 @@ from discreet.protection.rounding.controlled import nearest_multiples
 from discreet.protection.rounding.linked_counts import LinkedCounts
 from discreet.protection.rounding.small_counts import InnerCells
 from discreet.protection.rounding.small_counts import fitted as fitted_cells
-from discreet.protection.suppression.problem.equal_cells import (
+from discreet.protection.suppression import (
     CellNames,
+    Relations,
+    compiled,
     linked_cells,
-    stacked_relations,
-)
-from discreet.protection.suppression.problem.kernels import compiled
-from discreet.protection.suppression.problem.system import Relations
-from discreet.protection.suppression.problem.table_relations import (
     recomputed_totals,
+    stacked_relations,
     table_relations,
 )
-from discreet.tables import WITHOUT_NUMBER, CellStatus, Note, ProtectedTable, Table
-from discreet.tables.dimension import within
-from discreet.tables.protected import note_of
+from discreet.tables import WITHOUT_NUMBER, CellStatus, Note, ProtectedTable, Table, note_of, within
 
 #: Notes that are no longer true.
 _GONE = frozenset({"non-additivity", "each-apart"})

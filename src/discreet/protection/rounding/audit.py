@@ -17,13 +17,14 @@ from discreet.arrays import BoolArray, IntArray
 from discreet.errors import CountRoundingError
 from discreet.protection.rounding.bases import Rounding, inner_cells
 from discreet.protection.rounding.linked_counts import LinkedCounts
-from discreet.protection.suppression.problem.system import (
+from discreet.protection.suppression import (
     CellState,
+    Certificate,
     Confidential,
     SuppressionProblem,
+    attack_intervals,
+    certify,
 )
-from discreet.protection.suppression.proof.attacker import attack_intervals
-from discreet.protection.suppression.proof.certificate import Certificate, certify
 from discreet.tables import ProtectedTable, Table
 
 _SHOWN = 20

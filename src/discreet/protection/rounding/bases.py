@@ -18,8 +18,7 @@ from discreet.errors import CountRoundingError, raise_all
 from discreet.microdata import Secret
 from discreet.protection.rounding.settings import RoundingSettings
 from discreet.settings import refused, setting_problems
-from discreet.tables import Table
-from discreet.tables.table import sort_cells
+from discreet.tables import Table, sort_cells
 
 
 class Rounding(Unpicklable, RoundingSettings):  # type: ignore[misc]

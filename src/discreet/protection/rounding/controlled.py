@@ -17,8 +17,7 @@ from discreet.errors import CountRoundingError
 from discreet.protection.rounding.bases import Rounding
 from discreet.protection.rounding.linked_counts import LinkedCounts
 from discreet.protection.rounding.small_counts import InnerCells, fitted
-from discreet.protection.suppression.problem.kernels import compiled
-from discreet.protection.suppression.problem.system import Relations
+from discreet.protection.suppression import Relations, compiled
 from discreet.solver import column_values, loaded_solver
 from discreet.tables import Table
 

@@ -18,17 +18,30 @@ from discreet._version import __version__
 from discreet.arrays import IntArray
 from discreet.confidential import without_values
 from discreet.errors import CountRoundingError, DisclosureWarning, DiscreetWarning
-from discreet.protection.noise import PerturbationTable
-from discreet.protection.noise.counts import UNSUITABLE_KEYS, check_found_codes, keep_found_codes
-from discreet.protection.noise.intervals import DECIMAL_SCALE, Intervals
+from discreet.protection.noise import (
+    DECIMAL_SCALE,
+    UNSUITABLE_KEYS,
+    Intervals,
+    PerturbationTable,
+    check_found_codes,
+    keep_found_codes,
+)
 from discreet.protection.rounding.bases import Rounding, no_cell_keys
 from discreet.protection.rounding.controlled import controlled_counts
 from discreet.protection.rounding.linked_counts import LinkedCounts
 from discreet.protection.rounding.small_counts import small_counts
-from discreet.tables import CellStatus, ProtectedTable, Provenance, Table, without_unpublished
-from discreet.tables.figures import by_language, texts_by
-from discreet.tables.ingredient import Ingredient
-from discreet.tables.protected import Note, note_of
+from discreet.tables import (
+    CellStatus,
+    Ingredient,
+    Note,
+    ProtectedTable,
+    Provenance,
+    Table,
+    by_language,
+    note_of,
+    texts_by,
+    without_unpublished,
+)
 
 _AVERAGED = (
     "random rounding by a seed rounds the same set differently in other tables, and figures that "

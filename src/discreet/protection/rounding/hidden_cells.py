@@ -13,9 +13,7 @@ import numpy as np
 from discreet.errors import CountRoundingError
 from discreet.protection.rounding.bases import Rounding
 from discreet.protection.rounding.counts import notes_of
-from discreet.protection.suppression.problem.empty_cells import zeros_of
-from discreet.protection.suppression.proof.audit import rounded_values
-from discreet.protection.suppression.publish.protected_tables import METHOD, pattern_notes
+from discreet.protection.suppression import METHOD, pattern_notes, rounded_values, zeros_of
 from discreet.tables import CellStatus, ProtectedTable, Table
 
 

@@ -16,13 +16,14 @@ import numpy.typing as npt
 from discreet.arrays import BoolArray, IntArray
 from discreet.errors import CountRoundingError, Problem, raise_all
 from discreet.protection.rounding.bases import inner_cells
-from discreet.protection.suppression.problem.equal_cells import (
+from discreet.protection.suppression import (
     CellNames,
+    Confidential,
+    Relations,
     linked_cells,
     stacked_relations,
+    table_relations,
 )
-from discreet.protection.suppression.problem.system import Confidential, Relations
-from discreet.protection.suppression.problem.table_relations import table_relations
 from discreet.tables import Table
 
 Number = TypeVar("Number", bound=np.generic)

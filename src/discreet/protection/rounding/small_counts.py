@@ -18,8 +18,7 @@ from discreet.arrays import BoolArray, FloatArray, IntArray, starts
 from discreet.errors import CountRoundingError
 from discreet.protection.rounding.bases import Rounding
 from discreet.protection.rounding.linked_counts import LinkedCounts
-from discreet.protection.suppression.problem.kernels import compiled, compiled_at_once
-from discreet.protection.suppression.problem.system import Confidential
+from discreet.protection.suppression import Confidential, compiled, compiled_at_once
 from discreet.tables import Table
 
 #: Improvements of all cells in turn: they end by themselves, or after so many looks at a figure.

@@ -22,10 +22,9 @@ from discreet.publication.formats import WriteOptions
 from discreet.publication.layout import footnotes
 from discreet.publication.notation import legend, symbol
 from discreet.publication.notes import printed_notes, unlisted_text
-from discreet.publication.words import labels_of, words
+from discreet.publication.wording import labels_of, words
 from discreet.publication.writers.json import numbers_of, write_items
-from discreet.tables import CellStatus, Dimension, ProtectedTable
-from discreet.tables.figures import FIGURE, Figure, figure_dimension
+from discreet.tables import FIGURE, CellStatus, Dimension, Figure, ProtectedTable, figure_dimension
 
 _DATE = re.compile(r"\d{4}-\d{2}-\d{2}(T\S+)?")
 

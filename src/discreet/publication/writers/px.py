@@ -34,9 +34,8 @@ from discreet.publication.notation import (
     number_text,
 )
 from discreet.publication.notes import printed_notes
-from discreet.publication.words import LANGUAGES, figure_line, has_total, labels_of, words
-from discreet.tables import CellStatus, Dimension, ProtectedTable
-from discreet.tables.figures import Figure
+from discreet.publication.wording import LANGUAGES, figure_line, has_total, labels_of, words
+from discreet.tables import CellStatus, Dimension, Figure, ProtectedTable
 
 #: Characters of a line.
 LONGEST_LINE = 256

@@ -26,12 +26,11 @@ from discreet.protection.protocol import (
     ReleaseContext,
     ReleasedOutcome,
 )
-from discreet.protection.rounding.bases import Rounding
-from discreet.protection.rounding.settings import LARGEST_BASE, RoundingSettings
+from discreet.protection.rounding import LARGEST_BASE, Rounding, RoundingSettings
 from discreet.release.inputs import Inputs
 from discreet.release.programme.file import Programme
 from discreet.release.programme.universes import all_of, figure_filter
-from discreet.tables.dimension import codes_found
+from discreet.tables import codes_found
 
 if TYPE_CHECKING:
     from discreet.arrays import FloatArray, IntArray
@@ -189,7 +188,7 @@ class RoundingProtection(Protection):
         self, inputs: Inputs, counted: Mapping[str, Counts]
     ) -> dict[tuple[str, str], IntArray]:
         """The rounded figures of each count of each table."""
-        from discreet.protection.rounding.counts import rounded_counts
+        from discreet.protection.rounding import rounded_counts
 
         every = {
             (name, where): counts[where]
@@ -209,7 +208,7 @@ class RoundingProtection(Protection):
     ) -> ReleasedOutcome:
         """A table of rounded counts, or of figures made of them."""
         from discreet.derived import derive
-        from discreet.protection.rounding.counts import ingredient_of, rounded_table
+        from discreet.protection.rounding import ingredient_of, rounded_table
 
         entry, rounding = inputs.programme.tables[name], self._own(inputs, name)
         (first, value), *_ = values.items()
@@ -254,8 +253,7 @@ class RoundingProtection(Protection):
         coalition: int | None,
     ) -> tuple[Mapping[tuple[str, str], AuditVerdict], Sequence[str]]:
         """What all tables of a group tell together."""
-        from discreet.protection.rounding.audit import audit_rounding
-        from discreet.protection.rounding.counts import rounded_table
+        from discreet.protection.rounding import audit_rounding, rounded_table
 
         rounded, named = self._rounded(inputs, counted), inputs.programme.tables
         tables = {(name, where): counted[name][where] for name, where in rounded}

@@ -27,7 +27,7 @@ from discreet.release.inputs import Inputs
 from discreet.release.programme.file import Programme, nearest
 from discreet.release.programme.schema import Count, NameList, Positive, ProgrammeEntry, Text
 from discreet.release.programme.universes import figure_filter
-from discreet.tables.dimension import codes_found
+from discreet.tables import codes_found
 
 if TYPE_CHECKING:
     from discreet.arrays import FloatArray, IntArray

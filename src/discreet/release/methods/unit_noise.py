@@ -30,8 +30,7 @@ from discreet.release.inputs import Inputs
 from discreet.release.programme.file import Programme
 from discreet.release.programme.problems import Opener, named_twice, stated_secret_problems
 from discreet.release.programme.schema import NameList, ProgrammeEntry, Text, ValueEntry
-from discreet.tables.dimension import codes_found
-from discreet.tables.figures import FIGURE
+from discreet.tables import FIGURE, codes_found
 
 if TYPE_CHECKING:
     from discreet.arrays import FloatArray, IntArray
@@ -169,7 +168,7 @@ class UnitNoiseProtection(Protection):
         self, inputs: Inputs, counted: Mapping[str, Counts], context: ReleaseContext
     ) -> Iterator[ProtectedGroup]:
         """Noisy records, once; all tables counted from them."""
-        from discreet.protection.noise.unit_factors import noisy, with_unit_noise
+        from discreet.protection.noise import noisy, with_unit_noise
         from discreet.tabulation import Query, tabulate_many
 
         programme = inputs.programme
@@ -211,7 +210,7 @@ class UnitNoiseProtection(Protection):
     ) -> ReleasedOutcome:
         """One table, with all of its values."""
         from discreet.derived import KeyFigure, derive
-        from discreet.protection.noise.unit_sums import noisy_ingredient, noisy_sums
+        from discreet.protection.noise import noisy_ingredient, noisy_sums
 
         ingredients, figures = {}, []
         for value in truth.sums:

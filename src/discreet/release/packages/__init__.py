@@ -12,14 +12,11 @@ from discreet.faces import lazy_face
 if TYPE_CHECKING:
     from .keys import KeyPair as KeyPair
     from .keys import PackageKey as PackageKey
-    from .keys import key_id as key_id
     from .keys import write_key_pair as write_key_pair
-    from .package import PackageDescription as PackageDescription
     from .package import describe_package as describe_package
     from .package import open_parameters as open_parameters
     from .package import pack_parameters as pack_parameters
     from .package import verify_package as verify_package
-    from .parameters import Magnitude as Magnitude
     from .parameters import Parameters as Parameters
     from .parameters import parameters_of as parameters_of
 

@@ -34,10 +34,15 @@ from pydantic import BaseModel, ConfigDict, Field, StringConstraints, Validation
 from discreet._version import __version__
 from discreet.errors import DiscreetError, PackageError
 from discreet.keygrid import KeyGrid
-from discreet.protection.noise.formats import as_text
-from discreet.protection.noise.intervals import DECIMAL_SCALE, pack
-from discreet.protection.noise.magnitude_parts import MagnitudePart, check_kind
-from discreet.protection.noise.sources import PerturbationFile, read_json
+from discreet.protection.noise import (
+    DECIMAL_SCALE,
+    MagnitudePart,
+    PerturbationFile,
+    as_text,
+    check_kind,
+    pack,
+    read_json,
+)
 from discreet.release.packages.keys import PackageKey, Stretching, WorkingKeys, key_id, public_bytes
 from discreet.release.packages.parameters import Parameters, parameters_of
 

@@ -134,7 +134,7 @@ class Magnitude(Unpicklable):
     @property
     def p_percent(self) -> float:
         """How near a figure may not come to a contribution: as stated, or as the rules have it."""
-        from discreet.protection.noise.closeness import P_PERCENT
+        from discreet.protection.noise import P_PERCENT
 
         if self.entry.p_percent is not None:
             return self.entry.p_percent
@@ -143,7 +143,7 @@ class Magnitude(Unpicklable):
 
     def treatment(self, table: Table, column: str) -> dict[str, Any]:
         """What `perturb_magnitudes` is to do with a table's column. CONFIDENTIAL."""
-        from discreet.protection.noise.closeness import CHANCE
+        from discreet.protection.noise import CHANCE
 
         sensitive = self.sensitive(table, column)
         return {
@@ -441,7 +441,7 @@ def _official(given: Any, problems: list[Problem]) -> str | None:
     if not isinstance(given, str):
         problems.append(Problem("must be a text", "official"))
         return None
-    from discreet.microdata.filters import parse_filter
+    from discreet.microdata import parse_filter
 
     problems += _attempted("official", lambda: parse_filter(given))
     return given.strip()

@@ -12,8 +12,7 @@ from collections.abc import Mapping
 from itertools import pairwise
 
 from discreet.errors import Problem
-from discreet.microdata.reading_options import ReadingOptions
-from discreet.microdata.sql_databases import is_url
+from discreet.microdata import ReadingOptions, is_url
 from discreet.protection.protocol import (
     COUNT,
     DEFAULT,

@@ -39,7 +39,7 @@ from discreet.release.programme.schema import (
     form_of_method,
 )
 from discreet.release.programme.toml_lines import KeyPath, LineIndex
-from discreet.tables.value_relations import ValueRelation
+from discreet.tables import ValueRelation
 
 #: Name of the main source, unless [data] gives it one.
 MAIN = "data"

@@ -30,7 +30,7 @@ from discreet.release.programme.schema import (
     TableEntry,
 )
 from discreet.release.programme.toml_lines import KeyPath
-from discreet.tables.figures import FIGURE
+from discreet.tables import FIGURE
 
 #: What each kind of strength is described by.
 _STRENGTHS: Mapping[str, tuple[str, ...]] = {

@@ -116,7 +116,7 @@ def filter_parsed(
     """The columns that a filter names, and what is wrong with it."""
     if not text.strip():
         return frozenset(), []
-    from discreet.microdata.filters import parse_filter
+    from discreet.microdata import parse_filter
 
     try:
         return frozenset(parse_filter(text).columns), []

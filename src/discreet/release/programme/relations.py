@@ -14,7 +14,7 @@ from discreet.protection.protocol import clash, protections
 from discreet.release.programme.file import Programme
 from discreet.release.programme.problems import Found
 from discreet.release.programme.universes import places_of
-from discreet.tables.value_relations import ValueRelation
+from discreet.tables import ValueRelation
 
 
 def stated_relations(programme: Programme) -> list[ValueRelation]:

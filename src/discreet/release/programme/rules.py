@@ -24,8 +24,8 @@ from discreet.rules import (
     Waivers,
     known_rules,
     primary,
+    without_consent,
 )
-from discreet.rules.waivers import without_consent
 from discreet.tables import Table
 
 

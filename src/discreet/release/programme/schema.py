@@ -26,7 +26,7 @@ from pydantic import (
 from pydantic_core import ErrorDetails, InitErrorDetails, PydanticCustomError
 
 from discreet.keygrid import KeyGrid
-from discreet.microdata.reading_options import ReadingOptions
+from discreet.microdata import ReadingOptions
 from discreet.protection.protocol import COUNT, protections
 from discreet.publication import FORMATS, MAPS
 from discreet.release.programme.values import (
@@ -49,7 +49,7 @@ from discreet.release.programme.values import (
     texts,
 )
 from discreet.rules import known_rules
-from discreet.tables.figures import FigureKind
+from discreet.tables import FigureKind
 
 if TYPE_CHECKING:
     from discreet.derived import KeyFigure

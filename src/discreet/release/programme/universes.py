@@ -7,7 +7,7 @@ here has seen data.
 
 from __future__ import annotations
 
-from discreet.microdata.sql_databases import is_url, shown_url
+from discreet.microdata import is_url, shown_url
 from discreet.release.programme.file import Programme
 from discreet.release.programme.schema import TableEntry
 

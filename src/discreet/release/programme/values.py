@@ -15,7 +15,7 @@ from pydantic_core import PydanticCustomError
 
 from discreet.errors import DiscreetError
 from discreet.keygrid import KeyGrid
-from discreet.microdata.reading_options import form_of
+from discreet.microdata import form_of
 
 Language = Literal["en", "de"]
 

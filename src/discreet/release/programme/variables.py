@@ -14,10 +14,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
 from discreet.classifications import MISSING, TOTAL, Classification, natural_order
 from discreet.errors import DiscreetError, Problem, ProgrammeError
 from discreet.files import toml_key, toml_value
-from discreet.microdata.cube_files import DistantCubes
-from discreet.microdata.distant_records import distant_records
-from discreet.microdata.sql_databases import DatabaseTable
-from discreet.microdata.stored_records import StoredRecords
+from discreet.microdata import DatabaseTable, DistantCubes, StoredRecords, distant_records
 from discreet.record_batches import collected
 from discreet.release.programme.file import Programme, RecordSource, key_column, nearest
 from discreet.release.programme.problems import problems_of
@@ -25,8 +22,7 @@ from discreet.release.programme.schema import VariableEntry
 from discreet.release.programme.toml_lines import KeyPath
 
 if TYPE_CHECKING:
-    from discreet.tables import Dimension
-    from discreet.tables.table import Spanning
+    from discreet.tables import Dimension, Spanning
 
 _FIXED = ("hierarchy", "codes", "intervals")
 
@@ -68,7 +64,7 @@ def rule_where_known(text: str | None, names: Collection[str]) -> str:
     >>> rule_where_known("sex == 'Total'", ["sex"]), rule_where_known("sex == 'Total'", ["gender"])
     ("sex == 'Total'", '')
     """
-    from discreet.microdata.filters import parse_filter
+    from discreet.microdata import parse_filter
 
     stated = (text or "").strip()
     if not stated:
@@ -85,7 +81,7 @@ def official_rule(
     A variable that the table lacks counts as at its total. Where the table has another
     variable over the same column (age in other groups), that holds at its total only.
     """
-    from discreet.microdata.filters import parse_filter
+    from discreet.microdata import parse_filter
 
     if not text:
         return None
@@ -237,11 +233,11 @@ def found_codes(records: Any, columns: Sequence[str]) -> dict[str, list[str]]:
     import narwhals as nw
     import polars as pl
 
-    from discreet.tables.table import code_texts
+    from discreet.tables import code_texts
 
     distant = distant_records(records)
     if isinstance(distant, DistantCubes):
-        from discreet.tabulation.cube_sets import codes_in_cubes
+        from discreet.tabulation import codes_in_cubes
 
         return {name: natural_order(codes_in_cubes(distant, name)) for name in columns}
     if isinstance(distant, StoredRecords):
@@ -363,7 +359,7 @@ def _key_columns(
     programme: Programme, source: RecordSource, schemas: Mapping[str, Schema]
 ) -> Iterator[Problem]:
     """What keys that are made or inherited need of the records."""
-    from discreet.microdata.inheritance import sum_column
+    from discreet.microdata import sum_column
 
     keys, schema = source.keys, schemas[source.name]
     if keys.column is not None or (keys.id is None and keys.inherit is None):
@@ -450,7 +446,7 @@ def _stated(programme: Programme, path: KeyPath) -> KeyPath:
 
 
 def _filter_problems(programme: Programme, schema: Schema, tables: Sequence[str]) -> list[Problem]:
-    from discreet.microdata.filters import parse_filter
+    from discreet.microdata import parse_filter
 
     problems: list[Problem] = []
     filters: dict[KeyPath, str] = {}

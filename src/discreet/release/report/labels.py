@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 
-from discreet.assessment.release_quality.pairs import finest_level
-from discreet.publication.words import words
+from discreet.assessment import finest_level
+from discreet.publication import words
 from discreet.tables import Dimension, ProtectedTable
 
 

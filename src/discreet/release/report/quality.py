@@ -17,19 +17,19 @@ from pathlib import Path
 from typing import Any
 
 from discreet._version import __version__
-from discreet.assessment.release_quality import (
+from discreet.assessment import (
     DEVIATION_CLASSES,
     SIZE_CLASSES,
     Noise,
     Overall,
     QualityLog,
+    number,
+    percent,
     statements,
 )
-from discreet.assessment.words import number, percent
 from discreet.errors import PublicationError
 from discreet.files import check_writable, make_folder, write_text
-from discreet.publication.words import LANGUAGES
-from discreet.publication.writers.html import facts_html, page_head, page_tail
+from discreet.publication import LANGUAGES, facts_html, page_head, page_tail
 from discreet.release.report.labels import LevelLabels
 from discreet.release.report.sections import (
     Document,

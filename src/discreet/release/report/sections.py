@@ -12,11 +12,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from discreet.assessment.release_quality import SUPPORT, Overall
-from discreet.assessment.words import number, percent
+from discreet.assessment import SUPPORT, Overall, number, percent
 from discreet.errors import PublicationError
 from discreet.files import texts_of
-from discreet.publication.words import LANGUAGES, read_words
+from discreet.publication import LANGUAGES, read_words
 from discreet.release.report.labels import LevelLabels
 
 _WIDTH = 640

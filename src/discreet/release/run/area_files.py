@@ -134,7 +134,7 @@ class AreaFiles:
         """Code, label and file of each area, for those who look for one."""
         import polars as pl
 
-        from discreet.publication.writers.csv import harmless
+        from discreet.publication import harmless
 
         language = self.programme.languages[0]
         rows = [

@@ -16,7 +16,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from discreet.errors import DiscreetError, ProgrammeError, PublicationError
-from discreet.microdata.distant_records import KeyedBefore, distant_records
+from discreet.microdata import KeyedBefore, distant_records
 from discreet.protection.protocol import Counts
 from discreet.record_batches import collected
 from discreet.release.inputs import Inputs
@@ -65,7 +65,7 @@ class KeyedRecords:
                     raise
                 raise self._placed(source, error) from None
             if self._made[name].implementation.is_pyspark():
-                from discreet.microdata.spark import held
+                from discreet.microdata import held
 
                 self._made[name] = held(self._made[name])
         return self._made[name], key_column(self.sources, name)
@@ -95,8 +95,7 @@ class KeyedRecords:
 
     def _inherited(self, source: RecordSource, parts_name: str) -> Any:
         """The units, each with its key from the sum of the keys of its parts."""
-        from discreet.microdata import inherit_record_keys
-        from discreet.microdata.inheritance import sum_column
+        from discreet.microdata import inherit_record_keys, sum_column
 
         parts, key = self.of(parts_name)
         assert key is not None
@@ -135,7 +134,7 @@ def _joined(units: nw.DataFrame[Any] | nw.LazyFrame[Any], by: list[str], keys: p
     import narwhals as nw
     import polars as pl
 
-    from discreet.microdata.frames import with_computed
+    from discreet.microdata import with_computed
 
     native = units.to_native()
     if isinstance(native, pl.LazyFrame):

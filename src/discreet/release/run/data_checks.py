@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 from discreet.classifications import MISSING
 from discreet.confidential import without_values
 from discreet.errors import Problem
-from discreet.microdata.distant_records import KeyedBefore, distant_records
+from discreet.microdata import KeyedBefore, distant_records
 from discreet.record_batches import collected
 from discreet.release.inputs import Inputs
 from discreet.release.programme.file import Programme, RecordSource, key_line, raise_problems
@@ -224,7 +224,7 @@ class _SourceChecks:
         found = held[column]
         if tree is not None and tree.bounds is not None:
             return self._outside(tree, column, found)
-        from discreet.tables.table import code_texts
+        from discreet.tables import code_texts
 
         texts = code_texts(found.get_column(column), column)
         numbers = dict(zip(texts.to_list(), found["n"].to_list(), strict=True))
@@ -234,7 +234,7 @@ class _SourceChecks:
         """How often each value of a column occurs."""
         import narwhals as nw
 
-        from discreet.tabulation.engine import refusals
+        from discreet.tabulation import refusals
 
         with refusals(filtered=bool(where)):
             plan = self.filtered(where).select(column).group_by(column).agg(nw.len().alias("n"))
@@ -245,7 +245,7 @@ class _SourceChecks:
         import numpy as np
         import polars as pl
 
-        from discreet.tabulation.columns import bin_codes
+        from discreet.tabulation import bin_codes
 
         bounds = np.asarray(tree.bounds, dtype=np.float64)
         values = found.get_column(column)
@@ -303,10 +303,7 @@ class _SourceChecks:
     def _flaws(
         self, where: str, key: str | None, weight: str | None, value: str | None, _: Any
     ) -> bool:
-        from discreet.tabulation import Query
-        from discreet.tabulation.engine import Pass, refusals
-        from discreet.tabulation.flaws import raise_flaws
-        from discreet.tabulation.measures import MeasureLayout
+        from discreet.tabulation import MeasureLayout, Pass, Query, raise_flaws, refusals
 
         layout = MeasureLayout(
             keyed=key is not None, weight=weight, values=() if value is None else (value,)

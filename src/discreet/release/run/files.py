@@ -197,9 +197,7 @@ class Writer:
 
     def _atlas(self) -> None:
         """One page per language with maps of all tables that have areas."""
-        from discreet.publication import WriteOptions
-        from discreet.publication.words import title_in
-        from discreet.publication.writers.atlas import write_many
+        from discreet.publication import WriteOptions, title_in, write_many
 
         names = atlas_tables(self.inputs)
         pages = zip(atlas_files(self.programme), self.programme.languages, strict=False)
@@ -233,7 +231,7 @@ class Writer:
         return {**log, "area_shares": shares} if shares else log
 
     def _quality(self, internal: Path | None) -> None:
-        from discreet.release.report import write_quality
+        from discreet.release.report.quality import write_quality
 
         if not quality_files(self.programme):
             return
@@ -265,7 +263,7 @@ class Writer:
 
     def _remarks(self) -> list[dict[str, str]]:
         """What the internal report on quality says besides: units with the noise of their parts."""
-        from discreet.publication.words import LANGUAGES
+        from discreet.publication import LANGUAGES
         from discreet.release.report.sections import words
 
         found = [(name, plain_parts(each)) for name, each in self.programme.sources.items()]

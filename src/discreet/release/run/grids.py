@@ -46,9 +46,7 @@ def check_grids(
 
 def check_formats(programme: Programme, shelf: ReleaseState) -> None:
     """Refuse formats that cannot hold a table before any file is written."""
-    from discreet.publication import CELL_LIMIT
-    from discreet.publication.formats import row_of
-    from discreet.publication.layout import lay_out
+    from discreet.publication import CELL_LIMIT, lay_out, row_of
 
     problems: list[Problem] = []
     for name, entry in programme.tables.items():
@@ -67,8 +65,7 @@ def check_formats(programme: Programme, shelf: ReleaseState) -> None:
 
 def check_maps(inputs: Inputs, shelf: ReleaseState) -> None:
     """Refuse maps of tables without areas before any file is written."""
-    from discreet.publication import MAPS, WriteOptions
-    from discreet.publication.area_figures import areas_of
+    from discreet.publication import MAPS, WriteOptions, areas_of
 
     problems: list[Problem] = []
     drawn = atlas_tables(inputs)
@@ -106,7 +103,7 @@ def _kinds(programme: Programme, name: str) -> list[str]:
 
 def _whole(kind: str) -> bool:
     """Whether a format always holds the complete grid."""
-    from discreet.publication.formats import row_of
+    from discreet.publication import row_of
 
     page = row_of(kind).page
     return page is not None and page.whole_grid
@@ -115,8 +112,7 @@ def _whole(kind: str) -> bool:
 def _too_large(
     name: str, kinds: Sequence[str], rows: int, columns: int, *, grid: int
 ) -> Iterator[Problem]:
-    from discreet.publication import check_shape
-    from discreet.publication.formats import row_of
+    from discreet.publication import check_shape, row_of
 
     for kind in kinds:
         page = row_of(kind).page

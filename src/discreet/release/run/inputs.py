@@ -15,12 +15,15 @@ from typing import TYPE_CHECKING, Any
 
 from discreet.errors import Problem, ProgrammeError
 from discreet.key_check import KeyCheck, check_records
-from discreet.microdata.cube_files import DistantCubes
-from discreet.microdata.distant_records import KeyedBefore, distant_records
-from discreet.microdata.files import matching
-from discreet.microdata.reading_options import ReadingOptions
-from discreet.microdata.squares import with_squares
-from discreet.microdata.stored_records import StoredRecords
+from discreet.microdata import (
+    DistantCubes,
+    KeyedBefore,
+    ReadingOptions,
+    StoredRecords,
+    distant_records,
+    matching,
+    with_squares,
+)
 from discreet.protection.protocol import COUNT, Protection, SharedParameters, protections
 from discreet.release.inputs import Inputs, beside_programme
 from discreet.release.programme.checks import check_programme
@@ -45,7 +48,7 @@ from discreet.release.run.periods import check_earlier_periods, check_period_key
 from discreet.release.state.memory import EarlierTable, contradictions, read_release, related
 from discreet.release.state.seal import SEAL, SealKeys, read_seal
 from discreet.store import Store, tree_digest
-from discreet.tables.value_relations import ValueRelation
+from discreet.tables import ValueRelation
 
 if TYPE_CHECKING:
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
@@ -53,7 +56,7 @@ if TYPE_CHECKING:
     from discreet.classifications import Classification
     from discreet.keygrid import KeyGrid
     from discreet.microdata import Secret
-    from discreet.publication.boundaries import Boundaries
+    from discreet.publication import Boundaries
 
 
 #: Source → the file that stands in for the one that the programme names.
@@ -201,13 +204,13 @@ def _read_boundaries(
 
 
 def _checked_boundaries(tree: Classification, own: Boundaries, _: Programme) -> None:
-    from discreet.publication.area_figures import check_boundaries
+    from discreet.publication import check_boundaries
 
     check_boundaries(tree, own)
 
 
 def _boundaries_of(programme: Programme, files: Sequence[Path | None], key: str) -> Boundaries:
-    from discreet.publication.boundaries import Boundaries
+    from discreet.publication import Boundaries
 
     return Boundaries.read(*(file for file in files if file is not None), key=key)
 
@@ -263,8 +266,7 @@ def _checked_keys(
 def _tested_keys(
     records: Any, source: RecordSource, grid: KeyGrid, spanning: Sequence[str], _: Programme
 ) -> KeyCheck | None:
-    from discreet.tabulation.cube_sets import checked_keys
-    from discreet.tabulation.engine import first_records, lowest_of_all, refusals
+    from discreet.tabulation import checked_keys, first_records, lowest_of_all, refusals
 
     column, cubes = source.keys.column or "", distant_records(records)
     if isinstance(cubes, DistantCubes):
@@ -377,8 +379,7 @@ def read_records(
     source: RecordSource, programme: ProgrammeFile, *, show_values: bool, master: str | None = None
 ) -> Any:
     """The records of a source; None if they are not there, which the checks have reported."""
-    from discreet.microdata import read_microdata
-    from discreet.microdata.sql_databases import is_url
+    from discreet.microdata import is_url, read_microdata
 
     data = source.records
     ways = (data.source, data.database, data.database_env, data.cubes, data.store, data.spark)
@@ -398,7 +399,7 @@ def read_records(
     if data.spark is not None:
         if any(getattr(data, key) for key in ("table", "query", "format", *data.stated)):
             return None  # reported by the checks of the programme: no cluster is asked
-        from discreet.microdata.spark import read_spark
+        from discreet.microdata import read_spark
 
         return read_spark(data.spark, master, programme.file)
     if data.metadata is not None:
@@ -444,7 +445,7 @@ def with_found_relations(
         records: Per source, its records. CONFIDENTIAL.
         earlier: Tables that were published before, or stand beside.
     """
-    from discreet.tabulation.column_relations import column_relations
+    from discreet.tabulation import column_relations
 
     places = places_of(programme)
     found: dict[tuple[str, str], tuple[ValueRelation, ...]] = {}

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from discreet.errors import Problem, PublicationError
-from discreet.microdata.period_keys import since_column
+from discreet.microdata import since_column
 from discreet.release.programme.file import Programme
 from discreet.release.programme.problems import Opener
 from discreet.release.programme.schema import PeriodEntry

@@ -51,8 +51,7 @@ from discreet.release.run.slivers import check_slivers
 from discreet.release.state.memory import ReleaseState, table_statement
 from discreet.release.state.seal import SEAL, read_seal
 from discreet.release.state.sealed_quality import sealed_quality
-from discreet.tables import CellNote, Dimension, Note, ProtectedTable
-from discreet.tables.protected import note_of
+from discreet.tables import CellNote, Dimension, Note, ProtectedTable, note_of
 
 if TYPE_CHECKING:
     from discreet.protection.parts import PartDecisions
@@ -415,7 +414,7 @@ class _Release:
 
     def _averaged(self, method: str, tables: Mapping[str, ProtectedTable]) -> Iterator[Problem]:
         """How far additivity averages noise away that no attack looks at, above the limits."""
-        from discreet.assessment.attacks.report import exceeded_limits
+        from discreet.assessment import exceeded_limits
         from discreet.protection.rounding import fitted_exposure
 
         assert self.programme.document.attacks is not None

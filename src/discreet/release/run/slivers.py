@@ -12,7 +12,7 @@ from itertools import combinations
 from typing import TYPE_CHECKING, Any
 
 from discreet.errors import Problem
-from discreet.microdata.distant_records import KeyedBefore, distant_records
+from discreet.microdata import KeyedBefore, distant_records
 from discreet.record_batches import collected
 from discreet.release.inputs import Inputs
 from discreet.release.programme.file import raise_problems
@@ -31,7 +31,7 @@ def check_slivers(inputs: Inputs) -> None:
 
 
 def _problems(inputs: Inputs) -> Iterator[Problem]:
-    from discreet.assessment.slivers import find_slivers
+    from discreet.assessment import find_slivers
 
     programme = inputs.programme
     stated = programme.document.slivers

@@ -32,16 +32,9 @@ from discreet.files import (
     make_folder,
     write_text,
 )
-from discreet.microdata.distant_records import distant_records
-from discreet.microdata.sql_databases import DatabaseTable
+from discreet.microdata import DatabaseTable, distant_records
 from discreet.protection.protocol import COUNT, clash, protection
-from discreet.publication.exact_tables import (
-    cells_frame,
-    described,
-    rebuilt,
-    with_cells,
-    without_cells,
-)
+from discreet.publication import cells_frame, described, rebuilt, with_cells, without_cells
 from discreet.record_batches import collected
 from discreet.release.programme.file import Programme
 from discreet.release.state.seal import (
@@ -150,7 +143,7 @@ class ReleaseKey:
             digest.update(source.fingerprint())
             return cls(digest.digest(), secret)
         if records.implementation.is_pyspark():
-            from discreet.microdata.spark import fingerprint
+            from discreet.microdata import fingerprint
 
             digest.update(fingerprint(records.to_native()))
             return cls(digest.digest(), secret)

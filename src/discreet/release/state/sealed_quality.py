@@ -16,7 +16,7 @@ from discreet.protection.protocol import AssessedTable
 from discreet.release.state.memory import ReleaseKey
 
 if TYPE_CHECKING:
-    from discreet.assessment.release_quality import QualityLog
+    from discreet.assessment import QualityLog
     from discreet.protection.parts import PartDecisions
     from discreet.tables import ProtectedTable
 
@@ -30,7 +30,7 @@ def sealed_quality(
     key: ReleaseKey,
 ) -> str:
     """The statistics on one table, sealed."""
-    from discreet.assessment.release_quality import QualityLog
+    from discreet.assessment import QualityLog
 
     log = QualityLog()
     log.add(
@@ -48,7 +48,7 @@ def quality_of(
     extras: Mapping[str, Mapping[str, Any]], keys: Mapping[str, ReleaseKey]
 ) -> QualityLog:
     """The statistics on all tables of a release."""
-    from discreet.assessment.release_quality import QualityLog
+    from discreet.assessment import QualityLog
 
     whole = QualityLog()
     for name, entry in extras.items():

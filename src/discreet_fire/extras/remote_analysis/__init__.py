@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING
 from discreet.faces import lazy_face
 
 if TYPE_CHECKING:
-    from .analysis import QualityAnswer as QualityAnswer
     from .analysis import RemoteAnalysis as RemoteAnalysis
     from .answers import QualityClass as QualityClass
     from .answers import bits_per_answer as bits_per_answer
@@ -21,7 +20,6 @@ if TYPE_CHECKING:
     from .answers import truth_chance as truth_chance
     from .budget import Budget as Budget
     from .budget import BudgetLedger as BudgetLedger
-    from .budget import Usage as Usage
     from .distances import compare as compare
     from .protected_copy import protect as protect
     from .queries import RemoteQuery as RemoteQuery

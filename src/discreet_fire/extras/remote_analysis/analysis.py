@@ -19,15 +19,14 @@ import polars as pl
 
 from discreet.confidential import without_values
 from discreet.errors import DiscreetError, OutputCheckError
-from discreet.microdata.secret import Secret
+from discreet.microdata import Secret
 from discreet_fire.extras.remote_analysis.answers import AnswerKey, QualityClass, truth_chance
 from discreet_fire.extras.remote_analysis.budget import BudgetLedger
 from discreet_fire.extras.remote_analysis.distances import compare, has_numbers
 from discreet_fire.extras.remote_analysis.protected_copy import records_in_memory
 from discreet_fire.extras.remote_analysis.queries import RemoteQuery
 from discreet_fire.persons import look_of
-from discreet_fire.statistics.limits import SafeLimits
-from discreet_fire.statistics.results import SafeResult
+from discreet_fire.statistics import SafeLimits, SafeResult
 from discreet_fire.texts import words
 
 

@@ -12,7 +12,7 @@ import math
 from enum import StrEnum
 
 from discreet.errors import OutputCheckError
-from discreet.microdata.secret import Secret
+from discreet.microdata import Secret
 
 _WHOLE = 1 << 53
 

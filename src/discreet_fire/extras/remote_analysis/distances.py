@@ -16,7 +16,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from discreet_fire.extras.remote_analysis.answers import QualityClass
-from discreet_fire.statistics.results import SafeResult
+from discreet_fire.statistics import SafeResult
 
 #: Distances up to these are very close, close and fair; beyond the last they are far.
 THRESHOLDS = (0.1, 0.25, 0.5)

@@ -16,9 +16,14 @@ import polars as pl
 
 from discreet.arrays import IntArray
 from discreet.errors import OutputCheckError, Problem
-from discreet.microdata import with_record_keys
-from discreet.microdata.frames import eager_columns, name_list, open_frame, require_columns
-from discreet.microdata.secret import Secret
+from discreet.microdata import (
+    Secret,
+    eager_columns,
+    name_list,
+    open_frame,
+    require_columns,
+    with_record_keys,
+)
 
 #: Fewest records among which a number is exchanged.
 _NEIGHBOURS = 5

@@ -17,10 +17,9 @@ from types import MappingProxyType
 from typing import Any
 
 from discreet.errors import OutputCheckError
-from discreet.microdata.filters import Filter, parse_filter
-from discreet_fire.catalogue.execution import execution_rows
-from discreet_fire.statistics.models.design import parse_terms
-from discreet_fire.statistics.results import SafeResult, safe_statistic
+from discreet.microdata import Filter, parse_filter
+from discreet_fire.catalogue import execution_rows
+from discreet_fire.statistics import SafeResult, parse_terms, safe_statistic
 
 #: A comparison, or a kind with the sorted texts of its parts.
 _Form = str | tuple[str, tuple[str, ...]]

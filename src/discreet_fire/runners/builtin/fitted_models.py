@@ -23,7 +23,7 @@ from discreet_fire.runners.builtin.language.errors import DoError
 from discreet_fire.runners.builtin.language.values import MISSING
 from discreet_fire.runners.builtin.names import SessionNames
 from discreet_fire.runners.builtin.state.session import Session
-from discreet_fire.statistics.results import SafeResult
+from discreet_fire.statistics import SafeResult
 
 _WORD = re.compile(r"(?:\([^()]*\)|[^\s()])+")
 _SEVERAL = re.compile(r"([LFDSlfds])\((\d+)\s*/\s*(\d+)\)\.(\w+)\Z")

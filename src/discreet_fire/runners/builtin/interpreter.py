@@ -18,8 +18,7 @@ from math import floor
 from pathlib import Path
 
 from discreet.errors import DiscreetError
-from discreet_fire.catalogue.commands import SAFE
-from discreet_fire.catalogue.execution import execution_rows
+from discreet_fire.catalogue import SAFE, execution_rows
 from discreet_fire.runners.builtin.data.dataset import grouped
 from discreet_fire.runners.builtin.disclosure.command_effects import (
     StateBeforeCommand,
@@ -51,8 +50,7 @@ from discreet_fire.runners.builtin.samples import keep_entity
 from discreet_fire.runners.builtin.state.parts import ProgramFrame
 from discreet_fire.runners.builtin.state.session import Session
 from discreet_fire.runners.builtin.state.trace import holds_name
-from discreet_fire.stata.parser import parse_do
-from discreet_fire.stata.statements import DoStatement, Kind, Word
+from discreet_fire.stata import DoStatement, Kind, Word, parse_do
 from discreet_fire.texts import read_source
 
 _OPTIONS = frozenset(("rclass", "eclass", "sclass", "byable(recall)", "sortpreserve", "nclass"))

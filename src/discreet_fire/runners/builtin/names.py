@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from discreet.arrays import FloatArray
-from discreet_fire.catalogue.execution import CommandFacts, facts_of
+from discreet_fire.catalogue import CommandFacts, facts_of
 from discreet_fire.runners.builtin.disclosure.dependence import (
     copied_to_many,
     dominated,

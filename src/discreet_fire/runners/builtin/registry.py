@@ -12,12 +12,11 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
 
-from discreet_fire.catalogue.command_names import canonical
-from discreet_fire.catalogue.execution import CommandFacts, execution_rows, facts_of
+from discreet_fire.catalogue import CommandFacts, canonical, execution_rows, facts_of
 from discreet_fire.runners.builtin.language.calls import CommandCall
 from discreet_fire.runners.builtin.language.errors import DoError, UnsupportedError
 from discreet_fire.runners.builtin.state.session import Session
-from discreet_fire.statistics.limits import SafeLimits
+from discreet_fire.statistics import SafeLimits
 
 _Run = Callable[["Session", CommandCall], None]
 _KNOWN: dict[str, Command] = {}

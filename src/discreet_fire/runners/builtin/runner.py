@@ -26,8 +26,8 @@ from discreet_fire.runners.protocol import (
     Witness,
     run_program,
 )
-from discreet_fire.stata.parser import parse_do
-from discreet_fire.statistics.limits import SafeLimits
+from discreet_fire.stata import parse_do
+from discreet_fire.statistics import SafeLimits
 from discreet_fire.texts import SourceText, read_source
 
 

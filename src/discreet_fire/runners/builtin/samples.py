@@ -19,7 +19,7 @@ import polars.selectors as cs
 
 from discreet.arrays import BoolArray, FloatArray
 from discreet.errors import DiscreetError, OutputCheckError
-from discreet_fire.catalogue.execution import facts_of
+from discreet_fire.catalogue import facts_of
 from discreet_fire.linked_tables import GroupsShown, OutputRecords, ShownTable, tables_of
 from discreet_fire.runners.builtin.disclosure.dependence import depends_on_few_units
 from discreet_fire.runners.builtin.disclosure.record_counts import failure
@@ -49,8 +49,7 @@ from discreet_fire.runners.builtin.language.values import MISSING
 from discreet_fire.runners.builtin.names import scope_of
 from discreet_fire.runners.builtin.state.session import Session
 from discreet_fire.runners.protocol import StatisticShown
-from discreet_fire.statistics.layout import number_text
-from discreet_fire.statistics.results import Check, CheckVerdict, SafeResult, safe_statistic
+from discreet_fire.statistics import Check, CheckVerdict, SafeResult, number_text, safe_statistic
 
 _PLACE = re.compile(r"(-?\d+|f|l)(?:/(-?\d+|f|l))?\Z", re.IGNORECASE)
 

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field, fields
 from typing import Any, get_args
 
 from discreet.errors import OutputCheckError
-from discreet.rules.protocol import is_number
+from discreet.rules import is_number
 from discreet_fire.statistics.layout import legend
 from discreet_fire.statistics.limits import SafeLimits, limits_of
 from discreet_fire.statistics.models.coefficients import (

@@ -16,17 +16,21 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from discreet.publication.description import universe
-from discreet.publication.notation import SUPPRESSED, legend, number_text, symbol
-from discreet.publication.notes import printed_notes
-from discreet.publication.words import figure_text, words
-from discreet.publication.writers.csv import harmless
-from discreet.tables import CellStatus, Dimension, ProtectedTable
-from discreet.tables.figures import Figure
+from discreet.publication import (
+    SUPPRESSED,
+    figure_text,
+    harmless,
+    legend,
+    number_text,
+    printed_notes,
+    symbol,
+    universe,
+    words,
+)
+from discreet.tables import CellStatus, Dimension, Figure, ProtectedTable
 from discreet_service.facades import updated_of
 from discreet_service.facades.pxweb.queries import PxQuery, level_lists
-from discreet_service.releases.release import ListedTable
-from discreet_service.releases.selection import Selection
+from discreet_service.releases import ListedTable, Selection
 
 _CONTENTS = {"en": "Value", "de": "Wert"}
 

@@ -17,7 +17,7 @@ from fastapi import APIRouter, Body, Depends, Query, Request
 from fastapi.responses import JSONResponse, Response
 
 from discreet._version import __version__
-from discreet.publication.words import LANGUAGES
+from discreet.publication import LANGUAGES
 from discreet.tables import Dimension
 from discreet_service.facades import json_bytes
 from discreet_service.facades.pxweb.documents import (
@@ -41,13 +41,17 @@ from discreet_service.facades.pxweb.queries import (
 )
 from discreet_service.permissions import Permission, Principal
 from discreet_service.problems import ServiceError
-from discreet_service.releases.release import ListedTable
-from discreet_service.releases.selection import Selection, select
-from discreet_service.releases.table_files import MEDIA_TYPES, written
+from discreet_service.releases import MEDIA_TYPES, ListedTable, Selection, select, written
 from discreet_service.service import Service
-from discreet_service.web.access import OpenToAll, ServiceDep, principal_with
-from discreet_service.web.conditional import Content, conditional, etag_of
-from discreet_service.web.security import caller_address
+from discreet_service.web import (
+    Content,
+    OpenToAll,
+    ServiceDep,
+    caller_address,
+    conditional,
+    etag_of,
+    principal_with,
+)
 
 router = APIRouter(prefix="/pxapi/v2", tags=["PxWebApi 2"])
 

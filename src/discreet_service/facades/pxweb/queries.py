@@ -21,12 +21,11 @@ from typing import Any
 import numpy as np
 
 from discreet.errors import Problem
-from discreet.publication.words import LANGUAGES
-from discreet.release.programme.file import nearest
-from discreet.tables import Dimension, ProtectedTable
-from discreet.tables.figures import FIGURE
+from discreet.publication import LANGUAGES
+from discreet.release import nearest
+from discreet.tables import FIGURE, Dimension, ProtectedTable
 from discreet_service.problems import ServiceError
-from discreet_service.releases.selection import Selection, select
+from discreet_service.releases import Selection, select
 
 #: Formats of the API, and the format of the library that writes them; None for our own writers.
 PX_FORMATS: Mapping[str, str | None] = {

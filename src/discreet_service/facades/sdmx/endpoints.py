@@ -13,9 +13,8 @@ import polars as pl
 from fastapi import APIRouter, Depends, Request
 from fastapi.responses import Response
 
-from discreet.publication.cells import ListedCells
-from discreet.publication.words import LANGUAGES
-from discreet.release.programme.file import nearest
+from discreet.publication import LANGUAGES, ListedCells
+from discreet.release import nearest
 from discreet_service.facades import json_bytes, updated_of
 from discreet_service.facades.sdmx.queries import (
     ALL_DIMENSIONS,
@@ -40,8 +39,7 @@ from discreet_service.facades.sdmx.structures import (
 from discreet_service.permissions import Permission, Principal
 from discreet_service.problems import ServiceError
 from discreet_service.service import Service
-from discreet_service.web.access import ServiceDep, principal_with
-from discreet_service.web.conditional import conditional, etag_of
+from discreet_service.web import ServiceDep, conditional, etag_of, principal_with
 
 router = APIRouter(prefix="/sdmx/v2", tags=["SDMX"])
 

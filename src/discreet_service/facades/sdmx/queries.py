@@ -16,13 +16,11 @@ import polars as pl
 
 from discreet.arrays import BoolArray, CellIndex
 from discreet.errors import Problem
-from discreet.publication.cells import ListedCells
-from discreet.publication.formats import WriteOptions
-from discreet.publication.writers.sdmx_csv import observations
-from discreet.release.programme.file import nearest
+from discreet.publication import ListedCells, WriteOptions, observations
+from discreet.release import nearest
 from discreet_service.facades.sdmx.structures import AGENCY, ATTRIBUTES, VERSION, SdmxTable
 from discreet_service.problems import ServiceError
-from discreet_service.releases.selection import Selection
+from discreet_service.releases import Selection
 
 _OPERATION = re.compile(r"(eq|ne|sw|ew|co|nc):(.*)", re.DOTALL)
 _TESTS: Mapping[str, Callable[[str, str], bool]] = {

@@ -13,9 +13,9 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from discreet.publication.words import LANGUAGES, labels_of
+from discreet.publication import LANGUAGES, labels_of
 from discreet.tables import ProtectedTable
-from discreet_service.releases.release import ListedTable
+from discreet_service.releases import ListedTable
 
 AGENCY, VERSION = "DISCREET", "1.0"
 #: The dimension of a table with several figures.

@@ -13,13 +13,11 @@ from discreet.faces import lazy_face
 from discreet.protection.noise.table import PerturbationTable
 
 if TYPE_CHECKING:
-    from .discretisation import RoundingError as RoundingError
     from .discretisation import discretised as discretised
     from .permutation import permuted as permuted
     from .tables import PRESETS as PRESETS
     from .tables import Design as Design
     from .tables import DesignedRow as DesignedRow
-    from .tables import design_magnitude_perturbation as design_magnitude_perturbation
     from .tables import design_perturbation as design_perturbation
     from .tables import design_rows as design_rows
     from .tables import preset as preset

@@ -17,9 +17,8 @@ from discreet.arrays import BoolArray, CellIndex, PositionArray
 from discreet.errors import SuppressionError
 from discreet.protection.suppression.problem.demands import Earlier
 from discreet.protection.suppression.problem.system import Confidential
-from discreet.rules.holdings import SEVERAL
-from discreet.tables import CellStatus, ProtectedTable, Table
-from discreet.tables.dimension import within
+from discreet.rules import SEVERAL
+from discreet.tables import CellStatus, ProtectedTable, Table, within
 
 #: Kind of the remark that zeros may be hidden among the others.
 ZEROS_HIDDEN = "hidden-zeros"

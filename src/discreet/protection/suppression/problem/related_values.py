@@ -35,8 +35,7 @@ from discreet.protection.suppression.problem.table_relations import (
     recomputed_totals,
     refuse_cells,
 )
-from discreet.tables import Table
-from discreet.tables.value_relations import ValueRelation, found_relations, independent
+from discreet.tables import Table, ValueRelation, found_relations, independent
 
 #: A value that has no such cell, and one that has it empty.
 _ABSENT, _EMPTY = -2, -1

@@ -17,8 +17,7 @@ import numpy.typing as npt
 from discreet.arrays import BoolArray, CellIndex, IntArray, PositionArray, find_sorted, starts
 from discreet.errors import Problem, SuppressionError, raise_all
 from discreet.protection.suppression.problem.system import Relations
-from discreet.tables import Dimension, Table
-from discreet.tables.dimension import Parts, level_numbers
+from discreet.tables import Dimension, Parts, Table, level_numbers
 
 
 def relations_of(dimensions: Sequence[Dimension], index: Sequence[PositionArray]) -> Relations:

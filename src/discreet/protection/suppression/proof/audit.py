@@ -64,9 +64,14 @@ from discreet.protection.suppression.proof.whole_numbers import (
     held_in_whole_numbers,
     untested_notes,
 )
-from discreet.tables import CellStatus, Contributions, ProtectedTable, Table
-from discreet.tables.protected import single_figure
-from discreet.tables.value_relations import ValueRelation
+from discreet.tables import (
+    CellStatus,
+    Contributions,
+    ProtectedTable,
+    Table,
+    ValueRelation,
+    single_figure,
+)
 
 if TYPE_CHECKING:
     import polars as pl

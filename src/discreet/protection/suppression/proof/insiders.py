@@ -18,7 +18,7 @@ from discreet.arrays import BoolArray, IntArray
 from discreet.protection.suppression.problem.demands import Earlier
 from discreet.protection.suppression.problem.linked_tables import ProblemSource, TableCells
 from discreet.protection.suppression.problem.system import Confidential, SuppressionProblem
-from discreet.rules.holdings import SEVERAL, UNNAMED, lone_contributors
+from discreet.rules import SEVERAL, UNNAMED, lone_contributors
 from discreet.tables import Table
 
 #: A note for tables that say nothing about contributors.

@@ -189,7 +189,7 @@ def _of_frame(frame: Any, by: Any, value: str, decimals: int) -> _CellArrays:
     """Cells of a frame; a count stands in for the values while codes are read."""
     import polars as pl
 
-    from discreet.tables.table import to_polars
+    from discreet.tables import to_polars
 
     cells = to_polars(frame)
     if by is None or value not in cells.columns:

@@ -10,8 +10,7 @@ from __future__ import annotations
 import numpy as np
 
 from discreet.protection.suppression.publish.protected_tables import figure_of
-from discreet.tables import CellStatus, ProtectedTable
-from discreet.tables.ingredient import Ingredient
+from discreet.tables import CellStatus, Ingredient, ProtectedTable
 
 
 def ingredient_of(table: ProtectedTable, figure: int | str = 0) -> Ingredient:

@@ -19,10 +19,18 @@ from discreet.arrays import BoolArray, FloatArray, IntArray, SmallIntArray
 from discreet.errors import SuppressionError
 from discreet.protection.suppression.problem.empty_cells import ZEROS_HIDDEN, zeros_of
 from discreet.rules import Reason
-from discreet.tables import CellStatus, Figure, Note, ProtectedTable, Provenance, Table, Withheld
-from discreet.tables.dimension import parts_with_figures
-from discreet.tables.figures import figure_dimension
-from discreet.tables.protected import single_figure
+from discreet.tables import (
+    CellStatus,
+    Figure,
+    Note,
+    ProtectedTable,
+    Provenance,
+    Table,
+    Withheld,
+    figure_dimension,
+    parts_with_figures,
+    single_figure,
+)
 
 if TYPE_CHECKING:
     # Problems bring a compiler along, which a release without hidden cells does not need.

@@ -13,13 +13,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from discreet.arrays import BoolArray, IntArray
-from discreet.protection.parts.levels import levels_of, name_of_part, named_level
+from discreet.protection.parts import levels_of, name_of_part, named_level
 from discreet.protection.suppression.proof.certificate import Pattern
 from discreet.protection.suppression.publish.suppression import Suppression
-from discreet.rules import Reason
-from discreet.rules.cell_lookup import CellLookup
-from discreet.tables import Table
-from discreet.tables.dimension import level_numbers
+from discreet.rules import CellLookup, Reason
+from discreet.tables import Table, level_numbers
 
 if TYPE_CHECKING:
     import polars as pl

@@ -64,8 +64,7 @@ from discreet.protection.suppression.publish.protected_tables import (
 )
 from discreet.protection.suppression.publish.told_reasons import ToldReasons, in_harmless_words
 from discreet.protection.suppression.settings import Method
-from discreet.tables import ProtectedTable, Table
-from discreet.tables.value_relations import ValueRelation
+from discreet.tables import ProtectedTable, Table, ValueRelation
 
 
 class SuppressionOptions(TypedDict, total=False):

@@ -14,10 +14,8 @@ from importlib import resources
 from typing import Any
 
 from discreet._version import __version__
-from discreet.assessment.attacks.report import AttackedUniverse, AttackReport
-from discreet.assessment.words import number, percent
-from discreet.publication.words import read_words
-from discreet.publication.writers.html import facts_html, page_head, page_tail
+from discreet.assessment import AttackedUniverse, AttackReport, number, percent
+from discreet.publication import facts_html, page_head, page_tail, read_words
 from discreet.release.methods.noise.exposure import PlannedExposure
 from discreet.release.report.sections import (
     Bar,

@@ -24,11 +24,14 @@ from discreet.release.state.memory import EarlierTable, read_release
 from discreet.tables import ProtectedTable, Table
 
 if TYPE_CHECKING:
-    from discreet.assessment.attacks import AttackReport, Catalogue
-    from discreet.assessment.attacks.catalogue import TrueTable
-    from discreet.assessment.attacks.period_report import PeriodReport
-    from discreet.assessment.attacks.periods import KeyOption
-    from discreet.assessment.attacks.report import Knows
+    from discreet.assessment import (
+        AttackReport,
+        Catalogue,
+        KeyOption,
+        Knows,
+        PeriodReport,
+        TrueTable,
+    )
 
 Published = (
     str
@@ -67,7 +70,7 @@ def attack(
     >>> attack(census_example(), knows="maximum", max_noise=2)
     <AttackReport: secret>
     """
-    from discreet.assessment.attacks import attacked
+    from discreet.assessment import attacked
 
     if not isinstance(release, str | os.PathLike):
         universes = _universes(release)
@@ -110,7 +113,7 @@ def attack_periods(
     >>> attack_periods(twice, ptable=noise).rates()["proven"]
     0
     """
-    from discreet.assessment.attacks.period_report import attacked_periods
+    from discreet.assessment import attacked_periods
 
     universes: dict[str, dict[str, list[ProtectedTable]]] = {}
     for name, release in periods.items():
@@ -131,7 +134,7 @@ def attack_periods(
 
 def _catalogue(kept: Sequence[EarlierTable], inputs: Inputs | None) -> Catalogue:
     """Everything that tables tell, held against the data if there are any."""
-    from discreet.assessment.attacks import Catalogue
+    from discreet.assessment import Catalogue
 
     tables: dict[str, list[ProtectedTable]] = {}
     places: dict[str, tuple[str, int]] = {}
@@ -162,7 +165,7 @@ def _attacked_tables(
 
 def _rounding(kept: Sequence[EarlierTable]) -> int:
     """By how much figures were rounded at most, as they tell themselves: they have one divisor."""
-    from discreet.assessment.attacks.catalogue import count_cells
+    from discreet.assessment import count_cells
 
     base = 0
     for each in kept:
@@ -201,7 +204,7 @@ def _universe(table: EarlierTable) -> str:
 
 def _counted(inputs: Inputs, places: Mapping[str, tuple[str, int]]) -> Iterator[TrueTable]:
     """The true counts and sums of tables, as they are made. CONFIDENTIAL."""
-    from discreet.assessment.attacks.catalogue import TrueTable
+    from discreet.assessment import TrueTable
 
     programme = inputs.programme
     known = [name for name in places if name in programme.tables]

@@ -67,7 +67,7 @@ def planned_exposure(
         ptable: The perturbation table.
         average: A limit: how often averaging may be right at most.
     """
-    from discreet.assessment.attacks.odds import NoiseOdds, exposure_of
+    from discreet.assessment import NoiseOdds, exposure_of
 
     if average is not None and not 0 < average < 1:
         what = "a limit of averaging is a share between 0 and 1"
@@ -132,7 +132,7 @@ def _levels(
 
 def _sizes(tree: Classification) -> Iterator[tuple[int, int]]:
     """The levels of a classification below the total, with the number of codes of each cut."""
-    from discreet.assessment.attacks.catalogue import Axis
+    from discreet.assessment import Axis
 
     axis = Axis(tree.name, tree.name, tree.codes, np.array(tree.parents, dtype=np.int32))
     yield from ((k, len(cut)) for k, cut in enumerate(axis.cuts) if k)

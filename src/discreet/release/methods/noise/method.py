@@ -182,7 +182,7 @@ class NoiseProtection(Protection):
 
     def quality(self, inputs: Inputs, counts: IntArray) -> FloatArray:
         """The standard deviation of the noise that counts can get."""
-        from discreet.protection.noise.intervals import count_deviations
+        from discreet.protection.noise import count_deviations
 
         return count_deviations(opened_noise(inputs).parameters.perturbation_table.content, counts)
 
@@ -200,8 +200,7 @@ class NoiseProtection(Protection):
         self, inputs: Inputs, tables: Mapping[str, ProtectedTable]
     ) -> Iterable[str] | None:
         """What a reader who knows the perturbation table, or the largest noise, finds out."""
-        from discreet.assessment.attacks import NoiseOdds, attacked
-        from discreet.assessment.attacks.report import exceeded_limits
+        from discreet.assessment import NoiseOdds, attacked, exceeded_limits
         from discreet.protection.rounding import fitted_exposure
 
         programme, limits = inputs.programme, inputs.programme.document.attacks

@@ -41,7 +41,7 @@ if TYPE_CHECKING:
         MagnitudePerturbationTable,
         PerturbationTable,
     )
-    from discreet.release.packages import Parameters
+    from discreet.release.packages.parameters import Parameters
 
 
 @dataclass(frozen=True, repr=False)
@@ -84,7 +84,7 @@ def open_parameters_of(opener: Opener[Programme]) -> Parameters | None:
                 opener.attempt(("magnitudes", column), partial(_noise_of, column, table))
     if ptable is None or opener.problems:
         return None
-    from discreet.release.packages import parameters_of
+    from discreet.release.packages.parameters import parameters_of
 
     return opener.attempt((), lambda known: parameters_of(sections_of(known), ptable, tables))
 
@@ -128,7 +128,7 @@ def _read_magnitude_table(column: str, programme: Programme) -> MagnitudePerturb
 def _noise_of(
     column: str, table: MagnitudePerturbationTable, programme: Programme
 ) -> MagnitudeNoise:
-    from discreet.release.packages import Magnitude
+    from discreet.release.packages.parameters import Magnitude
 
     magnitude = Magnitude(programme.magnitudes[column], table)
     magnitude.rules()
@@ -150,7 +150,8 @@ def sections_of(programme: Programme) -> dict[str, Any]:
 
 
 def _open_package(programme: Programme) -> Parameters | None:
-    from discreet.release.packages import PackageKey, open_parameters
+    from discreet.release.packages.keys import PackageKey
+    from discreet.release.packages.package import open_parameters
 
     entry = programme.document.parameters
     assert entry is not None
@@ -244,7 +245,7 @@ def package_warnings(programme: Programme, parameters: Parameters) -> tuple[str,
 
 def noise_warnings(parameters: Parameters) -> tuple[str, ...]:
     """Warnings about a table without noise, and tables of magnitudes that look like it."""
-    from discreet.protection.noise.counts import WITHOUT_NOISE
+    from discreet.protection.noise import WITHOUT_NOISE
 
     without = (WITHOUT_NOISE,) if parameters.perturbation_table.changes_nothing else ()
     return without + tuple(
@@ -257,7 +258,7 @@ def noise_warnings(parameters: Parameters) -> tuple[str, ...]:
 
 def shared_columns(programme: Programme, parameters: Parameters) -> Iterator[str]:
     """Warnings about value columns of the same records whose noise has the same keys."""
-    from discreet.protection.noise.magnitudes import shared_keys_warning
+    from discreet.protection.noise import shared_keys_warning
 
     shared = {name for name, each in parameters.magnitudes.items() if each.entry.keys == "shared"}
     columns: dict[str, set[str]] = {}

@@ -23,8 +23,7 @@ from discreet.release.programme.variables import official_rule
 
 if TYPE_CHECKING:
     from discreet.derived import KeyFigure
-    from discreet.protection.noise import Ingredient
-    from discreet.tables import ProtectedTable, Table
+    from discreet.tables import Ingredient, ProtectedTable, Table
 
 
 def opened_noise(inputs: Inputs) -> OpenedNoise:
@@ -78,7 +77,7 @@ class NoiseTables:
         self, name: str, entry: TableEntry, counts: Counts
     ) -> tuple[ProtectedTable, dict[str, Table], dict[str, Ingredient]]:
         """A table of counts without key figures."""
-        from discreet.protection.noise.counts import protect_counts
+        from discreet.protection.noise import protect_counts
         from discreet.tables import without_unpublished
 
         table, rules = counts[all_of(entry.where)], self.parameters.rules

@@ -17,7 +17,7 @@ from discreet.arrays import BoolArray, FloatArray, IntArray
 from discreet.tables import CellStatus, ProtectedTable, Table
 
 if TYPE_CHECKING:
-    from discreet.protection.suppression.problem.system import Relations
+    from discreet.protection.suppression import Relations
     from discreet.rules import Primary
 
 #: Branchings of the program that looks for hidden values.
@@ -66,7 +66,7 @@ def table_of_then(
         column: The value column; None for counts.
         decimals: Digits after the decimal point.
     """
-    from discreet.protection.suppression.problem.table_relations import relations_of, units_of
+    from discreet.protection.suppression import relations_of, units_of
 
     index, value, status = published.cells()
     units = np.rint(value * 10.0**decimals).astype(np.int64)
@@ -145,7 +145,7 @@ def _filled(
 ) -> IntArray | None:
     """The values with hidden ones next to a guess, so that everything adds up."""
     from discreet.arrays import starts
-    from discreet.protection.suppression.proof.whole_numbers import make_whole
+    from discreet.protection.suppression import make_whole
     from discreet.solver import column_values, loaded_solver
 
     filled = np.where(hidden, guess, units)

@@ -26,7 +26,7 @@ from discreet.release.programme.schema import MarkEntry, TableEntry
 from discreet.release.programme.toml_lines import KeyPath
 from discreet.release.programme.universes import places_of
 from discreet.release.programme.variables import columns_behind
-from discreet.tables.figures import FIGURE
+from discreet.tables import FIGURE
 
 _WEIGHT = "weight"
 

@@ -16,7 +16,7 @@ import numpy as np
 from discreet.arrays import BoolArray, CellIndex, IntArray
 from discreet.errors import SuppressionError
 from discreet.protection.protocol import Counts
-from discreet.protection.suppression.publish.protected_tables import figure_of
+from discreet.protection.suppression import figure_of
 from discreet.release.inputs import Inputs
 from discreet.release.methods.suppression.changed_tables import ChangedTable, table_of_then
 from discreet.release.methods.suppression.sensitive_cells import (
@@ -279,8 +279,7 @@ def differing(published: ProtectedTable, table: Table, column: str | None, decim
         column: The value column; None for counts.
         decimals: Digits after the decimal point.
     """
-    from discreet.protection.suppression.problem.demands import hidden_in
-    from discreet.protection.suppression.problem.table_relations import units_of
+    from discreet.protection.suppression import hidden_in, units_of
 
     hidden = hidden_in(table, published)
     true = units_of(table, column, decimals)

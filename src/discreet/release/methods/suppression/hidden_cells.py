@@ -33,13 +33,15 @@ from discreet.release.methods.suppression.sensitive_cells import (
 )
 from discreet.release.programme.relations import stated_relations
 from discreet.release.programme.universes import all_of, places_of
-from discreet.tables import Figure, ProtectedTable, Table
-from discreet.tables.figures import figure_dimension
-from discreet.tables.value_relations import ValueRelation
+from discreet.tables import Figure, ProtectedTable, Table, ValueRelation, figure_dimension
 
 if TYPE_CHECKING:
-    from discreet.protection.suppression import Knowledge, SharedSuppression, Suppression
-    from discreet.protection.suppression.publish.report import PartHidden
+    from discreet.protection.suppression import (
+        Knowledge,
+        PartHidden,
+        SharedSuppression,
+        Suppression,
+    )
     from discreet.release.coarser_tables import Savings
     from discreet.rules import Primary
 
@@ -299,7 +301,7 @@ def components(
     group: Sequence[SensitiveTable], past: Sequence[RecountedTable]
 ) -> list[tuple[list[SensitiveTable], list[RecountedTable]]]:
     """Tables that share cells, directly or by others between them, in the order given."""
-    from discreet.protection.suppression.problem.equal_cells import linked_cells
+    from discreet.protection.suppression import linked_cells
 
     every: list[Any] = [*group, *past]
     try:

@@ -30,8 +30,8 @@ from discreet.protection.protocol import (
     ReleaseContext,
     ReleasedOutcome,
 )
-from discreet.protection.suppression.publish.protected_tables import figure_of
-from discreet.publication.exact_tables import same_pattern
+from discreet.protection.suppression import figure_of
+from discreet.publication import same_pattern
 from discreet.release.inputs import Inputs
 from discreet.release.methods.suppression.checks import (
     check_suppression,
@@ -75,8 +75,7 @@ if TYPE_CHECKING:
     from discreet.arrays import FloatArray, IntArray
     from discreet.protection.suppression import Audit
     from discreet.rules import Primary
-    from discreet.tables import Note, ProtectedTable, Table
-    from discreet.tables.value_relations import ValueRelation
+    from discreet.tables import Note, ProtectedTable, Table, ValueRelation
 
 
 #: What of a table changes no cell of other tables.
@@ -409,7 +408,7 @@ def _rows(
 
 def _hidden_then(past: RecountedTable, value: str) -> Primary:
     """What is sensitive in an earlier table and was hidden: what was shown stays shown."""
-    from discreet.protection.suppression.problem.demands import hidden_in
+    from discreet.protection.suppression import hidden_in
 
     found = past.primaries[value]
     kept = np.where(hidden_in(past.table, past.published(value)), found.verdict, 0)

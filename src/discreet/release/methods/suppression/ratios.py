@@ -11,11 +11,10 @@ from dataclasses import replace
 
 import numpy as np
 
-from discreet.derived.formulas import rounded
+from discreet.derived import rounded
 from discreet.errors import SuppressionError
-from discreet.protection.suppression.publish.protected_tables import figure_of
-from discreet.tables import CellStatus, ProtectedTable
-from discreet.tables.figures import Figure, figure_dimension
+from discreet.protection.suppression import figure_of
+from discreet.tables import CellStatus, Figure, ProtectedTable, figure_dimension
 
 
 def with_ratios(

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from discreet.arrays import BoolArray, CellIndex, FloatArray
-from discreet_fire.catalogue.functions import statistic_facts
+from discreet_fire.catalogue import statistic_facts
 from discreet_fire.runners.builtin.data.dataset import (
     DataSet,
     DataVariable,
@@ -41,7 +41,7 @@ from discreet_fire.runners.builtin.names import scope_of
 from discreet_fire.runners.builtin.registry import command
 from discreet_fire.runners.builtin.samples import codes_of, selected, weights_of
 from discreet_fire.runners.builtin.state.session import Session
-from discreet_fire.statistics.results import CheckVerdict
+from discreet_fire.statistics import CheckVerdict
 
 _PART = re.compile(r"\(\s*([A-Za-z]\w*)\s*\)")
 

@@ -50,7 +50,7 @@ from discreet_fire.runners.builtin.names import macro_text
 from discreet_fire.runners.builtin.registry import command
 from discreet_fire.runners.builtin.samples import codes_of
 from discreet_fire.runners.builtin.state.session import Session
-from discreet_fire.statistics.results import CheckVerdict
+from discreet_fire.statistics import CheckVerdict
 
 _KINDS = ("1:1", "m:1", "1:m")
 _RESULTS = {

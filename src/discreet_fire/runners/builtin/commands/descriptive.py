@@ -15,7 +15,7 @@ import numpy as np
 import polars as pl
 
 from discreet.arrays import FloatArray
-from discreet_fire.catalogue.execution import execution_rows
+from discreet_fire.catalogue import execution_rows
 from discreet_fire.runners.builtin.data.dataset import missing_values
 from discreet_fire.runners.builtin.data.true_statistics import true_summary
 from discreet_fire.runners.builtin.disclosure.units import OWNER, cases, hidden_column
@@ -38,8 +38,7 @@ from discreet_fire.runners.builtin.samples import (
     show_statistic,
 )
 from discreet_fire.runners.builtin.state.session import Session
-from discreet_fire.statistics.layout import closed, number_text
-from discreet_fire.statistics.results import Check, CheckVerdict, SafeResult
+from discreet_fire.statistics import Check, CheckVerdict, SafeResult, closed, number_text
 
 _STATISTICS = {"N": "n", "Var": "variance", "v": "variance", "me": "mean", "range": "range"}
 

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from discreet.arrays import BoolArray, FloatArray
-from discreet_fire.catalogue.functions import check_function_names, function_table, statistic_facts
+from discreet_fire.catalogue import check_function_names, function_table, statistic_facts
 from discreet_fire.runners.builtin.data.dataset import DataSet, DataVariable, missing_values
 from discreet_fire.runners.builtin.data.true_statistics import STATISTICS, percentile
 from discreet_fire.runners.builtin.disclosure.dependence import (

@@ -39,7 +39,7 @@ from discreet_fire.runners.builtin.registry import command, find, settle_options
 from discreet_fire.runners.builtin.samples import selected
 from discreet_fire.runners.builtin.state.parts import SavedData
 from discreet_fire.runners.builtin.state.session import Session
-from discreet_fire.statistics.results import Check, CheckVerdict, SafeResult
+from discreet_fire.statistics import Check, CheckVerdict, SafeResult
 
 _TEMPORARY = re.compile(r"__\d{6}\Z")
 

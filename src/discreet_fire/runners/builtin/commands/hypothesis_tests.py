@@ -27,10 +27,12 @@ from discreet_fire.runners.builtin.samples import (
     show,
 )
 from discreet_fire.runners.builtin.state.session import Session
-from discreet_fire.statistics.layout import Grid, fixed, general
-from discreet_fire.statistics.models.distributions import (
+from discreet_fire.statistics import (
+    Grid,
     chi2_tail,
     f_tail,
+    fixed,
+    general,
     normal_two_sided,
     t_quantile,
     t_two_sided,

@@ -44,7 +44,7 @@ from discreet_fire.runners.builtin.registry import command
 from discreet_fire.runners.builtin.samples import selected
 from discreet_fire.runners.builtin.state.parts import StoredResult
 from discreet_fire.runners.builtin.state.session import Session
-from discreet_fire.statistics.results import CheckVerdict
+from discreet_fire.statistics import CheckVerdict
 
 _OPTIONS = re.compile(r",\s*(?:(?:add|modify|replace|nofix)\s*)+\Z")
 

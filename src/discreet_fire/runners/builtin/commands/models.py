@@ -42,8 +42,7 @@ from discreet_fire.runners.builtin.samples import (
 )
 from discreet_fire.runners.builtin.state.parts import StoredResult
 from discreet_fire.runners.builtin.state.session import WITHHELD, Session
-from discreet_fire.statistics.layout import Grid, general
-from discreet_fire.statistics.results import Check, CheckVerdict, SafeResult
+from discreet_fire.statistics import Check, CheckVerdict, Grid, SafeResult, general
 
 #: Groups of `by` whose models are withheld together have at least so many observations.
 _TOGETHER = 20

@@ -34,7 +34,7 @@ from discreet_fire.runners.builtin.registry import command
 from discreet_fire.runners.builtin.samples import codes_of, selected
 from discreet_fire.runners.builtin.state.session import Session
 from discreet_fire.runners.builtin.state.trace import ORDER
-from discreet_fire.statistics.results import CheckVerdict
+from discreet_fire.statistics import CheckVerdict
 
 
 @command("keep drop")

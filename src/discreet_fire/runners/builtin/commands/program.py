@@ -14,9 +14,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from discreet_fire.catalogue.execution import execution_rows
-from discreet_fire.catalogue.policy import Policy
-from discreet_fire.catalogue.verdicts import Action
+from discreet_fire.catalogue import Action, Policy, execution_rows
 from discreet_fire.runners.builtin.data.dataset import NAME, missing_values
 from discreet_fire.runners.builtin.disclosure.record_counts import failure, repeated
 from discreet_fire.runners.builtin.language.calls import CommandCall, options_of, split_outside
@@ -35,7 +33,7 @@ from discreet_fire.runners.builtin.registry import command
 from discreet_fire.runners.builtin.samples import codes_of, selected
 from discreet_fire.runners.builtin.state.parts import StoredResult
 from discreet_fire.runners.builtin.state.session import Session
-from discreet_fire.statistics.results import CheckVerdict
+from discreet_fire.statistics import CheckVerdict
 
 _MACRO = re.compile(r"(?P<name>\+\+\w+|--\w+|\w+\+\+|\w+--|\w+)(?P<rest>.*)\Z", re.DOTALL)
 

@@ -24,7 +24,7 @@ import polars as pl
 from discreet.arrays import FloatArray
 from discreet.errors import OutputCheckError
 from discreet.files import write_text
-from discreet.microdata.stata_files import STORAGE, raw_columns, stata_bytes
+from discreet.microdata import STORAGE, raw_columns, stata_bytes
 from discreet_fire.runners.builtin.data.dataset import NAME, DataSet, DataVariable, text_variable
 from discreet_fire.runners.builtin.language.errors import DoError, UnsupportedError
 from discreet_fire.runners.builtin.language.values import (

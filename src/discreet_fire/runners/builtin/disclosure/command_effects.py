@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from discreet_fire.catalogue.execution import CommandFacts
+from discreet_fire.catalogue import CommandFacts
 from discreet_fire.runners.builtin.data.dataset import DataSet, DataVariable
 from discreet_fire.runners.builtin.disclosure.copies import (
     copied_names,
@@ -26,7 +26,7 @@ from discreet_fire.runners.builtin.language.errors import DoError, UnsupportedEr
 from discreet_fire.runners.builtin.language.values import MISSING
 from discreet_fire.runners.builtin.state.session import Session
 from discreet_fire.runners.builtin.state.trace import ORDER, ROWS, holds_name
-from discreet_fire.statistics.results import CheckVerdict
+from discreet_fire.statistics import CheckVerdict
 
 #: So many values tell which one is the commonest, if all but a few have it.
 _FIRST = 2_000

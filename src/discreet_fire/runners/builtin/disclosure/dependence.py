@@ -16,14 +16,14 @@ from typing import Any
 
 import numpy as np
 
-from discreet_fire.catalogue.functions import statistic_facts
+from discreet_fire.catalogue import statistic_facts
 from discreet_fire.runners.builtin.disclosure.units import few, owners, read_sources
 from discreet_fire.runners.builtin.language.errors import DoError, UnsupportedError
 from discreet_fire.runners.builtin.language.expressions import evaluate, whole_column
 from discreet_fire.runners.builtin.language.scope import Scope
 from discreet_fire.runners.builtin.language.values import MISSING
 from discreet_fire.runners.builtin.state.session import Session
-from discreet_fire.statistics.disclosure_rules import concentrated
+from discreet_fire.statistics import concentrated
 
 #: Ways to shake a number; each is seen by other expressions.
 _ALTERATIONS: tuple[Callable[[Any], Any], ...] = (

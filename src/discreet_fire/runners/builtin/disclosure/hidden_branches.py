@@ -9,15 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 
-from discreet_fire.catalogue.command_names import canonical
-from discreet_fire.catalogue.commands import SAFE
-from discreet_fire.catalogue.execution import facts_of
+from discreet_fire.catalogue import SAFE, canonical, facts_of
 from discreet_fire.runners.builtin.language.errors import DoError, UnsupportedError
 from discreet_fire.runners.builtin.language.steps import Step
 from discreet_fire.runners.builtin.state.session import Session
 from discreet_fire.runners.builtin.state.trace import ROWS, counted_names
-from discreet_fire.stata.parser import parse_do
-from discreet_fire.stata.statements import DoStatement, Kind
+from discreet_fire.stata import DoStatement, Kind, parse_do
 
 #: What a command may change that the catalogue does not know.
 _ANYTHING = ("code", "macros", "scalars", "return", "data", "r()", "e()")

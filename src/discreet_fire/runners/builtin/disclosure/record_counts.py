@@ -32,8 +32,7 @@ from discreet_fire.runners.builtin.language.errors import DoError
 from discreet_fire.runners.builtin.language.values import MISSING, limited
 from discreet_fire.runners.builtin.state.session import Session
 from discreet_fire.runners.protocol import StatisticShown
-from discreet_fire.statistics.disclosure_rules import concentrated
-from discreet_fire.statistics.results import CheckVerdict
+from discreet_fire.statistics import CheckVerdict, concentrated
 
 
 def failure(

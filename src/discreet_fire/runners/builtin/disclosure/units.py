@@ -18,7 +18,7 @@ import numpy as np
 import polars as pl
 
 from discreet.arrays import IntArray
-from discreet_fire.catalogue.functions import function_table
+from discreet_fire.catalogue import function_table
 from discreet_fire.runners.builtin.data.dataset import DataSet, DataVariable
 from discreet_fire.runners.builtin.language.expressions import (
     Binary,

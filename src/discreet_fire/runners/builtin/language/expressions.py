@@ -19,7 +19,7 @@ from typing import Any, cast
 import numpy as np
 
 from discreet.arrays import BoolArray, FloatArray, TextArray
-from discreet_fire.catalogue.functions import function_table
+from discreet_fire.catalogue import function_table
 from discreet_fire.runners.builtin.language.calls import past_quotes
 from discreet_fire.runners.builtin.language.errors import DoError, UnsupportedError, required
 from discreet_fire.runners.builtin.language.function_frames import typed, yes_or_no

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.random import Generator
 
-from discreet_fire.catalogue.functions import check_function_names, function_table
+from discreet_fire.catalogue import check_function_names, function_table
 from discreet_fire.runners.builtin.language.date_functions import DATES
 from discreet_fire.runners.builtin.language.errors import DoError
 from discreet_fire.runners.builtin.language.function_frames import (
@@ -29,7 +29,7 @@ from discreet_fire.runners.builtin.language.function_frames import (
 from discreet_fire.runners.builtin.language.scope import Scope, Value
 from discreet_fire.runners.builtin.language.text_functions import TEXTS
 from discreet_fire.runners.builtin.language.values import MISSING, is_text, limited, tidy
-from discreet_fire.statistics.models.distributions import chi2_tail, f_tail, t_tail
+from discreet_fire.statistics import chi2_tail, f_tail, t_tail
 
 _HALVINGS = 2000
 

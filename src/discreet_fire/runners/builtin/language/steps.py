@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from discreet_fire.runners.builtin.language.errors import DoError
-from discreet_fire.stata.statements import DoFile, DoStatement, Kind
+from discreet_fire.stata import DoFile, DoStatement, Kind
 from discreet_fire.texts import Lines
 
 _DROPPED = ("comment", "continuation")

@@ -24,7 +24,7 @@ from discreet_fire.runners.builtin.data.dataset import DataSet
 from discreet_fire.runners.builtin.language.errors import DoError
 from discreet_fire.runners.builtin.state.trace import RecordMarks
 from discreet_fire.runners.protocol import ShownOutput, Witness
-from discreet_fire.statistics.results import SafeResult
+from discreet_fire.statistics import SafeResult
 
 _Part = TypeVar("_Part", bound="SessionPart")
 #: How a field is copied that is put back after hidden steps; None if it lasts.

@@ -29,9 +29,7 @@ from discreet_fire.runners.builtin.state.parts import (
 )
 from discreet_fire.runners.builtin.state.trace import Trace, masked, masked_result
 from discreet_fire.runners.protocol import Witness
-from discreet_fire.statistics.layout import refused_line
-from discreet_fire.statistics.limits import SafeLimits
-from discreet_fire.statistics.results import Check, CheckVerdict, SafeResult
+from discreet_fire.statistics import Check, CheckVerdict, SafeLimits, SafeResult, refused_line
 
 #: What stands in place of an output of which nothing is shown.
 WITHHELD = "(withheld)"

@@ -16,7 +16,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 import numpy.typing as npt
 
-from discreet_fire.statistics.results import SafeResult
+from discreet_fire.statistics import SafeResult
 
 #: Stands among the variables for "which observations there are".
 ROWS = "_N"

@@ -17,9 +17,7 @@ import numpy as np
 import polars as pl
 
 from discreet.arrays import BoolArray, CellIndex, FloatArray, IntArray
-from discreet_fire.statistics.layout import number_text
-from discreet_fire.statistics.records import OTHER
-from discreet_fire.statistics.table_suppression import margins_of, with_margins
+from discreet_fire.statistics import OTHER, margins_of, number_text, with_margins
 
 #: How safe commands call the total of an axis.
 TOTAL = "Total"

@@ -18,11 +18,11 @@ import sqlalchemy as sa
 
 from discreet.errors import DiscreetError
 from discreet.files import make_folder
-from discreet.release.packages.keys import public_bytes, read_signing_key
-from discreet_service.audit.kinds import AuditKind
-from discreet_service.database.schema import UPKEEP_RUNS
-from discreet_service.operation.logs import log_event, place_of_failure
-from discreet_service.policies.patterns import forget_patterns
+from discreet.release import public_bytes, read_signing_key
+from discreet_service.audit import AuditKind
+from discreet_service.database import UPKEEP_RUNS
+from discreet_service.operation import log_event, place_of_failure
+from discreet_service.policies import forget_patterns
 
 #: Who does it, in the trail.
 SYSTEM = "service"

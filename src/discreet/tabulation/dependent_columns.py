@@ -14,9 +14,9 @@ import narwhals as nw
 import numpy as np
 
 from discreet.arrays import FloatArray
-from discreet.microdata.filters import parse_filter
+from discreet.microdata import parse_filter
 from discreet.record_batches import collected
-from discreet.tables.value_relations import ROUGH, ValueRelation, found_relations
+from discreet.tables import ROUGH, ValueRelation, found_relations
 from discreet.tabulation.engine import refusals
 from discreet.tabulation.measures import LIMIT
 

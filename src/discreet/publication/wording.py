@@ -18,8 +18,7 @@ import numpy.typing as npt
 
 from discreet.arrays import BoolArray
 from discreet.errors import PublicationError
-from discreet.tables import Dimension, ProtectedTable
-from discreet.tables.figures import Figure
+from discreet.tables import Dimension, Figure, ProtectedTable
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -16,18 +16,17 @@ import numpy as np
 from discreet.arrays import BoolArray, FloatArray
 from discreet.confidential import without_values
 from discreet.errors import Problem, SuppressionError, TableError, raise_all
-from discreet.microdata.filters import parse_filter
+from discreet.microdata import parse_filter
 from discreet.rules.contributors import NothingSensitive
 from discreet.rules.marks import Status
 from discreet.rules.primaries import CellVerdict, Primary, primary
 from discreet.rules.protocol import Reason, number, raise_parameters
-from discreet.tables import Table
-from discreet.tables.table import to_polars
+from discreet.tables import Table, to_polars
 
 if TYPE_CHECKING:
     import polars as pl
 
-    from discreet.tables.table import Spanning
+    from discreet.tables import Spanning
 
 #: What words mean that offices write; letters that mean different things are not among them.
 MEANINGS: Mapping[str, Status] = {
