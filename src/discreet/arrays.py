@@ -56,9 +56,6 @@ _LIMIT = 2**62
 class CellIndex:
     """Numbers the cells of a grid, the last variable fastest, as they are sorted in tables.
 
-    Args:
-        sizes: Number of codes of each variable.
-
     >>> cells = CellIndex((2, 3))
     >>> numbers = cells.numbers([np.array([0, 1]), np.array([2, 0])])
     >>> numbers
@@ -67,7 +64,7 @@ class CellIndex:
     [array([0, 1], dtype=int32), array([2, 0], dtype=int32)]
     """
 
-    sizes: tuple[int, ...]
+    sizes: tuple[int, ...]  # number of codes of each variable
 
     @classmethod
     def of(cls, columns: Sequence[Sized]) -> CellIndex:
@@ -116,11 +113,6 @@ class CellIndex:
         self, index: Sequence[npt.NDArray[Any]], length: int | None = None, *, where: str = ""
     ) -> IntArray:
         """The number of each cell.
-
-        Args:
-            index: Per variable, the position of the code of each cell.
-            length: How many cells there are, if there may be no variable.
-            where: What to name in an error.
 
         Raises:
             TableError: The grid is too large to number.
@@ -188,10 +180,6 @@ class CellIndex:
     ) -> list[IntArray]:
         """Numbers of several lists of cells, the same for the same cell; for grids of any size.
 
-        Args:
-            several: Lists of cells, as in `numbers`.
-            lengths: How many cells each has, if there may be no variable.
-
         >>> huge = CellIndex((2**40, 2**40))
         >>> one, other = huge.shared([np.array([7, 8])] * 2, [np.array([8])] * 2)
         >>> one == other
@@ -211,11 +199,6 @@ class CellIndex:
         lengths: Sequence[int | None] | None = None,
     ) -> IntArray:
         """Where each wanted cell stands among others; -1 where it does not. For any grid.
-
-        Args:
-            known: Cells in any order, each once.
-            wanted: Cells to look for.
-            lengths: How many cells both have, if there may be no variable.
 
         >>> cells = CellIndex((2, 3))
         >>> cells.find([np.array([1, 0]), np.array([0, 2])], [np.array([0, 1]), np.array([2, 1])])

@@ -14,10 +14,6 @@ from typing import Any
 def compiled(signature: Any = None, **options: Any) -> Callable[[Callable[..., Any]], Any]:
     """Compile a function; a read-only installation costs time, and nothing else.
 
-    Args:
-        signature: Types for which it is compiled at once; without, when it is called.
-        options: Options of `numba.njit`, but for `cache`.
-
     >>> @compiled(nogil=True)
     ... def double(number):
     ...     return 2 * number

@@ -50,17 +50,11 @@ __all__ = [
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """One thing that is wrong, and where.
+    """One thing that is wrong, and where."""
 
-    Args:
-        what: What is wrong, in one sentence.
-        where: Column, file, line or key concerned.
-        hint: What to do about it.
-    """
-
-    what: str
-    where: str = ""
-    hint: str = ""
+    what: str  # what is wrong, in one sentence
+    where: str = ""  # column, file, line or key concerned
+    hint: str = ""  # what to do about it
 
     def __str__(self) -> str:
         place = f"{self.where}: " if self.where else ""
@@ -90,15 +84,6 @@ def raise_all(
     most: int | None = None,
 ) -> None:
     """Raise one error for all problems; do nothing when there is none.
-
-    Args:
-        error: The kind of error.
-        problems: What is wrong.
-        code: Short stable name of the kind of error, for programs.
-        many: What is said of several, {} standing for their number; the first if empty.
-        where: What several are about, or any if nothing is said of several; that of the
-            first if None.
-        most: Only so many are listed, and how many more there are.
 
     >>> problems = [Problem("too long", "name"), Problem("too short", "title")]
     >>> raise_all(TableError, problems, code="names", many="{} mistakes", where="table")

@@ -58,9 +58,6 @@ def lazy_face(package: str) -> None:
     Other packages import them from the package, never from its modules: a contract of
     import-linter holds this.
 
-    Args:
-        package: ``__name__`` of the package.
-
     >>> import discreet.tables
     >>> "Table" in dir(discreet.tables), discreet.tables.Table.__module__
     (True, 'discreet.tables.table')

@@ -46,12 +46,7 @@ TEMPORARY_SUFFIX = ".discreet-tmp"
 
 @contextmanager
 def atomic_path(path: str | os.PathLike[str], *, private: bool = False) -> Iterator[Path]:
-    """Give a temporary path that becomes `path` when the block ends well.
-
-    Args:
-        path: Where the finished file goes.
-        private: Make the file readable by its owner only (keys, parameters).
-    """
+    """Give a temporary path that becomes `path` when the block ends well."""
     target = Path(path)
     check_writable(target.parent)
     with told_if_full(target):
@@ -141,12 +136,7 @@ _WRITABLE_BY_ALL = stat.S_IWOTH
 
 
 def read_private(path: str | os.PathLike[str], name: str = "secret file") -> bytes:
-    """The content of a file that only its owner can open or replace.
-
-    Args:
-        path: The file.
-        name: What it is called in messages.
-    """
+    """The content of a file that only its owner can open or replace."""
     place = Path(path)
     _check_folders(place, name)
     try:
@@ -218,11 +208,6 @@ def _unusable(
 def texts_of(package: str, section: str, language: str) -> Mapping[str, str]:
     """The texts of one section of a package's `words.toml`, by name.
 
-    Args:
-        package: The package that the file lies in.
-        section: Name of the section.
-        language: "en" or "de".
-
     Raises:
         ValueError: A text lacks a language, or is filled in differently in each.
 
@@ -273,11 +258,7 @@ def toml_value(value: object) -> str:
 
 
 def kept_on_disk(path: Path) -> None:
-    """Make sure that what was written to a file or folder survives a power cut.
-
-    Args:
-        path: The file or folder.
-    """
+    """Make sure that what was written to a file or folder survives a power cut."""
     if path.is_dir() and os.name != "posix":
         return
     handle = os.open(path, os.O_RDONLY)
@@ -288,11 +269,7 @@ def kept_on_disk(path: Path) -> None:
 
 
 def lock_taken(descriptor: int) -> bool:
-    """Whether nobody else holds an open file, and this process does now; who dies lets go.
-
-    Args:
-        descriptor: The open file.
-    """
+    """Whether nobody else holds an open file, and this process does now; who dies lets go."""
     try:
         if sys.platform == "win32":
             import msvcrt

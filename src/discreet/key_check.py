@@ -52,26 +52,18 @@ Strength = Literal["full", "weak", "none"]
 
 @dataclass(frozen=True, slots=True)
 class KeyCheck:
-    """What a test of record keys found; holds no key.
+    """What a test of record keys found; holds no key."""
 
-    Args:
-        grid: The grid they lie on.
-        records: How many keys were looked at.
-        points: Points of the grid that they use; fewer than it has if they are coarse.
-        faults: What is wrong, one code each: "uneven", "repeats", "sequence", "row-order",
-            "few-points", "variable".
-        fits: A usual grid that the keys seem to be made for, if they are not for this one.
-        unsuitable_allowed: Whether somebody decided to use them all the same.
-        follows: The variables that the keys depend on.
-    """
-
-    grid: KeyGrid
-    records: int
-    points: int
+    grid: KeyGrid  # the grid they lie on
+    records: int  # how many keys were looked at
+    points: int  # points of the grid that they use; fewer than it has if they are coarse
+    #: What is wrong, one code each: "uneven", "repeats", "sequence", "row-order", "few-points",
+    #: "variable"
     faults: tuple[str, ...] = ()
+    #: A usual grid that the keys seem to be made for, if they are not for this one
     fits: KeyGrid | None = None
-    unsuitable_allowed: bool = False
-    follows: tuple[str, ...] = ()
+    unsuitable_allowed: bool = False  # whether somebody decided to use them all the same
+    follows: tuple[str, ...] = ()  # the variables that the keys depend on
 
     @property
     def strength(self) -> Strength:
@@ -160,14 +152,6 @@ def check_keys(
 ) -> KeyCheck:
     """Test whether keys can be independent draws from the whole grid.
 
-    Args:
-        keys: Keys on the grid in the order of the records, best those of `sampled_places`.
-        grid: The grid.
-        allowed: Whether unsuitable keys are used all the same.
-        low: All keys below `lowest(grid)`: records that share a key are here together, wherever
-            they stand.
-        by: Variable → the order of these keys by its codes, records of one code side by side.
-
     >>> rng = np.random.default_rng(1)
     >>> check_keys(rng.integers(0, 10**15, 5000), KeyGrid()).faults
     ()
@@ -194,10 +178,6 @@ def check_keys(
 def lowest(grid: KeyGrid, *, whole: bool = True) -> float:
     """Keys below this number are the lowest part of a grid.
 
-    Args:
-        grid: The grid.
-        whole: Whether the keys are handed over as whole numbers, or as decimals in [0, 1).
-
     >>> lowest(KeyGrid(4096)), lowest(KeyGrid(), whole=False)
     (16, 0.00390625)
     """
@@ -208,14 +188,6 @@ def check_records(
     some: pl.DataFrame, low: pl.Series, grid: KeyGrid, *, column: str, allowed: bool
 ) -> KeyCheck | None:
     """Test keys as records hold them; None if they cannot be read, which counting refuses.
-
-    Args:
-        some: Some of the records, in their order: their keys, and the variables that span
-            tables. Records without a key are left out.
-        low: All keys in the lowest part of the grid, as `some` has them.
-        grid: The grid.
-        column: Name of the column of keys.
-        allowed: Whether unsuitable keys are used all the same.
 
     Raises:
         RecordKeyError: They are no record keys, and nobody allowed them.
@@ -284,13 +256,7 @@ def _shares(size: int, bins: int) -> FloatArray:
 
 
 def _uneven(keys: IntArray, size: int, stretches: int = 1) -> bool:
-    """Whether halves, quarters … of the grid hold too many or too few keys.
-
-    Args:
-        keys: The keys.
-        size: Size of the grid.
-        stretches: Cut the records into so many, and look at each by itself.
-    """
+    """Whether halves, quarters … of the grid hold too many or too few keys."""
     length = len(keys) // stretches
     if length < LEAST:
         return False

@@ -132,11 +132,6 @@ def grid_keys(series: pl.Series, grid: KeyGrid, *, column: str = "record_key") -
     Accepts integers of the grid; on the 10^15 grid also floats and texts that are
     decimals in [0, 1) with at most 15 digits, or one unit in a float's last place off.
 
-    Args:
-        series: The keys (a polars Series).
-        grid: The grid they belong to.
-        column: Name to use in errors.
-
     >>> import polars as pl
     >>> grid_keys(pl.Series([0.25, 0.000000000000001]), CENSUS_GRID).tolist()
     [250000000000000, 1]
@@ -202,12 +197,6 @@ def check_digits(digits: str, grid: KeyGrid) -> None:
 
 def on_grid(keys: pl.Series, grid: KeyGrid, digits: str, *, column: str) -> IntArray:
     """Keys as whole numbers of the grid.
-
-    Args:
-        keys: Floats, decimal texts, decimals or whole numbers.
-        grid: The grid they were made for.
-        digits: "exact" refuses decimals finer than the grid, "round" rounds them.
-        column: Name to use in errors.
 
     >>> import polars as pl
     >>> on_grid(pl.Series([0.1 + 0.2]), CENSUS_GRID, "round", column="key").tolist()

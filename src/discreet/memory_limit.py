@@ -49,11 +49,7 @@ def bytes_of(size: str | int) -> int:
 
 
 class MemoryWatch:
-    """Looks now and then at how much memory the process holds.
-
-    Args:
-        most: How many bytes it may hold.
-    """
+    """Looks now and then at how much memory the process holds."""
 
     def __init__(self, most: int) -> None:
         self.most, self.largest = most, 0

@@ -22,21 +22,12 @@ class Settings(BaseModel):
 
 
 def refused(what: str, hint: str = "") -> PydanticCustomError:
-    """The error that a validator of settings raises.
-
-    Args:
-        what: What is wrong, in one sentence.
-        hint: What to do about it.
-    """
+    """The error that a validator of settings raises."""
     return PydanticCustomError("settings", "{what}", {"what": what, "hint": hint})
 
 
 def setting_problems(error: ValidationError, place: Sequence[str] = ()) -> list[Problem]:
     """What is wrong with settings, each with its place, without what was sent.
-
-    Args:
-        error: The error of a model.
-        place: Where the settings stand.
 
     >>> class Wheels(Settings):
     ...     number: int = 4

@@ -35,12 +35,6 @@ def read_hst(
 ) -> Marks:
     r"""Read an a-priori file.
 
-    Args:
-        path: The file.
-        variables: The spanning variables in the order of the codes.
-        separator: Sign between fields; recognised on the first line if None.
-        encoding: Encoding of the file.
-
     Codes lose blanks at both ends unless they stand in quotes.
 
     >>> import tempfile
@@ -102,14 +96,7 @@ def write_hst(
     *,
     separator: str = ";",
 ) -> Path:
-    """Write an a-priori file, readable by its owner only.
-
-    Args:
-        marks: The marks; each names a code of every variable.
-        path: The file.
-        variables: The spanning variables in the order of the codes.
-        separator: Sign between fields.
-    """
+    """Write an a-priori file, readable by its owner only."""
     listed, lines, problems = Marks.of(marks), [], []
     for at, mark in enumerate(listed, 1):
         where = mark.where or f"mark {at}"

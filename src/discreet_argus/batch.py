@@ -67,25 +67,15 @@ class BatchApriori:
 
 @dataclass(frozen=True, kw_only=True)
 class BatchTable:
-    """One table of a batch.
+    """One table of a batch."""
 
-    Args:
-        variables: The spanning variables.
-        response: The value column; None for a frequency table.
-        shadow: The column that rules look at; that of the value unless named.
-        cost: What hiding a cell costs.
-        rules: The rules, as written.
-        apriori: Files of marks.
-        recodes: Variable with a file or a level to recode it by.
-    """
-
-    variables: tuple[str, ...]
-    response: str | None
-    shadow: str
-    cost: Cost
-    rules: tuple[BatchRule, ...] = ()
-    apriori: tuple[BatchApriori, ...] = ()
-    recodes: tuple[tuple[str, str], ...] = ()
+    variables: tuple[str, ...]  # the spanning variables
+    response: str | None  # the value column; None for a frequency table
+    shadow: str  # the column that rules look at; that of the value unless named
+    cost: Cost  # what hiding a cell costs
+    rules: tuple[BatchRule, ...] = ()  # the rules, as written
+    apriori: tuple[BatchApriori, ...] = ()  # files of marks
+    recodes: tuple[tuple[str, str], ...] = ()  # variable with a file or a level to recode it by
 
     @property
     def primary_rules(self) -> list[Rule]:
@@ -133,30 +123,19 @@ class BatchOutput:
 
 @dataclass(frozen=True, kw_only=True)
 class Batch:
-    """What a batch file asks for.
+    """What a batch file asks for."""
 
-    Args:
-        data: The file of records or cells.
-        of: Which of both it is.
-        metadata: Its description.
-        tables: The tables; steps number them from 1.
-        totals: For files of cells: "given" (must be additive), "add" or "unchecked".
-        keep_status: Whether the status of totals given stays when they are added up.
-        protections: Methods to be run, in their order.
-        outputs: Files to be written.
-        not_needed: Commands that mean nothing here, as written.
-        folder: Where the batch stands; its paths are meant from there.
-    """
-
-    data: str
-    of: Literal["records", "cells"]
-    metadata: str
-    tables: tuple[BatchTable, ...]
+    data: str  # the file of records or cells
+    of: Literal["records", "cells"]  # which of both it is
+    metadata: str  # its description
+    tables: tuple[BatchTable, ...]  # the tables; steps number them from 1
+    #: For files of cells: "given" (must be additive), "add" or "unchecked"
     totals: Literal["given", "add", "unchecked"] = "given"
-    keep_status: bool = True
-    protections: tuple[BatchMethod, ...] = ()
-    outputs: tuple[BatchOutput, ...] = ()
-    not_needed: tuple[str, ...] = ()
+    keep_status: bool = True  # whether the status of totals given stays when they are added up
+    protections: tuple[BatchMethod, ...] = ()  # methods to be run, in their order
+    outputs: tuple[BatchOutput, ...] = ()  # files to be written
+    not_needed: tuple[str, ...] = ()  # commands that mean nothing here, as written
+    #: Where the batch stands; its paths are meant from there
     folder: Path = field(default=Path(), compare=False)
 
     def file(self, name: str) -> Path:
@@ -196,10 +175,6 @@ _COSTS = {"": "value", "-1": "count", "-2": "unity", "-3": "distance"}
 
 def read_batch(path: str | os.PathLike[str], *, encoding: str = "utf-8") -> Batch:
     """Read a batch file.
-
-    Args:
-        path: The file.
-        encoding: Its encoding.
 
     >>> import tempfile
     >>> from pathlib import Path

@@ -382,15 +382,7 @@ def recoded(
     recodes: Sequence[str],
     folder: Path,
 ) -> tuple[pl.DataFrame, Classification]:
-    """The records with the recodes of one variable, and its classification.
-
-    Args:
-        frame: The records.
-        metadata: Their description.
-        name: The variable.
-        recodes: Files of recodes, or numbers of levels, one after another.
-        folder: Where the files are.
-    """
+    """The records with the recodes of one variable, and its classification."""
     import polars as pl
 
     variable = metadata.variable(name)

@@ -138,24 +138,15 @@ SECONDARY_STATUS = "M"
 
 @dataclass(frozen=True, kw_only=True, repr=False, eq=False)
 class CellFile:
-    """What a file of cells holds (confidential).
+    """What a file of cells holds (confidential)."""
 
-    Args:
-        table: The cells. Without a frequency in the file each cell that is not empty
-            counts as one record.
-        value: Name of the value column in `table.sums`.
-        decimals: Its digits after the decimal point.
-        primary: What the file says about its cells; None if it has no status.
-        shadow: Name of the column that rules look at; that of the value if there is none.
-        cost: Name of the column of costs, or empty.
-    """
-
+    #: The cells. Without a frequency in the file each cell that is not empty counts as one record
     table: Table
-    value: str
-    decimals: int
-    primary: Primary | None
-    shadow: str
-    cost: str
+    value: str  # name of the value column in `table.sums`
+    decimals: int  # its digits after the decimal point
+    primary: Primary | None  # what the file says about its cells; None if it has no status
+    shadow: str  # name of the column that rules look at; that of the value if there is none
+    cost: str  # name of the column of costs, or empty
 
     def __repr__(self) -> str:
         return f"<CellFile (confidential): {len(self.table):,} cells>"
@@ -169,13 +160,6 @@ def read_tab(
     encoding: str = "utf-8",
 ) -> CellFile:
     r"""Read a file of cells.
-
-    Args:
-        path: The file.
-        metadata: Its description, `read_rda(…, of="cells")`.
-        totals: Whether totals are as given, or are added up from the finest cells; the
-            status of those given stays.
-        encoding: Encoding of the file.
 
     >>> import tempfile
     >>> from pathlib import Path
@@ -416,14 +400,6 @@ def write_tab(
     secondary: BoolArray | None = None,
 ) -> ArgusMetadata:
     """Write the cells of a table, its metadata (`.rda`) and hierarchies (`.hrc`) beside it.
-
-    Args:
-        table: The table.
-        path: The file of cells.
-        value: The value column; None for counts.
-        primary: Sensitive cells, with their levels.
-        decimals: Digits after the decimal point of values.
-        secondary: Cells that are hidden to protect others, beside those of `primary`.
 
     All files are readable by their owner only, but for the hierarchies.
     """

@@ -171,22 +171,7 @@ def suppress_file(
     progress: Progress | None = None,
     publish: TableWriter | None = None,
 ) -> tuple[str, dict[str, Any]]:
-    """Hide cells of a file.
-
-    Args:
-        source: A problem (`.jj`, `.jj.gz`) or a file of cells with status (`.tab`, `.csv`).
-        out: What to write: a `.jj` file, in which secondary suppressions have status m,
-            readable by its owner only; or, for cells, a published table by its suffix.
-        metadata: The `.rda` file that describes a file of cells.
-        method: As for `discreet.suppress`.
-        time_limit: Seconds.
-        repair: Add up totals anew that are no sum of their parts.
-        differences: Where to list the totals of a problem that are not, and by how much
-            they differ; CONFIDENTIAL, readable by its owner only.
-        anew: Forget the secondary suppressions that a problem has, instead of keeping them.
-        progress: Is told what is being done.
-        publish: Writes published tables.
-    """
+    """Hide cells of a file."""
     begin = time.monotonic()
     place, target = Path(source), Path(out)
     check_writable(target.parent)
@@ -260,13 +245,7 @@ def audit_file(
     metadata: str | os.PathLike[str] | None = None,
     intervals: bool = False,
 ) -> tuple[str, dict[str, Any]]:
-    """Audit a file with hidden cells.
-
-    Args:
-        source: A problem with its pattern (`.jj`), or cells with status (`.tab`).
-        metadata: The `.rda` file that describes a file of cells.
-        intervals: List the interval of each hidden cell.
-    """
+    """Audit a file with hidden cells."""
     place = Path(source)
     if _is_jj(place):
         problem = read_jj(place)
@@ -314,16 +293,7 @@ _FLAGS = {4: "B", 5: "A", 6: "B", 9: "B", 11: "D", 12: "D"}
 def write_form(
     done: Suppression, number: int, target: Path, *, form: str, options: str, dominance: int = 0
 ) -> None:
-    """Write one table in a form of τ-ARGUS, whatever the suffix of the file.
-
-    Args:
-        done: The tables with hidden cells.
-        number: Which of them.
-        target: The file.
-        form: "csv", "pivot", "sbs" or "cells".
-        options: Two letters with a sign each, such as "AS+QU-".
-        dominance: How many contributors the dominance rule looks at; the SBS form says so.
-    """
+    """Write one table in a form of τ-ARGUS, whatever the suffix of the file."""
     chosen = {
         name for name in ("AS", "SE", "SO", "FL", "QU", "HL") if f"{name}+" in options.upper()
     }

@@ -32,9 +32,6 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
     0 is success, 1 a failure, 2 wrong input, 130 an interruption.
 
-    Args:
-        arguments: The words after the program's name; those of the process if None.
-
     >>> main(["--version"])
     Traceback (most recent call last):
         ...

@@ -42,11 +42,8 @@ _KINDS: Mapping[str, Any] = {"whole": int, "number": float, "text": str, "names"
 def with_settings(
     operation: Operation, *, but: tuple[str, ...] = ()
 ) -> Callable[[Callable[..., None]], Callable[..., None]]:
-    """Give a command the options of an operation's settings in place of its parameter `settings`.
-
-    Args:
-        operation: The operation.
-        but: Settings that the command has options of its own for, or none.
+    """Give a command the options of an operation's settings in place of its parameter
+    `settings`.
     """
     fields = [
         each for each in fields_of(operation.settings, operation.package) if each.name not in but
@@ -72,12 +69,7 @@ def with_settings(
 
 
 def stated_settings(operation: Operation, said: Mapping[str, Any]) -> Settings:
-    """Settings from options; what is wrong is said with the option.
-
-    Args:
-        operation: The operation.
-        said: Setting → what was said; None for nothing.
-    """
+    """Settings from options; what is wrong is said with the option."""
     stated = {
         name: {"yes": True, "no": False}.get(value, value) if isinstance(value, str) else value
         for name, value in said.items()
@@ -117,11 +109,7 @@ def _option(field: SettingField) -> inspect.Parameter:
 
 
 def add_command(operation: Operation) -> None:
-    """Add the command of an operation over a table of counts.
-
-    Args:
-        operation: The operation.
-    """
+    """Add the command of an operation over a table of counts."""
 
     def run(
         cells: Annotated[Path, typer.Argument(help="A file with one row per cell (confidential).")],

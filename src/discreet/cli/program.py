@@ -129,12 +129,7 @@ def _warnings_shown() -> Iterator[None]:
 
 
 def show_usage_error(error: Any, command: str) -> None:
-    """The error object for wrong words of a command.
-
-    Args:
-        error: An exception of the class `USAGE_ERROR`.
-        command: The words before the wrong ones.
-    """
+    """The error object for wrong words of a command."""
     place = getattr(error.ctx, "command_path", command)
     described = {"what": error.format_message(), "where": place, "hint": f"{place} --help"}
     _print_object({"code": "usage", **described, "problems": [described]})
@@ -440,9 +435,6 @@ def progress_bar(title: str) -> Iterator[Report]:
     """A function that takes steps done, steps to do and a name, and shows them.
 
     Nothing is shown in the first second, nor where stderr is not a terminal.
-
-    Args:
-        title: What is being done.
     """
     if not sys.stderr.isatty():
         yield lambda done, steps, name: None

@@ -261,14 +261,7 @@ def _listed(value: Any) -> Any:
 def opened(
     file: Path, read: Sequence[str] | None, show_values: bool, text: Sequence[str] = ()
 ) -> Any:
-    """The records of a file as they are meant; the file itself if nothing is said of it.
-
-    Args:
-        file: The file.
-        read: The words of ``--read``.
-        show_values: Whether errors may quote a wrong value.
-        text: Columns that are texts unless something else is said of them.
-    """
+    """The records of a file as they are meant; the file itself if nothing is said of it."""
     if not read and not show_values:
         return file
     from discreet.microdata import read_microdata

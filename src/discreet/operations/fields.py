@@ -26,40 +26,22 @@ _PLAIN: Mapping[Any, Kind] = {bool: "yes", int: "whole", float: "number", str: "
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class SettingField:
-    """One field of settings.
-
-    Args:
-        name: Its name.
-        kind: What it takes; "other" has no text and no option.
-        choices: What there is to choose from.
-        needed: Whether it must be stated.
-        optional: Whether it may be left open.
-        usual: What it is if it is not stated.
-        least: The lowest number.
-        most: The highest number.
-        label: language → what it is called.
-        help: language → what it does.
-        choice_labels: Choice → language → what it is called.
-    """
+    """One field of settings."""
 
     name: str
-    kind: Kind
-    choices: tuple[str, ...]
-    needed: bool
-    optional: bool
-    usual: Any
-    least: float | None
-    most: float | None
-    label: Mapping[str, str]
-    help: Mapping[str, str]
-    choice_labels: Mapping[str, Mapping[str, str]]
+    kind: Kind  # what it takes; "other" has no text and no option
+    choices: tuple[str, ...]  # what there is to choose from
+    needed: bool  # whether it must be stated
+    optional: bool  # whether it may be left open
+    usual: Any  # what it is if it is not stated
+    least: float | None  # the lowest number
+    most: float | None  # the highest number
+    label: Mapping[str, str]  # language → what it is called
+    help: Mapping[str, str]  # language → what it does
+    choice_labels: Mapping[str, Mapping[str, str]]  # choice → language → what it is called
 
     def text_of(self, value: Any) -> str:
-        """A value as a field of a form shows it.
-
-        Args:
-            value: The value.
-        """
+        """A value as a field of a form shows it."""
         if isinstance(value, bool):
             yes, no = ("yes", "no") if self.kind == "choice" else ("on", "")
             return yes if value else no
@@ -71,10 +53,6 @@ class SettingField:
 @cache
 def fields_of(model: type[BaseModel], package: str) -> tuple[SettingField, ...]:
     """The fields of a model that its package has words for, in their order.
-
-    Args:
-        model: The model.
-        package: The package; the others of its fields are not offered to people.
 
     >>> from discreet.protection.rounding.settings import RoundingSettings
     >>> [(each.name, each.kind) for each in fields_of(
@@ -157,11 +135,6 @@ def _kind(hint: Any) -> tuple[Kind, tuple[str, ...], bool]:
 
 def value_of(field: SettingField, text: str, problems: list[Problem]) -> Any:
     """What a text says; None if it says nothing.
-
-    Args:
-        field: The field.
-        text: The text.
-        problems: What is wrong is noted here.
 
     >>> from discreet.protection.rounding.settings import RoundingSettings
     >>> base = fields_of(RoundingSettings, "discreet.protection.rounding")[1]

@@ -25,14 +25,10 @@ Keys = Literal["needed", "used", "unused"]
 
 @dataclass(frozen=True, kw_only=True, slots=True, repr=False)
 class CountSource:
-    """A table of counts. CONFIDENTIAL.
-
-    Args:
-        table: The table.
-        titles: language → heading of what is published.
-    """
+    """A table of counts. CONFIDENTIAL."""
 
     table: Table
+    #: language → heading of what is published
     titles: Mapping[str, str] = field(default_factory=dict)
 
     def __repr__(self) -> str:
@@ -41,85 +37,52 @@ class CountSource:
 
 @dataclass(frozen=True, kw_only=True, slots=True, repr=False)
 class SensitiveSource(CountSource):
-    """A table, and what is sensitive in it. CONFIDENTIAL.
+    """A table, and what is sensitive in it. CONFIDENTIAL."""
 
-    Args:
-        primary: What is sensitive.
-        value: The value that is published; None for counts.
-        decimals: Digits after the decimal point.
-        computed: How many totals were computed, because the cells lacked them.
-    """
-
-    primary: Primary
-    value: str | None
-    decimals: int
-    computed: int
+    primary: Primary  # what is sensitive
+    value: str | None  # the value that is published; None for counts
+    decimals: int  # digits after the decimal point
+    computed: int  # how many totals were computed, because the cells lacked them
 
 
 @dataclass(frozen=True, kw_only=True, slots=True, repr=False)
 class HiddenSource(SensitiveSource):
-    """A table, what is sensitive in it, and the table with hidden cells. CONFIDENTIAL.
+    """A table, what is sensitive in it, and the table with hidden cells. CONFIDENTIAL."""
 
-    Args:
-        published: What readers see.
-    """
-
-    published: ProtectedTable
+    published: ProtectedTable  # what readers see
 
 
 @dataclass(frozen=True, kw_only=True)
 class Operation:
-    """A method, for whoever asks for it.
-
-    Args:
-        name: Its name.
-        package: The package with its words: labels, helps and choices of its settings, and what
-            pages and studies say.
-        settings: The model of its settings.
-        section: Under which key they stand in a request; beside the rest if empty.
-        takes: What goes in.
-        keys: From settings: what it does with cell keys.
-        draws: From settings, and whether cell keys are there: whether it draws from a secret.
-        run: From what goes in, settings and a secret: the protected table, or a report.
-        study: The same: what the protected table looks like beside the truth. CONFIDENTIAL.
-            None if the report is all there is.
-        at_once: So many cells are looked at while somebody waits.
-        waits: From settings: so many cells are protected while a program waits; more are a job.
-        hurried: Settings for whoever waits.
-        begin: Settings with which a page begins.
-        command: Its word at the command line; none of its own if empty.
-        example: A line of that.
-        address: Where the interface has it, after /api/v1/.
-        calls: Names of its calls there: to run it, and to study it.
-        job: The kind of its jobs.
-        page: Its page in the studio; none if empty.
-    """
+    """A method, for whoever asks for it."""
 
     name: str
+    #: The package with its words: labels, helps and choices of its settings, and what pages and
+    #: studies say
     package: str
-    settings: type[Settings]
-    section: str
-    takes: type[CountSource]
-    keys: Callable[[Any], Keys]
+    settings: type[Settings]  # the model of its settings
+    section: str  # under which key they stand in a request; beside the rest if empty
+    takes: type[CountSource]  # what goes in
+    keys: Callable[[Any], Keys]  # from settings: what it does with cell keys
+    #: From settings, and whether cell keys are there: whether it draws from a secret
     draws: Callable[[Any, bool], bool]
+    #: From what goes in, settings and a secret: the protected table, or a report
     run: Callable[[Any, Any, Secret | None], ProtectedTable | Mapping[str, Any]]
+    #: The same: what the protected table looks like beside the truth. CONFIDENTIAL. None if the
+    #: report is all there is
     study: Callable[[Any, Any, Secret | None], Study] | None
-    at_once: int
+    at_once: int  # so many cells are looked at while somebody waits
+    #: From settings: so many cells are protected while a program waits; more are a job
     waits: Callable[[Any], int]
-    hurried: Callable[[Any], Any]
-    begin: Settings
-    command: str
-    example: str
-    address: str
-    calls: tuple[str, ...]
-    job: str
-    page: str
+    hurried: Callable[[Any], Any]  # settings for whoever waits
+    begin: Settings  # settings with which a page begins
+    command: str  # its word at the command line; none of its own if empty
+    example: str  # a line of that
+    address: str  # where the interface has it, after /api/v1/
+    calls: tuple[str, ...]  # names of its calls there: to run it, and to study it
+    job: str  # the kind of its jobs
+    page: str  # its page in the studio; none if empty
 
     def words(self, section: str, language: str = "en") -> Mapping[str, str]:
-        """What its package says in a section of its words.
-
-        Args:
-            section: The section.
-            language: "en" or "de".
-        """
+        """What its package says in a section of its words."""
         return texts_of(self.package, section, language)

@@ -23,19 +23,12 @@ LANGUAGES = ("en", "de")
 
 @dataclass(frozen=True, kw_only=True, slots=True, repr=False)
 class StudyRemark:
-    """A sentence of a study. CONFIDENTIAL.
+    """A sentence of a study. CONFIDENTIAL."""
 
-    Args:
-        manner: How it is meant.
-        text: language → text.
-        names: What it is about, one by one.
-        hint: language → what to do about it.
-    """
-
-    manner: Manner
-    text: Texts
-    names: Sequence[str] = ()
-    hint: Texts | None = None
+    manner: Manner  # how it is meant
+    text: Texts  # language → text
+    names: Sequence[str] = ()  # what it is about, one by one
+    hint: Texts | None = None  # language → what to do about it
 
     def __repr__(self) -> str:
         return "<StudyRemark: confidential>"
@@ -43,21 +36,13 @@ class StudyRemark:
 
 @dataclass(frozen=True, kw_only=True, slots=True, repr=False)
 class HiddenCell:
-    """A hidden cell. CONFIDENTIAL.
+    """A hidden cell. CONFIDENTIAL."""
 
-    Args:
-        codes: Its code of each variable.
-        primary: Whether a rule or a mark makes it sensitive; hidden for others if not.
-        reason: language → why it is hidden; empty where it is hidden for others.
-        low: The lowest value that anyone finds possible.
-        high: The highest.
-    """
-
-    codes: tuple[str, ...]
-    primary: bool
-    reason: Texts
-    low: float
-    high: float
+    codes: tuple[str, ...]  # its code of each variable
+    primary: bool  # whether a rule or a mark makes it sensitive; hidden for others if not
+    reason: Texts  # language → why it is hidden; empty where it is hidden for others
+    low: float  # the lowest value that anyone finds possible
+    high: float  # the highest
 
     def __repr__(self) -> str:
         return "<HiddenCell: confidential>"
@@ -65,31 +50,21 @@ class HiddenCell:
 
 @dataclass(frozen=True, kw_only=True, slots=True, repr=False)
 class Study:
-    """What became of a table, and what that still tells. CONFIDENTIAL.
+    """What became of a table, and what that still tells. CONFIDENTIAL."""
 
-    Args:
-        table: What may be published.
-        truth: The table that it was, if figures are shown beside true ones.
-        safe: Whether it is proven that nobody works out what is protected; None if not examined.
-        unexamined: Why it was not.
-        audit: What an audit says, for programs.
-        facts: All else that programs are told.
-        remarks: What people are told.
-        measures: From a language: what each measure is called, and what it is.
-        hidden: Its hidden cells, in the order of the table; None for methods that hide none.
-        notes: What is taken to be known.
-    """
-
-    table: ProtectedTable
-    truth: Table | None
+    table: ProtectedTable  # what may be published
+    truth: Table | None  # the table that it was, if figures are shown beside true ones
+    #: Whether it is proven that nobody works out what is protected; None if not examined
     safe: bool | None
-    unexamined: str
-    audit: Mapping[str, Any] | None
-    facts: Mapping[str, Any]
-    remarks: Sequence[StudyRemark]
+    unexamined: str  # why it was not
+    audit: Mapping[str, Any] | None  # what an audit says, for programs
+    facts: Mapping[str, Any]  # all else that programs are told
+    remarks: Sequence[StudyRemark]  # what people are told
+    #: From a language: what each measure is called, and what it is
     measures: Callable[[str], Sequence[tuple[str, str]]]
+    #: Its hidden cells, in the order of the table; None for methods that hide none
     hidden: Sequence[HiddenCell] | None
-    notes: Sequence[str]
+    notes: Sequence[str]  # what is taken to be known
 
     def described(self) -> dict[str, Any]:
         """Plain values, for JSON. CONFIDENTIAL."""
@@ -100,13 +75,7 @@ class Study:
 
 
 def texts(package: str, name: str, **numbers: int) -> Texts:
-    """A sentence of a package in each language, with its numbers.
-
-    Args:
-        package: The package.
-        name: The sentence, under [told].
-        numbers: What stands in it.
-    """
+    """A sentence of a package in each language, with its numbers."""
     from discreet.publication import number_text
 
     return {

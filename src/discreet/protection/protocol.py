@@ -103,86 +103,57 @@ class InputsView(Protocol):
 
 
 class NamedColumn(NamedTuple):
-    """A column that a method needs of the records.
+    """A column that a method needs of the records."""
 
-    Args:
-        place: The key that names it.
-        column: Its name.
-        numeric: Whether it must hold numbers.
-    """
-
-    place: Place
-    column: str
-    numeric: bool
+    place: Place  # the key that names it
+    column: str  # its name
+    numeric: bool  # whether it must hold numbers
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class SharedParameters:
-    """What the parameters of a method settle for a whole release. SECRET.
+    """What the parameters of a method settle for a whole release. SECRET."""
 
-    Args:
-        grid: The key grid; None for that of the programme.
-        secret: The secret of the record keys; None for those of the programme.
-        parts: The thresholds of table parts; None for none.
-        official: Which figures are published as they are; empty for none.
-        package: Statistic, version and signer of the package they come from; not secret.
-            None if they come from none.
-    """
-
-    grid: KeyGrid | None
-    secret: Secret | None
-    parts: Any
-    official: str
+    grid: KeyGrid | None  # the key grid; None for that of the programme
+    secret: Secret | None  # the secret of the record keys; None for those of the programme
+    parts: Any  # the thresholds of table parts; None for none
+    official: str  # which figures are published as they are; empty for none
+    #: Statistic, version and signer of the package they come from; not secret. None if they come
+    #: from none
     package: Mapping[str, str] | None = None
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class Determinants:
-    """What determines the cells of a table, before it is keyed. SECRET.
+    """What determines the cells of a table, before it is keyed. SECRET."""
 
-    Args:
-        shared: What the method shares with all of its tables.
-        own: What concerns this table.
-        whole: Whether `own` has all that the programme says of the table; if not, the
-            release adds it.
-    """
-
-    shared: Mapping[str, Any]
-    own: Sequence[Any]
+    shared: Mapping[str, Any]  # what the method shares with all of its tables
+    own: Sequence[Any]  # what concerns this table
+    #: Whether `own` has all that the programme says of the table; if not, the release adds it
     whole: bool
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class AssessedTable:
-    """What the report on quality holds a protected table against. CONFIDENTIAL.
+    """What the report on quality holds a protected table against. CONFIDENTIAL."""
 
-    Args:
-        counts: The true table; None where ingredients say it all.
-        ingredients: Name → protected figure beside its originals.
-        figures: The key figures that are made of them.
-    """
-
-    counts: Table | None
-    ingredients: Mapping[str, Any]
-    figures: Sequence[Any]
+    counts: Table | None  # the true table; None where ingredients say it all
+    ingredients: Mapping[str, Any]  # name → protected figure beside its originals
+    figures: Sequence[Any]  # the key figures that are made of them
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class ReleasedOutcome:
-    """What became of a table.
+    """What became of a table."""
 
-    Args:
-        table: As it may be published; the release takes parts away, if [parts] says so, and
-            adds title, remarks and provenance.
-        remembered: What else the release remembers of it, as JSON takes it; public.
-        assessed: What its quality is judged by (CONFIDENTIAL); None if it is not.
-        found_codes: Variables of which it lists codes because they occur: "all" their codes, or
-            that of "missing" values only.
-    """
-
+    #: As it may be published; the release takes parts away, if [parts] says so, and adds title,
+    #: remarks and provenance
     table: ProtectedTable
-    remembered: Mapping[str, Any]
+    remembered: Mapping[str, Any]  # what else the release remembers of it, as JSON takes it; public
+    #: What its quality is judged by (CONFIDENTIAL); None if it is not
     assessed: AssessedTable | None
+    #: Variables of which it lists codes because they occur: "all" their codes, or that of "missing"
+    #: values only
     found_codes: Mapping[str, Literal["all", "missing"]]
 
     @classmethod
@@ -198,17 +169,12 @@ class ReleasedOutcome:
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class ProtectedGroup:
-    """Tables that were protected together.
+    """Tables that were protected together."""
 
-    Args:
-        tables: Name → what became of it.
-        internal: What the internal report says of them (CONFIDENTIAL); None for nothing.
-        warnings: What should be known of the work.
-    """
-
-    tables: Mapping[str, ReleasedOutcome]
+    tables: Mapping[str, ReleasedOutcome]  # name → what became of it
+    #: What the internal report says of them (CONFIDENTIAL); None for nothing
     internal: Mapping[str, Any] | None
-    warnings: tuple[str, ...]
+    warnings: tuple[str, ...]  # what should be known of the work
 
 
 class AuditVerdict(Protocol):
@@ -239,19 +205,14 @@ class AuditVerdict(Protocol):
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class ReleaseContext:
-    """What a method is told about the release.
+    """What a method is told about the release."""
 
-    Args:
-        spanning: Per source and name in a table's `by`, what spans the table.
-        digests: Per table, its digest.
-        printed: Per table, the digests to print: none that could be found by trial.
-        tell: Is told what is being done; never a true value.
-    """
-
+    #: Per source and name in a table's `by`, what spans the table
     spanning: Mapping[str, Mapping[str, Any]]
-    digests: Mapping[str, str]
+    digests: Mapping[str, str]  # per table, its digest
+    #: Per table, the digests to print: none that could be found by trial
     printed: Mapping[str, Mapping[str, str]]
-    tell: Callable[[str], None]
+    tell: Callable[[str], None]  # is told what is being done; never a true value
 
 
 class Protection(ABC):

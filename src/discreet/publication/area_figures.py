@@ -35,21 +35,13 @@ _STATUS = [status.name for status in CellStatus]
 
 @dataclass(frozen=True, eq=False)
 class MapLevel:
-    """A level of areas, with its figures.
+    """A level of areas, with its figures."""
 
-    Args:
-        name: What the level is called.
-        at: Position of the variable whose codes are areas.
-        layout: The areas down, all else across.
-        shapes: Where their polygons are.
-        places: For each area, its number among these; -1 for codes that are no place.
-    """
-
-    name: str
-    at: int
-    layout: PageLayout
-    shapes: Boundaries | GridAreas
-    places: IntArray
+    name: str  # what the level is called
+    at: int  # position of the variable whose codes are areas
+    layout: PageLayout  # the areas down, all else across
+    shapes: Boundaries | GridAreas  # where their polygons are
+    places: IntArray  # for each area, its number among these; -1 for codes that are no place
 
     @property
     def variable(self) -> Dimension:
@@ -115,13 +107,7 @@ def figure_names(layout: PageLayout) -> list[str]:
 
 
 def areas_of(table: ProtectedTable, options: WriteOptions) -> list[MapLevel]:
-    """The levels of areas of a table that can be drawn, coarsest first, with their figures.
-
-    Args:
-        table: The table.
-        options: `geo` names the variable, `boundaries` are those of its codes, `level` is the
-            only level wanted, `at` has the only codes wanted of other variables.
-    """
+    """The levels of areas of a table that can be drawn, coarsest first, with their figures."""
     at = _variable(table, options)
     keep = _kept(table, options, at)
     dimension = table.dimensions[at]

@@ -28,17 +28,11 @@ ValueArray = npt.NDArray[np.int64] | npt.NDArray[np.float64]
 
 @dataclass(frozen=True, slots=True)
 class ListedCells:
-    """Some cells of a table, in its order.
+    """Some cells of a table, in its order."""
 
-    Args:
-        index: Per spanning variable, the position of each cell's code.
-        value: Published values; 0 for cells without a number.
-        status: `CellStatus` of each cell.
-    """
-
-    index: tuple[PositionArray, ...]
-    value: ValueArray
-    status: SmallIntArray
+    index: tuple[PositionArray, ...]  # per spanning variable, the position of each cell's code
+    value: ValueArray  # published values; 0 for cells without a number
+    status: SmallIntArray  # `CellStatus` of each cell
 
     def __len__(self) -> int:
         return len(self.value)
@@ -98,14 +92,7 @@ def flat_keys(sizes: Sequence[int], index: Sequence[PositionArray], length: int)
 def cell_chunks(
     table: ProtectedTable, complete: bool | None = None, *, size: int = CHUNK
 ) -> Iterator[ListedCells]:
-    """The cells of a table in its order, `size` at a time; at least one chunk.
-
-    Args:
-        table: The table.
-        complete: True for the whole grid with its zeros, False for the cells that are
-            stored, None for the grid where it is small enough.
-        size: Number of cells per chunk.
-    """
+    """The cells of a table in its order, `size` at a time; at least one chunk."""
     stored = stored_cells(table)
     if is_complete(table, complete):
         yield from _grid_chunks(table, stored, size)

@@ -42,19 +42,13 @@ ZERO, HIDDEN, INAPPLICABLE = -1, -2, -3
 
 @dataclass(frozen=True)
 class DrawnAreas:
-    """The outlines of areas.
+    """The outlines of areas."""
 
-    Args:
-        paths: The outline of each area as SVG writes it, in whole units from the north-west.
-        width: How many units wide the map is.
-        height: How many units high.
-        boxes: West, north, east and south of each area.
-    """
-
+    #: The outline of each area as SVG writes it, in whole units from the north-west
     paths: list[str]
-    width: int
-    height: int
-    boxes: IntArray
+    width: int  # how many units wide the map is
+    height: int  # how many units high
+    boxes: IntArray  # west, north, east and south of each area
 
 
 def drawn(level: MapLevel) -> DrawnAreas:
@@ -201,19 +195,12 @@ def colours(number: int) -> list[str]:
 
 @dataclass(frozen=True)
 class MapFigures:
-    """One figure of each area, as it is printed.
+    """One figure of each area, as it is printed."""
 
-    Args:
-        texts: The figures with their signs.
-        value: The figures, rounded as printed; 0 where there is none.
-        status: Their status; one that is rounded to zero is not zero.
-        decimals: Digits after the decimal point.
-    """
-
-    texts: TextArray
-    value: FloatArray
-    status: SmallIntArray
-    decimals: int
+    texts: TextArray  # the figures with their signs
+    value: FloatArray  # the figures, rounded as printed; 0 where there is none
+    status: SmallIntArray  # their status; one that is rounded to zero is not zero
+    decimals: int  # digits after the decimal point
 
     @property
     def counted(self) -> FloatArray:

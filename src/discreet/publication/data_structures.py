@@ -52,19 +52,12 @@ class ListedCode:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class StructureDimension:
-    """A dimension with its code list.
-
-    Args:
-        name: Its name.
-        titles: language → heading.
-        codelist: Name of its code list; empty for the period, or free text.
-        codes: The codes, each behind the one above it.
-    """
+    """A dimension with its code list."""
 
     name: str
-    titles: Mapping[str, str]
-    codelist: str
-    codes: tuple[ListedCode, ...]
+    titles: Mapping[str, str]  # language → heading
+    codelist: str  # name of its code list; empty for the period, or free text
+    codes: tuple[ListedCode, ...]  # the codes, each behind the one above it
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -136,25 +129,15 @@ class SdmxNames:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class DataStructure:
-    """What a table of SDMX is spanned by.
+    """What a table of SDMX is spanned by."""
 
-    Args:
-        agency: Who maintains it.
-        name: Its name.
-        version: Its version.
-        titles: language → title.
-        dimensions: Its dimensions, in their order.
-        period: The dimension of time; empty without one.
-        attributes: Names of what is said beside values.
-    """
-
-    agency: str
+    agency: str  # who maintains it
     name: str
     version: str
-    titles: Mapping[str, str]
-    dimensions: tuple[StructureDimension, ...]
-    period: str = ""
-    attributes: tuple[str, ...] = ()
+    titles: Mapping[str, str]  # language → title
+    dimensions: tuple[StructureDimension, ...]  # its dimensions, in their order
+    period: str = ""  # the dimension of time; empty without one
+    attributes: tuple[str, ...] = ()  # names of what is said beside values
 
     @property
     def reference(self) -> str:
@@ -164,10 +147,6 @@ class DataStructure:
     @classmethod
     def of(cls, table: ProtectedTable, names: SdmxNames | None = None) -> DataStructure:
         """The structure of a table.
-
-        Args:
-            table: The table.
-            names: What SDMX calls what has another name here.
 
         Raises:
             PublicationError: If a name or code has signs that SDMX does not know.
@@ -285,9 +264,6 @@ def read_structures(path: str | os.PathLike[str]) -> list[DataStructure]:
     """The data structures of a message: SDMX-ML 2.1 or 3.0, or SDMX-JSON 2.0.
 
     Code lists must stand in the same file, as they do with `references=descendants`.
-
-    Args:
-        path: The file, .xml or .json.
 
     Raises:
         PublicationError: If it is no such message, or names code lists that it has not.

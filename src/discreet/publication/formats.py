@@ -55,84 +55,54 @@ class WriteOptions:
 
 
 class MapChoices(TypedDict, total=False):
-    """What a map shows; other files know none of it.
+    """What a map shows; other files know none of it."""
 
-    Args:
-        boundaries: The boundaries of regions; squares of the grid need none.
-        level: The level of areas to draw; all that have boundaries if empty, the finest in a
-            picture.
-        at: The codes to show of other variables; all if empty, their totals in a picture.
-        breaks: "quantiles" for classes of as many areas, "equal" for classes of one width, or
-            the bounds of classes (svg, atlas.html).
-        classes: Number of classes (svg, atlas.html).
-        coordinates: "EPSG:3035" for metres of the European grid (geo.parquet).
-    """
-
-    boundaries: Boundaries | None
+    boundaries: Boundaries | None  # the boundaries of regions; squares of the grid need none
+    #: The level of areas to draw; all that have boundaries if empty, the finest in a picture
     level: str
+    #: The codes to show of other variables; all if empty, their totals in a picture
     at: Mapping[str, str]
+    #: "quantiles" for classes of as many areas, "equal" for classes of one width, or the bounds of
+    #: classes (svg, atlas.html)
     breaks: Breaks
-    classes: int
-    coordinates: Coordinates
+    classes: int  # number of classes (svg, atlas.html)
+    coordinates: Coordinates  # "EPSG:3035" for metres of the European grid (geo.parquet)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class CellColumns:
-    """The columns of a format with a line per cell, besides those of the variables.
+    """The columns of a format with a line per cell, besides those of the variables."""
 
-    Args:
-        own: Columns that are always there.
-        labels: Whether each variable may have a column of labels, too.
-        notes: Whether notes about cells stand in a column.
-        reasons: Whether what is said about hidden cells stands in columns.
-    """
-
-    own: tuple[str, ...]
-    labels: bool
-    notes: bool
-    reasons: bool
+    own: tuple[str, ...]  # columns that are always there
+    labels: bool  # whether each variable may have a column of labels, too
+    notes: bool  # whether notes about cells stand in a column
+    reasons: bool  # whether what is said about hidden cells stands in columns
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class PageLimits:
-    """What a format holds that lays tables out.
+    """What a format holds that lays tables out."""
 
-    Args:
-        cells: How many cells.
-        rows: How many rows of a sheet, headings included; None for any number.
-        columns: How many columns of a sheet, headings included; None for any number.
-        headroom: Rows to keep free for titles and headings.
-        whole_grid: Whether the complete grid is always written.
-    """
-
-    cells: int
-    rows: int | None
-    columns: int | None
-    headroom: int
-    whole_grid: bool
+    cells: int  # how many cells
+    rows: int | None  # how many rows of a sheet, headings included; None for any number
+    columns: int | None  # how many columns of a sheet, headings included; None for any number
+    headroom: int  # rows to keep free for titles and headings
+    whole_grid: bool  # whether the complete grid is always written
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class OutputFormat:
-    """What is known of a format. No field has a default: what is forgotten is an error.
+    """What is known of a format. No field has a default: what is forgotten is an error."""
 
-    Args:
-        name: What users call it.
-        suffixes: What names of files end with; new files get the first. Names as well.
-        writer: "module:function" that writes one table: (table, path, `WriteOptions`).
-        workbook: "module:function" that writes many tables to one file; None if it holds one.
-        columns: Its columns; None where variables are no columns.
-        page: What it holds; None for tables of any size.
-        dataflow: Whether a file names the dataflow of its table.
-    """
-
-    name: str
+    name: str  # what users call it
+    #: What names of files end with; new files get the first. Names as well
     suffixes: tuple[str, ...]
-    writer: str
+    writer: str  # "module:function" that writes one table: (table, path, `WriteOptions`)
+    #: "module:function" that writes many tables to one file; None if it holds one
     workbook: str | None
-    columns: CellColumns | None
-    page: PageLimits | None
-    dataflow: bool
+    columns: CellColumns | None  # its columns; None where variables are no columns
+    page: PageLimits | None  # what it holds; None for tables of any size
+    dataflow: bool  # whether a file names the dataflow of its table
 
 
 _WRITERS = "discreet.publication.writers"
@@ -255,12 +225,6 @@ def suffix_of(format: str) -> str:  # noqa: A002
 
 def check_shape(format: str, rows: int, columns: int, *, where: str = "") -> None:  # noqa: A002
     """Raise an error if a format cannot hold so many rows and columns.
-
-    Args:
-        format: One of `FORMATS`.
-        rows: Number of rows, headings included.
-        columns: Number of columns, headings included.
-        where: Table or file to name in the error.
 
     >>> check_shape("parquet", 10**9, 5)
     >>> check_shape("xlsx", 2_000_000, 2)

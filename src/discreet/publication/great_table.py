@@ -35,12 +35,6 @@ def great_table(
 ) -> Any:
     """The table as a `great_tables.GT`; `ProtectedTable.to_great_tables` calls it.
 
-    Args:
-        table: The table.
-        language: "en" or "de".
-        rows: Names of the variables that go down; all but the last if None.
-        columns: Names of the variables that go across; the others if None.
-
     >>> from discreet.publication.examples import census_example
     >>> "Population by sex and age" in great_table(census_example()).as_raw_html()
     True

@@ -38,20 +38,13 @@ from discreet.tables import FIGURE, CellStatus, Dimension, Note, ProtectedTable
 
 @dataclass(frozen=True, slots=True)
 class BodyRows:
-    """Some rows of the body.
+    """Some rows of the body."""
 
-    Args:
-        first: Number of the first row.
-        value: Published values, rows × columns.
-        status: Their status, rows × columns.
-        decimals: Digits after the decimal point of all cells, or of each.
-        bounds: Intervals to be printed in the place of cells, flat; None for none.
-    """
-
-    first: int
-    value: ValueArray
-    status: SmallIntArray
-    decimals: int | IntArray
+    first: int  # number of the first row
+    value: ValueArray  # published values, rows × columns
+    status: SmallIntArray  # their status, rows × columns
+    decimals: int | IntArray  # digits after the decimal point of all cells, or of each
+    #: Intervals to be printed in the place of cells, flat; None for none
     bounds: tuple[FloatArray, FloatArray] | None = None
 
     def intervals(self, language: str | None) -> Iterator[tuple[int, str]]:
@@ -70,21 +63,13 @@ class BodyRows:
 
 @dataclass(frozen=True, kw_only=True)
 class PageLayout:
-    """A table on a page.
-
-    Args:
-        table: The table.
-        rows: Positions of the variables that go down.
-        columns: Positions of the variables that go across.
-        row_codes: Per shown row, the position of each row variable's code.
-        column_codes: Per shown column, the position of each column variable's code.
-    """
+    """A table on a page."""
 
     table: ProtectedTable
-    rows: tuple[int, ...]
-    columns: tuple[int, ...]
-    row_codes: IntArray
-    column_codes: IntArray
+    rows: tuple[int, ...]  # positions of the variables that go down
+    columns: tuple[int, ...]  # positions of the variables that go across
+    row_codes: IntArray  # per shown row, the position of each row variable's code
+    column_codes: IntArray  # per shown column, the position of each column variable's code
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -157,11 +142,7 @@ class PageLayout:
         return np.broadcast_to(each, shape)
 
     def chosen(self, wanted: Sequence[int | None]) -> tuple[BoolArray, BoolArray]:
-        """Which rows and which columns belong to some codes.
-
-        Args:
-            wanted: Per dimension, the position of a code; None for all.
-        """
+        """Which rows and which columns belong to some codes."""
         return (
             _matching(self.row_codes.T, [wanted[at] for at in self.rows], self.shape[0]),
             _matching(self.column_codes.T, [wanted[at] for at in self.columns], self.shape[1]),
@@ -251,17 +232,7 @@ def lay_out(
     keep: Sequence[BoolArray] | None = None,
     limit: int | None = None,
 ) -> PageLayout:
-    """Lay a table out.
-
-    Args:
-        table: The table.
-        rows: Names of the variables that go down; all but the last if None.
-        columns: Names of the variables that go across; the others if None.
-        complete: Show every combination of codes, or only rows and columns that are
-            not all zero; None leaves it to the size of the grid.
-        keep: Per spanning variable, which codes to show; all if None.
-        limit: Raise an error above so many cells.
-    """
+    """Lay a table out."""
     down, across = arrange(table, rows, columns)
     masks = [np.ones(len(d), np.bool_) for d in table.dimensions] if keep is None else list(keep)
     whole = is_complete(table, complete) or keep is not None
@@ -322,15 +293,10 @@ _RAISED = str.maketrans("0123456789,", "⁰¹²³⁴⁵⁶⁷⁸⁹\u02d2")
 
 @dataclass(frozen=True, slots=True)
 class CellRemark:
-    """A numbered remark and the cells it is about.
+    """A numbered remark and the cells it is about."""
 
-    Args:
-        number: Number of its note, from 1.
-        wanted: Per dimension, the position of a code; None for all.
-    """
-
-    number: int
-    wanted: tuple[int | None, ...]
+    number: int  # number of its note, from 1
+    wanted: tuple[int | None, ...]  # per dimension, the position of a code; None for all
 
     def holds(self, cells: ListedCells) -> BoolArray:
         """Which cells it is about."""
@@ -339,16 +305,11 @@ class CellRemark:
 
 @dataclass(frozen=True, slots=True)
 class Footnotes:
-    """The remarks of a table.
+    """The remarks of a table."""
 
-    Args:
-        notes: The notes in the order of their numbers, from 1.
-        remarks: Every place a note belongs to.
-        headings: (dimension, code) → numbers of the notes about it alone.
-    """
-
-    notes: tuple[Note, ...]
-    remarks: tuple[CellRemark, ...]
+    notes: tuple[Note, ...]  # the notes in the order of their numbers, from 1
+    remarks: tuple[CellRemark, ...]  # every place a note belongs to
+    #: (dimension, code) → numbers of the notes about it alone
     headings: Mapping[tuple[int, int], tuple[int, ...]]
 
     def of_code(self, at: int, code: int) -> tuple[int, ...]:
@@ -460,21 +421,13 @@ def _mark_places(table: ProtectedTable) -> list[tuple[Note, tuple[int | None, ..
 
 @dataclass(frozen=True, slots=True)
 class Heading:
-    """A heading over some columns.
+    """A heading over some columns."""
 
-    Args:
-        text: What it says.
-        column: First column it stands over.
-        width: Number of columns it stands over.
-        height: Number of heading rows it takes.
-        marks: Numbers of the remarks about it.
-    """
-
-    text: str
-    column: int
-    width: int
-    height: int
-    marks: tuple[int, ...] = ()
+    text: str  # what it says
+    column: int  # first column it stands over
+    width: int  # number of columns it stands over
+    height: int  # number of heading rows it takes
+    marks: tuple[int, ...] = ()  # numbers of the remarks about it
 
 
 @dataclass(frozen=True, slots=True)

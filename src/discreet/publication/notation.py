@@ -187,14 +187,7 @@ def figure_texts(
     text: Callable[[int | float, int, int], str],
     decimals: int | IntArray = 0,
 ) -> TextArray:
-    """A text for each cell; equal cells are put into text once.
-
-    Args:
-        value: Published values.
-        status: Their status.
-        text: Makes the text of a value, its status and its number of decimals.
-        decimals: Digits after the decimal point of all cells, or of each.
-    """
+    """A text for each cell; equal cells are put into text once."""
     if not isinstance(decimals, int):
         texts = np.empty(len(value), dtype=object)
         for places in np.unique(decimals).tolist():

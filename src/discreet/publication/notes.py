@@ -286,13 +286,7 @@ def _inner(table: ProtectedTable, language: str) -> Iterator[tuple[str, list[Boo
 def _sum(
     table: ProtectedTable, codes: Sequence[BoolArray], cells: _CellArrays
 ) -> int | float | None:
-    """The sum of published values; None if one of them is suppressed or unknown.
-
-    Args:
-        table: The table.
-        codes: Per variable, which codes are wanted.
-        cells: Cells of the table, with all the wanted ones among them.
-    """
+    """The sum of published values; None if one of them is suppressed or unknown."""
     if _lacks(table, codes):
         return None
     index, values, status = cells

@@ -60,15 +60,6 @@ def write_report(
 
     Tables are looked at one after another and may be made on the way.
 
-    Args:
-        tables: The tables.
-        path: Where to write the page.
-        title: Heading, as text or language → text.
-        language: "en" or "de".
-        files: Name of table → its files; they are linked relative to the page.
-        summary: Name → figure, shown at the top; for readers, so nothing confidential.
-        provenance: What else is said of where all tables come from: names and texts.
-
     >>> import tempfile
     >>> from discreet.publication.examples import census_example
     >>> with tempfile.TemporaryDirectory() as folder:

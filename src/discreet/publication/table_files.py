@@ -57,22 +57,6 @@ def write(
 ) -> Path:
     """Write a protected table; the same table always gives the same bytes.
 
-    Args:
-        table: The table.
-        path: Where to write. The suffix chooses the format, as `FORMATS` and `MAPS` list them.
-        format: The format by name, such as "json-stat", if the suffix does not say it.
-        language: "en" or "de".
-        complete: True for the whole grid with its zeros, False for what is not zero,
-            None for the grid of at most 100,000 cells (px, maps: always the grid).
-        labels: Write labels beside codes (csv, xlsx) or in their place (html).
-        rows: Names of the variables that go down (xlsx, html, px).
-        columns: Names of the variables that go across (xlsx, html, px).
-        geo: Names of the variables that are regions (json-stat, maps).
-        structure: The SDMX dataflow, as "AGENCY:ID(1.0)"; if empty, named after the table.
-        sdmx: Version of SDMX-CSV.
-        formulas: Write texts as they are that spreadsheets run, without an apostrophe (csv).
-        maps: What a map shows, as `MapChoices` says.
-
     >>> import tempfile
     >>> from discreet.publication.examples import census_example
     >>> with tempfile.TemporaryDirectory() as folder:
@@ -215,15 +199,6 @@ def write_workbook(
 ) -> Path:
     """Write many tables to one workbook: an index, a sheet for each, their legend.
 
-    Args:
-        tables: The tables.
-        path: Where to write the workbook.
-        title: Heading of the index, as text or language → text.
-        language: "en" or "de".
-        complete: True for whole grids with their zeros, False without the rows and
-            columns in which everything is zero; None leaves it to the size of each grid.
-        labels: Write labels beside codes.
-
     >>> import tempfile
     >>> from discreet.publication.examples import census_example
     >>> with tempfile.TemporaryDirectory() as folder:
@@ -254,13 +229,6 @@ def write_atlas(
     **maps: Unpack[MapChoices],
 ) -> Path:
     """Write one page with maps of several tables, which needs no other file.
-
-    Args:
-        tables: The tables.
-        path: Where to write the page.
-        title: Its heading, as text or language → text.
-        language: "en" or "de".
-        maps: What the maps show, as `MapChoices` says.
 
     >>> import tempfile
     >>> from discreet.publication.examples import square_example
@@ -297,9 +265,6 @@ def _listed(tables: Iterable[ProtectedTable], language: str) -> list[ProtectedTa
 
 def read_exact(path: str | os.PathLike[str]) -> ProtectedTable:
     """A protected table out of a file of the format "exact", as it was written.
-
-    Args:
-        path: The file.
 
     >>> import tempfile
     >>> from discreet.publication.examples import census_example

@@ -153,23 +153,15 @@ class AnonymisedFile:
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class AnonymisedRecords:
-    """What steps have made of records in memory.
+    """What steps have made of records in memory."""
 
-    Args:
-        described: The records that go out, with what their file says of them.
-        records: All records after the last step, with their identifiers, in order. CONFIDENTIAL.
-        measures: What each step did, in numbers. CONFIDENTIAL.
-        statement: What was done, language → a sentence per step. Public.
-        provenance: Methods, versions and keyed digests. Public.
-        warnings: What steps warn of. CONFIDENTIAL.
-    """
-
-    described: DescribedRecords
+    described: DescribedRecords  # the records that go out, with what their file says of them
+    #: All records after the last step, with their identifiers, in order. CONFIDENTIAL
     records: pl.DataFrame
-    measures: Sequence[Mapping[str, Any]]
-    statement: Mapping[str, Sequence[str]]
-    provenance: Sequence[Mapping[str, str]]
-    warnings: tuple[str, ...]
+    measures: Sequence[Mapping[str, Any]]  # what each step did, in numbers. CONFIDENTIAL
+    statement: Mapping[str, Sequence[str]]  # what was done, language → a sentence per step. Public
+    provenance: Sequence[Mapping[str, str]]  # methods, versions and keyed digests. Public
+    warnings: tuple[str, ...]  # what steps warn of. CONFIDENTIAL
 
     def __repr__(self) -> str:
         return f"<AnonymisedRecords: {self.records.height:,} after {len(self.provenance)} steps>"
@@ -186,14 +178,6 @@ def anonymise_records(
     keep: Sequence[str] = (),
 ) -> AnonymisedRecords:
     """Carry out the steps of a programme for records on records in memory.
-
-    Args:
-        records: The records: a frame.
-        steps: As [[steps]] in a programme: method, and its options. No option names a file.
-        id: Column, or columns, that identify a record.
-        secret: What makes draws unpredictable, for methods that draw.
-        drop: Columns that are left out of what goes out.
-        keep: Columns that identify a record and stay on purpose.
 
     >>> people = pl.DataFrame({"sex": ["m", "f", "f", "m"], "age": [31, 67, 70, 82]})
     >>> made = anonymise_records(people, [{"method": "top_code", "variable": "age", "above": 65}])
@@ -232,15 +216,7 @@ def check_steps(
     drop: Sequence[str] = (),
     keep: Sequence[str] = (),
 ) -> None:
-    """Raise one error for all that can be said to be wrong before anything is carried out.
-
-    Args:
-        records: As for `anonymise_records`, like the rest; a secret counts as there.
-        steps: The steps.
-        id: What identifies a record.
-        drop: Columns that are left out.
-        keep: Columns that stay on purpose.
-    """
+    """Raise one error for all that can be said to be wrong before anything is carried out."""
     from discreet.microdata import Secret
 
     _plan_of(described_records(records), steps, [id] if isinstance(id, str) else [*id],
@@ -474,9 +450,6 @@ def _steps(
 @cache
 def step_form(method: str) -> tuple[type[ProgrammeEntry], frozenset[str]]:
     """The form of a method's options, by what its function takes; and all that it takes.
-
-    Args:
-        method: One of `METHODS`.
 
     >>> sorted(step_form("round_values")[0].model_fields)
     ['base', 'variables']

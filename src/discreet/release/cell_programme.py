@@ -75,18 +75,12 @@ class CellsEntry(ProgrammeEntry):
 
 @dataclass(frozen=True, kw_only=True, repr=False, eq=False)
 class CellProgramme:
-    """What is to be made of a file of cells. SECRET.
+    """What is to be made of a file of cells. SECRET."""
 
-    Args:
-        path: The file it stands in.
-        cells: What the columns of the cells are.
-        parameters: How they are protected.
-        trees: Code trees of variables that name no file.
-    """
-
-    path: Path
-    cells: CellsEntry
-    parameters: Parameters
+    path: Path  # the file it stands in
+    cells: CellsEntry  # what the columns of the cells are
+    parameters: Parameters  # how they are protected
+    #: Code trees of variables that name no file
     trees: Mapping[str, Classification] = field(default_factory=dict)
 
     @classmethod
@@ -98,14 +92,7 @@ class CellProgramme:
         name: str = "table",
         trees: Mapping[str, Classification] | None = None,
     ) -> CellProgramme:
-        """The same without files, for parameters that are open already.
-
-        Args:
-            cells: What [cells] says, without hierarchies, which are files.
-            parameters: How the cells are protected.
-            name: Name of the table.
-            trees: Code trees of some of the variables.
-        """
+        """The same without files, for parameters that are open already."""
         problems: list[Problem] = []
         entry = checked_entry(CellsEntry, "cells", cells, problems)
         if entry.hierarchies:
@@ -239,10 +226,6 @@ def protect_by_programme(
     cells: Any, programme: str | os.PathLike[str] | CellProgramme
 ) -> ProtectedTable:
     """Protect cells made elsewhere as a programme says.
-
-    Args:
-        cells: A frame with one row per cell, or the path of a file of such rows.
-        programme: The TOML file, or what was read of it.
 
     Raises:
         ProgrammeError: Lists what is wrong with the programme.

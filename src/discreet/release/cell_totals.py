@@ -28,14 +28,6 @@ def with_missing_totals(
 ) -> pl.DataFrame:
     """The cells, and below them the totals of levels that have no row.
 
-    Args:
-        cells: A row per cell.
-        by: The spanning variables: classifications, or names of flat ones.
-        sums: Columns to add up.
-        largest: Columns of the largest contributions, the largest first: of a total, the
-            largest of its parts.
-        filled: What other columns of the totals hold; missing values unless stated.
-
     >>> import polars as pl
     >>> with_missing_totals(pl.DataFrame({"sex": ["m", "w"], "n": [3, 4]}), ["sex"], sums=["n"])[
     ...     "n"].to_list()

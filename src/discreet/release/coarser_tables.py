@@ -32,19 +32,13 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, kw_only=True)
 class HiddenAmount:
-    """How much of a table is hidden (confidential).
+    """How much of a table is hidden (confidential)."""
 
-    Args:
-        cells: Cells that are not empty.
-        sensitive: Sensitive cells among them.
-        hidden: Hidden ones.
-        share: Sum of hidden absolute values over the largest absolute value of a cell, on
-            the average of the values.
-    """
-
-    cells: int
-    sensitive: int
-    hidden: int
+    cells: int  # cells that are not empty
+    sensitive: int  # sensitive cells among them
+    hidden: int  # hidden ones
+    #: Sum of hidden absolute values over the largest absolute value of a cell, on the average of
+    #: the values
     share: float
 
     @property
@@ -55,21 +49,13 @@ class HiddenAmount:
 
 @dataclass(frozen=True, kw_only=True)
 class Saving:
-    """What one change would save (confidential).
+    """What one change would save (confidential)."""
 
-    Args:
-        variable: The variable that is changed.
-        change: The change in words.
-        codes: The codes that are merged; none for a level.
-        after: How much would be hidden.
-        saved: By how much the share of hidden values would fall.
-    """
-
-    variable: str
-    change: str
-    codes: tuple[str, ...]
-    after: HiddenAmount
-    saved: float
+    variable: str  # the variable that is changed
+    change: str  # the change in words
+    codes: tuple[str, ...]  # the codes that are merged; none for a level
+    after: HiddenAmount  # how much would be hidden
+    saved: float  # by how much the share of hidden values would fall
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)

@@ -24,12 +24,7 @@ if TYPE_CHECKING:
 
 
 def write_confidential(frame: Any, path: str | os.PathLike[str]) -> Path:
-    """Write a frame as Parquet or CSV, readable by its owner only.
-
-    Args:
-        frame: Any frame narwhals reads; a lazy polars frame is written as it streams.
-        path: Where to write; the suffix is .parquet or .csv.
-    """
+    """Write a frame as Parquet or CSV, readable by its owner only."""
     import narwhals as nw
     import polars as pl
 
@@ -126,15 +121,11 @@ _SUFFIXES = {".txt": "argus", ".csv": "intervals"}
 
 
 class Converted(NamedTuple):
-    """A file written by `convert_perturbation_table`.
+    """A file written by `convert_perturbation_table`."""
 
-    Args:
-        path: The file.
-        moved: The side on which intervals are closed now, if that had to change:
-            "left" or "right". Bounds have then moved by 10^-15.
-    """
-
-    path: Path
+    path: Path  # the file
+    #: The side on which intervals are closed now, if that had to change: "left" or "right". Bounds
+    #: have then moved by 10^-15
     moved: str | None
 
 
@@ -149,12 +140,6 @@ def convert_perturbation_table(
 
     τ-ARGUS counts a bound to the interval below it, the others to the one above. Where
     the two formats differ, bounds move by 10^-15, the step of the finest key grid.
-
-    Args:
-        source: The file to read.
-        target: The file to write.
-        source_format: Its format; found out by content if None.
-        target_format: The format to write; by suffix if None.
 
     >>> import tempfile
     >>> from discreet.protection.noise import PerturbationTable

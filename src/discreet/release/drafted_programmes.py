@@ -41,24 +41,15 @@ _CODED = (nw.Categorical, nw.Enum)
 
 @dataclass(frozen=True, kw_only=True)
 class ColumnLook:
-    """What a column looks like.
-
-    Args:
-        name: Its name.
-        distinct: Number of different values.
-        missing: Number of records without one.
-        records: Number of records.
-        numeric: Whether it holds numbers.
-        group: Whether these are whole and could be ages.
-        levels: Lengths of prefixes under which its codes, all of one length, fall together.
-    """
+    """What a column looks like."""
 
     name: str
-    distinct: int
-    missing: int
-    records: int
-    numeric: bool
-    group: bool
+    distinct: int  # number of different values
+    missing: int  # number of records without one
+    records: int  # number of records
+    numeric: bool  # whether it holds numbers
+    group: bool  # whether these are whole and could be ages
+    #: Lengths of prefixes under which its codes, all of one length, fall together
     levels: tuple[int, ...]
 
     @property
@@ -78,20 +69,13 @@ class ColumnLook:
 
 @dataclass(frozen=True, kw_only=True)
 class Draft:
-    """A first programme, as far as a look at the records tells.
+    """A first programme, as far as a look at the records tells."""
 
-    Args:
-        columns: All columns.
-        record_key: The column of record keys, if one is called so.
-        identifier: Else the column that identifies records.
-        by: What could span a first table.
-        labels: Column → code → label, as a Stata or SPSS file has them.
-    """
-
-    columns: Mapping[str, ColumnLook]
-    record_key: str | None
-    identifier: str | None
-    by: tuple[str, ...]
+    columns: Mapping[str, ColumnLook]  # all columns
+    record_key: str | None  # the column of record keys, if one is called so
+    identifier: str | None  # else the column that identifies records
+    by: tuple[str, ...]  # what could span a first table
+    #: Column → code → label, as a Stata or SPSS file has them
     labels: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
 
     def variables(self, by: Sequence[str]) -> dict[str, dict[str, Any]]:
@@ -132,10 +116,6 @@ class Draft:
 @without_values
 def drafted(source: str | os.PathLike[str], **reading: Any) -> Draft:
     r"""Look at a file of records.
-
-    Args:
-        source: The file.
-        reading: As for `discreet.read_microdata`.
 
     >>> import tempfile
     >>> file = Path(tempfile.mkdtemp()) / "persons.csv"
@@ -257,17 +237,7 @@ def write_draft(
     ptable: str,
     title: str,
 ) -> Path:
-    """Write the programme of a first table; an existing file is never replaced.
-
-    Args:
-        draft: What the look at the records told.
-        path: The TOML file.
-        data: The keys of [data].
-        by: The spanning variables of the table.
-        keys: The keys of [keys].
-        ptable: The file of the perturbation table.
-        title: The heading of the release.
-    """
+    """Write the programme of a first table; an existing file is never replaced."""
     check_saved(path)
     unknown = [name for name in by if name not in draft.columns]
     if unknown or not by:

@@ -50,28 +50,21 @@ _ALL = ("csv", "xlsx", "html")
 
 @dataclass(frozen=True, kw_only=True)
 class TableLine:
-    """One table as a line asks for it: nothing is needed but what has no default.
+    """One table as a line asks for it: nothing is needed but what has no default."""
 
-    Args:
-        data: The keys of [data]: `source`, or `database` with `table` or `query`, and how a
-            file is to be read.
-        by: The spanning variables.
-        ptable: The file of the perturbation table.
-        keys: The keys of [keys]: `column`, or `id` with `secret_file` or `secret_env`.
-        perturbation: Further keys of [perturbation].
-        variables: Name of a spanning variable → keys of its section.
-        table: Further keys of the table: `where`, `weight`, `title`, `round_to`, `official` …
-        language: The language of what is published.
-    """
-
+    #: The keys of [data]: `source`, or `database` with `table` or `query`, and how a file is to be
+    #: read
     data: Mapping[str, Any]
-    by: Sequence[str]
-    ptable: str
+    by: Sequence[str]  # the spanning variables
+    ptable: str  # the file of the perturbation table
+    #: The keys of [keys]: `column`, or `id` with `secret_file` or `secret_env`
     keys: Mapping[str, Any]
-    perturbation: Mapping[str, Any] = field(default_factory=dict)
+    perturbation: Mapping[str, Any] = field(default_factory=dict)  # further keys of [perturbation]
+    #: Name of a spanning variable → keys of its section
     variables: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    #: Further keys of the table: `where`, `weight`, `title`, `round_to`, `official` …
     table: Mapping[str, Any] = field(default_factory=dict)
-    language: str = "en"
+    language: str = "en"  # the language of what is published
 
     def document(self, name: str, formats: Sequence[str]) -> dict[str, Any]:
         """The programme, with the table by a name.
@@ -100,14 +93,7 @@ def protect_line(
     progress: _Progress | None = None,
     show_values: bool = False,
 ) -> ReleaseSummary:
-    """Make the table of a line: into a file, or into a folder with pages about it.
-
-    Args:
-        line: What is asked for.
-        out: A file whose suffix chooses the format, or a folder.
-        progress: As for `discreet.protect`.
-        show_values: As for `discreet.protect`.
-    """
+    """Make the table of a line: into a file, or into a folder with pages about it."""
     target = Path(out)
     if not target.suffix:
         make_folder(target)
@@ -138,13 +124,7 @@ def protect_line(
 def save_programme(
     line: TableLine, path: str | os.PathLike[str], out: str | os.PathLike[str] | None
 ) -> None:
-    """Write the programme that makes the same table.
-
-    Args:
-        line: What is asked for.
-        path: The TOML file; what it names is written relative to its folder where it can be.
-        out: The file or folder that the line writes, which gives table and format.
-    """
+    """Write the programme that makes the same table."""
     target = Path(path)
     check_saved(target)
     given = None if out is None or not Path(out).suffix else Path(out)

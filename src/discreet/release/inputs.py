@@ -76,35 +76,23 @@ def _descriptions(programme: Programme, source: RecordSource) -> list[Path]:
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class Inputs:
-    """What a release is made from. CONFIDENTIAL.
-
-    Args:
-        programme: The programme.
-        records: Per source, its records, as narwhals wraps them.
-        shared: What parameters of a method settle for all tables.
-        secrets: Per source, the secret of its record keys, if any are made on the way.
-        trees: The classifications that need no data.
-        opened: Per method of protection, what it has opened.
-        earlier: Tables that were published before.
-        key_checks: Per source with record keys in its data, what a test of them found.
-        warnings: What should be put right although it is not an error.
-        seals: The keys that seal the release; None if there are none.
-        boundaries: Variable → the boundaries of its areas.
-        secret: The secret that [release] states; None if it states none.
-    """
+    """What a release is made from. CONFIDENTIAL."""
 
     programme: Programme
-    records: Mapping[str, Any]
-    shared: SharedParameters
+    records: Mapping[str, Any]  # per source, its records, as narwhals wraps them
+    shared: SharedParameters  # what parameters of a method settle for all tables
+    #: Per source, the secret of its record keys, if any are made on the way
     secrets: Mapping[str, Secret]
-    trees: Mapping[str, Classification]
-    opened: Mapping[str, Any]
-    earlier: tuple[EarlierTable, ...] = ()
+    trees: Mapping[str, Classification]  # the classifications that need no data
+    opened: Mapping[str, Any]  # per method of protection, what it has opened
+    earlier: tuple[EarlierTable, ...] = ()  # tables that were published before
+    #: Per source with record keys in its data, what a test of them found
     key_checks: Mapping[str, KeyCheck] = field(default_factory=dict)
-    warnings: tuple[str, ...] = ()
-    seals: SealKeys | None = None
+    warnings: tuple[str, ...] = ()  # what should be put right although it is not an error
+    seals: SealKeys | None = None  # the keys that seal the release; None if there are none
+    #: Variable → the boundaries of its areas
     boundaries: Mapping[str, Boundaries] = field(default_factory=dict)
-    secret: Secret | None = None
+    secret: Secret | None = None  # the secret that [release] states; None if it states none
 
     @property
     def grid(self) -> KeyGrid:

@@ -53,21 +53,6 @@ def protect_cells(
 ) -> ProtectedTable:
     """Protect cells made elsewhere with the cell-key method.
 
-    Args:
-        cells: A frame with one row per cell, or the path of a file of such rows.
-        ptable: The perturbation table.
-        by: The columns of the spanning variables.
-        count: Column with the number of records.
-        cell_key: Column with the cell keys.
-        key_grid: The grid of the cell keys.
-        key_digits: "exact", or "round" for cell keys that are sums of floats.
-        weight: Column with the sum of weights.
-        classifications: For some of the variables their code trees; the others are
-            flat over the codes found.
-        name: Name of the table.
-        rules: ``zeros``, ``suppress_below``, ``official``, ``totals``, ``decimals``,
-            ``round_to``, ``found_codes``, as for `discreet.perturb`.
-
     >>> import polars as pl
     >>> from discreet import PerturbationTable
     >>> ptable = PerturbationTable.from_rows({0: {0: 1}, 1: {-1: 0.5, 1: 0.5}})
@@ -85,14 +70,7 @@ def protect_cells(
 def cell_table(
     cells: Any, by: Sequence[str], classifications: Mapping[str, Classification] | None, **how: Any
 ) -> Table:
-    """The table of cells made elsewhere. CONFIDENTIAL.
-
-    Args:
-        cells: A frame with one row per cell, or the path of a file of such rows.
-        by: The columns of the spanning variables.
-        classifications: For some of them their code trees.
-        how: As for `Table.from_cells`.
-    """
+    """The table of cells made elsewhere. CONFIDENTIAL."""
     trees = classifications or {}
     _check_names(by, trees)
     spanning = [trees.get(variable, variable) for variable in by]
@@ -117,18 +95,7 @@ def protect_cells_to_file(
     complete: bool | None = None,
     **options: Any,
 ) -> Path:
-    """Protect cells made elsewhere and write the protected table.
-
-    Args:
-        cells: As for `protect_cells`.
-        target: The file to write; its suffix chooses the format.
-        ptable: The file of the perturbation table.
-        ptable_format: Its format; found out if None.
-        language: Language of the written table.
-        complete: List zeros too, on the levels that the cells have; None where the grid
-            is small. Levels that were not handed in are not listed.
-        options: As for `protect_cells`.
-    """
+    """Protect cells made elsewhere and write the protected table."""
     from discreet.protection.noise import PerturbationTable
     from discreet.publication import write
 
@@ -150,18 +117,7 @@ def make_additive_to_file(
     language: str = "en",
     complete: bool | None = None,
 ) -> tuple[Path, dict[str, Any]]:
-    """Change protected counts until they add up, and write them; what it cost, in plain values.
-
-    Args:
-        cells: A frame with one row per protected cell, or the path of a file of such rows.
-        target: The file to write; its suffix chooses the format.
-        by: The columns of the spanning variables.
-        value: Column with the protected figures, whole numbers.
-        official: Variables whose totals over all others stay as they are.
-        classifications: For some of the variables their code trees.
-        language: Language of the written table.
-        complete: As for `protect_cells_to_file`.
-    """
+    """Change protected counts until they add up, and write them; what it cost, in plain values."""
     from dataclasses import asdict
 
     from discreet.protection.rounding import AdditivityCost, make_additive
@@ -205,22 +161,7 @@ def perturb_invariant_to_file(
     complete: bool | None = None,
     **options: Any,
 ) -> Path:
-    """Protect cells made elsewhere so that frequencies of counts stay, and write the table.
-
-    Args:
-        cells: As for `protect_cells`, like the rest up to classifications.
-        target: The file to write; its suffix chooses the format.
-        transition: A file of the transition matrix: a line per row, numbers with commas between.
-        by: The columns of the spanning variables.
-        count: Column with the number of records.
-        cell_key: Column with the cell keys.
-        key_grid: The grid of the cell keys.
-        key_digits: "exact", or "round" for cell keys that are sums of floats.
-        classifications: For some of the variables their code trees.
-        language: Language of the written table.
-        complete: As for `protect_cells_to_file`.
-        options: As for `discreet.perturb_invariant`.
-    """
+    """Protect cells made elsewhere so that frequencies of counts stay, and write the table."""
     from discreet.protection.noise import perturb_invariant, read_transition
     from discreet.publication import write
 

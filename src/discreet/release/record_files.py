@@ -42,14 +42,7 @@ def checked_table(
     internal: str | os.PathLike[str] | None = None,
     **options: Any,
 ) -> RecordResult:
-    """How many cells the rules find sensitive; no table is written.
-
-    Args:
-        table: The table.
-        savings: Also find out which changes would hide less.
-        internal: Where to list these with shares of values; CONFIDENTIAL.
-        options: ``method`` and the options of `discreet.suppress`, to find out.
-    """
+    """How many cells the rules find sensitive; no table is written."""
     cells, found = table.judged()
     named = _by_value(table, [_sensitive(each) for each in found])
     told: dict[str, Any] = {"table": table.name, "valid": True, "cells": len(cells)}
@@ -89,18 +82,7 @@ def suppress_table(
     savings: bool = False,
     **options: Any,
 ) -> RecordResult:
-    """Hide cells of a table, and write it.
-
-    Args:
-        table: The table.
-        out: A table to publish, by its suffix; or for one value a `.jj` file with the
-            pattern, CONFIDENTIAL, readable by its owner only.
-        write: Writes a published table.
-        internal: Where to write the report with costs and proofs: `.json`, else text;
-            CONFIDENTIAL, readable by its owner only.
-        savings: Also find out which changes would hide less.
-        options: ``method`` and the options of `discreet.suppress`.
-    """
+    """Hide cells of a table, and write it."""
     target = Path(out)
     write_pattern = plugin("pattern", target.suffix.lower().removeprefix("."))
     if write_pattern and len(table.values) > 1:
@@ -204,21 +186,7 @@ def unit_noise_to_file(
     language: str = "en",
     internal: str | os.PathLike[str] | None = None,
 ) -> Path:
-    """Write sums with noise by unit.
-
-    Args:
-        records: Any frame, or a file of records.
-        out: The file to write; its suffix chooses the format.
-        by: The spanning variables.
-        value: The column to sum.
-        noise: How far values are moved.
-        secret: What factors are made of.
-        decimals: Digits after the decimal point.
-        where: Which records count.
-        classifications: Code trees of some variables.
-        language: Language of the written table.
-        internal: Where to write what contributors can work out; CONFIDENTIAL, `.json`.
-    """
+    """Write sums with noise by unit."""
     from discreet.microdata import read_microdata
     from discreet.protection.noise import perturb_units, unit_risk
     from discreet.publication import check_place, write

@@ -122,10 +122,6 @@ def _stated_in(place: Path) -> dict[str, Any]:
 def checked_rules(stated: Mapping[str, Any], where: str) -> RuleSet:
     """The rules, if they are in order. SECRET.
 
-    Args:
-        stated: The keys of [rules.NAME].
-        where: Where they stand.
-
     >>> checked_rules({"minimum_frequency": 3}, "rules").contributions
     1
     """
@@ -162,14 +158,7 @@ def _filter_problems(entry: RuleSetEntry) -> list[Problem]:
 def spanning_of_cells(
     cells: Any, names: Sequence[str], trees: Mapping[str, Classification], totals: Mapping[str, str]
 ) -> list[Spanning]:
-    """The spanning variables of cells, with their trees, or the codes of their totals.
-
-    Args:
-        cells: Any frame, or a file of cells.
-        names: The variables.
-        trees: Code trees of some of them.
-        totals: Codes of the totals of others; "Total" unless named.
-    """
+    """The spanning variables of cells, with their trees, or the codes of their totals."""
     from discreet.release.programme.variables import found_codes
 
     wrong = [name for name in (*trees, *totals) if name not in names]
@@ -191,14 +180,7 @@ def spanning_of(
     trees: Mapping[str, Classification],
     prefixes: Mapping[str, str],
 ) -> list[Spanning]:
-    """The spanning variables, with the trees that files or leading signs of codes give them.
-
-    Args:
-        records: Any frame, or a file of records.
-        names: The variables.
-        trees: Code trees of some of them.
-        prefixes: Lengths of the prefixes of some of them, such as "1,3".
-    """
+    """The spanning variables, with the trees that files or leading signs of codes give them."""
     from discreet.release.programme.variables import found_codes
 
     problems = [
@@ -253,12 +235,7 @@ class JudgedTable(ABC):
         """The table, and what is sensitive in each of its values. CONFIDENTIAL."""
 
     def suppressed(self, found: tuple[Table, list[Primary]], **options: Any) -> SharedSuppression:
-        """The table with hidden cells, and how they came about. CONFIDENTIAL.
-
-        Args:
-            found: What `judged` gave.
-            options: ``method`` and the options of `discreet.suppress`.
-        """
+        """The table with hidden cells, and how they came about. CONFIDENTIAL."""
         from discreet.protection.suppression import SharedSuppression
 
         decimals = dict.fromkeys(self.values, self.decimals)
@@ -270,34 +247,22 @@ class JudgedTable(ABC):
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class MarkedTable(JudgedTable):
-    """Cells whose status was decided elsewhere. CONFIDENTIAL.
+    """Cells whose status was decided elsewhere. CONFIDENTIAL."""
 
-    Args:
-        cells: Any frame, or a file of cells; totals that they lack are computed, and are not
-            sensitive by themselves.
-        by: The spanning variables.
-        status: Column of the status.
-        values: The value column; none to publish the counts.
-        count: Column of the number of contributors.
-        meaning: What statuses mean that are not known.
-        levels: Columns of lower and upper protection levels.
-        published: Filter on codes: cells that are out already.
-        decimals: Digits after the decimal point that are published.
-        cost: As for `RecordTable`.
-        name: Name of the table.
-    """
-
+    #: Any frame, or a file of cells; totals that they lack are computed, and are not sensitive by
+    #: themselves
     cells: Any
-    by: Sequence[Spanning]
-    status: str
-    values: Sequence[str] = ()
-    count: str | None = None
+    by: Sequence[Spanning]  # the spanning variables
+    status: str  # column of the status
+    values: Sequence[str] = ()  # the value column; none to publish the counts
+    count: str | None = None  # column of the number of contributors
+    #: What statuses mean that are not known
     meaning: Mapping[str, str] = field(default_factory=dict)
-    levels: Sequence[str] = ()
-    published: str | None = None
-    decimals: int = 0
-    cost: str = "value"
-    name: str = "table"
+    levels: Sequence[str] = ()  # columns of lower and upper protection levels
+    published: str | None = None  # filter on codes: cells that are out already
+    decimals: int = 0  # digits after the decimal point that are published
+    cost: str = "value"  # as for `RecordTable`
+    name: str = "table"  # name of the table
 
     @without_values
     def judged(self) -> tuple[Table, list[Primary]]:

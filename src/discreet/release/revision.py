@@ -18,15 +18,10 @@ from discreet.release.run.inputs import open_inputs
 
 @dataclass(frozen=True, kw_only=True)
 class RevisionCheck:
-    """What a revision of a release would tell by its differences.
+    """What a revision of a release would tell by its differences."""
 
-    Args:
-        tables: Per table of the source.
-        left_out: Tables of other sources, which were not looked at.
-    """
-
-    tables: list[RevisedCells]
-    left_out: list[str]
+    tables: list[RevisedCells]  # per table of the source
+    left_out: list[str]  # tables of other sources, which were not looked at
 
     @property
     def few(self) -> int:

@@ -70,12 +70,7 @@ def area_tables(
 
 
 class AreaCut:
-    """Cuts a protected table along the codes of one variable.
-
-    Args:
-        table: The table.
-        variable: The variable whose codes are areas.
-    """
+    """Cuts a protected table along the codes of one variable."""
 
     def __init__(self, table: ProtectedTable, variable: str) -> None:
         self.whole = table
@@ -126,13 +121,7 @@ class AreaCut:
         return self._labels[language][self.areas.index[code]]
 
     def table(self, positions: Sequence[int], *, named: bool, top: str) -> ProtectedTable:
-        """The figures of some areas.
-
-        Args:
-            positions: The areas.
-            named: Whether it is one area, which the title names and no variable is needed for.
-            top: The code of the area that the title names.
-        """
+        """The figures of some areas."""
         table = self.whole
         cells = np.concatenate(
             [self._order[self._starts[at] : self._starts[at + 1]] for at in positions]
@@ -253,11 +242,6 @@ def file_word(text: str) -> str:
 
 def area_words(cut: AreaCut, codes: Sequence[str], *, labels: bool) -> dict[str, str]:
     """Code of an area → what the names of its files say.
-
-    Args:
-        cut: The table.
-        codes: The areas.
-        labels: Whether labels stand behind the codes.
 
     Raises:
         PublicationError: If two areas would have the same files.

@@ -28,14 +28,6 @@ def build_store(
 ) -> Store:
     """Build the store of what the tables of a programme need.
 
-    Args:
-        programme: The programme.
-        out: The folder of the store.
-        source: The source whose records are meant; the main one if not given.
-        sort: The variable of areas, which sorts the records; the longest hierarchy if not given.
-        data: Per source, the file with its records, in place of the one it names.
-        show_values: Whether errors may quote the first wrong value of a column.
-
     >>> build_store("no-such-programme.toml", "census.store")
     Traceback (most recent call last):
         ...

@@ -34,19 +34,12 @@ _SQUARES = (1000,)
 
 @dataclass(frozen=True, kw_only=True)
 class StructureDraft:
-    """What structures ask for.
+    """What structures ask for."""
 
-    Args:
-        structures: The structures, each of which becomes a table.
-        columns: Dimension → column of the records that holds its codes.
-        constant: Dimension → the code that all figures have.
-        squares: Dimensions of squares of the European grid.
-    """
-
-    structures: tuple[DataStructure, ...]
-    columns: Mapping[str, str]
-    constant: Mapping[str, str]
-    squares: tuple[str, ...] = ()
+    structures: tuple[DataStructure, ...]  # the structures, each of which becomes a table
+    columns: Mapping[str, str]  # dimension → column of the records that holds its codes
+    constant: Mapping[str, str]  # dimension → the code that all figures have
+    squares: tuple[str, ...] = ()  # dimensions of squares of the European grid
 
     @classmethod
     def of(
@@ -58,12 +51,6 @@ class StructureDraft:
         squares: Sequence[str] = (),
     ) -> StructureDraft:
         """Read structures, and check that each dimension is told.
-
-        Args:
-            path: The structure message.
-            columns: Dimension → column of the records.
-            constant: Dimension → the code of all figures, such as TIME_PERIOD.
-            squares: Dimensions without a code list whose codes are squares of 1 km.
 
         Raises:
             PublicationError: If a dimension is neither a column nor constant.
@@ -209,16 +196,7 @@ def write_structure_programme(
     ptable: str,
     title: str = "Hypercubes",
 ) -> Path:
-    """Write code trees, the programme and the names of a transmission into a folder.
-
-    Args:
-        draft: What the structures ask for.
-        out: The folder; an existing programme in it is never replaced.
-        data: The keys of [data].
-        keys: The keys of [keys].
-        ptable: The file of the perturbation table.
-        title: The heading of the release.
-    """
+    """Write code trees, the programme and the names of a transmission into a folder."""
     place = Path(out)
     check_writable(place)
     programme = place / "programme.toml"

@@ -34,17 +34,7 @@ def tune_programme(
     tables: Sequence[str] = (),
     show_values: bool = False,
 ) -> PartTuning:
-    """Try thresholds on tables of a programme; see `discreet.tune_parts`.
-
-    Args:
-        programme: The programme file. Its own thresholds stay where none are to be tried.
-        vary: Threshold → the values to try.
-        target: The share of areas, or of tables, that shall be shown completely.
-        reading: "each-table" or "all-tables": as for `discreet.tune_parts`.
-        level: The level that the target is about.
-        tables: The tables that are looked at; those with one rule variable if none.
-        show_values: Let errors about the data quote the first wrong value of a column.
-    """
+    """Try thresholds on tables of a programme; see `discreet.tune_parts`."""
     inputs = open_inputs(programme, show_values=show_values)
     names = list(tables) or [n for n in inputs.programme.tables if inputs.programme.method(n).parts]
     unknown = [name for name in names if name not in inputs.programme.tables]

@@ -163,15 +163,10 @@ WITHOUT_NUMBER = (CellStatus.suppressed, CellStatus.not_applicable, CellStatus.i
 
 @dataclass(frozen=True, slots=True)
 class Note:
-    """A remark that is printed with a table.
+    """A remark that is printed with a table."""
 
-    Args:
-        kind: Short stable name, such as "non-additivity".
-        texts: language → text.
-    """
-
-    kind: str
-    texts: Mapping[str, str]
+    kind: str  # short stable name, such as "non-additivity"
+    texts: Mapping[str, str]  # language → text
 
     def text(self, language: str = "en") -> str:
         """The text in `language`, else in English."""
@@ -187,34 +182,22 @@ def note_of(package: str, kind: str) -> Note:
 
 @dataclass(frozen=True, slots=True)
 class CellNote:
-    """A remark about some cells of a table.
+    """A remark about some cells of a table."""
 
-    Args:
-        codes: One code per spanning variable; None for all of its codes.
-        note: The remark.
-    """
-
-    codes: tuple[str | None, ...]
-    note: Note
+    codes: tuple[str | None, ...]  # one code per spanning variable; None for all of its codes
+    note: Note  # the remark
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Provenance:
-    """Where a table comes from. Never parameters, keys, originals or noise.
+    """Where a table comes from. Never parameters, keys, originals or noise."""
 
-    Args:
-        version: Version of this package.
-        method: Name of the protection method.
-        key_grid: The key grid as text.
-        digests: name → keyed digest (programme, perturbation table, data).
-        time: Time of release, if the programme states one.
-    """
-
-    version: str
-    method: str
-    key_grid: str = ""
+    version: str  # version of this package
+    method: str  # name of the protection method
+    key_grid: str = ""  # the key grid as text
+    #: name → keyed digest (programme, perturbation table, data)
     digests: Mapping[str, str] = field(default_factory=dict)
-    time: str = ""
+    time: str = ""  # time of release, if the programme states one
 
 
 @dataclass(frozen=True, kw_only=True, repr=False, eq=False)

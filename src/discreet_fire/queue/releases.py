@@ -50,14 +50,6 @@ def release(
 ) -> Path:
     """Release an approved submission.
 
-    Args:
-        queue: The queue.
-        number: The submission.
-        person: Who releases it.
-        reason: Why.
-        version: Of the submission, as it was seen.
-        out: The folder in which the new folder appears; that of the queue if None.
-
     Returns:
         The new folder.
     """

@@ -59,33 +59,20 @@ Universes = Literal["cells", "each", "groups", "pairs", "together", "model", "no
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class StatisticShown:
-    """Whom one statistic is about, for whoever keeps a ledger of that (confidential).
+    """Whom one statistic is about, for whoever keeps a ledger of that (confidential)."""
 
-    Args:
-        line: Where it is in the program.
-        command: Name of the safe command.
-        universes: How its variables are about units.
-        units: Whom each record is about, None where that is not known; None if for no record.
-        numbers: The number of each record, as in the tables; None if not known.
-        first: How many records the first data file has; their numbers are the first.
-        frame: Its variables.
-        groups: Those that span the output.
-        categories: Those whose values have coefficients of their own.
-        missing: Whether missing values are a group of their own.
-        tables: What it shows over groups of records; None stands for numbers that cannot be
-            followed.
-    """
-
-    line: int
-    command: str
-    universes: Universes
+    line: int  # where it is in the program
+    command: str  # name of the safe command
+    universes: Universes  # how its variables are about units
+    #: Whom each record is about, None where that is not known; None if for no record
     units: list[Any] | None
-    numbers: IntArray | None
-    first: int
-    frame: pl.DataFrame
-    groups: tuple[str, ...]
-    categories: frozenset[str]
-    missing: bool
+    numbers: IntArray | None  # the number of each record, as in the tables; None if not known
+    first: int  # how many records the first data file has; their numbers are the first
+    frame: pl.DataFrame  # its variables
+    groups: tuple[str, ...]  # those that span the output
+    categories: frozenset[str]  # those whose values have coefficients of their own
+    missing: bool  # whether missing values are a group of their own
+    #: What it shows over groups of records; None stands for numbers that cannot be followed
     tables: tuple[ShownTable | None, ...]
 
 
@@ -129,23 +116,14 @@ class InternalError(RedactedError):
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class RunResult:
-    """What a run gave; all of it may be shown once the checks are looked at.
+    """What a run gave; all of it may be shown once the checks are looked at."""
 
-    Args:
-        name: Name of the program.
-        log: The log.
-        outputs: Each output with its line and its checks.
-        checked: Whether all that the log shows is among the outputs.
-        error: What stopped the run; None if it came to its end.
-        linked: What its tables tell about withheld cells, taken together.
-    """
-
-    name: str
+    name: str  # name of the program
     log: str
-    outputs: tuple[ShownOutput, ...]
-    checked: bool
-    error: DiscreetError | None
-    linked: tuple[Finding, ...] = ()
+    outputs: tuple[ShownOutput, ...]  # each output with its line and its checks
+    checked: bool  # whether all that the log shows is among the outputs
+    error: DiscreetError | None  # what stopped the run; None if it came to its end
+    linked: tuple[Finding, ...] = ()  # what its tables tell about withheld cells, taken together
 
     @classmethod
     def of(

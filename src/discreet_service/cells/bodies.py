@@ -53,15 +53,10 @@ _LONGEST_TEXT, _MOST_TEXT = 1_000, 10**9
 
 @dataclass(frozen=True, repr=False, eq=False)
 class HandedIn:
-    """What a body holds. CONFIDENTIAL.
+    """What a body holds. CONFIDENTIAL."""
 
-    Args:
-        frame: The cells, in the order of the caller.
-        members: What else a JSON body says.
-    """
-
-    frame: pl.DataFrame
-    members: Mapping[str, Any] = field(default_factory=dict)
+    frame: pl.DataFrame  # the cells, in the order of the caller
+    members: Mapping[str, Any] = field(default_factory=dict)  # what else a JSON body says
 
     def __repr__(self) -> str:
         return "<HandedIn: confidential>"
@@ -69,9 +64,6 @@ class HandedIn:
 
 def body_kind(content_type: str) -> BodyKind:
     """The kind of a body by its media type.
-
-    Args:
-        content_type: What the header says.
 
     >>> body_kind("Application/JSON; charset=utf-8")
     <BodyKind.json: 'json'>
@@ -86,25 +78,14 @@ def body_kind(content_type: str) -> BodyKind:
 
 @dataclass(frozen=True, slots=True)
 class RowLimit:
-    """How many rows may be handed in.
+    """How many rows may be handed in."""
 
-    Args:
-        most: So many.
-        rows: What they are; JSON calls them so.
-    """
-
-    most: int
-    rows: str = "cells"
+    most: int  # so many
+    rows: str = "cells"  # what they are; JSON calls them so
 
 
 def read_body(file: IO[bytes], kind: BodyKind, limit: int | RowLimit) -> HandedIn:
-    """The cells of a body, or its records.
-
-    Args:
-        file: A file on the disk with the bytes; kept open as long as the cells are used.
-        kind: What they are.
-        limit: The largest number of cells, or of other rows.
-    """
+    """The cells of a body, or its records."""
     if isinstance(limit, int):
         limit = RowLimit(limit)
     try:
@@ -124,12 +105,7 @@ def read_body(file: IO[bytes], kind: BodyKind, limit: int | RowLimit) -> HandedI
 
 
 def check_number(number: int, limit: RowLimit) -> None:
-    """Raise an error if there are more rows than one call may have.
-
-    Args:
-        number: The number of rows.
-        limit: The largest one.
-    """
+    """Raise an error if there are more rows than one call may have."""
     if number > limit.most:
         what = f"there are more {limit.rows} than one call may have"
         hint = "send them in several calls" if limit.rows == "cells" else "use a programme"

@@ -26,11 +26,7 @@ _ODD = (np.uint64(0x9E3779B97F4A7C15), np.uint64(0xBF58476D1CE4E5B9))
 
 
 class HandedColumns:
-    """The columns of cells, and what is wrong with them. CONFIDENTIAL.
-
-    Args:
-        frame: The cells.
-    """
+    """The columns of cells, and what is wrong with them. CONFIDENTIAL."""
 
     def __init__(self, frame: pl.DataFrame) -> None:
         self.frame, self.problems = frame, list[Problem]()
@@ -39,12 +35,7 @@ class HandedColumns:
         return "<HandedColumns: confidential>"
 
     def check_names(self, known: Sequence[str], needed: Sequence[str] = ()) -> None:
-        """Note columns that are missing, and that there are others; no name is repeated.
-
-        Args:
-            known: The columns that can be there.
-            needed: Those that must be.
-        """
+        """Note columns that are missing, and that there are others; no name is repeated."""
         for name in needed:
             if name not in self.frame.columns:
                 self.note("the column is missing", name)
@@ -54,13 +45,7 @@ class HandedColumns:
             self.note(what, "cells", f"columns: {', '.join(known)}; send nothing else")
 
     def note(self, what: str, where: str, hint: str = "") -> None:
-        """Note a problem.
-
-        Args:
-            what: What is wrong.
-            where: The column.
-            hint: What to do about it.
-        """
+        """Note a problem."""
         self.problems.append(Problem(what, where, hint))
 
     def refuse(self) -> None:
@@ -68,12 +53,7 @@ class HandedColumns:
         refuse(self.problems)
 
     def whole(self, name: str, below: int | None = None) -> IntArray:
-        """A column of whole numbers of at least 0; zeros if it cannot be used.
-
-        Args:
-            name: Its name.
-            below: They must lie below this: the size of the key grid.
-        """
+        """A column of whole numbers of at least 0; zeros if it cannot be used."""
         nothing = np.zeros(self.frame.height, dtype=np.int64)
         series = self._column(name)
         if series is None:
@@ -101,11 +81,7 @@ class HandedColumns:
         return values
 
     def decimal(self, name: str) -> FloatArray:
-        """A column of finite numbers of at least 0; zeros if it cannot be used.
-
-        Args:
-            name: Its name.
-        """
+        """A column of finite numbers of at least 0; zeros if it cannot be used."""
         nothing = np.zeros(self.frame.height, dtype=np.float64)
         series = self._column(name)
         if series is None:
@@ -121,11 +97,7 @@ class HandedColumns:
         return values
 
     def yes_or_no(self, name: str) -> BoolArray:
-        """A column of true and false; false if it cannot be used.
-
-        Args:
-            name: Its name.
-        """
+        """A column of true and false; false if it cannot be used."""
         nothing = np.zeros(self.frame.height, dtype=np.bool_)
         series = self._column(name)
         if series is None:
@@ -141,14 +113,7 @@ class HandedColumns:
         return series.to_numpy()
 
     def contradictions(self, count: IntArray, key: IntArray, grid: KeyGrid, where: str) -> None:
-        """Note keys that come with different numbers of records, as the same records never do.
-
-        Args:
-            count: Numbers of records.
-            key: Cell keys.
-            grid: Their grid.
-            where: The column of the keys.
-        """
+        """Note keys that come with different numbers of records, as the same records never do."""
         found = conflicting_keys(count, key, grid)
         if found:
             what = f"{found:,} keys come with different numbers of records"
@@ -170,11 +135,7 @@ class HandedColumns:
 
 
 def refuse(problems: Iterable[Problem]) -> None:
-    """Raise one error for all problems with cells; do nothing when there is none.
-
-    Args:
-        problems: What is wrong.
-    """
+    """Raise one error for all problems with cells; do nothing when there is none."""
     listed = list(problems)
     if not listed:
         return
@@ -187,11 +148,6 @@ def conflicting_keys(count: IntArray, key: IntArray, grid: KeyGrid) -> int:
     """How many keys come with different numbers of records; 0 if that can be by chance.
 
     Sums of different records hit the same place of a grid now and then, of a small one often.
-
-    Args:
-        count: Numbers of records.
-        key: Cell keys.
-        grid: Their grid.
 
     >>> keys = np.array([5, 5, 7, 0, 0])
     >>> conflicting_keys(np.array([1, 2, 1, 0, 0]), keys, KeyGrid())

@@ -37,25 +37,18 @@ _KEY = "\0key"
 
 
 class CellLayout(Settings):
-    """What the columns of a table are, and how the result is written.
+    """What the columns of a table are, and how the result is written."""
 
-    Args:
-        by: The spanning variables.
-        classifications: Code trees of some of them, each code with the one above it.
-        totals: Codes of the totals of others; "Total" unless named.
-        name: Name of the table.
-        title: language → heading.
-        format: Format of the result.
-        language: "en" or "de".
-    """
-
-    by: Annotated[list[_Name], Field(min_length=1, max_length=20)]
+    by: Annotated[list[_Name], Field(min_length=1, max_length=20)]  # the spanning variables
+    #: Code trees of some of them, each code with the one above it
     classifications: dict[_Name, TreeLayout] = Field(default_factory=dict)
+    #: Codes of the totals of others; "Total" unless named
     totals: dict[_Name, _Text] = Field(default_factory=dict)
+    #: Name of the table
     name: Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_-]{0,59}$")] = "table"
-    title: dict[Literal["en", "de"], _Text] = Field(default_factory=dict)
-    format: _Text | None = None
-    language: Literal["en", "de"] = "en"
+    title: dict[Literal["en", "de"], _Text] = Field(default_factory=dict)  # language → heading
+    format: _Text | None = None  # format of the result
+    language: Literal["en", "de"] = "en"  # "en" or "de"
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__}: secret>"
@@ -63,11 +56,7 @@ class CellLayout(Settings):
     __str__ = __repr__
 
     def size(self, frame: pl.DataFrame) -> int:
-        """How many cells are handed in.
-
-        Args:
-            frame: The cells.
-        """
+        """How many cells are handed in."""
         return frame.height
 
     @property
@@ -76,13 +65,7 @@ class CellLayout(Settings):
         return {str(language): each for language, each in self.title.items()}
 
     def source(self, frame: pl.DataFrame, operation: Operation, settings: Settings) -> CountSource:
-        """The table of some cells. CONFIDENTIAL.
-
-        Args:
-            frame: The cells.
-            operation: What is done with it.
-            settings: How.
-        """
+        """The table of some cells. CONFIDENTIAL."""
         raise NotImplementedError
 
     def spanning(self, frame: pl.DataFrame) -> Any:
@@ -96,12 +79,7 @@ class CellLayout(Settings):
         return spanning_of_cells(frame, self.by, trees, self.totals)
 
     def column_problems(self, named: Mapping[str, str], frame: pl.DataFrame) -> list[Problem]:
-        """Columns that are missing or named twice, and variables that are none.
-
-        Args:
-            named: Where a column is named → its name; without spanning variables.
-            frame: The cells.
-        """
+        """Columns that are missing or named twice, and variables that are none."""
         columns = {f"by[{at}]": name for at, name in enumerate(self.by)} | dict(named)
         problems = [
             Problem("there is no such column", where)
@@ -119,29 +97,16 @@ class CellLayout(Settings):
 
 
 class CountLayout(CellLayout):
-    """A table of counts, totals among its cells.
+    """A table of counts, totals among its cells."""
 
-    Args:
-        count: Column of the counts.
-        weight: Column of sums of weights, if estimates are published.
-        cell_key: Column of cell keys, where these decide.
-        key_grid: Size of their grid.
-    """
-
-    count: _Name = "n"
-    weight: _Name | None = None
-    cell_key: _Name | None = None
-    key_grid: NonNegativeInt | Annotated[str, Field(max_length=30)] = 10**15
+    count: _Name = "n"  # column of the counts
+    weight: _Name | None = None  # column of sums of weights, if estimates are published
+    cell_key: _Name | None = None  # column of cell keys, where these decide
+    key_grid: NonNegativeInt | Annotated[str, Field(max_length=30)] = 10**15  # size of their grid
 
     @without_values
     def source(self, frame: pl.DataFrame, operation: Operation, settings: Settings) -> CountSource:
-        """The table of some cells. CONFIDENTIAL.
-
-        Args:
-            frame: The cells.
-            operation: What is done with it.
-            settings: How.
-        """
+        """The table of some cells. CONFIDENTIAL."""
         named = {"count": self.count, "weight": self.weight, "cell_key": self.cell_key}
         stated = {where: name for where, name in named.items() if name is not None}
         problems = self.column_problems(stated, frame)
@@ -182,18 +147,14 @@ class CountLayout(CellLayout):
 
 
 class CellMark(Settings):
-    """What somebody decided about a cell, or about all cells with some codes. CONFIDENTIAL.
+    """What somebody decided about a cell, or about all cells with some codes. CONFIDENTIAL."""
 
-    Args:
-        cells: Code per variable; a variable that is left out stands for all its codes.
-        status: "unsafe" is sensitive, "safe" is not, whatever the rules say; "protected" must be
-            published, "secondary" is hidden already.
-        cost: What hiding it costs.
-    """
-
+    #: Code per variable; a variable that is left out stands for all its codes
     cells: Annotated[dict[_Name, _Text], Field(max_length=20)]
+    #: "unsafe" is sensitive, "safe" is not, whatever the rules say; "protected" must be published,
+    #: "secondary" is hidden already
     status: Literal["unsafe", "safe", "protected", "secondary"] | None = None
-    cost: Annotated[float, Field(ge=0, allow_inf_nan=False)] | None = None
+    cost: Annotated[float, Field(ge=0, allow_inf_nan=False)] | None = None  # what hiding it costs
 
     def __repr__(self) -> str:
         return "<CellMark: confidential>"
@@ -202,32 +163,22 @@ class CellMark(Settings):
 
 
 class SensitiveLayout(CellLayout):
-    """A table of counts or of a value, and which of its cells are sensitive.
+    """A table of counts or of a value, and which of its cells are sensitive."""
 
-    Args:
-        records: Whether the rows are records, to be tabulated; cells if not.
-        count: Column of the number of contributors; of cells only.
-        value: Column of the values; None to publish the counts.
-        largest: Columns of the largest contributions to them, the largest first.
-        rules: What is sensitive: the keys of [rules.NAME] of a programme. SECRET.
-        marks: What was decided about single cells: consent, costs.
-        decimals: Digits after the decimal point that are published.
-    """
-
-    records: bool = False
-    count: _Name = "n"
-    value: _Name | None = None
+    records: bool = False  # whether the rows are records, to be tabulated; cells if not
+    count: _Name = "n"  # column of the number of contributors; of cells only
+    value: _Name | None = None  # column of the values; None to publish the counts
+    #: Columns of the largest contributions to them, the largest first
     largest: Annotated[list[_Name], Field(max_length=20)] = Field(default_factory=list)
+    #: What is sensitive: the keys of [rules.NAME] of a programme. SECRET
     rules: Annotated[dict[str, Any], Field(min_length=1)]
+    #: What was decided about single cells: consent, costs
     marks: Annotated[list[CellMark], Field(max_length=1_000)] = Field(default_factory=list)
+    #: Digits after the decimal point that are published
     decimals: Annotated[int, Field(ge=0, le=9)] = 0
 
     def size(self, frame: pl.DataFrame) -> int:
-        """How many cells are handed in; of records, how many interior cells they fall into.
-
-        Args:
-            frame: The cells, or records.
-        """
+        """How many cells are handed in; of records, how many interior cells they fall into."""
         if not self.records or not set(self.by) <= set(frame.columns):
             return frame.height
         return frame.select(self.by).n_unique()
@@ -236,13 +187,7 @@ class SensitiveLayout(CellLayout):
     def source(
         self, frame: pl.DataFrame, operation: Operation, settings: Settings
     ) -> SensitiveSource:
-        """The table of some cells, and what is sensitive in it. CONFIDENTIAL.
-
-        Args:
-            frame: The cells; totals that they lack are computed.
-            operation: What is done with it.
-            settings: How.
-        """
+        """The table of some cells, and what is sensitive in it. CONFIDENTIAL."""
         named = self._numbers()
         problems = self.column_problems(named | self._further(), frame)
         if self.value is None and (self.largest or self.decimals):
@@ -334,23 +279,13 @@ class SensitiveLayout(CellLayout):
 
 
 class HiddenLayout(SensitiveLayout):
-    """The same, of which some cells are hidden.
+    """The same, of which some cells are hidden."""
 
-    Args:
-        hidden: Column that says which cells are hidden.
-    """
-
-    hidden: _Name
+    hidden: _Name  # column that says which cells are hidden
 
     @without_values
     def source(self, frame: pl.DataFrame, operation: Operation, settings: Settings) -> HiddenSource:
-        """The table of some cells, and the same as it is published. CONFIDENTIAL.
-
-        Args:
-            frame: The cells.
-            operation: What is done with it.
-            settings: How.
-        """
+        """The table of some cells, and the same as it is published. CONFIDENTIAL."""
         source = super().source(frame, operation, settings)
         column = frame[self.hidden]
         if column.dtype == pl.String:

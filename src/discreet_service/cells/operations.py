@@ -31,9 +31,6 @@ from discreet_service.jobs import JobContext, JobOutput
 def request_model(operation: Operation) -> type[CellLayout]:
     """What a call says: what the columns are, and the settings.
 
-    Args:
-        operation: What is asked for.
-
     >>> request_model(OPERATIONS["rounding"])(by=["sex"]).rounding.base
     5
     """
@@ -49,35 +46,19 @@ def request_model(operation: Operation) -> type[CellLayout]:
 
 @dataclass(frozen=True, kw_only=True, slots=True, repr=False)
 class CellsCall:
-    """Cells, and what is asked of them. CONFIDENTIAL.
+    """Cells, and what is asked of them. CONFIDENTIAL."""
 
-    Args:
-        operation: What is asked for.
-        frame: The cells.
-        request: What they are, and the settings.
-        owner: Who asks.
-        key: The key of the service for this operation. SECRET.
-    """
-
-    operation: Operation
-    frame: pl.DataFrame
-    request: CellLayout
-    owner: str
-    key: bytes
+    operation: Operation  # what is asked for
+    frame: pl.DataFrame  # the cells
+    request: CellLayout  # what they are, and the settings
+    owner: str  # who asks
+    key: bytes  # the key of the service for this operation. SECRET
 
     @classmethod
     def of(
         cls, service: Any, owner: str, operation: Operation, frame: pl.DataFrame, said: Any
     ) -> CellsCall:
-        """A call of somebody.
-
-        Args:
-            service: The service.
-            owner: Name of the person.
-            operation: What is asked for.
-            frame: The cells.
-            said: A request, or what a call says.
-        """
+        """A call of somebody."""
         request = said
         if not isinstance(said, CellLayout):
             request = read_request(request_model(operation), said)
@@ -136,11 +117,7 @@ class CellsCall:
         return self.operation.study(self.source(), self.settings, self.secret())
 
     def output(self, source: CountSource | None = None) -> JobOutput:
-        """The protected table or the report, as a file.
-
-        Args:
-            source: What goes in, if it is there already.
-        """
+        """The protected table or the report, as a file."""
         source = self.source() if source is None else source
         made = self.operation.run(source, self.settings, self.secret())
         if isinstance(made, ProtectedTable):
@@ -152,22 +129,13 @@ class CellsCall:
 
 
 def report_output(report: Mapping[str, Any], name: str) -> JobOutput:
-    """A report as a file of JSON.
-
-    Args:
-        report: The report.
-        name: Name of the file, without its ending.
-    """
+    """A report as a file of JSON."""
     text = json.dumps(report, ensure_ascii=False, indent=1) + "\n"
     return JobOutput(file_name=f"{name}.json", media_type="application/json", content=text.encode())
 
 
 def run_operation(context: JobContext) -> JobOutput:
-    """Carry out an operation: the function of its jobs.
-
-    Args:
-        context: The job; its request names its input.
-    """
+    """Carry out an operation: the function of its jobs."""
     service, job = context.service, context.job
     operation = next(each for each in OPERATIONS.values() if each.job == job.kind)
     content = service.job_inputs.get(job.asked()["input"])

@@ -53,19 +53,12 @@ _TABLE_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,63}")
 
 @dataclass(frozen=True, kw_only=True, repr=False, eq=False)
 class ProtectedCells:
-    """Protected cells, in the order in which they were handed in. Public.
+    """Protected cells, in the order in which they were handed in. Public."""
 
-    Args:
-        value: Their figures; 0 where none is published.
-        status: `CellStatus` of each.
-        decimals: Digits with which figures are printed.
-        notes: What readers are told.
-    """
-
-    value: IntArray | FloatArray
-    status: npt.NDArray[np.int8]
-    decimals: int
-    notes: tuple[Note, ...] = (NON_ADDITIVITY,)
+    value: IntArray | FloatArray  # their figures; 0 where none is published
+    status: npt.NDArray[np.int8]  # `CellStatus` of each
+    decimals: int  # digits with which figures are printed
+    notes: tuple[Note, ...] = (NON_ADDITIVITY,)  # what readers are told
 
     def __len__(self) -> int:
         return len(self.value)
@@ -83,29 +76,20 @@ class WatchedCells:
 
 
 class TreeLayout(BaseModel):
-    """The code tree of a variable, as a caller states it.
-
-    Args:
-        codes: Each code with the one above it; null below the total.
-        total: Code of the total.
-        labels: Code → language → label.
-    """
+    """The code tree of a variable, as a caller states it."""
 
     model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
 
+    #: Each code with the one above it; null below the total
     codes: Annotated[dict[str, str | None], Field(min_length=1, max_length=100_000)]
-    total: str = "Total"
-    labels: dict[str, dict[str, str]] = Field(default_factory=dict)
+    total: str = "Total"  # code of the total
+    labels: dict[str, dict[str, str]] = Field(default_factory=dict)  # code → language → label
 
 
 def protect_counts(
     parameters: Parameters, frame: pl.DataFrame
 ) -> tuple[ProtectedCells, WatchedCells]:
     """Protect counts: columns n and key, and where there are such, weight and official.
-
-    Args:
-        parameters: The parameters.
-        frame: The cells.
 
     >>> from discreet import PerturbationTable
     >>> from discreet.release.packages import parameters_of
@@ -162,12 +146,6 @@ def protect_values(
     """Protect sums or means: columns total, largest_1 …, count and key of each cell.
 
     Further columns are nonzero and nonzero_key, smallest, and official.
-
-    Args:
-        parameters: The parameters.
-        frame: The cells.
-        value: The value column of the parameters, such as "rent".
-        shown: Sums or means; what is accurate if None.
     """
     magnitude = parameters.magnitudes.get(value)
     if magnitude is None:
@@ -284,16 +262,7 @@ def protect_table(
     name: str = "table",
     trees: Mapping[str, Any] | None = None,
 ) -> tuple[ProtectedTable, WatchedCells]:
-    """Protect a table of cells with variables: counts, key figures with brackets, table parts.
-
-    Args:
-        parameters: The parameters.
-        frame: The cells.
-        layout: What the columns are, as [cells] in a programme for cells.
-        purpose: What is asked for.
-        name: Name of the table.
-        trees: Code trees of some of the variables; see `TreeLayout`.
-    """
+    """Protect a table of cells with variables: counts, key figures with brackets, table parts."""
     if not _TABLE_NAME.fullmatch(name):
         what, hint = "a name has up to 64 letters, digits, - and _", 'such as "T1"'
         raise ServiceError(what, code="invalid-input", where="name", hint=hint)

@@ -37,33 +37,28 @@ _MISSING = "(missing)"
 
 
 class RecordsRequest(BaseModel):
-    """What is to be done with records.
-
-    Args:
-        id: Columns that identify a record.
-        steps: The methods, one after the other, each with its options.
-        drop: Columns that are left out of the file.
-        keep: Columns that identify a record and stay on purpose.
-        keys: What others know of somebody: risk is assessed by these.
-        tables: For a study: the variables of each table that is compared.
-        name: Name of the file; draws of another name are others.
-        format: Format of the file.
-        language: "en" or "de".
-    """
+    """What is to be done with records."""
 
     model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
 
+    #: Columns that identify a record
     id: Annotated[list[_Name], Field(max_length=5)] = Field(default_factory=list)
+    #: The methods, one after the other, each with its options
     steps: Annotated[list[dict[str, Any]], Field(min_length=1, max_length=20)]
+    #: Columns that are left out of the file
     drop: Annotated[list[_Name], Field(max_length=100)] = Field(default_factory=list)
+    #: Columns that identify a record and stay on purpose
     keep: Annotated[list[_Name], Field(max_length=100)] = Field(default_factory=list)
+    #: What others know of somebody: risk is assessed by these
     keys: Annotated[list[_Name], Field(max_length=10)] = Field(default_factory=list)
+    #: For a study: the variables of each table that is compared
     tables: Annotated[
         list[Annotated[list[_Name], Field(min_length=1, max_length=3)]], Field(max_length=10)
     ] = Field(default_factory=list)
+    #: Name of the file; draws of another name are others
     name: Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_-]{0,59}$")] = "records"
-    format: Literal["csv", "parquet"] = "csv"
-    language: Literal["en", "de"] = "en"
+    format: Literal["csv", "parquet"] = "csv"  # format of the file
+    language: Literal["en", "de"] = "en"  # "en" or "de"
 
     def __repr__(self) -> str:
         return "<RecordsRequest: secret>"
@@ -75,11 +70,6 @@ def secret_of_records(key: bytes, owner: str, name: str) -> Secret:
     """The secret from which changes are drawn. SECRET.
 
     The same person and name of a file have the same secret, and nobody else can try it out.
-
-    Args:
-        key: The service's key for this purpose.
-        owner: Who changes records.
-        name: Name of the file.
     """
     said = "\0".join(("records 1", owner, name)).encode()
     return Secret(hmac.new(key, said, hashlib.sha256).digest())
@@ -87,9 +77,6 @@ def secret_of_records(key: bytes, owner: str, name: str) -> Secret:
 
 def typed_columns(frame: pl.DataFrame) -> pl.DataFrame:
     """Records whose texts have the types that they have in a file of text. CONFIDENTIAL.
-
-    Args:
-        frame: The records; columns that have types keep them.
 
     >>> typed_columns(pl.DataFrame({"age": ["7", "31"], "code": ["01", "2"]})).rows()
     [(7, '01'), (31, '2')]
@@ -104,13 +91,7 @@ def typed_columns(frame: pl.DataFrame) -> pl.DataFrame:
 def changed_records(
     frame: pl.DataFrame, request: RecordsRequest, secret: Secret
 ) -> AnonymisedRecords:
-    """The records after all steps.
-
-    Args:
-        frame: The records, with their types.
-        request: What is done with them.
-        secret: What changes are drawn from. SECRET.
-    """
+    """The records after all steps."""
     return anonymise_records(
         frame,
         request.steps,
@@ -122,12 +103,7 @@ def changed_records(
 
 
 def records_file(made: AnonymisedRecords, request: RecordsRequest) -> JobOutput:
-    """The file that goes out.
-
-    Args:
-        made: What was made of the records.
-        request: What was asked.
-    """
+    """The file that goes out."""
     name = f"{request.name}.{request.format}"
     with tempfile.TemporaryDirectory() as folder:
         content = write_described(made.described, Path(folder) / name).read_bytes()
@@ -139,15 +115,10 @@ def records_file(made: AnonymisedRecords, request: RecordsRequest) -> JobOutput:
 
 @dataclass(frozen=True, kw_only=True, slots=True, repr=False)
 class TableEffect:
-    """A table before and after. CONFIDENTIAL.
+    """A table before and after. CONFIDENTIAL."""
 
-    Args:
-        by: Its variables.
-        cells: Codes, count before, count after.
-    """
-
-    by: tuple[str, ...]
-    cells: Sequence[tuple[tuple[str, ...], int, int]]
+    by: tuple[str, ...]  # its variables
+    cells: Sequence[tuple[tuple[str, ...], int, int]]  # codes, count before, count after
 
     def measures(self) -> dict[str, float]:
         """How far counts moved: cells, share unchanged, mean and largest difference."""
@@ -166,18 +137,12 @@ class TableEffect:
 
 @dataclass(frozen=True, kw_only=True, slots=True, repr=False)
 class RecordsStudy:
-    """What steps do to records. CONFIDENTIAL.
+    """What steps do to records. CONFIDENTIAL."""
 
-    Args:
-        made: The records afterwards.
-        before: How many there were.
-        tables: Tables before and after.
-        risk: Who can be found, before and after; None if no keys are named.
-    """
-
-    made: AnonymisedRecords
-    before: int
-    tables: Sequence[TableEffect]
+    made: AnonymisedRecords  # the records afterwards
+    before: int  # how many there were
+    tables: Sequence[TableEffect]  # tables before and after
+    #: Who can be found, before and after; None if no keys are named
     risk: tuple[RecordRisk, RecordRisk] | None
 
     def described(self) -> dict[str, Any]:
@@ -207,13 +172,7 @@ class RecordsStudy:
 
 @without_values
 def studied_records(frame: pl.DataFrame, request: RecordsRequest, secret: Secret) -> RecordsStudy:
-    """Change records, and find out what that does to tables, and to the risk of those in them.
-
-    Args:
-        frame: The records, with their types.
-        request: What is done with them.
-        secret: What changes are drawn from. SECRET.
-    """
+    """Change records, and find out what that does to tables, and to the risk of those in them."""
     _check_named(frame, request, "there is no such column")
     made = changed_records(frame, request, secret)
     after = made.described.frame
@@ -276,11 +235,7 @@ def _first(code: str) -> tuple[bool, float, str]:
 
 
 def run_records(context: JobContext) -> JobOutput:
-    """Change records: the function of jobs of the kind "records".
-
-    Args:
-        context: The job; its request names its input.
-    """
+    """Change records: the function of jobs of the kind "records"."""
     service, job = context.service, context.job
     frame, request = unpacked(service.job_inputs.get(job.asked()["input"]), RecordsRequest)
     context.report(5, "changing")

@@ -27,10 +27,6 @@ _LENGTH = 8
 def read_request(kind: type[Asked], given: Mapping[str, Any]) -> Asked:
     """What a call says; one error for all that is wrong with it.
 
-    Args:
-        kind: What it should be.
-        given: What it says.
-
     >>> from discreet.protection.rounding.settings import RoundingSettings
     >>> read_request(RoundingSettings, {"base": 3}).base
     3
@@ -52,11 +48,7 @@ def read_request(kind: type[Asked], given: Mapping[str, Any]) -> Asked:
 
 
 def refused_call(problems: list[Problem]) -> ServiceError:
-    """The error for all that is wrong with a call.
-
-    Args:
-        problems: What is wrong; at least one thing.
-    """
+    """The error for all that is wrong with a call."""
     what = f"{len(problems)} things are wrong with this call" if problems[1:] else problems[0].what
     first = problems[0]
     return ServiceError(
@@ -65,12 +57,7 @@ def refused_call(problems: list[Problem]) -> ServiceError:
 
 
 def packed(frame: pl.DataFrame, request: BaseModel) -> bytes:
-    """Cells or records and what is asked of them as one input. CONFIDENTIAL.
-
-    Args:
-        frame: The cells or records.
-        request: What is asked.
-    """
+    """Cells or records and what is asked of them as one input. CONFIDENTIAL."""
     said = request.model_dump_json().encode()
     rows = io.BytesIO()
     frame.write_ipc(rows, compression="zstd")
@@ -78,12 +65,7 @@ def packed(frame: pl.DataFrame, request: BaseModel) -> bytes:
 
 
 def unpacked(content: bytes, kind: type[Asked]) -> tuple[pl.DataFrame, Asked]:
-    """The same again. CONFIDENTIAL.
-
-    Args:
-        content: What `packed` gave.
-        kind: What is asked.
-    """
+    """The same again. CONFIDENTIAL."""
     end = _LENGTH + int.from_bytes(content[:_LENGTH], "big")
     request = read_request(kind, json.loads(content[_LENGTH:end]))
     return pl.read_ipc(io.BytesIO(content[end:])), request

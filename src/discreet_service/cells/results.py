@@ -64,24 +64,14 @@ _NAMES = pa.array([status.name for status in CellStatus])
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class CellResult:
-    """What is sent back.
+    """What is sent back."""
 
-    Args:
-        content: The bytes.
-        media_type: What they are.
-    """
-
-    content: bytes
-    media_type: str
+    content: bytes  # the bytes
+    media_type: str  # what they are
 
 
 def chosen_format(asked: str | None, accept: str, *, table: bool) -> str:
     """The format of a result.
-
-    Args:
-        asked: The one that is named; None for none.
-        accept: The header Accept: the first that is offered counts.
-        table: Whether it is a table with variables.
 
     >>> chosen_format(None, "text/csv;q=0.9, */*", table=False)
     'csv'
@@ -104,13 +94,7 @@ def chosen_format(asked: str | None, accept: str, *, table: bool) -> str:
 
 
 def cells_result(cells: ProtectedCells, format: str, language: str) -> CellResult:  # noqa: A002
-    """A list of protected cells.
-
-    Args:
-        cells: The cells.
-        format: One of `LISTS`.
-        language: "en" or "de".
-    """
+    """A list of protected cells."""
     if format in ("arrow", "parquet"):
         content = _columns(cells, format, language)
     elif format == "csv":
@@ -121,13 +105,7 @@ def cells_result(cells: ProtectedCells, format: str, language: str) -> CellResul
 
 
 def table_result(table: ProtectedTable, format: str, language: str) -> CellResult:  # noqa: A002
-    """A protected table, as the library writes it.
-
-    Args:
-        table: The table.
-        format: One of `RESULT_TYPES`.
-        language: "en" or "de".
-    """
+    """A protected table, as the library writes it."""
     written = "parquet" if format == "arrow" else format
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / f"{table.name}{suffix_of(written)}"
@@ -139,13 +117,7 @@ def table_result(table: ProtectedTable, format: str, language: str) -> CellResul
 
 
 def table_output(table: ProtectedTable, asked: str | None, language: str) -> JobOutput:
-    """A protected table as the result of a job.
-
-    Args:
-        table: The table; its file has its name.
-        asked: The format; None for JSON.
-        language: "en" or "de".
-    """
+    """A protected table as the result of a job."""
     form = chosen_format(asked, "*/*", table=True)
     made = table_result(table, form, language)
     name = f"{table.name}{'.arrow' if form == 'arrow' else suffix_of(form)}"

@@ -68,17 +68,11 @@ Places = npt.NDArray[np.int32]
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class WatchAlarm:
-    """Something odd about what a caller hands in.
+    """Something odd about what a caller hands in."""
 
-    Args:
-        kind: What.
-        caller: Who.
-        parameter_set: With which parameters.
-    """
-
-    kind: AlarmKind
-    caller: str
-    parameter_set: str
+    kind: AlarmKind  # what
+    caller: str  # who
+    parameter_set: str  # with which parameters
 
 
 @dataclass(repr=False)
@@ -99,13 +93,7 @@ class _Day:
 
 
 class KeyWatch:
-    """Watches what callers hand in.
-
-    Args:
-        secret: A key that chooses the sample. SECRET.
-        clock: What tells the time, in milliseconds.
-        most_keys: Different keys of one count that a caller may hand in per day.
-    """
+    """Watches what callers hand in."""
 
     def __init__(
         self, secret: bytes, clock: Callable[[], int], most_keys: int = 20_000_000
@@ -122,15 +110,7 @@ class KeyWatch:
     def watch(
         self, caller: str, parameter_set: str, count: IntArray, key: IntArray, grid: KeyGrid
     ) -> list[WatchAlarm]:
-        """Look at the cells of a call; alarms that were not given that day before.
-
-        Args:
-            caller: Who hands them in.
-            parameter_set: With which parameters.
-            count: Numbers of records.
-            key: Cell keys.
-            grid: Their grid.
-        """
+        """Look at the cells of a call; alarms that were not given that day before."""
         with self._lock:
             own = self._of_today(caller, parameter_set)
             every = self._of_today(_TOGETHER_CALLER, parameter_set)

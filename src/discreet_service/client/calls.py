@@ -42,23 +42,14 @@ Opened = Callable[[bytes, str | None], Table]
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class ServiceCall(Generic[Answer]):
-    """One request, and how its answer is read. CONFIDENTIAL where it carries cells.
+    """One request, and how its answer is read. CONFIDENTIAL where it carries cells."""
 
-    Args:
-        method: Of HTTP.
-        path: Where to.
-        read: Reads the answer.
-        params: What stands in the address.
-        headers: Further headers, without the key.
-        content: The body.
-    """
-
-    method: str
-    path: str
-    read: Callable[[httpx.Response], Answer]
-    params: Mapping[str, str] = field(default_factory=dict)
-    headers: Mapping[str, str] = field(default_factory=dict)
-    content: bytes | None = None
+    method: str  # of HTTP
+    path: str  # where to
+    read: Callable[[httpx.Response], Answer]  # reads the answer
+    params: Mapping[str, str] = field(default_factory=dict)  # what stands in the address
+    headers: Mapping[str, str] = field(default_factory=dict)  # further headers, without the key
+    content: bytes | None = None  # the body
 
     def __repr__(self) -> str:
         return f"<ServiceCall {self.method} {self.path}>"
@@ -66,17 +57,11 @@ class ServiceCall(Generic[Answer]):
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ServiceJob:
-    """How far a job is.
+    """How far a job is."""
 
-    Args:
-        id: Its number.
-        state: queued, running, done, failed, cancelled or expired.
-        facts: All that the service says of it.
-    """
-
-    id: str
-    state: str
-    facts: Mapping[str, Any]
+    id: str  # its number
+    state: str  # queued, running, done, failed, cancelled or expired
+    facts: Mapping[str, Any]  # all that the service says of it
 
     @property
     def ended(self) -> bool:
@@ -97,14 +82,7 @@ class ServiceJob:
 def counts_call(
     cells: Any, parameter_set: str, version: str | None, names: Mapping[str, str | None]
 ) -> ServiceCall[pl.DataFrame]:
-    """Counts without variables.
-
-    Args:
-        cells: A frame.
-        parameter_set: The parameters.
-        version: Their version.
-        names: What the service calls a column → what it is called in the frame.
-    """
+    """Counts without variables."""
     chosen = {known: own for known, own in names.items() if own is not None}
     frame = to_polars(cells).select(pl.col(own).alias(known) for known, own in chosen.items())
     return _list_call("counts", frame, {"parameter_set": parameter_set, "version": version})
@@ -113,15 +91,7 @@ def counts_call(
 def values_call(
     cells: Any, value: str, parameter_set: str, version: str | None, figure: str | None
 ) -> ServiceCall[pl.DataFrame]:
-    """Sums or means without variables.
-
-    Args:
-        cells: A frame with the columns that the service names.
-        value: The value column of the parameters.
-        parameter_set: The parameters.
-        version: Their version.
-        figure: "sum" or "mean".
-    """
+    """Sums or means without variables."""
     said = {"parameter_set": parameter_set, "version": version, "value": value, "figure": figure}
     return _list_call("values", to_polars(cells), said)
 
@@ -146,15 +116,7 @@ def table_call(
     classifications: Mapping[str, Any] | None,
     said: Mapping[str, str | None],
 ) -> ServiceCall[Table]:
-    """A table of cells with variables.
-
-    Args:
-        cells: A frame.
-        layout: What its columns are.
-        kind: What is asked for.
-        classifications: Code trees of some of the variables.
-        said: parameter_set, version, name, language, format; a frame is read without a format.
-    """
+    """A table of cells with variables."""
     form = said.get("format")
     frame, more = to_polars(cells), {"layout": layout, "classifications": classifications or {}}
     texts = {name: json.dumps(each, ensure_ascii=False) for name, each in more.items() if each}
@@ -185,14 +147,7 @@ def table_call(
 def query_call(
     dataset: str, query: Mapping[str, Any], form: str | None, idempotency_key: str
 ) -> ServiceCall[Table | ServiceJob]:
-    """A table of a data set; a job if it is large.
-
-    Args:
-        dataset: The data set.
-        query: The query.
-        form: The format; None for a frame.
-        idempotency_key: By which a repeated request is recognised.
-    """
+    """A table of a data set; a job if it is large."""
     return ServiceCall(
         method="POST",
         path=f"{_API}/datasets/{quote(dataset, safe='')}/query",
@@ -222,15 +177,7 @@ def operation_call(
     form: str | None,
     idempotency_key: str,
 ) -> ServiceCall[Table | ServiceJob]:
-    """A method over the cells of a table; a job if it is large.
-
-    Args:
-        operation: The method.
-        cells: A frame.
-        request: What is asked of it.
-        form: The format; None for a frame, or a report.
-        idempotency_key: By which a repeated request is recognised.
-    """
+    """A method over the cells of a table; a job if it is large."""
     address = operation.address
     if operation.study is None:
         return _rows_call(address, "cells", cells, request, None, idempotency_key, report_of)
@@ -240,14 +187,7 @@ def operation_call(
 def anonymisation_call(
     records: Any, request: Mapping[str, Any], form: str | None, idempotency_key: str
 ) -> ServiceCall[Table | ServiceJob]:
-    """Records to be changed; a job if there are many.
-
-    Args:
-        records: A frame.
-        request: What is done with them.
-        form: "csv" or "parquet"; None for a frame.
-        idempotency_key: By which a repeated request is recognised.
-    """
+    """Records to be changed; a job if there are many."""
     path = "records/anonymise"
     return _rows_call(path, "records", records, request, form, idempotency_key, records_of)
 
@@ -285,12 +225,7 @@ def _rows_call(
 
 
 def check_call(dataset: str, query: Mapping[str, Any]) -> ServiceCall[dict[str, Any]]:
-    """What a query comes to.
-
-    Args:
-        dataset: The data set.
-        query: The query.
-    """
+    """What a query comes to."""
     return ServiceCall(
         method="POST",
         path=f"{_API}/datasets/{quote(dataset, safe='')}/query:check",
@@ -301,22 +236,12 @@ def check_call(dataset: str, query: Mapping[str, Any]) -> ServiceCall[dict[str, 
 
 
 def document_call(*path: str, method: str = "GET") -> ServiceCall[dict[str, Any]]:
-    """Anything that is told as JSON.
-
-    Args:
-        path: The parts of its path.
-        method: Of HTTP.
-    """
+    """Anything that is told as JSON."""
     return ServiceCall(method=method, path=_joined(path), read=_document)
 
 
 def job_call(number: str, method: str = "GET") -> ServiceCall[ServiceJob]:
-    """How far a job is, or its end.
-
-    Args:
-        number: The job.
-        method: GET, or DELETE to cancel it.
-    """
+    """How far a job is, or its end."""
 
     def read(answer: httpx.Response) -> ServiceJob:
         told = _document(answer) if answer.content else {"state": "cancelled"}
@@ -326,11 +251,7 @@ def job_call(number: str, method: str = "GET") -> ServiceCall[ServiceJob]:
 
 
 def result_call(number: str) -> ServiceCall[bytes]:
-    """What a job made.
-
-    Args:
-        number: The job.
-    """
+    """What a job made."""
     return ServiceCall(method="GET", path=_joined(("jobs", number, "result")), read=_bytes)
 
 
@@ -366,32 +287,17 @@ def _as_read(frame: pl.DataFrame) -> pl.DataFrame:
 
 
 def table_of(content: bytes, form: str | None) -> Table:
-    """A frame, or the bytes of a format that was asked for.
-
-    Args:
-        content: The answer.
-        form: The format; None for a frame.
-    """
+    """A frame, or the bytes of a format that was asked for."""
     return content if form is not None else _as_read(pl.read_parquet(io.BytesIO(content)))
 
 
 def records_of(content: bytes, form: str | None) -> Table:
-    """A frame of records, or the bytes of a format that was asked for.
-
-    Args:
-        content: The answer.
-        form: The format; None for a frame.
-    """
+    """A frame of records, or the bytes of a format that was asked for."""
     return content if form is not None else pl.read_parquet(io.BytesIO(content))
 
 
 def report_of(content: bytes, form: str | None) -> Table:
-    """A report, which is JSON whatever is asked for.
-
-    Args:
-        content: The answer.
-        form: The format.
-    """
+    """A report, which is JSON whatever is asked for."""
     return content
 
 
@@ -410,11 +316,7 @@ def _document(answer: httpx.Response) -> dict[str, Any]:
 
 
 def error_of(answer: httpx.Response) -> ServiceError:
-    """The error of which an answer tells, with all that it says.
-
-    Args:
-        answer: An answer with a status of 400 or above.
-    """
+    """The error of which an answer tells, with all that it says."""
     try:
         told = answer.json()
         code = str(told["type"]).removeprefix(TYPES_BASE)
@@ -447,12 +349,7 @@ def _unknown_answer(status: int) -> ServiceError:
 
 
 def pause_before_retry(answer: httpx.Response, attempt: int) -> float:
-    """Seconds to wait before a request is sent again: as long as the service says.
-
-    Args:
-        answer: An answer of `AGAIN`.
-        attempt: How often it was sent already, from 0.
-    """
+    """Seconds to wait before a request is sent again: as long as the service says."""
     said = answer.headers.get("retry-after", "")
     wait = float(said) if said.isdigit() else 0.5 * 2.0**attempt
     # Callers who were refused together do not come back together.

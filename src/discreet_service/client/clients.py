@@ -69,11 +69,7 @@ def _request(http: httpx.Client | httpx.AsyncClient, call: ServiceCall[Any]) -> 
 
 
 class ClientFunction(Generic[Given, Answer]):
-    """A function that both clients have: it waits in one, and is awaited in the other.
-
-    Args:
-        described: What it says and reads.
-    """
+    """A function that both clients have: it waits in one, and is awaited in the other."""
 
     def __init__(self, described: Callable[Given, Conversation[Answer]]) -> None:
         @functools.wraps(described)
@@ -125,13 +121,6 @@ class ServiceFunctions:
 
 class Client(ServiceFunctions):
     """A service, from Python.
-
-    Args:
-        url: Its address.
-        key: The caller's key, dsc_….
-        language: "en" or "de", for labels, notes and errors.
-        timeout: Seconds that an answer may take.
-        transport: What carries requests; for tests.
 
     >>> Client("http://127.0.0.1:8077", key="dsc_secret")
     <Client http://127.0.0.1:8077>
@@ -190,13 +179,6 @@ class Client(ServiceFunctions):
 
 class AsyncClient(ServiceFunctions):
     """The same, to be awaited.
-
-    Args:
-        url: Its address.
-        key: The caller's key, dsc_….
-        language: "en" or "de", for labels, notes and errors.
-        timeout: Seconds that an answer may take.
-        transport: What carries requests; for tests.
 
     >>> AsyncClient("https://protect.example.org", key="dsc_secret")
     <AsyncClient https://protect.example.org>

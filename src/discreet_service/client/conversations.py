@@ -57,17 +57,7 @@ def protect_counts(
     weight: str | None = None,
     official: str | None = None,
 ) -> Conversation[pl.DataFrame]:
-    """Protect counts; value and status, in the order of the cells.
-
-    Args:
-        cells: A frame: polars, pandas, pyarrow, ….
-        parameter_set: The parameters.
-        version: Their version; None for the one in use.
-        n: Its column of counts.
-        key: Its column of cell keys.
-        weight: Its column of sums of weights.
-        official: Its column that says which figures are published as they are.
-    """
+    """Protect counts; value and status, in the order of the cells."""
     names = {"n": n, "key": key, "weight": weight, "official": official}
     return (yield from _sent(calls.counts_call(cells, parameter_set, version, names)))
 
@@ -80,15 +70,7 @@ def protect_values(
     *,
     figure: str | None = None,
 ) -> Conversation[pl.DataFrame]:
-    """Protect sums or means; value and status, in the order of the cells.
-
-    Args:
-        cells: A frame with the columns total, largest_1 …, count and key.
-        value: The value column of the parameters.
-        parameter_set: The parameters.
-        version: Their version; None for the one in use.
-        figure: "sum" or "mean"; what is accurate if None.
-    """
+    """Protect sums or means; value and status, in the order of the cells."""
     return (yield from _sent(calls.values_call(cells, value, parameter_set, version, figure)))
 
 
@@ -104,19 +86,7 @@ def protect_table(
     format: str | None = None,  # noqa: A002 - the word users know
     language: str | None = None,
 ) -> Conversation[Table]:
-    """Protect a table of cells: a frame, or the bytes of a format.
-
-    Args:
-        cells: A frame.
-        layout: What its columns are, as [cells] in a programme for cells.
-        parameter_set: The parameters.
-        version: Their version; None for the one in use.
-        kind: "counts", "figures" with brackets, or "parts".
-        name: Name of the table.
-        classifications: Code trees of some of the variables.
-        format: csv, parquet, json, xlsx, html, px, json-stat, sdmx-csv; None for a frame.
-        language: Language of labels and notes.
-    """
+    """Protect a table of cells: a frame, or the bytes of a format."""
     said = {"parameter_set": parameter_set, "version": version, "name": name}
     said |= {"language": language, "format": format}
     return (yield from _sent(calls.table_call(cells, layout, kind, classifications, said)))
@@ -130,15 +100,7 @@ def query(
     progress: Progress | None = None,
     timeout: float | None = None,
 ) -> Conversation[Table]:
-    """Ask for a table of a data set; of a large one the job is waited for.
-
-    Args:
-        dataset: The data set.
-        query: by, where, measures, …; see the documentation of queries.
-        format: A format; None for a frame.
-        progress: Is told how far a job is.
-        timeout: Seconds after which a job is no longer waited for.
-    """
+    """Ask for a table of a data set; of a large one the job is waited for."""
     call = calls.query_call(dataset, query, format, secrets.token_hex(16))
     return (yield from _opened(call, calls.table_of, format, progress, timeout))
 
@@ -153,18 +115,7 @@ def run(
     timeout: float | None = None,
     **options: Any,
 ) -> Conversation[Table]:
-    """Carry out a method over the cells of a table; the job of a large one is waited for.
-
-    Args:
-        name: The method, such as "rounding", "suppression" or "audit".
-        cells: A frame with a row per cell, totals among them.
-        request: What the columns are, and settings; see the reference of operations.
-        format: csv, parquet, json, xlsx, html, px, json-stat, sdmx-csv; None for a frame. A report
-            is given as JSON, in bytes.
-        progress: Is told how far a job is.
-        timeout: Seconds after which a job is no longer waited for.
-        options: The same as `request`, one by one: settings of the method, and the rest.
-    """
+    """Carry out a method over the cells of a table; the job of a large one is waited for."""
     if name not in OPERATIONS:
         hint = f"methods: {', '.join(OPERATIONS)}"
         raise ServiceError("there is no such method", code="invalid-input", where="name", hint=hint)
@@ -194,15 +145,7 @@ def round_table(
     progress: Progress | None = None,
     timeout: float | None = None,
 ) -> Conversation[Table]:
-    """Round a table of counts: `run("rounding", …)`.
-
-    Args:
-        cells: A frame with a row per cell, totals among them.
-        request: by, count, rounding, name, …; see the documentation of cells.
-        format: As for `run`.
-        progress: Is told how far a job is.
-        timeout: Seconds after which a job is no longer waited for.
-    """
+    """Round a table of counts: `run("rounding", …)`."""
     return (
         yield from run(
             "rounding", cells, request, format=format, progress=progress, timeout=timeout
@@ -218,15 +161,7 @@ def anonymise_records(
     progress: Progress | None = None,
     timeout: float | None = None,
 ) -> Conversation[Table]:
-    """Change records by steps; the job of many records is waited for.
-
-    Args:
-        records: A frame with a row per record.
-        request: id, steps, drop, keep, name; see the documentation of records.
-        format: csv or parquet; None for a frame.
-        progress: Is told how far a job is.
-        timeout: Seconds after which a job is no longer waited for.
-    """
+    """Change records by steps; the job of many records is waited for."""
     call = calls.anonymisation_call(records, request, format, secrets.token_hex(16))
     return (yield from _opened(call, calls.records_of, format, progress, timeout))
 
@@ -247,12 +182,7 @@ def _opened(
 
 
 def check(dataset: str, query: Mapping[str, Any]) -> Conversation[dict[str, Any]]:
-    """What a query comes to, and whether it would be answered.
-
-    Args:
-        dataset: The data set.
-        query: The query.
-    """
+    """What a query comes to, and whether it would be answered."""
     return (yield from _sent(calls.check_call(dataset, query)))
 
 
@@ -262,11 +192,7 @@ def datasets() -> Conversation[list[dict[str, Any]]]:
 
 
 def dataset(dataset: str) -> Conversation[dict[str, Any]]:
-    """One of them.
-
-    Args:
-        dataset: Its name.
-    """
+    """One of them."""
     return (yield from _sent(calls.document_call("datasets", dataset)))
 
 
@@ -276,42 +202,24 @@ def parameter_sets() -> Conversation[list[dict[str, Any]]]:
 
 
 def job(number: str) -> Conversation[ServiceJob]:
-    """How far a job is.
-
-    Args:
-        number: The job.
-    """
+    """How far a job is."""
     return (yield from _sent(calls.job_call(number)))
 
 
 def cancel(number: str) -> Conversation[ServiceJob]:
-    """End a job.
-
-    Args:
-        number: The job.
-    """
+    """End a job."""
     return (yield from _sent(calls.job_call(number, "DELETE")))
 
 
 def result(number: str) -> Conversation[bytes]:
-    """What a job made.
-
-    Args:
-        number: The job.
-    """
+    """What a job made."""
     return (yield from _sent(calls.result_call(number)))
 
 
 def wait(
     number: str, *, progress: Progress | None = None, timeout: float | None = None
 ) -> Conversation[ServiceJob]:
-    """Wait until a job is done; an error if it ends in another way.
-
-    Args:
-        number: The job.
-        progress: Is told how far it is, whenever it was asked for.
-        timeout: Seconds after which it is no longer waited for.
-    """
+    """Wait until a job is done; an error if it ends in another way."""
     pause, until = _FIRST_PAUSE, None if timeout is None else time.monotonic() + timeout
     while True:
         found = yield from job(number)
@@ -341,14 +249,6 @@ def operation(
     headers: Mapping[str, str] | None = None,
 ) -> Conversation[Any]:
     """Any operation of the interface, by the name that its description gives it.
-
-    Args:
-        name: Its name, such as "list_releases".
-        path: What stands in its path.
-        query: What stands in its address.
-        body: Its body: what becomes JSON, or text or bytes of another media type; None for none.
-        media: Media type of the body.
-        headers: Further headers.
 
     Answers of JSON are given as such, all others as bytes.
     """

@@ -497,9 +497,6 @@ def grants_sql(role: str) -> tuple[str, ...]:
     The tables belong to another role, which lays them out. The running service can add to the
     trail and never change it, even with its triggers gone.
 
-    Args:
-        role: Name of the role; it exists.
-
     >>> grants_sql("discreet")[-1]
     'GRANT UPDATE (principal, caller_key, pseudonymised) ON query_log TO "discreet"'
     """

@@ -273,12 +273,7 @@ class SignedPolicy(_Section):
 def sign_policy(
     path: str | os.PathLike[str], key: Ed25519PrivateKey | str | os.PathLike[str]
 ) -> Path:
-    """Sign a policy that is fit to be used; the signature goes beside it.
-
-    Args:
-        path: POLICY.toml.
-        key: A key that signs, or its file.
-    """
+    """Sign a policy that is fit to be used; the signature goes beside it."""
     place = Path(path)
     text = _read(place)
     PolicyDocument.of_text(text, place.name)
@@ -319,12 +314,7 @@ def policy_of(
 
 
 def exposure_limit(ptable: PerturbationTable, success: float = 0.6) -> float:
-    """The exposure at which averaging finds a count so often: for `exposure`. SECRET.
-
-    Args:
-        ptable: The perturbation table.
-        success: How often the best estimate may be right.
-    """
+    """The exposure at which averaging finds a count so often: for `exposure`. SECRET."""
     return NoiseOdds.of(ptable).tolerated(success)
 
 

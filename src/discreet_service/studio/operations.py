@@ -79,30 +79,17 @@ _MOST_MARKS, _MOST_NAMED = 2_000, 20
 
 @dataclass(frozen=True, kw_only=True, slots=True, repr=False)
 class OperationForm:
-    """The fields of a page as they were filled in. CONFIDENTIAL.
+    """The fields of a page as they were filled in. CONFIDENTIAL."""
 
-    Args:
-        operation: What is asked for.
-        texts: Field → text.
-        waived: Cells that may be shown: their codes as JSON.
-        priced: Cells whose cost is asked for, and
-        prices: what was said, in the same order.
-    """
-
-    operation: Operation
-    texts: Mapping[str, str]
-    waived: tuple[str, ...] = ()
-    priced: tuple[str, ...] = ()
-    prices: tuple[str, ...] = ()
+    operation: Operation  # what is asked for
+    texts: Mapping[str, str]  # field → text
+    waived: tuple[str, ...] = ()  # cells that may be shown: their codes as JSON
+    priced: tuple[str, ...] = ()  # cells whose cost is asked for, and
+    prices: tuple[str, ...] = ()  # what was said, in the same order
 
     @classmethod
     def begun(cls, operation: Operation, **texts: str) -> OperationForm:
-        """A form with what pages begin with.
-
-        Args:
-            operation: What is asked for.
-            texts: What is filled in already.
-        """
+        """A form with what pages begin with."""
         begin = {each.name: each.text_of(each.usual) for each in _layout_fields(operation)}
         for each in _setting_fields(operation):
             begin[each.name] = each.text_of(getattr(operation.begin, each.name))
@@ -112,12 +99,7 @@ class OperationForm:
 
     @classmethod
     async def sent(cls, operation: Operation, request: Request) -> OperationForm:
-        """The form that was sent, with the text of its file.
-
-        Args:
-            operation: What is asked for.
-            request: The request.
-        """
+        """The form that was sent, with the text of its file."""
         form, begun = await request.form(), cls.begun(operation).texts
         yes = {each.name: "" for each in _fields(operation) if each.kind == "yes"}
         texts = await sent_texts(form, list(begun), file="cells")
@@ -128,13 +110,7 @@ class OperationForm:
         return cls(operation=operation, texts={**begun, **yes, **texts}, **marks)
 
     def call(self, service: Service, owner: str, language: str) -> CellsCall:
-        """The cells, and what is asked of them. CONFIDENTIAL.
-
-        Args:
-            service: The service.
-            owner: Who asks.
-            language: "en" or "de".
-        """
+        """The cells, and what is asked of them. CONFIDENTIAL."""
         problems: list[Problem] = []
         texts, operation = self.texts, self.operation
         if not texts["cells"].strip():
@@ -226,9 +202,6 @@ def _rules(texts: Mapping[str, str], problems: list[Problem]) -> dict[str, Any]:
 def example_form(operation: Operation) -> OperationForm:
     """A form with numbers of the invented firms of the demonstration.
 
-    Args:
-        operation: What is asked for.
-
     >>> example_form(OPERATIONS["rounding"]).texts["by"]
     'branch, state'
     """
@@ -264,12 +237,7 @@ def example_form(operation: Operation) -> OperationForm:
 
 
 def add_page(operation: Operation, to: APIRouter = router) -> None:
-    """Add the page of an operation.
-
-    Args:
-        operation: The operation.
-        to: Where it is added.
-    """
+    """Add the page of an operation."""
 
     def show(
         request: Request, principal: _Producer, example: Annotated[str, Query(max_length=20)] = ""

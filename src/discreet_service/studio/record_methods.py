@@ -70,41 +70,23 @@ _PERSONS = 500
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class RecordsForm:
-    """The fields as they were filled in. CONFIDENTIAL.
+    """The fields as they were filled in. CONFIDENTIAL."""
 
-    Args:
-        rows: The records as text, the first line names the columns.
-        id: Columns that identify a record, commas between.
-        drop: Columns that are left out.
-        keep: Identifying columns that stay on purpose.
-        keys: What others know of somebody.
-        tables: The variables of a table per line.
-        name: Name of the file.
-        format: Its format.
-        act: "run", "download", "job", "add", or "remove-" and the number of a step.
-        add: The method of a step that is added.
-        steps: The steps: method, and option → text.
-    """
-
-    rows: str = ""
-    id: str = ""
-    drop: str = ""
-    keep: str = ""
-    keys: str = ""
-    tables: str = ""
-    name: str = "records"
+    rows: str = ""  # the records as text, the first line names the columns
+    id: str = ""  # columns that identify a record, commas between
+    drop: str = ""  # columns that are left out
+    keep: str = ""  # identifying columns that stay on purpose
+    keys: str = ""  # what others know of somebody
+    tables: str = ""  # the variables of a table per line
+    name: str = "records"  # name of the file
     format: str = "csv"
-    act: str = ""
-    add: str = "swap"
+    act: str = ""  # "run", "download", "job", "add", or "remove-" and the number of a step
+    add: str = "swap"  # the method of a step that is added
+    #: The steps: method, and option → text
     steps: tuple[tuple[str, Mapping[str, str]], ...] = field(default=())
 
     def read(self, limit: RowLimit, language: str) -> tuple[pl.DataFrame, RecordsRequest]:
-        """The records, and what is done with them. CONFIDENTIAL.
-
-        Args:
-            limit: How many records there can be.
-            language: "en" or "de".
-        """
+        """The records, and what is done with them. CONFIDENTIAL."""
         problems: list[Problem] = []
         if not self.rows.strip():
             hint = "choose a file in UTF-8, or paste them"

@@ -31,27 +31,17 @@ _CONDITIONS = frozenset(("structural_zeros",))
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class OptionField:
-    """A field for an option.
+    """A field for an option."""
 
-    Args:
-        name: The option.
-        kind: What it takes.
-        needed: Whether it must be filled in.
-        usual: What it is if it is empty.
-    """
-
-    name: str
-    kind: FieldKind
-    needed: bool
-    usual: str
+    name: str  # the option
+    kind: FieldKind  # what it takes
+    needed: bool  # whether it must be filled in
+    usual: str  # what it is if it is empty
 
 
 @cache
 def option_fields(method: str) -> tuple[OptionField, ...]:
     """The fields of a method.
-
-    Args:
-        method: One of `METHODS`.
 
     >>> [(each.name, each.kind) for each in option_fields("round_values")]
     [('variables', 'names'), ('base', 'number')]
@@ -104,12 +94,6 @@ def stated_step(
     method: str, texts: Mapping[str, str], where: str, problems: list[Problem]
 ) -> dict[str, Any]:
     """The step that a page asks for, as a programme would have it.
-
-    Args:
-        method: Its method.
-        texts: Option → what was filled in.
-        where: How problems name the step.
-        problems: What is wrong is noted here.
 
     >>> stated_step("top_code", {"variable": "age", "above": "90"}, "steps[0]", [])
     {'method': 'top_code', 'variable': 'age', 'above': 90.0}

@@ -42,11 +42,8 @@ _Key = Annotated[str | None, Header(alias="Idempotency-Key", max_length=200)]
 
 
 def add_operation(operation: Operation, to: APIRouter = router) -> None:
-    """Add the endpoints of an operation: one that runs it, and one that studies what comes of it.
-
-    Args:
-        operation: The operation.
-        to: Where they are added.
+    """Add the endpoints of an operation: one that runs it, and one that studies what comes of
+    it.
     """
 
     async def run(
@@ -106,14 +103,7 @@ def _call(
 def hand_in_operation(
     service: Service, principal: Principal, call: CellsCall, again: str | None = None
 ) -> Job:
-    """Hand in a job that carries out an operation, after all that can be wrong was looked at.
-
-    Args:
-        service: The service.
-        principal: Who asks.
-        call: The cells, and what is asked of them.
-        again: The same call with the same word is the same job.
-    """
+    """Hand in a job that carries out an operation, after all that can be wrong was looked at."""
     call.source()
     content = packed(call.frame, call.request)
     return hand_in_sealed(service, principal, call.operation.job, content, again)

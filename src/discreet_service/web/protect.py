@@ -55,33 +55,23 @@ _Text = Annotated[str, Field(max_length=200)]
 
 
 class CellOptions(BaseModel):
-    """What a call says besides its cells; in the address, or beside the cells in JSON.
-
-    Args:
-        parameter_set: The statistic of the parameters.
-        version: Their version; None for the one in use.
-        format: Format of the result; that of the header Accept if None.
-        language: "en" or "de", for notes and legend.
-        name: Name of the table.
-        by: Variables of a table of counts in the columns n and key.
-        layout: What the columns of a table are, as [cells] in a programme for cells.
-        classifications: Code trees of some of its variables.
-        value: The value column of the parameters.
-        figure: Sums or means; what is accurate if None.
-    """
+    """What a call says besides its cells; in the address, or beside the cells in JSON."""
 
     model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
 
-    parameter_set: Annotated[_Text, Field(min_length=1)]
-    version: _Text | None = None
-    format: _Text | None = None
-    language: Literal["en", "de"]
-    name: _Text = "table"
+    parameter_set: Annotated[_Text, Field(min_length=1)]  # the statistic of the parameters
+    version: _Text | None = None  # their version; None for the one in use
+    format: _Text | None = None  # format of the result; that of the header Accept if None
+    language: Literal["en", "de"]  # "en" or "de", for notes and legend
+    name: _Text = "table"  # name of the table
+    #: Variables of a table of counts in the columns n and key
     by: list[Annotated[_Text, Field(min_length=1)]] = Field(default_factory=list, max_length=50)
+    #: What the columns of a table are, as [cells] in a programme for cells
     layout: dict[str, Any] | None = None
+    #: Code trees of some of its variables
     classifications: dict[str, Any] = Field(default_factory=dict)
-    value: _Text = ""
-    figure: Literal["sum", "mean"] | None = None
+    value: _Text = ""  # the value column of the parameters
+    figure: Literal["sum", "mean"] | None = None  # sums or means; what is accurate if None
 
 
 _SCHEMA: Mapping[str, Any] = {

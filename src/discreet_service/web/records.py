@@ -85,13 +85,7 @@ async def _answered(
 
 
 def secret_for(service: Service, owner: str, request: RecordsRequest) -> Secret:
-    """The secret of somebody's file. SECRET.
-
-    Args:
-        service: The service.
-        owner: Name of the person.
-        request: What they ask.
-    """
+    """The secret of somebody's file. SECRET."""
     return secret_of_records(service.key_for("records"), owner, request.name)
 
 
@@ -110,11 +104,7 @@ def _changed(
 
 
 def sent_file(file: Any) -> Response:
-    """A file that was made, to be kept by nobody on the way.
-
-    Args:
-        file: The file.
-    """
+    """A file that was made, to be kept by nobody on the way."""
     headers = {
         "Cache-Control": "no-store",
         "Content-Disposition": f'attachment; filename="{file.file_name}"',
@@ -142,14 +132,6 @@ def hand_in_records(
     asked: RecordsRequest,
     again: str | None = None,
 ) -> Job:
-    """Hand in a job that changes records, after their steps were looked at.
-
-    Args:
-        service: The service.
-        principal: Who asks.
-        frame: The records, with their types. CONFIDENTIAL.
-        asked: What is done with them.
-        again: The same call with the same word is the same job.
-    """
+    """Hand in a job that changes records, after their steps were looked at."""
     check_steps(frame, asked.steps, id=asked.id, drop=asked.drop, keep=asked.keep)
     return hand_in_sealed(service, principal, "records", packed(frame, asked), again)

@@ -23,24 +23,18 @@ Base = Annotated[int, Field(ge=2, le=LARGEST_BASE)]
 
 
 class RoundingSettings(Settings):
-    """How counts are rounded.
+    """How counts are rounded."""
 
-    Args:
-        base: Figures become multiples of this, 2 to 1,000.
-        method: "conventional" to the nearest multiple; "keyed" up or down at random by the cell
-            key; "random" by a seed; "controlled" so that totals are sums; "small-counts" changes
-            inner cells below the base only.
-        margins: Another base for totals; that of inner cells if None.
-        ties: Where a count halfway between goes: "up", or to the "even" multiple.
-        unbiased: Controlled rounding at random, right on average; two-way tables only.
-        steps: By how many further multiples controlled rounding may miss where it has to.
-    """
-
+    #: "conventional" to the nearest multiple; "keyed" up or down at random by the cell key;
+    #: "random" by a seed; "controlled" so that totals are sums; "small-counts" changes inner cells
+    #: below the base only
     method: Method = "keyed"
-    base: Base = 5
-    margins: Base | None = None
+    base: Base = 5  # figures become multiples of this, 2 to 1,000
+    margins: Base | None = None  # another base for totals; that of inner cells if None
+    #: Where a count halfway between goes: "up", or to the "even" multiple
     ties: Literal["up", "even"] = "up"
-    unbiased: bool = False
+    unbiased: bool = False  # controlled rounding at random, right on average; two-way tables only
+    #: By how many further multiples controlled rounding may miss where it has to
     steps: Annotated[int, Field(ge=0, le=MOST_STEPS)] = 3
 
     @field_validator("margins")

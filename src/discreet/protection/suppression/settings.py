@@ -20,40 +20,27 @@ LONGEST_SEARCH = 3 * 3_600
 
 
 class SuppressionSettings(Settings):
-    """How cells of a table are hidden.
+    """How cells of a table are hidden."""
 
-    Args:
-        method: How a pattern is searched for.
-        cost: What hiding a cell costs.
-        zero_cells: Whether zeros may be hidden to protect others; "auto": only where no
-            pattern protects every cell otherwise.
-        time_limit: Seconds that it may take; what is found until then is proven, too.
-        seed: The same seed gives the same pattern.
-        singletons: Whether nobody who stands alone may open cells of others.
-        intervals: Whether the bounds of hidden cells are published, or stand "instead" of their
-            sign.
-        reasons: What is told of why a cell is hidden.
-    """
-
-    method: Method = "auto"
-    cost: Literal["value", "count", "unity", "distance"] = "value"
+    method: Method = "auto"  # how a pattern is searched for
+    cost: Literal["value", "count", "unity", "distance"] = "value"  # what hiding a cell costs
+    #: Whether zeros may be hidden to protect others; "auto": only where no pattern protects every
+    #: cell otherwise
     zero_cells: ZeroCells = "auto"
+    #: Seconds that it may take; what is found until then is proven, too
     time_limit: Annotated[float, Field(gt=0, le=LONGEST_SEARCH)] | None = None
-    seed: Annotated[int, Field(ge=0, lt=2**32)] = 0
-    singletons: bool | None = None
+    seed: Annotated[int, Field(ge=0, lt=2**32)] = 0  # the same seed gives the same pattern
+    singletons: bool | None = None  # whether nobody who stands alone may open cells of others
+    #: Whether the bounds of hidden cells are published, or stand "instead" of their sign
     intervals: bool | Literal["instead"] = False
-    reasons: Literal["rule", "kind", "none"] | None = None
+    reasons: Literal["rule", "kind", "none"] | None = None  # what is told of why a cell is hidden
 
 
 class AuditSettings(Settings):
-    """What is asked about hidden cells.
+    """What is asked about hidden cells."""
 
-    Args:
-        bounds: Whether the bounds of each hidden cell are worked out.
-        coalition: How many contributors act together.
-        suppression: How they were hidden; an audit looks at `zero_cells` alone.
-    """
-
-    bounds: bool = False
+    bounds: bool = False  # whether the bounds of each hidden cell are worked out
+    #: How many contributors act together
     coalition: Annotated[int, Field(ge=0, le=10)] | None = None
+    #: How they were hidden; an audit looks at `zero_cells` alone
     suppression: SuppressionSettings = SuppressionSettings()

@@ -31,9 +31,6 @@ def write_file(table: ProtectedTable, path: Path, options: WriteOptions) -> None
 def read_file(path: str | os.PathLike[str]) -> ProtectedTable:
     """The table that was written.
 
-    Args:
-        path: A file of the format "exact".
-
     >>> import tempfile
     >>> from discreet.publication import write
     >>> from discreet.publication.examples import census_example

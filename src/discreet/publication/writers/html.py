@@ -112,16 +112,7 @@ def table_html(
     labels: bool = True,
     spoken: bool = False,
 ) -> Iterator[str]:
-    """A table, piece by piece.
-
-    Args:
-        layout: The table on a page.
-        language: Language of labels and signs.
-        identifier: Unique id on the page.
-        caption: What the caption says, as HTML.
-        labels: Show labels; codes if False.
-        spoken: Leave the caption to screen readers, where a heading says it already.
-    """
+    """A table, piece by piece."""
     hidden = ' class="vh"' if spoken else ""
     page = _Page(layout, language, labels, identifier, footnotes(layout.table))
     yield f'<div class="scroll" role="region" tabindex="0" aria-labelledby="{identifier}-c">\n'
@@ -297,14 +288,7 @@ def facts_html(pairs: Sequence[tuple[str, str]], label: str) -> str:
 def notes_html(
     table: ProtectedTable, language: str, *, identifier: str = "table", level: int = 2
 ) -> str:
-    """The notes of a table and its footnotes; empty if it has none.
-
-    Args:
-        table: The table.
-        language: Language of the page.
-        identifier: The id of the table on the page, to which its marks belong.
-        level: Level of the heading.
-    """
+    """The notes of a table and its footnotes; empty if it has none."""
     items = "".join(f"<li>{html.escape(n.text(language))}</li>\n" for n in printed_notes(table))
     numbered = "".join(
         f'<li id="{identifier}-n{number}">{html.escape(note.text(language))}</li>\n'

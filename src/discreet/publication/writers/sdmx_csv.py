@@ -34,12 +34,6 @@ def observations(
 ) -> pl.DataFrame:
     """Cells of a table as lines of SDMX-CSV.
 
-    Args:
-        table: The table.
-        cells: Some of its cells, or all.
-        structure: The dataflow, as "AGENCY:ID(1.0)".
-        options: Version of SDMX-CSV and language.
-
     >>> from discreet.publication.cells import stored_cells
     >>> from discreet.publication.examples import census_example
     >>> some = census_example()

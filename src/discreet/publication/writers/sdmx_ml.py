@@ -87,11 +87,6 @@ def data_message(
 ) -> Iterator[str]:
     """The observations as a message, piece by piece.
 
-    Args:
-        structure: Their structure.
-        chunks: The observations, with the columns of SDMX-CSV; one chunk at least.
-        prepared: The date of the release, if it has one.
-
     >>> import polars as pl
     >>> from discreet.publication.examples import census_example
     >>> lines = pl.DataFrame({"sex": ["m"], "age": ["1"], "OBS_VALUE": ["20"]})
@@ -137,12 +132,7 @@ def _whole(lines: pl.DataFrame) -> str:
 
 
 def structure_message(*structures: DataStructure, prepared: str = "") -> str:
-    """Structures as a message, with their dataflows, concepts and code lists.
-
-    Args:
-        structures: The structures; code lists that several have stand there once.
-        prepared: The date of the release, if it has one.
-    """
+    """Structures as a message, with their dataflows, concepts and code lists."""
     lists: dict[tuple[str, str], str] = {}
     for one in structures:
         for each in one.dimensions:

@@ -126,9 +126,6 @@ def number_format(status: int, decimals: int, marks: str = "") -> str:
 def row_height(texts: Iterable[tuple[str, float]]) -> float | None:
     """The height of a row with wrapped texts; None if one line is enough.
 
-    Args:
-        texts: Each text and the width of its cell, in characters.
-
     >>> row_height([("a", 10)]), row_height([("a text of some length", 10)])
     (None, 45.0)
     """
@@ -244,14 +241,7 @@ def _member(name: str) -> ZipInfo:
 
 
 def save(book: Workbook, path: Path, bodies: Mapping[str, Iterable[str]]) -> None:
-    """Save a workbook without times of making.
-
-    Args:
-        book: The workbook; its sheets hold the lines above the figures.
-        path: Where to write.
-        bodies: Title of a sheet → the XML of its further rows, piece by piece. Writing
-            these as text takes a tenth of the time of cell objects.
-    """
+    """Save a workbook without times of making."""
     properties: Any = book.properties
     properties.creator = "discreet"
     names = {f"xl/worksheets/sheet{k}.xml": title for k, title in enumerate(book.sheetnames, 1)}
@@ -266,21 +256,13 @@ _FOLDED = 2
 
 @dataclass(frozen=True, slots=True)
 class StubColumn:
-    """A column beside the figures: the codes or the labels of a row variable.
+    """A column beside the figures: the codes or the labels of a row variable."""
 
-    Args:
-        heading: What stands over it.
-        texts: The text for each code.
-        variable: Which of the row variables.
-        indents: How far each text is indented; None for not at all.
-        totals: The codes that are totals, in bold.
-    """
-
-    heading: str
-    texts: tuple[str, ...]
-    variable: int
-    indents: tuple[int, ...] | None
-    totals: frozenset[int] = frozenset({0})
+    heading: str  # what stands over it
+    texts: tuple[str, ...]  # the text for each code
+    variable: int  # which of the row variables
+    indents: tuple[int, ...] | None  # how far each text is indented; None for not at all
+    totals: frozenset[int] = frozenset({0})  # the codes that are totals, in bold
 
 
 def outline(layout: PageLayout) -> IntArray | None:

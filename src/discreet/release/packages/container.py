@@ -110,27 +110,16 @@ class Encryption(_HeaderForm):
 
 
 class Header(_HeaderForm):
-    """What everyone may know of a package.
-
-    Args:
-        statistic: The statistic.
-        version: The version of its parameters.
-        made_with: The version of this program.
-        kinds: The kinds of parameters there are.
-        grid: Size of the key grid.
-        digest: Keyed digest of the content.
-        encryption: How the content is encrypted.
-        signer: The public key of whoever signed; None if nobody did.
-    """
+    """What everyone may know of a package."""
 
     statistic: Word
-    version: Word
-    made_with: Word
-    kinds: list[Word]
-    grid: Annotated[int, Field(ge=2, le=KeyGrid().size)]
-    digest: Hex32
-    encryption: Encryption
-    signer: Hex32 | None
+    version: Word  # the version of its parameters
+    made_with: Word  # the version of this program
+    kinds: list[Word]  # the kinds of parameters there are
+    grid: Annotated[int, Field(ge=2, le=KeyGrid().size)]  # size of the key grid
+    digest: Hex32  # keyed digest of the content
+    encryption: Encryption  # how the content is encrypted
+    signer: Hex32 | None  # the public key of whoever signed; None if nobody did
 
     @property
     def signer_id(self) -> str | None:
@@ -139,45 +128,26 @@ class Header(_HeaderForm):
 
 
 class Pins(NamedTuple):
-    """Which package is wanted.
+    """Which package is wanted."""
 
-    Args:
-        statistic: Its statistic; None for any.
-        version: Its version; None for any.
-        signer: The short name of the key that must have signed it; None for any.
-        allow_unsigned: Whether one that nobody signed will do.
-    """
-
-    statistic: str | None = None
-    version: str | None = None
-    signer: str | None = None
-    allow_unsigned: bool = False
+    statistic: str | None = None  # its statistic; None for any
+    version: str | None = None  # its version; None for any
+    signer: str | None = None  # the short name of the key that must have signed it; None for any
+    allow_unsigned: bool = False  # whether one that nobody signed will do
 
 
 @dataclass(frozen=True, repr=False)
 class Sealed:
-    """A package as it was read; nothing of it has been checked but its form.
+    """A package as it was read; nothing of it has been checked but its form."""
 
-    Args:
-        where: The file, for messages.
-        header: The header, not to be trusted yet.
-        start: All bytes before the content.
-        content: The encrypted content.
-        signature: The signature; empty if there is none.
-    """
-
-    where: str
-    header: Header
-    start: bytes
-    content: bytes
-    signature: bytes
+    where: str  # the file, for messages
+    header: Header  # the header, not to be trusted yet
+    start: bytes  # all bytes before the content
+    content: bytes  # the encrypted content
+    signature: bytes  # the signature; empty if there is none
 
     def check_signature(self, trusted: bytes | None = None) -> None:
-        """Raise unless the file is as it was signed.
-
-        Args:
-            trusted: The public key that must have signed; None for any, or none.
-        """
+        """Raise unless the file is as it was signed."""
         signer = self.header.signer
         if signer is None:
             if trusted is not None:

@@ -38,17 +38,11 @@ _MAKE_PAIR = "make a pair: discreet params keys office"
 
 
 class KeyPair(NamedTuple):
-    """The files of a new pair of keys.
+    """The files of a new pair of keys."""
 
-    Args:
-        signing: The key that signs; keep it.
-        public: The key that verifies; hand it on.
-        key_id: Its short name.
-    """
-
-    signing: Path
-    public: Path
-    key_id: str
+    signing: Path  # the key that signs; keep it
+    public: Path  # the key that verifies; hand it on
+    key_id: str  # its short name
 
 
 def key_id(public: bytes) -> str:
@@ -110,10 +104,6 @@ def refuse_public_key(path: str | os.PathLike[str], hint: str) -> None:
     """Raise if a public key stands where a secret one is needed.
 
     Otherwise the first complaint would be that others can read it, as they should.
-
-    Args:
-        path: The file; what else is wrong with it is not looked at.
-        hint: Which file to name.
     """
     try:
         with Path(path).open("rb") as file:
@@ -157,19 +147,12 @@ KeyKind = Literal["key-file", "passphrase"]
 
 
 class Stretching(NamedTuple):
-    """What makes trying passphrases slow (scrypt), as a package records it.
+    """What makes trying passphrases slow (scrypt), as a package records it."""
 
-    Args:
-        salt: Random bytes.
-        n: Cost.
-        r: Size of blocks.
-        p: Number of lanes.
-    """
-
-    salt: bytes
-    n: int
-    r: int
-    p: int
+    salt: bytes  # random bytes
+    n: int  # cost
+    r: int  # size of blocks
+    p: int  # number of lanes
 
 
 class WorkingKeys(NamedTuple):

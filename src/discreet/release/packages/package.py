@@ -46,19 +46,12 @@ AnyKey = PackageKey | bytes | AnyPath
 
 @dataclass(frozen=True, kw_only=True)
 class PackageDescription:
-    """What everyone may know of a package.
+    """What everyone may know of a package."""
 
-    Args:
-        path: The file.
-        header: What stands in it openly.
-        trusted: Whether the signature is that of a key that was asked for.
-        opened: Whether the content was opened and checked too.
-    """
-
-    path: Path
-    header: Header
-    trusted: bool = False
-    opened: bool = False
+    path: Path  # the file
+    header: Header  # what stands in it openly
+    trusted: bool = False  # whether the signature is that of a key that was asked for
+    opened: bool = False  # whether the content was opened and checked too
 
     @property
     def signature(self) -> str:

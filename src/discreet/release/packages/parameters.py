@@ -52,15 +52,10 @@ PLACES: Mapping[str, set[str]] = {
 
 @dataclass(frozen=True, repr=False, eq=False)
 class Magnitude(Unpicklable):
-    """The noise for sums and means of one value column. SECRET.
+    """The noise for sums and means of one value column. SECRET."""
 
-    Args:
-        entry: Its section, without the places of files.
-        table: Its perturbation table.
-    """
-
-    entry: MagnitudeEntry
-    table: MagnitudePerturbationTable
+    entry: MagnitudeEntry  # its section, without the places of files
+    table: MagnitudePerturbationTable  # its perturbation table
 
     def noise(self) -> MagnitudeNoise:
         """What `perturb_magnitudes` takes."""
@@ -118,12 +113,7 @@ class Magnitude(Unpicklable):
         return found
 
     def sensitive(self, table: Table, column: str) -> npt.NDArray[np.bool_] | None:
-        """The cells of a table that get more noise; None if there are no rules. CONFIDENTIAL.
-
-        Args:
-            table: The table, with as many contributions as rules look at.
-            column: The value column.
-        """
+        """The cells of a table that get more noise; None if there are no rules. CONFIDENTIAL."""
         rules = self.rules()
         if not rules:
             return None

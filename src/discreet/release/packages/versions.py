@@ -22,10 +22,6 @@ _NUMBERED = re.compile(r"([^0-9]*)([0-9]+(?:[._/-][0-9]+)*)")
 def is_older(version: str, last: str) -> bool:
     """Whether a version is older than another, or nobody can tell that it is not.
 
-    Args:
-        version: The version.
-        last: The other one.
-
     >>> is_older("3", "10"), is_older("2026-2", "2026.1"), is_older("v2.0", "v2")
     (True, False, False)
     >>> is_older("final", "3")
@@ -47,11 +43,6 @@ def check_succession(
     package: Mapping[str, str] | None, last: Mapping[str, str] | None, entry: ParametersEntry | None
 ) -> None:
     """Raise unless a package may follow the one that a release was made with last.
-
-    Args:
-        package: Statistic, version and signer of the package; None if there is none.
-        last: The same of the one used last; None if there was none.
-        entry: What the programme says of the package that it wants.
 
     >>> last = {"statistic": "census", "version": "3", "signer": ""}
     >>> check_succession({**last, "version": "2"}, last, ParametersEntry())
@@ -96,10 +87,6 @@ def _refuse(code: str, what: str, hint: str) -> NoReturn:
 
 def package_line(package: Mapping[str, str] | None, language: str) -> list[tuple[str, str]]:
     """What pages say of the package: a name and a text; nothing if there is none.
-
-    Args:
-        package: Its statistic, version and signer.
-        language: "en" or "de".
 
     >>> package_line({"statistic": "census", "version": "3", "signer": ""}, "en")
     [('Package of parameters', 'census, version 3, not signed')]

@@ -54,25 +54,15 @@ _OTHER_PLACES = ("database", "database_env", "cubes", "store", "spark")
 
 @dataclass(frozen=True, kw_only=True)
 class RecordSource:
-    """The records of one kind of unit.
+    """The records of one kind of unit."""
 
-    Args:
-        name: What tables and other sources call it.
-        main: Whether it is the one of [data] and [keys].
-        path: The key of its section.
-        records: Where its records are.
-        keys_path: The key of what says how they get their record keys.
-        keys: How they get their record keys.
-        official: Which of its figures are published as they are.
-    """
-
-    name: str
-    main: bool
-    path: KeyPath
-    records: RecordsEntry
-    keys_path: KeyPath
-    keys: SourceKeysEntry
-    official: str | None = None
+    name: str  # what tables and other sources call it
+    main: bool  # whether it is the one of [data] and [keys]
+    path: KeyPath  # the key of its section
+    records: RecordsEntry  # where its records are
+    keys_path: KeyPath  # the key of what says how they get their record keys
+    keys: SourceKeysEntry  # how they get their record keys
+    official: str | None = None  # which of its figures are published as they are
 
     @property
     def place(self) -> KeyPath:
@@ -166,16 +156,11 @@ Form = TypeVar("Form", bound=ProgrammeEntry)
 
 @dataclass(frozen=True, kw_only=True)
 class ProgrammeFile:
-    """Where the keys of a programme stand, and the files it names.
+    """Where the keys of a programme stand, and the files it names."""
 
-    Args:
-        path: Where it was read from; files it names are relative to its folder.
-        index: The line of each key.
-        skipped: Keys whose values could not be used, each reported already.
-    """
-
-    path: Path
-    index: LineIndex = field(default_factory=LineIndex)
+    path: Path  # where it was read from; files it names are relative to its folder
+    index: LineIndex = field(default_factory=LineIndex)  # the line of each key
+    #: Keys whose values could not be used, each reported already
     skipped: frozenset[KeyPath] = frozenset()
 
     @property
@@ -202,20 +187,16 @@ class ProgrammeFile:
 
 @dataclass(frozen=True, kw_only=True)
 class Programme(ProgrammeFile):
-    """A table programme as it was read.
+    """A table programme as it was read."""
 
-    Args:
-        document: Its entries.
-        found_relations: Place of records and filter → what adds up in all of them, though
-            nobody states it; empty before the data are there.
-        also_spanning: Source → variables that span tables of it elsewhere: what is said of its
-            official figures may name them, too.
-    """
-
-    document: Document
+    document: Document  # its entries
+    #: Place of records and filter → what adds up in all of them, though nobody states it; empty
+    #: before the data are there
     found_relations: Mapping[tuple[str, str], tuple[ValueRelation, ...]] = field(
         default_factory=dict
     )
+    #: Source → variables that span tables of it elsewhere: what is said of its official figures may
+    #: name them, too
     also_spanning: Mapping[str, frozenset[str]] = field(default_factory=dict)
 
     @property
@@ -368,12 +349,7 @@ class Programme(ProgrammeFile):
         return here | self.also_spanning.get(source, frozenset())
 
     def thresholds(self, table: str, shared: PartsEntry | None = None) -> dict[str, Any] | None:
-        """The thresholds of table parts that hold for a table; None where parts stay.
-
-        Args:
-            table: Name of the table.
-            shared: What holds for all tables, if it does not stand in the programme.
-        """
+        """The thresholds of table parts that hold for a table; None where parts stay."""
         if not self.method(table).parts:
             return None
         general, own = self.document.parts or shared, self.tables[table].parts

@@ -64,9 +64,6 @@ _NOBODY = Table(dimensions=(), index=(), count=np.zeros(0, dtype=np.int64))
 class RuleSet:
     """The rules of one section. SECRET.
 
-    Args:
-        entry: The section, free of mistakes.
-
     >>> RuleSet(RuleSetEntry(dominance=[2, 85], p_percent={"p": 10, "n": 2})).contributions
     3
     """
@@ -120,13 +117,7 @@ class RuleSet:
         asked: Mapping[str, Table],
         holdings: Mapping[str, Table] | None = None,
     ) -> list[Rule | CodeRules | MissingSafe | NothingSensitive]:
-        """The rules, for a value or for counts.
-
-        Args:
-            counts: Whether counts are judged: rules on values are left out.
-            asked: Filter → the table of those who asked for protection.
-            holdings: The same in holdings, for rules that look at these.
-        """
+        """The rules, for a value or for counts."""
 
         def made(stated: Sequence[_Stated]) -> list[Rule]:
             own = [each for each in stated if each.rule().of_counts or not counts]
@@ -148,15 +139,7 @@ class RuleSet:
         holdings: Mapping[str, Table] | None = None,
         **options: Any,
     ) -> Primary:
-        """What the rules find in one value of a table; None for counts.
-
-        Args:
-            counted: The true cells of all records of the table, by the filter "", and those
-                of each of `filters`.
-            value: The value column.
-            holdings: The same in holdings, if rules look at them.
-            options: ``shadow``, ``marks``, ``unit``, ``unmatched`` as for `discreet.primary`.
-        """
+        """What the rules find in one value of a table; None for counts."""
         waivers = None
         if self.withheld:
             theirs = None if holdings is None else holdings[self.withheld]

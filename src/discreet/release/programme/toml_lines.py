@@ -47,9 +47,6 @@ def dotted(path: Sequence[str | int]) -> str:
 class LineIndex:
     r"""The line of each key of a TOML text.
 
-    Args:
-        lines: Key path → line number, counted from 1.
-
     >>> index = LineIndex.of("[tables.T1]\nby = [\n  'sex',\n]\n")
     >>> index.place(("tables", "T1", "by", 0))
     'line 3, tables.T1.by[0]'
@@ -57,6 +54,7 @@ class LineIndex:
     'line 1, tables.T1.where'
     """
 
+    #: Key path → line number, counted from 1
     lines: Mapping[KeyPath, int] = field(default_factory=dict)
 
     @classmethod

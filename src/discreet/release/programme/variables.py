@@ -57,10 +57,6 @@ def rule_where_known(text: str | None, names: Collection[str]) -> str:
     Without the rule all cells get noise. Taken to be at its total, a variable that merely has
     another name would publish the true values of all cells.
 
-    Args:
-        text: The rule.
-        names: The variables of the tables, and those whose total somebody stated.
-
     >>> rule_where_known("sex == 'Total'", ["sex"]), rule_where_known("sex == 'Total'", ["gender"])
     ("sex == 'Total'", '')
     """

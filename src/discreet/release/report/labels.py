@@ -16,10 +16,6 @@ from discreet.tables import Dimension, ProtectedTable
 class LevelLabels:
     """The labels that tables have for what a `QualityLog` knows by its name.
 
-    Args:
-        tables: The tables.
-        language: "en" or "de".
-
     >>> from discreet.publication.examples import census_example
     >>> labels = LevelLabels([census_example()], "de")
     >>> labels.level("age", "age"), labels.table("T1"), labels.level("size", "size 2")

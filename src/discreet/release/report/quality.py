@@ -174,22 +174,16 @@ _PUBLIC, _INTERNAL = "quality", "quality-internal"
 
 @dataclass(frozen=True, kw_only=True, repr=False, eq=False)
 class QualityReport:
-    """What can be said about the quality of a release, in two versions.
+    """What can be said about the quality of a release, in two versions."""
 
-    Args:
-        log: What is known of its tables (confidential).
-        title: language → name of the release.
-        remarks: What the internal version says besides, each as language → text.
-        tables: The tables themselves, with or without cells: pages take their labels.
-        attacked: Whether attacks on them stayed below the limits of the programme.
-        areas: Per table, how many of its areas are shown completely, level by level.
-    """
-
-    log: QualityLog
-    title: Mapping[str, str]
+    log: QualityLog  # what is known of its tables (confidential)
+    title: Mapping[str, str]  # language → name of the release
+    #: What the internal version says besides, each as language → text
     remarks: Sequence[Mapping[str, str]] = ()
+    #: The tables themselves, with or without cells: pages take their labels
     tables: Sequence[ProtectedTable] = ()
-    attacked: bool = False
+    attacked: bool = False  # whether attacks on them stayed below the limits of the programme
+    #: Per table, how many of its areas are shown completely, level by level
     areas: Mapping[str, Sequence[Document]] = field(default_factory=dict)
 
     @cached_property
@@ -207,12 +201,7 @@ class QualityReport:
         return {**known, **self.public, "kind": known["kind"], "remarks": remarks}
 
     def html(self, language: str = "en", *, internal: bool = False) -> str:
-        """A page that stands on its own.
-
-        Args:
-            language: "en" or "de".
-            internal: True for the CONFIDENTIAL version.
-        """
+        """A page that stands on its own."""
         text, labels = words(language), LevelLabels(self.tables, language)
         document = self.internal if internal else self.public
         name = self.title.get(language) or next(iter(self.title.values()), "")
@@ -240,11 +229,7 @@ class QualityReport:
         )
 
     def json(self, *, internal: bool = False) -> str:
-        """The document for programs.
-
-        Args:
-            internal: True for the CONFIDENTIAL version.
-        """
+        """The document for programs."""
         document = self.internal if internal else self.public
         return json.dumps(document, ensure_ascii=False, indent=2) + "\n"
 

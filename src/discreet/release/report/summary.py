@@ -17,29 +17,17 @@ MANIFEST = "release.json"
 
 @dataclass(frozen=True, kw_only=True)
 class ReleasedTable:
-    """One table of a release.
-
-    Args:
-        name: Its name.
-        title: Its heading in the main language.
-        source: The source whose records it counts; empty if there is one source only.
-        by: Its spanning variables.
-        figures: Its key figures; none for a plain count.
-        cells: Number of cells of the complete grid.
-        digests: The digests of its provenance.
-        files: Name of file → SHA-256 of its content.
-        fresh: Whether it was made in this run.
-    """
+    """One table of a release."""
 
     name: str
-    title: str
-    source: str
-    by: tuple[str, ...]
-    figures: tuple[str, ...]
-    cells: int
-    digests: Mapping[str, str]
-    files: Mapping[str, str]
-    fresh: bool
+    title: str  # its heading in the main language
+    source: str  # the source whose records it counts; empty if there is one source only
+    by: tuple[str, ...]  # its spanning variables
+    figures: tuple[str, ...]  # its key figures; none for a plain count
+    cells: int  # number of cells of the complete grid
+    digests: Mapping[str, str]  # the digests of its provenance
+    files: Mapping[str, str]  # name of file → SHA-256 of its content
+    fresh: bool  # whether it was made in this run
 
     def described(self) -> dict[str, Any]:
         """As it stands in release.json."""
@@ -59,16 +47,6 @@ class ReleasedTable:
 class ReleaseSummary:
     """What a release consists of, and what this run did.
 
-    Args:
-        out: The release folder.
-        tables: Its tables, in the order of the programme.
-        report: The page about the release in the main language.
-        manifest: The file that lists everything.
-        removed: Files of tables that the programme no longer asks for, now removed.
-        warnings: What should be put right although it is not an error.
-        seal: Its fingerprint, to compare or to publish elsewhere; empty without.
-        signer: The short name of the key that signed it; empty where nobody signed it.
-
     >>> place = Path("release")
     >>> print(ReleaseSummary(out=place, tables=(), report=place / "index.html",
     ...                      manifest=place / "release.json").text())
@@ -76,14 +54,15 @@ class ReleaseSummary:
     Read on in release/index.html
     """
 
-    out: Path
-    tables: tuple[ReleasedTable, ...]
-    report: Path
-    manifest: Path
+    out: Path  # the release folder
+    tables: tuple[ReleasedTable, ...]  # its tables, in the order of the programme
+    report: Path  # the page about the release in the main language
+    manifest: Path  # the file that lists everything
+    #: Files of tables that the programme no longer asks for, now removed
     removed: tuple[str, ...] = ()
-    warnings: tuple[str, ...] = ()
-    seal: str = ""
-    signer: str = ""
+    warnings: tuple[str, ...] = ()  # what should be put right although it is not an error
+    seal: str = ""  # its fingerprint, to compare or to publish elsewhere; empty without
+    signer: str = ""  # the short name of the key that signed it; empty where nobody signed it
 
     @property
     def cells(self) -> int:

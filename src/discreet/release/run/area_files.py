@@ -65,15 +65,10 @@ def area_level_problems(
 
 @dataclass(frozen=True)
 class AreaFiles:
-    """The files of the areas of one table.
-
-    Args:
-        programme: The programme.
-        table: The protected table; an outline will do for names.
-    """
+    """The files of the areas of one table."""
 
     programme: Programme
-    table: ProtectedTable
+    table: ProtectedTable  # the protected table; an outline will do for names
 
     @property
     def entry(self) -> AreasEntry:

@@ -172,14 +172,7 @@ def counted_tables(
     spanning: Mapping[str, Mapping[str, Any]],
     contributions: int = 0,
 ) -> Iterator[tuple[str, Counts]]:
-    """Each table that is to be made, with all of its counts; they come as passes end.
-
-    Args:
-        inputs: The programme and its records.
-        names: The tables.
-        spanning: Per source, the variables that span them.
-        contributions: How many largest contributions to sums are kept at least.
-    """
+    """Each table that is to be made, with all of its counts; they come as passes end."""
     keyed = KeyedRecords(inputs)
     for source in inputs.programme.sources:
         own = [name for name in names if inputs.programme.source_of(name).name == source]

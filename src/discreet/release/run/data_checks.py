@@ -43,10 +43,6 @@ _SHOWN = 5
 def check_release(path: str | os.PathLike[str], *, show_values: bool = False) -> Programme:
     """Check a programme, everything it names and all of its data, and do nothing else.
 
-    Args:
-        path: The programme.
-        show_values: Whether errors may quote the first wrong value of a column.
-
     Raises:
         ProgrammeError: Lists every mistake with its line and key.
 

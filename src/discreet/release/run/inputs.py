@@ -107,12 +107,6 @@ def open_inputs(
 ) -> Inputs:
     """Open and check everything a programme names.
 
-    Args:
-        path: The programme.
-        show_values: Whether errors may quote the first wrong value of a column.
-        data: Per source, the file to read in place of the one that is named.
-        master: The cluster of sources in Spark, where no session is open.
-
     Raises:
         ProgrammeError: Lists every mistake with its line and key.
     """
@@ -129,12 +123,6 @@ def open_programme(
     master: str | None = None,
 ) -> Inputs:
     """Check a programme that was read, and open everything it names.
-
-    Args:
-        programme: The programme.
-        problems: What was wrong with its form.
-        show_values: Whether errors may quote the first wrong value of a column.
-        master: The cluster of sources in Spark, where no session is open.
 
     Raises:
         ProgrammeError: Lists every mistake with its line and key.
@@ -438,13 +426,7 @@ def _read_with_squares(
 def with_found_relations(
     programme: Programme, records: Mapping[str, Any], earlier: Sequence[EarlierTable]
 ) -> Programme:
-    """The programme with what adds up in its records, where cells are hidden.
-
-    Args:
-        programme: The programme.
-        records: Per source, its records. CONFIDENTIAL.
-        earlier: Tables that were published before, or stand beside.
-    """
+    """The programme with what adds up in its records, where cells are hidden."""
     from discreet.tabulation import column_relations
 
     places = places_of(programme)

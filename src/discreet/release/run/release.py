@@ -123,16 +123,7 @@ def carry_out(
     progress: Progress | None = None,
     accept_changes: bool = False,
 ) -> ReleaseSummary:
-    """Carry out a programme that is open already; see `protect`.
-
-    Args:
-        inputs: The programme and all it names. CONFIDENTIAL.
-        out: The folder of the release.
-        resume: False makes every table anew.
-        internal: The folder of the internal report, as for `protect`.
-        progress: Called after each step.
-        accept_changes: Make anew what of the folder is not as it was sealed.
-    """
+    """Carry out a programme that is open already; see `protect`."""
     inside = _internal_folder(inputs, internal)
     check_internal(inside, Path(out))
     check_slivers(inputs)

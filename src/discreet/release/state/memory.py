@@ -97,10 +97,6 @@ _CONTEXT = b"discreet release 1"
 class ReleaseKey:
     """The key of a release's digests; shows nothing of itself.
 
-    Args:
-        data: Digest of the data's content.
-        secret: The secret of the office; None if `data` depends on one already.
-
     >>> ReleaseKey(b"0" * 32, None)
     <ReleaseKey>
     """
@@ -120,14 +116,7 @@ class ReleaseKey:
         *,
         also: Sequence[Path] = (),
     ) -> ReleaseKey:
-        """The key for data in a file, a folder of files, or files matching a pattern.
-
-        Args:
-            source: The file, folder or pattern.
-            secret: The secret of the office; None if `parts` depends on one already.
-            parts: The key for the data that record keys are inherited from.
-            also: Further files that say what the data are.
-        """
+        """The key for data in a file, a folder of files, or files matching a pattern."""
         digest = hashlib.sha256(b"" if parts is None else parts.value)
         for path in (*_files(source), *also):
             digest.update(bytes.fromhex(file_digest(path)))
@@ -191,14 +180,7 @@ _RESTORE = (
 
 
 class ReleaseState:
-    """The memory of one release folder.
-
-    Args:
-        out: The folder.
-        programme: The file name of the programme.
-        seals: The keys that seal it; None if the office names none.
-        accept: Make anew what is not as it was sealed, instead of refusing the folder.
-    """
+    """The memory of one release folder."""
 
     def __init__(
         self, out: Path, programme: str, seals: SealKeys | None = None, *, accept: bool = False

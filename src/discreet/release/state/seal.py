@@ -64,10 +64,6 @@ def is_as_made(path: Path, digest: str) -> bool:
 class SealKeys:
     """The keys that seal a release: one at least. SECRET, shows nothing of itself.
 
-    Args:
-        secret: The secret of the record keys; None if the release makes no keys.
-        signing: The key that signs; None if nobody does.
-
     >>> from discreet.microdata import Secret
     >>> SealKeys(Secret.generate(), None)
     <SealKeys: keyed>
@@ -147,29 +143,18 @@ _Signature = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{128}$")]
 
 
 class ReleaseSeal(BaseModel):
-    """What stands in the file of a seal. Public.
-
-    Args:
-        format: Tells the file from others.
-        format_version: Version of the format.
-        programme: The file name of the programme.
-        files: Published file → SHA-256.
-        memory: File in the folder of the memory → SHA-256.
-        keyed: HMAC of all before; None without a secret.
-        signer: The public key of whoever signs; None if nobody does.
-        signature: The signature of all but `keyed`.
-    """
+    """What stands in the file of a seal. Public."""
 
     model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
 
-    format: Literal["discreet-release-seal"] = "discreet-release-seal"
+    format: Literal["discreet-release-seal"] = "discreet-release-seal"  # tells the file from others
     format_version: Literal[1] = 1
-    programme: str
-    files: dict[_Name, _Digest]
-    memory: dict[_Name, _Digest]
-    signer: _Digest | None
-    keyed: _Digest | None = None
-    signature: _Signature | None = None
+    programme: str  # the file name of the programme
+    files: dict[_Name, _Digest]  # published file → SHA-256
+    memory: dict[_Name, _Digest]  # file in the folder of the memory → SHA-256
+    signer: _Digest | None  # the public key of whoever signs; None if nobody does
+    keyed: _Digest | None = None  # HMAC of all before; None without a secret
+    signature: _Signature | None = None  # the signature of all but `keyed`
 
     @classmethod
     def made(
@@ -243,27 +228,17 @@ def read_seal(path: Path) -> ReleaseSeal | None:
 
 @dataclass(frozen=True, kw_only=True)
 class SealedDifferences:
-    """What of a release is not as it was sealed, as paths inside its folder.
+    """What of a release is not as it was sealed, as paths inside its folder."""
 
-    Args:
-        missing: Files that are gone.
-        changed: Files that hold something else.
-        extra: Files that do not belong to it.
-    """
-
-    missing: tuple[str, ...] = ()
-    changed: tuple[str, ...] = ()
-    extra: tuple[str, ...] = ()
+    missing: tuple[str, ...] = ()  # files that are gone
+    changed: tuple[str, ...] = ()  # files that hold something else
+    extra: tuple[str, ...] = ()  # files that do not belong to it
 
 
 def differences(out: Path, seal: ReleaseSeal) -> SealedDifferences:
     """Hold a release folder against its seal.
 
     A copy for readers may lack the memory altogether; what there is of it must be whole.
-
-    Args:
-        out: The folder.
-        seal: Its seal, known to be that of the office.
     """
     sealed = dict(seal.files)
     if (out / FOLDER).is_dir() or (out / FOLDER).is_symlink():

@@ -33,9 +33,6 @@ from discreet_fire.texts import words
 def data_digest(data: pl.DataFrame) -> str:
     """SHA-256 of names, types and values of a frame, rows in sorted order.
 
-    Args:
-        data: Columns of numbers, texts, truth values, categories or times.
-
     >>> one = pl.DataFrame({"a": [1, 2], "b": ["x", None]})
     >>> data_digest(one) == data_digest(one.reverse().select("b", "a"))
     True
@@ -90,19 +87,12 @@ _FREE = words(
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class QualityAnswer:
-    """What a researcher gets.
+    """What a researcher gets."""
 
-    Args:
-        result: The result of the protected records.
-        quality: How far it lies from the original; true with the chance `chance` only.
-        chance: How likely the class is the true one.
-        left: How many more answers the researcher can have.
-    """
-
-    result: SafeResult
-    quality: QualityClass
-    chance: float
-    left: int
+    result: SafeResult  # the result of the protected records
+    quality: QualityClass  # how far it lies from the original; true with the chance `chance` only
+    chance: float  # how likely the class is the true one
+    left: int  # how many more answers the researcher can have
 
     def to_dict(self) -> dict[str, Any]:
         """The answer for JSON."""
@@ -119,17 +109,7 @@ class QualityAnswer:
 
 
 class RemoteAnalysis:
-    """A data set on which questions are answered (confidential).
-
-    Args:
-        original: The original records.
-        protected: A protected copy with the same columns, as `protect` makes it.
-        secret: The secret of the centre.
-        ledger: Who asked for what.
-        data: Name of the data set; later versions of it keep the name and so the budget.
-        limits: The rules of safe commands.
-        entity: Column of whom a record is about.
-    """
+    """A data set on which questions are answered (confidential)."""
 
     @without_values
     def __init__(
@@ -155,13 +135,7 @@ class RemoteAnalysis:
         self._version = [data_digest(self._original), data_digest(self._protected)]
 
     def ask(self, researcher: str, command: str, **arguments: Any) -> QualityAnswer:
-        """Answer a question. The charge is written before the answer is given.
-
-        Args:
-            researcher: Who asks.
-            command: A safe command.
-            arguments: Its arguments by name.
-        """
+        """Answer a question. The charge is written before the answer is given."""
         _check_name(researcher, "researcher")
         query = RemoteQuery.of(command, **arguments)
         for name in query.columns:  # refused before anything is charged

@@ -32,9 +32,6 @@ _CLASSES = tuple(QualityClass)
 class AnswerKey:
     """What makes answers unpredictable, and always the same (SECRET).
 
-    Args:
-        secret: The secret of the centre.
-
     >>> key = AnswerKey(Secret.of("a long and secret sentence"))
     >>> first = key.answer(QualityClass.close, "a question", 1.0)
     >>> first is key.answer(QualityClass.close, "a question", 1.0), key
@@ -51,13 +48,7 @@ class AnswerKey:
         return float(2.0 ** (self._uniform("stretch", question) - 0.5))
 
     def answer(self, true: QualityClass, question: str, epsilon: float) -> QualityClass:
-        """The true class with some chance, otherwise one of the others at random.
-
-        Args:
-            true: The true class (confidential).
-            question: Digest of data and canonical query.
-            epsilon: How much the answer may tell.
-        """
+        """The true class with some chance, otherwise one of the others at random."""
         if self._uniform("truth", question) < truth_chance(epsilon):
             return true
         others = [one for one in _CLASSES if one is not true]
@@ -103,10 +94,6 @@ def bits_per_answer(epsilon: float) -> float:
 
 def most_correct(epsilon: float, guesses: int = 2) -> float:
     """The best chance of guessing which of equally likely states of the data is true.
-
-    Args:
-        epsilon: The sum over all answers that the attacker has.
-        guesses: How many states there are.
 
     >>> round(most_correct(1.0), 3)
     0.731

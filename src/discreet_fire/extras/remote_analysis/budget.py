@@ -39,18 +39,13 @@ _FORM = AppendOnlyForm(
 class Budget:
     """How much answers may tell, in epsilon. May be known to everyone.
 
-    Args:
-        answer: By one answer.
-        each: By all answers that one researcher has on a data set.
-        everyone: By all answers on a data set together.
-
     >>> Budget(answer=1.0, each=10.0, everyone=50.0).most_answers
     10
     """
 
-    answer: float = 1.0
-    each: float = 10.0
-    everyone: float = 50.0
+    answer: float = 1.0  # by one answer
+    each: float = 10.0  # by all answers that one researcher has on a data set
+    everyone: float = 50.0  # by all answers on a data set together
 
     def __post_init__(self) -> None:
         truth_chance(self.answer)
@@ -70,27 +65,16 @@ class Budget:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Usage:
-    """What a researcher had of a data set.
+    """What a researcher had of a data set."""
 
-    Args:
-        researcher: Who.
-        data: The data set.
-        answers: How many answers.
-        left: How many more there can be.
-    """
-
-    researcher: str
-    data: str
-    answers: int
-    left: int
+    researcher: str  # who
+    data: str  # the data set
+    answers: int  # how many answers
+    left: int  # how many more there can be
 
 
 class BudgetLedger:
-    """The ledger of charges. It holds digests of questions, and answers as they were given.
-
-    Args:
-        path: Its file.
-    """
+    """The ledger of charges. It holds digests of questions, and answers as they were given."""
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
         self.path = Path(path)
@@ -104,10 +88,6 @@ class BudgetLedger:
     @classmethod
     def create(cls, path: str | os.PathLike[str], budget: Budget) -> BudgetLedger:
         """Make a new ledger; its budget stays as it is.
-
-        Args:
-            path: A new file.
-            budget: How much answers may tell.
 
         >>> import tempfile
         >>> file = Path(tempfile.mkdtemp()) / "budget.sqlite"
@@ -148,14 +128,7 @@ class BudgetLedger:
     def charge(
         self, data: str, researcher: str, question: str, answer: QualityClass
     ) -> QualityClass:
-        """Write a charge, and give the answer only when that is on the disk.
-
-        Args:
-            data: Name of the data set.
-            researcher: Who asked.
-            question: Digest of data and canonical query.
-            answer: The noisy answer.
-        """
+        """Write a charge, and give the answer only when that is on the disk."""
         with self._opened() as connection, transaction(connection):
             query = "SELECT researcher, answer FROM charges WHERE data = ? AND question = ?"
             before = connection.execute(query, (look_of(data), question)).fetchall()

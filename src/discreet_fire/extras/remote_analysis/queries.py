@@ -133,31 +133,20 @@ _COLUMNS = frozenset({"names", "of", "by", "row", "column", "outcome", "weights"
 class RemoteQuery:
     """A question to the data.
 
-    Args:
-        command: The safe command.
-        arguments: What it is called with.
-        text: The canonical form.
-        columns: The columns that it names.
-
     >>> one = RemoteQuery.of("regress", outcome="y", terms=["x", "z"], where="age>17 and sex==1.0")
     >>> two = RemoteQuery.of("regress", outcome="y", terms=["z", "x"], where="1==sex and 17 < age")
     >>> one.text == two.text
     True
     """
 
-    command: str
-    arguments: Mapping[str, Any]
-    text: str
-    columns: frozenset[str]
+    command: str  # the safe command
+    arguments: Mapping[str, Any]  # what it is called with
+    text: str  # the canonical form
+    columns: frozenset[str]  # the columns that it names
 
     @classmethod
     def of(cls, command: str, **arguments: Any) -> RemoteQuery:
-        """Bring a question into its one form.
-
-        Args:
-            command: A safe command, as in `COMMANDS`.
-            arguments: Its arguments by name, without the frame.
-        """
+        """Bring a question into its one form."""
         if command not in COMMANDS:
             message, hint = "the command cannot be asked for", f"there are: {', '.join(COMMANDS)}"
             raise OutputCheckError(message, code="query", where=str(command), hint=hint)

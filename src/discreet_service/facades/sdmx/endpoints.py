@@ -382,15 +382,7 @@ _SCHEMA = (
 def data_message(
     query: SdmxQuery, table: SdmxTable, cells: ListedCells, language: str, prepared: str
 ) -> dict[str, Any]:
-    """Observations as a message of SDMX-JSON.
-
-    Args:
-        query: The query.
-        table: The table.
-        cells: The observations.
-        language: Language of names, comments and units.
-        prepared: When it was made: the date of the release.
-    """
+    """Observations as a message of SDMX-JSON."""
     frame = wanted_columns(query, table, cells, language)
     along = query.at_observation
     if along and along not in (*table.dimensions, ALL_DIMENSIONS):

@@ -39,12 +39,6 @@ def attack_page(
 ) -> str:
     """What attacks find out, as a page.
 
-    Args:
-        report: The report.
-        title: What was attacked.
-        language: "en" or "de".
-        internal: True for the SECRET edition.
-
     >>> from discreet.publication.examples import census_example
     >>> import discreet as dc
     >>> page = attack_page(dc.attack(census_example(), knows="maximum", max_noise=2), "Census")
@@ -74,13 +68,7 @@ def _page(name: str, lead: str, sections: Sequence[str], language: str, *, inter
 
 
 def planned_page(found: Sequence[PlannedExposure], title: str = "", *, language: str = "en") -> str:
-    """How much a perturbation table withstands as the tables of a programme are added. SECRET.
-
-    Args:
-        found: What averaging can find out, per table.
-        title: The programme.
-        language: "en" or "de".
-    """
+    """How much a perturbation table withstands as the tables of a programme are added. SECRET."""
     text = _WORDS[language]
     rows: list[list[Any]] = []
     bars, chances = [], []

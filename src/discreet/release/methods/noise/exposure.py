@@ -33,25 +33,17 @@ _Level = tuple[str, int]
 
 @dataclass(frozen=True, kw_only=True)
 class PlannedExposure:
-    """What averaging can find out by a table, and by all before it. SECRET.
+    """What averaging can find out by a table, and by all before it. SECRET."""
 
-    Args:
-        table: Name of the table.
-        alone: Exposure of the total by this table.
-        together: By this table and all before it that count the same records.
-        average: How often the best estimate of the total is then right.
-        variance: The variance that keeps it at the limit; None if it is below, or without one.
-        leave_out: The variable without which the table exposes least, and its exposure then.
-        unknown: Variables whose codes only the data tell; taken to have two.
-    """
-
-    table: str
-    alone: float
-    together: float
-    average: float
+    table: str  # name of the table
+    alone: float  # exposure of the total by this table
+    together: float  # by this table and all before it that count the same records
+    average: float  # how often the best estimate of the total is then right
+    #: The variance that keeps it at the limit; None if it is below, or without one
     variance: float | None
+    #: The variable without which the table exposes least, and its exposure then
     leave_out: tuple[str, float] | None
-    unknown: tuple[str, ...]
+    unknown: tuple[str, ...]  # variables whose codes only the data tell; taken to have two
 
 
 def planned_exposure(
@@ -60,13 +52,7 @@ def planned_exposure(
     *,
     average: float | None = None,
 ) -> list[PlannedExposure]:
-    """How much each table of counts exposes, before anything is counted.
-
-    Args:
-        programme: The programme.
-        ptable: The perturbation table.
-        average: A limit: how often averaging may be right at most.
-    """
+    """How much each table of counts exposes, before anything is counted."""
     from discreet.assessment import NoiseOdds, exposure_of
 
     if average is not None and not 0 < average < 1:

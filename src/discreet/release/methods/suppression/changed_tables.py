@@ -26,25 +26,15 @@ _NODES = 2_000
 
 @dataclass(frozen=True, kw_only=True, repr=False, eq=False)
 class ChangedTable:
-    """An earlier table of one value as it was then (confidential).
+    """An earlier table of one value as it was then (confidential)."""
 
-    Args:
-        table: Its values, hidden ones by guess.
-        hidden: Which cells were hidden.
-        sensitive: Which of these were or are sensitive.
-        lower: Their lower protection levels, by the rules of today.
-        upper: Their upper protection levels.
-        sliding: Their sliding protection levels.
-        changed: How many shown values are others today.
-    """
-
-    table: Table
-    hidden: BoolArray
-    sensitive: BoolArray
-    lower: FloatArray
-    upper: FloatArray
-    sliding: FloatArray
-    changed: int
+    table: Table  # its values, hidden ones by guess
+    hidden: BoolArray  # which cells were hidden
+    sensitive: BoolArray  # which of these were or are sensitive
+    lower: FloatArray  # their lower protection levels, by the rules of today
+    upper: FloatArray  # their upper protection levels
+    sliding: FloatArray  # their sliding protection levels
+    changed: int  # how many shown values are others today
 
     def __repr__(self) -> str:
         return f"<ChangedTable (confidential): {self.table.name}>"
@@ -57,15 +47,7 @@ def table_of_then(
     column: str | None,
     decimals: int,
 ) -> ChangedTable | None:
-    """The table of then; None if no whole numbers of at least 0 add up with what was published.
-
-    Args:
-        published: What was published, of one value.
-        today: The same table of the data of today.
-        found: Its sensitive cells, by the rules of today or called so then.
-        column: The value column; None for counts.
-        decimals: Digits after the decimal point.
-    """
+    """The table of then; None if no whole numbers of at least 0 add up with what was published."""
     from discreet.protection.suppression import relations_of, units_of
 
     index, value, status = published.cells()

@@ -44,21 +44,14 @@ SECONDARY = "secondary"
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class RecountedTable:
-    """An earlier table with its true values (confidential).
+    """An earlier table with its true values (confidential)."""
 
-    Args:
-        before: What was published.
-        table: Its cells in the data of today.
-        primaries: Value → its sensitive cells.
-        then: Value → the table as it was then, for values that have changed since.
-        change: By which share attackers think that these changed at most; None for any.
-    """
-
-    before: EarlierTable
-    table: Table
-    primaries: Mapping[str, Primary]
+    before: EarlierTable  # what was published
+    table: Table  # its cells in the data of today
+    primaries: Mapping[str, Primary]  # value → its sensitive cells
+    #: Value → the table as it was then, for values that have changed since
     then: Mapping[str, ChangedTable]
-    change: float | None
+    change: float | None  # by which share attackers think that these changed at most; None for any
 
     def as_earlier(self, value: str) -> Earlier:
         """What `discreet.suppress` takes, for one of its values."""
@@ -271,14 +264,7 @@ def check_values(
 
 
 def differing(published: ProtectedTable, table: Table, column: str | None, decimals: int) -> int:
-    """How many published values are not the true ones.
-
-    Args:
-        published: What was published, of one figure.
-        table: The true values.
-        column: The value column; None for counts.
-        decimals: Digits after the decimal point.
-    """
+    """How many published values are not the true ones."""
     from discreet.protection.suppression import hidden_in, units_of
 
     hidden = hidden_in(table, published)

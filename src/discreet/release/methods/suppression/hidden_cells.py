@@ -60,29 +60,19 @@ class SensitiveTable:
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class SuppressedTables:
-    """Tables that share cells, protected together (confidential, but for the tables).
+    """Tables that share cells, protected together (confidential, but for the tables)."""
 
-    Args:
-        tables: Name → what is published.
-        by_value: Value → pattern and proof, over all the tables that have it.
-        earlier: Names of the earlier tables that were respected.
-    """
-
-    tables: Mapping[str, ProtectedTable]
+    tables: Mapping[str, ProtectedTable]  # name → what is published
+    #: Value → pattern and proof, over all the tables that have it
     by_value: Mapping[str, Suppression]
-    earlier: tuple[str, ...]
+    earlier: tuple[str, ...]  # names of the earlier tables that were respected
 
     def __repr__(self) -> str:
         return f"<SuppressedTables (confidential): {', '.join(self.tables)}>"
 
 
 class TableSuppression:
-    """Protects the tables of one release that have hidden cells. CONFIDENTIAL.
-
-    Args:
-        inputs: What the release is made from.
-        tell: Is told what is being done; costs of patterns are true values and not told.
-    """
+    """Protects the tables of one release that have hidden cells. CONFIDENTIAL."""
 
     def __init__(
         self,

@@ -20,13 +20,7 @@ from discreet.tables import CellStatus, Figure, ProtectedTable, figure_dimension
 def with_ratios(
     table: ProtectedTable, ratios: Mapping[str, tuple[int, int, float]], figures: Sequence[Figure]
 ) -> ProtectedTable:
-    """The table with ratios of its figures behind them.
-
-    Args:
-        table: A table of several figures with hidden cells.
-        ratios: Name → numbers of the figures above and below the line, and a factor.
-        figures: The ratios as figures, in the same order.
-    """
+    """The table with ratios of its figures behind them."""
     if not ratios:
         return table
     every = (*table.figures, *figures)

@@ -99,15 +99,7 @@ class PrimaryJudge:
         holdings: Mapping[str, Table] | None,
         marks: Marks | None = None,
     ) -> Primary:
-        """What rules and marks find in one value of a table.
-
-        Args:
-            entry: Filter, weight, rules and shadow variable.
-            value: The value.
-            counts: The true counts, and those of who asked for protection.
-            holdings: The holdings, if rules look at them.
-            marks: What people decided.
-        """
+        """What rules and marks find in one value of a table."""
         rules = rules_of(self.programme, entry)
         column = None if value == COUNT else value
         found = rules.judged(
