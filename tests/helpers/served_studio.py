@@ -177,7 +177,7 @@ class _Keeper:
 
 @contextmanager
 def served_studio(
-    folder: Path, *, database: str = "", works: bool = True
+    folder: Path, *, database: str = "", works: bool = True, persons: int = 3_000
 ) -> Iterator[ServedStudio]:
     """The studio of a demonstration, served meanwhile, with somebody who does its jobs.
 
@@ -185,9 +185,10 @@ def served_studio(
         folder: Where the demonstration is made, or is.
         database: URL of a database into which all that it keeps is moved; its own if empty.
         works: Whether its jobs are done.
+        persons: How many it has.
     """
     with cheap_passwords():
-        made = make_demonstration(folder, persons=3_000)
+        made = make_demonstration(folder, persons=persons)
     settings = replace(ServiceSettings.read(made.settings), limits=_HASTY)
     if database:
         move_database(settings, database)
