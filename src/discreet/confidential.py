@@ -78,8 +78,8 @@ def engine_failed(error: BaseException) -> MicrodataError:
     hint = f"the cause is in {place}, not in the records: check folders, memory and installation"
     if _of_an_engine(error):
         hint = "collect the frame on its own to see what the engine says"
-    what = f"the data engine failed on these records ({type(error).__name__} in {place})"
-    return MicrodataError(what, code="engine-failed", hint=hint)
+    message = f"the data engine failed on these records ({type(error).__name__} in {place})"
+    return MicrodataError(message, code="engine-failed", hint=hint)
 
 
 def _of_an_engine(error: BaseException) -> bool:

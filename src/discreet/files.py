@@ -79,9 +79,11 @@ def check_writable(folder: str | os.PathLike[str]) -> None:
     """Raise a clear error unless files can be created in `folder`."""
     place = Path(folder)
     if not place.is_dir():
-        what = "the output folder does not exist" if not place.exists() else "this is not a folder"
+        message = (
+            "the output folder does not exist" if not place.exists() else "this is not a folder"
+        )
         hint = "create it, or choose another place"
-        raise PublicationError(what, code="output-folder", where=str(place), hint=hint)
+        raise PublicationError(message, code="output-folder", where=str(place), hint=hint)
     try:
         # Without a name where the system can: nothing is left behind if the process is killed.
         with tempfile.TemporaryFile(dir=place, suffix=TEMPORARY_SUFFIX):
@@ -89,9 +91,9 @@ def check_writable(folder: str | os.PathLike[str]) -> None:
     except OSError as error:
         if _means_full(error):
             raise _disk_full(place) from None
-        what = f"no file can be written here ({error.strerror})"
+        message = f"no file can be written here ({error.strerror})"
         hint = "check the permissions and the free space"
-        raise PublicationError(what, code="output-folder", where=str(place), hint=hint) from None
+        raise PublicationError(message, code="output-folder", where=str(place), hint=hint) from None
 
 
 def make_folder(folder: Path, mode: int = 0o777) -> None:
@@ -100,9 +102,11 @@ def make_folder(folder: Path, mode: int = 0o777) -> None:
         with told_if_full(folder):
             folder.mkdir(mode=mode, parents=True, exist_ok=True)
     except OSError as error:
-        what = f"the folder cannot be made ({error.strerror})"
+        message = f"the folder cannot be made ({error.strerror})"
         hint = "choose another place, or check the permissions"
-        raise PublicationError(what, code="output-folder", where=str(folder), hint=hint) from None
+        raise PublicationError(
+            message, code="output-folder", where=str(folder), hint=hint
+        ) from None
 
 
 @contextmanager
@@ -126,9 +130,9 @@ def _means_full(error: Exception) -> bool:
 
 
 def _disk_full(place: Path) -> PublicationError:
-    what = "the disk is full; nothing was written here"
+    message = "the disk is full; nothing was written here"
     hint = "make room, and run again"
-    return PublicationError(what, code="disk-full", where=str(place), hint=hint)
+    return PublicationError(message, code="disk-full", where=str(place), hint=hint)
 
 
 _OTHERS = stat.S_IRWXG | stat.S_IRWXO
@@ -179,9 +183,9 @@ def _check_mode(status: os.stat_result, place: Path, name: str) -> None:
     if not stat.S_ISREG(status.st_mode):
         raise _unusable(place, "this is not a file")
     if os.name == "posix" and status.st_mode & _OTHERS:
-        what = f"others on this computer can open the {name}"
+        message = f"others on this computer can open the {name}"
         hint = f"chmod 600 {place}"
-        raise RecordKeyError(what, code="secret-permissions", where=str(place), hint=hint)
+        raise RecordKeyError(message, code="secret-permissions", where=str(place), hint=hint)
 
 
 def _check_folders(place: Path, name: str) -> None:
@@ -193,9 +197,9 @@ def _check_folders(place: Path, name: str) -> None:
             continue  # a missing file is reported when it is opened
         mode = folder.stat().st_mode
         if mode & _WRITABLE_BY_ALL and not mode & stat.S_ISVTX:
-            what = f"everyone on this computer can replace the {name}"
+            message = f"everyone on this computer can replace the {name}"
             hint = f"chmod o-w {folder}, or move the file to a folder of your own"
-            raise RecordKeyError(what, code="secret-permissions", where=str(folder), hint=hint)
+            raise RecordKeyError(message, code="secret-permissions", where=str(folder), hint=hint)
 
 
 def _unusable(

@@ -195,13 +195,13 @@ def check_records(
     import polars as pl
 
     held = some[column].fill_nan(None) if some[column].dtype.is_float() else some[column]
-    given = some.filter(held.is_not_null())
+    frame = some.filter(held.is_not_null())
     try:
-        keys = grid_keys(given[column], grid, column=column)
+        keys = grid_keys(frame[column], grid, column=column)
         low_keys = grid_keys(low, grid, column=column)
     except RecordKeyError:
         return None
-    texts = given.drop(column).select(pl.all().cast(pl.String))
+    texts = frame.drop(column).select(pl.all().cast(pl.String))
     orders = {
         name: texts.select(pl.arg_sort_by(name, pl.int_range(pl.len()))).to_series().to_numpy()
         for name in texts.columns

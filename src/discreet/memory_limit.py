@@ -38,12 +38,12 @@ def bytes_of(size: str | int) -> int:
     >>> bytes_of("4GB"), bytes_of("800 mb")
     (4000000000, 800000000)
     """
-    found = _SIZE.fullmatch(str(size).strip())
-    number = 0 if found is None else int(float(found[1]) * _UNITS[found[2].lower()])
+    match = _SIZE.fullmatch(str(size).strip())
+    number = 0 if match is None else int(float(match[1]) * _UNITS[match[2].lower()])
     if number < _LEAST:
-        what = f"{size} is no amount of memory" if found is None else f"{size} is too little"
+        message = f"{size} is no amount of memory" if match is None else f"{size} is too little"
         raise MicrodataError(
-            what, code="memory", where="memory", hint="such as 4GB; at least 500MB"
+            message, code="memory", where="memory", hint="such as 4GB; at least 500MB"
         )
     return number
 
@@ -75,11 +75,11 @@ class MemoryWatch:
         """Raise an error if it held more than it may."""
         self.largest = max(self.largest, held())
         if self.largest > self.most:
-            what = f"this takes more memory than the {self.most / 1e9:.3g} GB that are allowed"
+            message = f"this takes more memory than the {self.most / 1e9:.3g} GB that are allowed"
             hint = (
                 "allow more, count fewer variables at once, or make cubes of parts of the records"
             )
-            raise MicrodataError(what, code="memory", where=where, hint=hint)
+            raise MicrodataError(message, code="memory", where=where, hint=hint)
 
 
 _watch: ContextVar[MemoryWatch | None] = ContextVar("memory_watch", default=None)
@@ -181,5 +181,5 @@ def held() -> int:
         import resource
 
         return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
-    found = re.search(r"^RssAnon:\s+([0-9]+) kB", text, re.MULTILINE)
-    return 0 if found is None else int(found[1]) * 1024
+    match = re.search(r"^RssAnon:\s+([0-9]+) kB", text, re.MULTILINE)
+    return 0 if match is None else int(match[1]) * 1024

@@ -137,9 +137,9 @@ def text_views(texts: pl.Series) -> UintArray | None:
 
 def _first(children: int) -> int:
     """The address of the only column."""
-    found = ctypes.c_void_p.from_address(children).value
-    assert found is not None  # a frame of one column
-    return found
+    value = ctypes.c_void_p.from_address(children).value
+    assert value is not None  # a frame of one column
+    return value
 
 
 class ArrowStream:

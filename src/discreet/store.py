@@ -88,8 +88,10 @@ class Store:
         axes = [axis for each in found for axis in each.axes]
         names = list(dict.fromkeys([*(c for axis in axes for c in axis.columns), *values]))
         if not axes or axes[0].levels or record_key in names:
-            what = "a store needs a variable that sorts its records, and keys of their own"
-            raise MicrodataError(what, code="store", where=str(folder), hint="name the areas first")
+            message = "a store needs a variable that sorts its records, and keys of their own"
+            raise MicrodataError(
+                message, code="store", where=str(folder), hint="name the areas first"
+            )
         column = _columns_of(source, [*names, *([record_key] if record_key else [])])
         trees = [tree for each in found for tree in each.trees]
         grid = KeyGrid.of(key_grid)
@@ -161,7 +163,7 @@ class Store:
     def info(self) -> dict[str, Any]:
         """What is in it: CONFIDENTIAL, as the number of its records is."""
         records = self.records
-        length = sum(each["length"] for each in records.manifest["files"].values())
+        length = sum(item["length"] for item in records.manifest["files"].values())
         return {
             "records": records.records,
             "record_key": records.record_key,
@@ -236,12 +238,12 @@ def _write_columns(
     def keys(name: str, grid: KeyGrid, allowed: bool) -> dict[str, Any]:
         numbers = grid_keys(read(name), grid, column=name)
         low = pl.Series(numbers[numbers < lowest(grid)])
-        found = check_records(pl.DataFrame(some), low, grid, column=name, allowed=allowed)
-        assert found is not None
+        records = check_records(pl.DataFrame(some), low, grid, column=name, allowed=allowed)
+        assert records is not None
         files.add(KEY, pl.Series(numbers[order]))
-        told = {"grid": grid.size, "records": found.records, "points": found.points}
-        fits = found.fits and found.fits.size
-        return {**told, "faults": list(found.faults), "fits": fits, "allowed": allowed}
+        told = {"grid": grid.size, "records": records.records, "points": records.points}
+        fits = records.fits and records.fits.size
+        return {**told, "faults": list(records.faults), "fits": fits, "allowed": allowed}
 
     return {"records": len(codes), "columns": about, "keys": keys}
 
@@ -290,9 +292,9 @@ def _check_codes(tree: Classification, files: VersionFiles, at: int) -> None:
     known = {*tree.leaves, tree.missing}
     unknown = [text for text in code_texts(values, tree.source).drop_nulls() if text not in known]
     if unknown:
-        what = f"{len(unknown):,} codes of the records are no finest codes of the classification"
+        message = f"{len(unknown):,} codes of the records are no finest codes of the classification"
         hint = f"add them to the classification, or correct column {tree.source!r}"
-        raise MicrodataError(what, code="unknown-code", where=tree.name, hint=hint)
+        raise MicrodataError(message, code="unknown-code", where=tree.name, hint=hint)
 
 
 def _write_column(

@@ -62,9 +62,9 @@ def read_hst(
 def _separator(line: str, path: str) -> str:
     found = [sign for sign in _SEPARATORS if sign in line]
     if not found:
-        what = "the separator cannot be told from the first line"
+        message = "the separator cannot be told from the first line"
         hint = 'name it, such as separator=";"'
-        raise SuppressionError(what, code="argus-file", where=path, hint=hint)
+        raise SuppressionError(message, code="argus-file", where=path, hint=hint)
     return found[0]
 
 
@@ -72,8 +72,8 @@ def _mark(row: Sequence[str], variables: Sequence[str], where: str) -> Mark | Pr
     """The mark of one line, or what is wrong with it."""
     codes, rest = row[: len(variables)], [field for field in row[len(variables) :] if field]
     if not rest:
-        what = f"{len(variables)} codes and a command are needed"
-        return Problem(what, where, f"codes of: {', '.join(variables)}")
+        message = f"{len(variables)} codes and a command are needed"
+        return Problem(message, where, f"codes of: {', '.join(variables)}")
     command = rest[0].lower()
     cells = dict(zip(variables, codes, strict=True))
     if command in _STATUS and len(rest) == 1:
@@ -84,8 +84,8 @@ def _mark(row: Sequence[str], variables: Sequence[str], where: str) -> Mark | Pr
     wanted = _NUMBERS.get(command, ())
     numbers = [parsed_number(field) for field in rest[1:]]
     if len(numbers) != len(wanted) or None in numbers:
-        what = f"{len(wanted) or 'no'} numbers follow the command {command}"
-        return Problem(what, where)
+        message = f"{len(wanted) or 'no'} numbers follow the command {command}"
+        return Problem(message, where)
     return Mark(cells=cells, where=where, **dict(zip(wanted, numbers, strict=True)))  # type: ignore[arg-type]
 
 
@@ -106,8 +106,8 @@ def write_hst(
             continue
         codes = [mark.cells[name] for name in variables]
         if any('"' in code or "\n" in code for code in codes) or mark.sliding is not None:
-            what = "quotes in codes, and sliding levels, have no place in this format"
-            problems.append(Problem(what, where))
+            message = "quotes in codes, and sliding levels, have no place in this format"
+            problems.append(Problem(message, where))
             continue
         head = [f'"{code}"' for code in codes]
         lines += [separator.join([*head, *command]) for command in _commands(mark)]

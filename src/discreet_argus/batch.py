@@ -80,8 +80,8 @@ class BatchTable:
     @property
     def primary_rules(self) -> list[Rule]:
         """The rules for `primary`; settings (MAN, MIS, WGT) and requests are not among them."""
-        made = [rule.rule() for rule in self.rules]
-        return [rule for rule in made if rule is not None]
+        rules = [rule.rule() for rule in self.rules]
+        return [rule for rule in rules if rule is not None]
 
     def setting(self, name: str, default: float) -> float:
         """The number of a setting: MAN (safety range), MIS, WGT (0 or 1)."""
@@ -266,7 +266,7 @@ class _BatchReader(LineReader):
         if not self.tables:
             self.wrong("rules stand before any table")
             return
-        found: list[BatchRule] = []
+        rules: list[BatchRule] = []
         for part in _cut(rest, "|"):
             if not part:
                 continue
@@ -279,11 +279,11 @@ class _BatchReader(LineReader):
                 wanted = f"{fewest}" if fewest == most else f"{fewest} to {most}"
                 self.wrong(f"{wanted} numbers belong to the rule {name}")
                 continue
-            before = sum(rule.name == name for rule in found)
+            before = sum(rule.name == name for rule in rules)
             per: Per = "holding" if before >= (2 if name in ("P", "NK") else 1) else "record"
-            found.append(BatchRule(name=name, numbers=tuple(numbers), per=per))
-            self._check(found[-1])
-        self.tables[-1] = replace(self.tables[-1], rules=tuple(found))
+            rules.append(BatchRule(name=name, numbers=tuple(numbers), per=per))
+            self._check(rules[-1])
+        self.tables[-1] = replace(self.tables[-1], rules=tuple(rules))
 
     def _check(self, rule: BatchRule) -> None:
         """Keep what is wrong with the parameters of a rule; they are not quoted."""

@@ -56,9 +56,9 @@ def _wrong(plan: Batch, metadata: ArgusMetadata) -> Iterator[Problem]:
     """Everything that is asked for and cannot be done."""
     for number, table in enumerate(plan.tables, 1):
         where = f"table {number}"
-        asked = [rule for rule in table.rules if any(rule.numbers)]
-        names = {rule.name for rule in asked}
-        holdings = any(rule.per == "holding" for rule in asked)
+        rules = [rule for rule in table.rules if any(rule.numbers)]
+        names = {rule.name for rule in rules}
+        holdings = any(rule.per == "holding" for rule in rules)
         needs = {
             "holding": (holdings, "rules on holdings", "<HOLDING>"),
             "request": ("REQ" in names, "request rules", "<REQUEST>"),
@@ -115,17 +115,17 @@ def _wrong_outputs(plan: Batch) -> Iterator[Problem]:
 
 def _of_cells(plan: Batch, metadata: ArgusMetadata) -> list[BatchCells]:
     """The table of a file of cells: judged by rules, or by its own status without any."""
-    asked = plan.tables[0]
+    table = plan.tables[0]
     again = plan.totals == "add"
     cells = read_tab(plan.file(plan.data), metadata, totals="add" if again else "given")
     names = tuple(dimension.name for dimension in cells.table.dimensions)
-    if names != asked.variables or asked.response != cells.value:
-        what = "the batch asks for another table than the file of cells has"
+    if names != table.variables or table.response != cells.value:
+        message = "the batch asks for another table than the file of cells has"
         hint = f"it has {', '.join(names)} | {cells.value}"
-        raise SuppressionError(what, code="batch", where=plan.data, hint=hint)
+        raise SuppressionError(message, code="batch", where=plan.data, hint=hint)
     found = cells.primary
-    if asked.primary_rules or asked.apriori or found is None:
-        found = _primary(plan, asked, cells.table, asked.primary_rules)
+    if table.primary_rules or table.apriori or found is None:
+        found = _primary(plan, table, cells.table, table.primary_rules)
     return [BatchCells(table=cells.table, primary=found, decimals=cells.decimals)]
 
 
@@ -231,7 +231,7 @@ class _RecordCounter:
             frame=frame,
             asked=asked,
             by=by,
-            values=list(dict.fromkeys(str(each) for each in values if each in frame.columns)),
+            values=list(dict.fromkeys(str(value) for value in values if value in frame.columns)),
             weight=metadata.role("weight")[0].name if weighted else None,
             # Where all are known, the only holding of a cell is somebody who knows it.
             holding=known[0].name if per_holding or told else None,
@@ -259,12 +259,12 @@ class _RecordCounter:
             *shares, minimum, safety_range = rule.numbers
             for number, _ in enumerate(codes[: len(shares)]):
                 where = f"{_ASKED.format(number)} == true"
-                asked = self.table(where) if rule.per == "record" else self.holdings(where)
-                assert asked is not None  # refused above
+                table = self.table(where) if rule.per == "record" else self.holdings(where)
+                assert table is not None  # refused above
                 found.append(
                     Request(
                         percent=shares[number],
-                        asked=asked,
+                        asked=table,
                         minimum=int(minimum),
                         safety_range=safety_range,
                         per=rule.per,
@@ -320,10 +320,10 @@ class GroupRecode:
 
     def code_of(self, code: str) -> str:
         """The new code; the old one where no group holds it."""
-        found = [new for new, ranges in self.groups if any(each.holds(code) for each in ranges)]
+        found = [new for new, ranges in self.groups if any(item.holds(code) for item in ranges)]
         if len(set(found)) > 1:
-            what = f"code {code!r} falls into several groups: {', '.join(found)}"
-            raise SuppressionError(what, code="recode", hint="let the ranges not overlap")
+            message = f"code {code!r} falls into several groups: {', '.join(found)}"
+            raise SuppressionError(message, code="recode", hint="let the ranges not overlap")
         return found[0] if found else code
 
 
@@ -392,7 +392,7 @@ def recoded(
         if isinstance(how, GroupRecode):
             new = {code: how.code_of(code) for code in frame[name].unique().to_list()}
             variable = _flat(variable, how)
-            all_ = [variable if each.name == name else each for each in metadata.variables]
+            all_ = [variable if item.name == name else item for item in metadata.variables]
             metadata = replace(metadata, variables=tuple(all_))
             tree = metadata.classification(name, new.values())
         else:
@@ -413,8 +413,8 @@ def _folded(
     """The tree folded at a level or at codes; blanks around codes do not matter."""
     if isinstance(how, int):
         if how < 1:
-            what = "a recode keeps one level at least"
-            raise SuppressionError(what, code="recode", where=name)
+            message = "a recode keeps one level at least"
+            raise SuppressionError(message, code="recode", where=name)
         coarser, code_of = levels_folded(tree, how) if how < tree.depth else (tree, {})
         return coarser, dict(code_of)
     bare = {code.strip(): code for code in tree.codes}

@@ -56,9 +56,9 @@ def with_missing_totals(
     place = np.flatnonzero(found >= 0)
     given = found[place]
     if len(place) < len(index[0]):
-        what = f"{len(index[0]) - len(place):,} totals have no finest cell below them"
+        message = f"{len(index[0]) - len(place):,} totals have no finest cell below them"
         hint = 'hand in their parts, or take totals as given (totals="given")'
-        raise SuppressionError(what, code="additivity", hint=hint)
+        raise SuppressionError(message, code="additivity", hint=hint)
     for level in (*metadata.role("lower"), *metadata.role("upper")):
         summed[level.name] = np.zeros(len(first))
         summed[level.name][place] = numbers[level.name][given]
@@ -201,8 +201,8 @@ def _described(
     if not spanning:
         problems.append(Problem("no variable spans the table", str(text.path), "<RECODEABLE>"))
     if len(plain) != 1:
-        what = f"a file of cells has one value column, {len(plain)} are described"
-        problems.append(Problem(what, str(text.path), "<NUMERIC> without another role"))
+        message = f"a file of cells has one value column, {len(plain)} are described"
+        problems.append(Problem(message, str(text.path), "<NUMERIC> without another role"))
     refuse_lines(text, problems)
     return spanning, plain[0]
 
@@ -302,8 +302,8 @@ def _cell_file(
     frequency = metadata.role("frequency")
     empty = np.zeros(len(value), np.bool_) if status is None else status == -1
     if (empty & (value != 0)).any():
-        what = f"{int((empty & (value != 0)).sum()):,} cells are called empty and have a value"
-        raise SuppressionError(what, code="argus-file", where=text.path.name)
+        message = f"{int((empty & (value != 0)).sum()):,} cells are called empty and have a value"
+        raise SuppressionError(message, code="argus-file", where=text.path.name)
     count = numbers[frequency[0].name] if frequency else np.where(empty, 0, 1)
     roles = {role: metadata.role(role) for role in ("shadow", "cost", "top", "lower", "upper")}
     shadow = roles["shadow"][0].name if roles["shadow"] else response.name
@@ -405,9 +405,9 @@ def write_tab(
     """
     place = Path(path)
     if any(len(dimension.classifications) > 1 for dimension in table.dimensions):
-        what = "classifications that do not nest have no place in this format"
+        message = "classifications that do not nest have no place in this format"
         hint = "write a table for each"
-        raise SuppressionError(what, code="argus-file", where=table.name, hint=hint)
+        raise SuppressionError(message, code="argus-file", where=table.name, hint=hint)
     variables = [_spanning(dimension, place) for dimension in table.dimensions]
     measure = value or "count"
     variables.append(ArgusVariable(name=measure, numeric=True, decimals=decimals if value else 0))
@@ -456,8 +456,8 @@ def _write_cells(
     for dimension, part in zip(table.dimensions, table.index, strict=True):
         wrong = [code for code in dimension.codes if '"' in code or "\n" in code]
         if wrong:
-            what = f"code {wrong[0]!r} has a quote or a line break"
-            raise SuppressionError(what, code="argus-file", where=dimension.name)
+            message = f"code {wrong[0]!r} has a quote or a line break"
+            raise SuppressionError(message, code="argus-file", where=dimension.name)
         columns.append([f'"{dimension.codes[at]}"' for at in part.tolist()])
     amounts = table.count.tolist() if value is None else table.sums[value].tolist()
     columns.append([f"{amount:.{decimals if value else 0}f}" for amount in amounts])

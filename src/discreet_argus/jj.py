@@ -67,8 +67,8 @@ def _lines(place: Path) -> list[str]:
         data = place.read_bytes()
         text = (gzip.decompress(data) if place.suffix == ".gz" else data).decode("utf-8-sig")
     except OSError as error:
-        what = f"the file cannot be read ({error.strerror or 'damaged'})"
-        raise SuppressionError(what, code="jj-file", where=str(place)) from None
+        message = f"the file cannot be read ({error.strerror or 'damaged'})"
+        raise SuppressionError(message, code="jj-file", where=str(place)) from None
     except (UnicodeDecodeError, EOFError):
         raise _wrong(place, "the file is not a text") from None
     lines = [line.strip() for line in text.splitlines()]
@@ -93,13 +93,13 @@ def _malformed(cells: list[list[str]]) -> list[Problem]:
     for at, fields in enumerate(cells):
         where = f"line {at + 3}"
         if len(fields) != _FIELDS:
-            what = f"a cell has {_FIELDS} fields, this one has {len(fields)}"
-            problems.append(Problem(what, where))
+            message = f"a cell has {_FIELDS} fields, this one has {len(fields)}"
+            problems.append(Problem(message, where))
         elif fields[0] != str(at):
             problems.append(Problem("cells are not numbered from 0 upwards", where))
         elif fields[2].startswith("-") and _number(fields[2]) != 0:
-            what = f"the cost of cell {fields[0]} is negative"
-            problems.append(Problem(what, where, "costs are at least 0"))
+            message = f"the cost of cell {fields[0]} is negative"
+            problems.append(Problem(message, where, "costs are at least 0"))
         elif fields[3] not in _STATES:
             problems.append(Problem("this status is not known", where, "known: s, u, z, m"))
     return problems
@@ -212,8 +212,8 @@ def repaired_problem(problem: SuppressionProblem) -> tuple[SuppressionProblem, I
     other = replace(problem, value=value, low=low, high=problem.high + changed)
     wrong = np.flatnonzero(other.relations.residuals(value))
     if wrong.size:
-        what = "different parts give the total different sums"
-        raise _refused(problem, what, np.unique(_named(problem, wrong)))
+        message = "different parts give the total different sums"
+        raise _refused(problem, message, np.unique(_named(problem, wrong)))
     return other, changed
 
 
@@ -257,8 +257,8 @@ def _added_up(problem: SuppressionProblem) -> IntArray:
                 known[cell] = True
                 ready.append(cell)
     if not known.all():
-        what = "the total is part of itself"
-        raise _refused(problem, what, np.flatnonzero(~known))
+        message = "the total is part of itself"
+        raise _refused(problem, message, np.flatnonzero(~known))
     return value
 
 

@@ -98,8 +98,10 @@ def _warn_of_tables_apart(plan: Batch) -> None:
     responses = [plan.tables[number - 1].response for number in apart]
     if len(set(responses)) < len(responses):
         numbers = ", ".join(str(number) for number in apart)
-        what = f"tables {numbers} are protected apart, and may open each other: use table 0 for all"
-        warnings.warn(what, DiscreetWarning, stacklevel=3)
+        message = (
+            f"tables {numbers} are protected apart, and may open each other: use table 0 for all"
+        )
+        warnings.warn(message, DiscreetWarning, stacklevel=3)
 
 
 def _write(
@@ -209,19 +211,21 @@ def suppress_file(
 
 def _warn_of_nothing(place: Path, sensitive: BoolArray) -> None:
     if not sensitive.any():
-        what = f"no cell of {place.name} is sensitive, so that none is hidden for one"
-        warnings.warn(what, DiscreetWarning, stacklevel=3)
+        message = f"no cell of {place.name} is sensitive, so that none is hidden for one"
+        warnings.warn(message, DiscreetWarning, stacklevel=3)
 
 
 def _check_kinds(place: Path, target: Path, *, of_problems: bool) -> None:
     """Refuse files and options that do not go together."""
     if not _is_jj(place) and of_problems:
-        what = "only problems (.jj) list differences and have secondaries to forget"
+        message = "only problems (.jj) list differences and have secondaries to forget"
         hint = "leave out --differences and --anew"
-        raise SuppressionError(what, code="option", where=str(place), hint=hint)
+        raise SuppressionError(message, code="option", where=str(place), hint=hint)
     if _is_jj(place) and (not _is_jj(target) or target.suffix == ".gz"):
-        what = "a problem has no codes: its pattern is written as a .jj file"
-        raise SuppressionError(what, code="output-file", where=str(target), hint="name it NAME.jj")
+        message = "a problem has no codes: its pattern is written as a .jj file"
+        raise SuppressionError(
+            message, code="output-file", where=str(target), hint="name it NAME.jj"
+        )
 
 
 def _problem(
@@ -269,14 +273,14 @@ def _is_jj(place: Path) -> bool:
 
 def _cells(place: Path, metadata: str | os.PathLike[str] | None) -> CellFile:
     if metadata is None:
-        what = "a file of cells needs its description"
+        message = "a file of cells needs its description"
         hint = "name the .rda file, or hand in a .jj file"
-        raise SuppressionError(what, code="metadata", where=str(place), hint=hint)
+        raise SuppressionError(message, code="metadata", where=str(place), hint=hint)
     cells = read_tab(place, read_rda(metadata, of="cells"))
     if cells.primary is None:
-        what = "the file does not say which cells are sensitive"
+        message = "the file does not say which cells are sensitive"
         hint = "describe its column of status with <STATUS>"
-        raise SuppressionError(what, code="status", where=str(place), hint=hint)
+        raise SuppressionError(message, code="status", where=str(place), hint=hint)
     return cells
 
 
@@ -437,8 +441,8 @@ class _WrittenTable:
         status[self._hidden] = np.where(marked, _SECONDARY_MANUAL, _SECONDARY)[self._hidden]
         number = np.maximum(self._numbers, 0)
         reason = np.where(self._hidden, self.done.reason[number], 0)
-        for each in np.unique(reason[reason > 0]).tolist():
-            status[reason == each] = _OF_REASONS.get(Reason(each).name, _RULE)
+        for item in np.unique(reason[reason > 0]).tolist():
+            status[reason == item] = _OF_REASONS.get(Reason(item).name, _RULE)
         return status.astype(np.int64)
 
     def _public_status(self) -> Mapping[tuple[str, ...], int]:

@@ -55,11 +55,11 @@ def make(
     if part is not None:
         given[source or read_programme(programme).main.name] = str(part)
     key = _named(key_file, passphrase_env, passphrase_file)
-    made = make_cubes(
+    cubes = make_cubes(
         programme, out, data=given, source=source, sign=sign, key=key, show_values=show_values
     )
-    described = {"out": str(made), "encrypted": key is not None, "signed": sign is not None}
-    show(f"The cubes are in {made}.", described, as_json=as_json)
+    described = {"out": str(cubes), "encrypted": key is not None, "signed": sign is not None}
+    show(f"The cubes are in {cubes}.", described, as_json=as_json)
 
 
 @command(app, "join", example="discreet cube join north.cube south.cube --out all.cube")
@@ -79,8 +79,8 @@ def join(
     from discreet.release import join_cube_files
 
     key = _named(key_file, passphrase_env, passphrase_file)
-    made = join_cube_files(cubes, out, key=key, verify_keys=verify_key or (), sign=sign)
-    show(f"{len(cubes):,} files are joined in {made}.", {"out": str(made)}, as_json=as_json)
+    files = join_cube_files(cubes, out, key=key, verify_keys=verify_key or (), sign=sign)
+    show(f"{len(cubes):,} files are joined in {files}.", {"out": str(files)}, as_json=as_json)
 
 
 @command(app, "show", example="discreet cube show all.cube")
@@ -95,12 +95,12 @@ def show_cubes(
     from discreet.release import describe_cubes
 
     key = _named(key_file, passphrase_env, passphrase_file)
-    found = describe_cubes(file, key)
-    lines = [f"{file}: {found['records']:,} records, signed by {found['signer'] or 'nobody'}"]
-    for cube in found["cubes"]:
+    cubes = describe_cubes(file, key)
+    lines = [f"{file}: {cubes['records']:,} records, signed by {cubes['signer'] or 'nobody'}"]
+    for cube in cubes["cubes"]:
         about = [" × ".join(cube["by"]) or "total", f"{cube['cells']:,} cells"]
         about += [f"where {cube['where']}"] if cube["where"] else []
         about += [f"weight {cube['weight']}"] if cube["weight"] else []
         about += [f"sums of {', '.join(cube['values'])}"] if cube["values"] else []
         lines.append("  " + ", ".join(about))
-    show("\n".join(lines), found, as_json=as_json)
+    show("\n".join(lines), cubes, as_json=as_json)

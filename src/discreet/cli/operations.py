@@ -46,22 +46,22 @@ def with_settings(
     `settings`.
     """
     fields = [
-        each for each in fields_of(operation.settings, operation.package) if each.name not in but
+        field for field in fields_of(operation.settings, operation.package) if field.name not in but
     ]
 
     def added(function: Callable[..., None]) -> Callable[..., None]:
         def run(**given: Any) -> None:
-            said = {each.name: given.pop(each.name) for each in fields}
+            said = {field.name: given.pop(field.name) for field in fields}
             function(**given, settings=stated_settings(operation, said))
 
         own = inspect.signature(function, eval_str=True)
-        options = [_option(each) for each in fields]
+        options = [_option(field) for field in fields]
         parameters: list[inspect.Parameter] = []
-        for each in own.parameters.values():
-            parameters += options if each.name == "settings" else [each]
-        parameters = [each.replace(kind=inspect.Parameter.KEYWORD_ONLY) for each in parameters]
+        for parameter in own.parameters.values():
+            parameters += options if parameter.name == "settings" else [parameter]
+        parameters = [item.replace(kind=inspect.Parameter.KEYWORD_ONLY) for item in parameters]
         run.__signature__ = own.replace(parameters=parameters)  # type: ignore[attr-defined]
-        run.__annotations__ = {each.name: each.annotation for each in parameters}
+        run.__annotations__ = {item.name: item.annotation for item in parameters}
         run.__doc__ = function.__doc__
         return run
 
@@ -143,8 +143,8 @@ def add_command(operation: Operation) -> None:
 
         assert operation.study is not None
         if operation.keys(settings) == "needed" and cell_key is None:
-            what = "these settings go by cell keys: name the --cell-key, or choose others"
-            raise typer.BadParameter(what)
+            message = "these settings go by cell keys: name the --cell-key, or choose others"
+            raise typer.BadParameter(message)
         check_place(out)
         table = cell_table(
             opened(cells, read, show_values, names(by)),
@@ -164,7 +164,7 @@ def add_command(operation: Operation) -> None:
         written = write(safe, out, language=language, complete=complete)
         for remark in study.remarks:
             if remark.manner in ("problem", "care"):
-                warn([" ".join(each["en"] for each in (remark.text, remark.hint) if each)])
+                warn([" ".join(item["en"] for item in (remark.text, remark.hint) if item)])
         described = {"out": str(written), "cells": len(table), "audit": study.audit}
         described |= {"not_audited": study.unexamined} if study.unexamined else {}
         show(f"The protected table is in {written}.", described, as_json=as_json)

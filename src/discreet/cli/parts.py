@@ -57,6 +57,6 @@ def tune(
 
 def _values(name: str, text: str) -> list[float]:
     try:
-        return [float(each) for each in text.split(",")]
+        return [float(part) for part in text.split(",")]
     except ValueError:
         raise typer.BadParameter(f"the values of {name} are numbers: 0.3,0.5,0.7") from None

@@ -62,8 +62,8 @@ def guarded(command: Callable[_Parameters, _Result]) -> Callable[_Parameters, _R
             _show("interrupted", {"code": "interrupted", "what": "interrupted"}, as_json=as_json)
             raise typer.Exit(INTERRUPTED) from None
         except OSError as error:
-            what = f"the system refused: {error.strerror or type(error).__name__}"
-            _show(what, {"code": "system", "what": what}, as_json=as_json)
+            message = f"the system refused: {error.strerror or type(error).__name__}"
+            _show(message, {"code": "system", "what": message}, as_json=as_json)
             raise typer.Exit(FAILURE) from None
         except Exception as error:
             if type(error).__module__.partition(".")[0] in ("typer", "click"):
@@ -103,7 +103,7 @@ def _spoken(error: DiscreetError, command: Callable[..., Any]) -> DiscreetError:
             hint = hint.replace(python, words)
         return _ARGUMENT.sub(option, hint)
 
-    problems = [dataclasses.replace(each, hint=said(each.hint)) for each in error.problems]
+    problems = [dataclasses.replace(problem, hint=said(problem.hint)) for problem in error.problems]
     return DiscreetError(
         error.what, code=error.code, where=error.where, hint=said(error.hint), problems=problems
     )
@@ -137,11 +137,11 @@ def show_usage_error(error: Any, command: str) -> None:
 
 def _fail(error: Exception, *, as_json: bool) -> None:
     """An internal error: its kind and place, never its text."""
-    what = f"internal error, please report: {type(error).__name__}"
+    message = f"internal error, please report: {type(error).__name__}"
     frames = traceback.extract_tb(error.__traceback__)[-_SHOWN_FRAMES:]
     places = [f"{_short(frame.filename)}:{frame.lineno} in {frame.name}" for frame in frames]
-    text = "\n".join([what, *(f"  at {place}" for place in places)])
-    _show(text, {"code": "internal", "what": what, "where": "; ".join(places)}, as_json=as_json)
+    text = "\n".join([message, *(f"  at {place}" for place in places)])
+    _show(text, {"code": "internal", "what": message, "where": "; ".join(places)}, as_json=as_json)
 
 
 def _short(filename: str) -> str:
@@ -246,11 +246,11 @@ def plain(text: str) -> str:
 
 def _plain_params(params: list[Any]) -> list[Any]:
     """Options and arguments; those that are only named say no type in the help."""
-    for each in params:
-        if getattr(each, "help", None):
-            each.help = plain(each.help)
-        if getattr(each, "is_bool_flag", False) and each.metavar is None:
-            each.metavar = ""
+    for param in params:
+        if getattr(param, "help", None):
+            param.help = plain(param.help)
+        if getattr(param, "is_bool_flag", False) and param.metavar is None:
+            param.metavar = ""
     return params
 
 
@@ -272,8 +272,8 @@ def _elsewhere(word: str) -> typer.Typer:
     except ModuleNotFoundError as error:
         if (error.name or "").partition(".")[0].startswith("discreet"):
             raise
-        what = f"discreet: this needs the package {error.name}: pip install 'discreet[service]'"
-        typer.echo(what, err=True)
+        message = f"discreet: this needs the package {error.name}: pip install 'discreet[service]'"
+        typer.echo(message, err=True)
         raise typer.Exit(1) from None
     return found
 

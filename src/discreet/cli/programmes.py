@@ -202,8 +202,8 @@ def new(
     if not ptable.exists():
         steps.append(f"discreet ptable design {ptable} --max-noise 5 --variance 2 --forbidden 1,2")
     steps += [f"discreet protect {out} --check", f"discreet protect {out} --out release"]
-    told = "\n".join([f"A first programme is in {written}. Look at it, then:", *steps])
-    show(told, {"out": str(written), "by": spanning, "next": steps}, as_json=as_json)
+    frame = "\n".join([f"A first programme is in {written}. Look at it, then:", *steps])
+    show(frame, {"out": str(written), "by": spanning, "next": steps}, as_json=as_json)
 
 
 def _asks() -> bool:
@@ -334,7 +334,7 @@ def _stated(entries: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
 
 def _variables(given: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
     """The code trees of spanning variables."""
-    found: dict[str, dict[str, Any]] = {}
+    variables: dict[str, dict[str, Any]] = {}
     ways = {
         "hierarchy": pairs(given["classification"], "NAME=FILE"),
         "prefixes": pairs(given["prefixes"], "NAME=2,5"),
@@ -345,13 +345,13 @@ def _variables(given: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
         for name, text in entries.items():
             if name not in names(given["by"]):
                 raise typer.BadParameter(f"{name!r} has a code tree but does not stand in --by")
-            if name in found:
+            if name in variables:
                 raise typer.BadParameter(f"{name!r} has two code trees: choose one")
             if kind == "hierarchy":
-                found[name] = {kind: text}
+                variables[name] = {kind: text}
             else:
-                found[name] = {kind: names([text]) if kind == "codes" else _numbers(text)}
-    return found
+                variables[name] = {kind: names([text]) if kind == "codes" else _numbers(text)}
+    return variables
 
 
 def _numbers(text: str) -> list[int | float]:
@@ -408,11 +408,11 @@ def _in_words() -> Iterator[None]:
             raise
         problems = [
             replace(
-                each,
-                where=_said(each.where),
-                hint="" if TEMPORARY_SUFFIX in each.hint else each.hint,
+                problem,
+                where=_said(problem.where),
+                hint="" if TEMPORARY_SUFFIX in problem.hint else problem.hint,
             )
-            for each in error.problems
+            for problem in error.problems
         ]
         many = f"{len(problems)} mistakes in the line"
         raise type(error).of(problems, many, code="line") from None
@@ -421,8 +421,8 @@ def _in_words() -> Iterator[None]:
 def _said(place: str) -> str:
     key = re.sub(r"^(.*, )?line \d+(, )?", "", place)
     for pattern, words in _SAID:
-        if found := re.match(pattern, key):
-            return found.expand(words).replace("_", "-")
+        if match := re.match(pattern, key):
+            return match.expand(words).replace("_", "-")
     return key
 
 

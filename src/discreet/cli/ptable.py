@@ -69,8 +69,8 @@ def check(
         from discreet.release import planned_exposure
 
         found = planned_exposure(programme, table, average=average)
-        described["tables"] = [asdict(each) for each in found]
-        over = any(each.variance is not None for each in found)
+        described["tables"] = [asdict(item) for item in found]
+        over = any(item.variance is not None for item in found)
         lines += ["", f"{'table':20} {'alone':>8} {'together':>9} {'found':>8}"]
         lines += [line for each in found for line in _exposed(each)]
         if out is not None:

@@ -159,11 +159,11 @@ def assess(
 
     if (original is None) != (id_ is None):
         raise typer.BadParameter("to compare two files, give --original FILE and --id COLUMN")
-    found = assess_records(
+    records = assess_records(
         file, keys=names(keys), weight=weight, sensitive=names(sensitive), k=k, limit=limit,
         missing=missing, special=special, harmless=names(harmless), **stated(read),
     )  # fmt: skip
-    text, described = [found.text(language)], found.described()
+    text, described = [records.text(language)], records.described()
     if original is not None:
         changes = compare_records(
             original, file, id=names(id_), numbers=names(numbers), codes=names(codes),
@@ -172,7 +172,7 @@ def assess(
         text.append(changes.text(language))
         described["changes"] = changes.described()
     if out is not None:
-        found.write(out, language=language)
+        records.write(out, language=language)
     show("\n".join(text), described, as_json=as_json)
 
 

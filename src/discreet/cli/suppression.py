@@ -404,8 +404,8 @@ def _check_places(given: Mapping[str, Any]) -> None:
         if (place := given[name]) is None:
             continue
         if place.resolve() in used:
-            what = "a file that is read" if name == "out" else "a file that is used otherwise"
-            raise typer.BadParameter(f"--{name} names {what}; choose another")
+            message = "a file that is read" if name == "out" else "a file that is used otherwise"
+            raise typer.BadParameter(f"--{name} names {message}; choose another")
         used.add(place.resolve())
         check_place(place)
     if out is not None and not pattern and not plugin("pattern", suffix_of(table)):
@@ -496,8 +496,8 @@ def audit(
 def _check_kind(table: Path, published: Mapping[str, object], other: Mapping[str, object]) -> None:
     """Refuse options that say nothing about this kind of file; none is ignored."""
     if table.is_dir():
-        what = f"of a release, name the programme: discreet audit PROGRAMME --release {table}"
-        raise typer.BadParameter(what)
+        message = f"of a release, name the programme: discreet audit PROGRAMME --release {table}"
+        raise typer.BadParameter(message)
     kind, wrong = "a pattern or cells with status", dict(published)
     if table.suffix == ".toml":
         kind, wrong = "a programme", {**published, **other}

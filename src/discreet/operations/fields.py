@@ -80,13 +80,15 @@ def fields_of(model: type[BaseModel], package: str) -> tuple[SettingField, ...]:
                 optional=optional,
                 usual=usual,
                 least=_least(info, bounds),
-                most=next((float(str(each.le)) for each in bounds if isinstance(each, Le)), None),
-                label={each: said["labels", each][name] for each in ("en", "de")},
-                help={each: said["helps", each].get(name, "") for each in ("en", "de")},
+                most=next(
+                    (float(str(bound.le)) for bound in bounds if isinstance(bound, Le)), None
+                ),
+                label={item: said["labels", item][name] for item in ("en", "de")},
+                help={item: said["helps", item].get(name, "") for item in ("en", "de")},
                 choice_labels={
                     choice: {
-                        each: said["choices", each].get(f"{name}-{choice}", choice)
-                        for each in ("en", "de")
+                        item: said["choices", item].get(f"{name}-{choice}", choice)
+                        for item in ("en", "de")
                     }
                     for choice in choices
                 },
@@ -96,18 +98,18 @@ def fields_of(model: type[BaseModel], package: str) -> tuple[SettingField, ...]:
 
 
 def _least(info: FieldInfo, bounds: list[Any]) -> float | None:
-    found = [float(str(each.ge)) for each in bounds if isinstance(each, Ge)]
-    found += [float(str(each.gt)) for each in bounds if isinstance(each, Gt)]
+    found = [float(str(bound.ge)) for bound in bounds if isinstance(bound, Ge)]
+    found += [float(str(bound.gt)) for bound in bounds if isinstance(bound, Gt)]
     return found[0] if found else None
 
 
 def _bounds(hint: Any) -> list[Any]:
     """What is said of the numbers of a type, within alternatives, too."""
     if get_origin(hint) is Annotated:
-        found: list[Any] = []
-        for said in get_args(hint)[1:]:
-            found += said.metadata if isinstance(said, FieldInfo) else [said]
-        return found
+        bounds: list[Any] = []
+        for arg in get_args(hint)[1:]:
+            bounds += arg.metadata if isinstance(arg, FieldInfo) else [arg]
+        return bounds
     if get_origin(hint) in (Union, types.UnionType):
         return [each for part in get_args(hint) for each in _bounds(part)]
     return []
@@ -116,7 +118,7 @@ def _bounds(hint: Any) -> list[Any]:
 def _kind(hint: Any) -> tuple[Kind, tuple[str, ...], bool]:
     """What a type takes, what there is to choose from, and whether it may be left open."""
     parts = get_args(hint) if get_origin(hint) in (Union, types.UnionType) else (hint,)
-    plain = [each for each in parts if each is not type(None)]
+    plain = [part for part in parts if part is not type(None)]
     optional = len(plain) < len(parts)
     if len(plain) > 1:  # yes, or one word more
         words = [word for each in plain if get_origin(each) is Literal for word in get_args(each)]
@@ -155,7 +157,7 @@ def value_of(field: SettingField, text: str, problems: list[Problem]) -> Any:
             number = stripped.replace(",", ".")
             return int(number) if field.kind == "whole" else float(number)
         except ValueError:
-            what = "a whole number is needed" if field.kind == "whole" else "a number is needed"
-            problems.append(Problem(what, field.name))
+            message = "a whole number is needed" if field.kind == "whole" else "a number is needed"
+            problems.append(Problem(message, field.name))
             return None
     return stripped

@@ -75,7 +75,7 @@ def _studied(
     # Costs that are values are counted in the unit of the last decimal.
     by_value = settings.cost == "value" and source.value is not None
     unit = 10.0**-done.problem.decimals if by_value else 1.0
-    primaries = sum(each.primary for each in hidden)
+    primaries = sum(item.primary for item in hidden)
     counted: Mapping[str, int | None] = {
         "primary": primaries,
         "secondary": len(hidden) - primaries,
@@ -119,13 +119,13 @@ def _studied(
         "computed_totals": source.computed,
         "hidden": [
             {
-                "codes": list(each.codes),
-                "primary": each.primary,
-                "reason": dict(each.reason),
-                "low": each.low if np.isfinite(each.low) else None,
-                "high": each.high if np.isfinite(each.high) else None,
+                "codes": list(item.codes),
+                "primary": item.primary,
+                "reason": dict(item.reason),
+                "low": item.low if np.isfinite(item.low) else None,
+                "high": item.high if np.isfinite(item.high) else None,
             }
-            for each in hidden
+            for item in hidden
         ],
     }
     return Study(

@@ -316,7 +316,7 @@ class Protection(ABC):
     def tells(self, programme: Any, table: str) -> Sequence[str]:
         """What a table tells of its cells: value columns, or `COUNT`; all that it names."""
         entry = programme.tables[table]
-        named = {each.of for each in entry.figures.values() if each.of}
+        named = {figure.of for figure in entry.figures.values() if figure.of}
         return entry.value or sorted({COUNT, *named})
 
     def columns(self, programme: Any, table: str) -> Iterable[NamedColumn]:
@@ -362,7 +362,7 @@ class Protection(ABC):
         return {
             name: Determinants(
                 shared={},
-                own=[[each, views[each].model_dump()] for each in group if len(group) > 1],
+                own=[[item, views[item].model_dump()] for item in group if len(group) > 1],
                 whole=False,
             )
             for group in self.linked(inputs.programme, tables)
@@ -440,11 +440,11 @@ def register(method: Protection) -> None:
     own = {file.partition(".")[0] for file in method.reports}
     taken = {file.partition(".")[0] for other in _known().values() for file in other.reports}
     if own & OWN_REPORTS:
-        what = f"a report cannot be called {', '.join(sorted(own & OWN_REPORTS))}"
-        raise DiscreetError(what, code="protection", where=method.name)
+        message = f"a report cannot be called {', '.join(sorted(own & OWN_REPORTS))}"
+        raise DiscreetError(message, code="protection", where=method.name)
     if method.name in _METHODS or taken & own:
-        what = "there is a method of this name, or with such a report"
-        raise DiscreetError(what, code="protection", where=method.name)
+        message = "there is a method of this name, or with such a report"
+        raise DiscreetError(message, code="protection", where=method.name)
     _METHODS[method.name] = method
 
 
@@ -465,9 +465,9 @@ def protection(name: str) -> Protection:
         DiscreetError: If there is none; lists those there are.
     """
     if name not in _known():
-        what = f"there is no method of protection {name!r}"
+        message = f"there is no method of protection {name!r}"
         hint = f"known: {', '.join(_METHODS)}"
-        raise DiscreetError(what, code="protection", where="protect", hint=hint)
+        raise DiscreetError(message, code="protection", where="protect", hint=hint)
     return _METHODS[name]
 
 

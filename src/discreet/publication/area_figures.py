@@ -111,7 +111,7 @@ def areas_of(table: ProtectedTable, options: WriteOptions) -> list[MapLevel]:
     at = _variable(table, options)
     keep = _kept(table, options, at)
     dimension = table.dimensions[at]
-    across = [each.name for each in table.dimensions if each is not dimension]
+    across = [item.name for item in table.dimensions if item is not dimension]
     found = []
     for name, areas in _levels(dimension, options.level):
         if options.complete is False and not table.suppressed_parts:
@@ -122,9 +122,9 @@ def areas_of(table: ProtectedTable, options: WriteOptions) -> list[MapLevel]:
             layout = lay_out(table, rows=[dimension.name], columns=across, keep=keep)
             found.append(MapLevel(name, at, layout, *placed))
     if not found:
-        what = f"no level of {dimension.name} has boundaries for its codes"
+        message = f"no level of {dimension.name} has boundaries for its codes"
         hint = f"levels: {', '.join(_level_names(dimension))}; give boundaries= with such codes"
-        raise PublicationError(what, code="areas", where=table.name, hint=hint)
+        raise PublicationError(message, code="areas", where=table.name, hint=hint)
     _check_figures(found[0].layout)
     return found
 
@@ -134,21 +134,21 @@ def check_boundaries(tree: Classification, boundaries: Boundaries) -> None:
     dimension = Dimension(classifications=(tree,))
     levels = _levels(dimension, "")
     placed = [_placed(dimension, areas, boundaries) for _, areas in levels]
-    if not any(each is not None for each in placed):
-        what = f"no level of {tree.name} has boundaries for its codes"
+    if not any(item is not None for item in placed):
+        message = f"no level of {tree.name} has boundaries for its codes"
         hint = "name the property with the codes: boundary_key = …"
-        raise PublicationError(what, code="boundaries", where=tree.name, hint=hint)
+        raise PublicationError(message, code="boundaries", where=tree.name, hint=hint)
 
 
 def _check_figures(layout: PageLayout) -> None:
     names, table = figure_names(layout), layout.table
     hint = "choose codes of the other variables: at={…}"
     if len(names) > _MOST_FIGURES:
-        what = f"an area has at most {_MOST_FIGURES:,} figures in one file, not {len(names):,}"
-        raise PublicationError(what, code="too-large", where=table.name, hint=hint)
+        message = f"an area has at most {_MOST_FIGURES:,} figures in one file, not {len(names):,}"
+        raise PublicationError(message, code="too-large", where=table.name, hint=hint)
     if len(set(names)) < len(names):
-        what = "two figures of an area would have one name"
-        raise PublicationError(what, code="column-names", where=table.name, hint=hint)
+        message = "two figures of an area would have one name"
+        raise PublicationError(message, code="column-names", where=table.name, hint=hint)
 
 
 def _variable(table: ProtectedTable, options: WriteOptions) -> int:
@@ -156,8 +156,8 @@ def _variable(table: ProtectedTable, options: WriteOptions) -> int:
     names = [dimension.name for dimension in table.spanning]
     if options.geo:
         if len(options.geo) > 1:
-            what = "a map has the areas of one variable"
-            raise PublicationError(what, code="areas", where=table.name, hint="geo=[…]")
+            message = "a map has the areas of one variable"
+            raise PublicationError(message, code="areas", where=table.name, hint="geo=[…]")
         return names.index(options.geo[0])
     known = set() if options.boundaries is None else set(options.boundaries.codes)
     # Other codes may look like some of areas: a variable with a whole level of them comes first.
@@ -166,9 +166,9 @@ def _variable(table: ProtectedTable, options: WriteOptions) -> int:
     found = whole or some
     if len(found) == 1:
         return found[0]
-    what = "several variables have areas" if found else "no variable of the table has areas"
+    message = "several variables have areas" if found else "no variable of the table has areas"
     hint = "name it: geo=[…]" if found else "give the boundaries of its codes: boundaries="
-    raise PublicationError(what, code="areas", where=table.name, hint=hint)
+    raise PublicationError(message, code="areas", where=table.name, hint=hint)
 
 
 def _has_level(dimension: Dimension, known: set[str]) -> bool:
@@ -194,8 +194,8 @@ def _kept(table: ProtectedTable, options: WriteOptions, at: int) -> list[BoolArr
             problems.append(Problem(f"{name} has no code {code!r}", "at", hint))
     raise_all(PublicationError, problems, code="areas")
     return [
-        np.array([code == options.at.get(each.name, code) for code in each.codes])
-        for each in table.dimensions
+        np.array([code == options.at.get(dimension.name, code) for code in dimension.codes])
+        for dimension in table.dimensions
     ]
 
 
@@ -207,7 +207,7 @@ def _levels(dimension: Dimension, wanted: str) -> list[tuple[str, IntArray]]:
     """The levels of a variable and the positions of their codes; the one wanted, with branches
     that end above it, or all of them.
     """
-    found: list[tuple[str, IntArray]] = [("", np.array([0]))] if not wanted else []
+    levels: list[tuple[str, IntArray]] = [("", np.array([0]))] if not wanted else []
     depths = dimension.levels
     for tree, classification in enumerate(dimension.classifications):
         own = (dimension.breakdown == tree) & (depths > 0)
@@ -217,12 +217,12 @@ def _levels(dimension: Dimension, wanted: str) -> list[tuple[str, IntArray]]:
             if wanted == name:
                 here |= own & dimension.is_leaf & (depths < level)
             if not wanted or wanted == name:
-                found.append((name, np.flatnonzero(here)))
-    if not found:
+                levels.append((name, np.flatnonzero(here)))
+    if not levels:
         hint = f"levels: {', '.join(filter(None, _level_names(dimension)))}"
-        what = f"{dimension.name} has no level {wanted!r}"
-        raise PublicationError(what, code="areas", where="level", hint=hint)
-    return found
+        message = f"{dimension.name} has no level {wanted!r}"
+        raise PublicationError(message, code="areas", where="level", hint=hint)
+    return levels
 
 
 def _placed(
@@ -240,9 +240,9 @@ def _placed(
     if boundaries is not None and len(lost) < len(listed):
         if lost:
             named = ", ".join(lost[:_NAMED]) + (", …" if len(lost) > _NAMED else "")
-            what = f"{len(lost):,} areas of {dimension.name} have no boundary: {named}"
+            message = f"{len(lost):,} areas of {dimension.name} have no boundary: {named}"
             hint = "add them to the file, or name another level"
-            raise PublicationError(what, code="boundaries", where=dimension.name, hint=hint)
+            raise PublicationError(message, code="boundaries", where=dimension.name, hint=hint)
         return boundaries, np.array([numbers.get(code, -1) for code in codes], dtype=np.int64)
     squares = squares_of(listed)
     return None if squares is None else (squares, places)

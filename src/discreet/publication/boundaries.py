@@ -158,8 +158,8 @@ class Boundaries:
         codes = [code for part in parts for code in part.codes]
         twice = [code for code, number in Counter(codes).items() if number > 1]
         if twice or not parts:
-            what = f"two files have the area {twice[0]!r}" if twice else "no file is named"
-            raise PublicationError(what, code="boundaries", where="boundaries")
+            message = f"two files have the area {twice[0]!r}" if twice else "no file is named"
+            raise PublicationError(message, code="boundaries", where="boundaries")
         return cls(
             codes=tuple(codes),
             points=np.concatenate([part.points for part in parts]),
@@ -264,7 +264,7 @@ class GridAreas:
 
     def hull(self, numbers: IntArray) -> Boundaries:
         """Squares as large as each row of some squares: what is needed to know where all end."""
-        size, north, east = (each[numbers] for each in (self.size, self.north, self.east))
+        size, north, east = (item[numbers] for item in (self.size, self.north, self.east))
         rows, which = np.unique(size * _WIDE + north, return_inverse=True)
         west, far = np.full(len(rows), np.iinfo(np.int64).max), np.zeros(len(rows), np.int64)
         np.minimum.at(west, which, east)
@@ -390,8 +390,8 @@ def _fault(
 
 def _system(place: Path, name: str) -> Coordinates:
     """The coordinates of a name such as "EPSG:4326" or "urn:ogc:def:crs:EPSG::3035"."""
-    found = re.fullmatch(r"(?:.*[:/])?(EPSG|OGC)[:/](?:[\d.]*[:/])?(\w+)", name)
-    short = ":".join(found.groups()) if found else ""
+    match = re.fullmatch(r"(?:.*[:/])?(EPSG|OGC)[:/](?:[\d.]*[:/])?(\w+)", name)
+    short = ":".join(match.groups()) if match else ""
     if short not in _KNOWN:
         raise _wrong(place, f"the coordinates are {name!r}, not longitude and latitude", _CONVERT)
     return _KNOWN[short]
@@ -405,8 +405,8 @@ def _read(place: Path, key: str) -> tuple[Iterator[tuple[Any, _Polygons | str]],
         if place.suffix.lower() in (".parquet", ".geoparquet"):
             return _geoparquet(place, key)
     except OSError as error:
-        what = f"the boundaries cannot be read ({error.strerror})"
-        raise _wrong(place, what, "give the path of a file") from None
+        message = f"the boundaries cannot be read ({error.strerror})"
+        raise _wrong(place, message, "give the path of a file") from None
     raise _wrong(place, "the suffix names no form of boundaries", "use .geojson or .parquet")
 
 
@@ -415,18 +415,20 @@ def _read(place: Path, key: str) -> tuple[Iterator[tuple[Any, _Polygons | str]],
 
 def _geojson(place: Path, key: str) -> tuple[Iterator[tuple[Any, _Polygons | str]], Coordinates]:
     try:
-        found = json.loads(place.read_bytes())
-        kind, features, named = found["type"], found["features"], found.get("crs")
+        document = json.loads(place.read_bytes())
+        kind, features, named = document["type"], document["features"], document.get("crs")
         system = "OGC:CRS84" if named is None else str(named["properties"]["name"])
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
         kind, features, system = "", None, ""
     if kind != "FeatureCollection" or not isinstance(features, list):
         raise _wrong(place, "this is no collection of GeoJSON features", "")
-    if features and not any(key in _properties(each) for each in features):
+    if features and not any(key in _properties(feature) for feature in features):
         names = sorted({name for each in features[:100] for name in _properties(each)})
-        what = f"no feature has a property {key!r}"
-        raise _wrong(place, what, f"name the one with the codes: key=…, one of {', '.join(names)}")
-    pairs = ((_properties(each).get(key), _polygons(each)) for each in features)
+        message = f"no feature has a property {key!r}"
+        raise _wrong(
+            place, message, f"name the one with the codes: key=…, one of {', '.join(names)}"
+        )
+    pairs = ((_properties(feature).get(key), _polygons(feature)) for feature in features)
     return pairs, _system(place, system)
 
 
@@ -497,8 +499,10 @@ def _geoparquet(place: Path, key: str) -> tuple[Iterator[tuple[Any, _Polygons | 
     if said.get("encoding") != "WKB":
         raise _wrong(place, "its geometries are not in well-known binary (WKB)", "")
     if key not in names:
-        what = f"the file has no column {key!r}"
-        raise _wrong(place, what, f"name the one with the codes: key=…, one of {', '.join(names)}")
+        message = f"the file has no column {key!r}"
+        raise _wrong(
+            place, message, f"name the one with the codes: key=…, one of {', '.join(names)}"
+        )
     named = said.get("crs", {"id": {"authority": "OGC", "code": "CRS84"}})
     own = (named or {}).get("id", {}) if isinstance(named, dict | None) else {}
     coordinates = _system(place, f"{own.get('authority', '?')}:{own.get('code', '?')}")

@@ -83,9 +83,9 @@ def flat_keys(sizes: Sequence[int], index: Sequence[PositionArray], length: int)
     """One number per cell that orders the cells as their positions do."""
     grid = CellIndex(tuple(sizes))
     if not grid.fits:
-        what = "the complete grid has more cells than can be numbered"
+        message = "the complete grid has more cells than can be numbered"
         hint = "write csv or parquet with complete=False"
-        raise PublicationError(what, code="too-large", hint=hint)
+        raise PublicationError(message, code="too-large", hint=hint)
     return grid.numbers(index, length)
 
 

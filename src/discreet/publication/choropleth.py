@@ -57,9 +57,9 @@ def drawn(level: MapLevel) -> DrawnAreas:
     Points are moved to whole units: what neighbours share, they share then, too.
     """
     if len(level.places) > MOST_AREAS:
-        what = f"a picture holds at most {MOST_AREAS:,} areas, not {len(level.places):,}"
+        message = f"a picture holds at most {MOST_AREAS:,} areas, not {len(level.places):,}"
         hint = "draw a coarser level, or write geojson or geo.parquet"
-        raise PublicationError(what, code="too-large", where=level.name, hint=hint)
+        raise PublicationError(message, code="too-large", where=level.name, hint=hint)
     at = np.flatnonzero(level.places >= 0)
     areas = _plane(level.shapes.select(level.places[at]))
     west, south, east, north = areas.box
@@ -105,16 +105,16 @@ def _ring_paths(points: IntArray, rings: IntArray) -> list[str]:
     steps = np.diff(points, axis=0, prepend=points[:1])
     moved = (steps != 0).any(axis=1)
     moved[rings[:-1]] = False
-    found = []
+    ring_paths = []
     starts = points[rings[:-1]].tolist()
     for (first, end), (x, y) in zip(pairwise(rings.tolist()), starts, strict=True):
         own = steps[first:end][moved[first:end]][:-1]
         if len(own) < 2:
-            found.append("")
+            ring_paths.append("")
             continue
         text = " ".join(map(str, own.ravel().tolist())).replace(" -", "-")
-        found.append(f"M{x} {y}l{text}z")
-    return found
+        ring_paths.append(f"M{x} {y}l{text}z")
+    return ring_paths
 
 
 @dataclass(frozen=True)
@@ -136,7 +136,7 @@ class MapClasses:
         (3.0, 5.0, 7.0)
         """
         if not isinstance(breaks, str):
-            return cls(tuple(float(each) for each in breaks), decimals)
+            return cls(tuple(float(item) for item in breaks), decimals)
         if not len(values):
             return cls((), decimals)
         ordered = np.sort(values)
@@ -184,12 +184,12 @@ def colours(number: int) -> list[str]:
     """
     # Few classes leave out the ends, which differ more than is needed.
     ends = {1: (0.4, 0.4), 2: (0.2, 0.8), 3: (0.1, 0.9)}.get(number, (0.0, 1.0))
-    channels = np.array([[int(each[k : k + 2], 16) for k in (1, 3, 5)] for each in _SCALE])
+    channels = np.array([[int(item[k : k + 2], 16) for k in (1, 3, 5)] for item in _SCALE])
     places = np.linspace(*ends, number) * (len(_SCALE) - 1)
     mixed = [np.interp(places, np.arange(len(_SCALE)), part) for part in channels.T]
     return [
-        "#" + "".join(f"{round(float(part)):02x}" for part in each)
-        for each in zip(*mixed, strict=True)
+        "#" + "".join(f"{round(float(part)):02x}" for part in item)
+        for item in zip(*mixed, strict=True)
     ]
 
 
@@ -211,8 +211,8 @@ class MapFigures:
     @property
     def limited(self) -> BoolArray:
         """The areas whose figure stands in parentheses."""
-        found: BoolArray = self.status == CellStatus.bracketed
-        return found
+        mask: BoolArray = self.status == CellStatus.bracketed
+        return mask
 
     def classes(self, made: MapClasses) -> IntArray:
         """The class of each area; `ZERO`, `HIDDEN` or `INAPPLICABLE` for those without one."""
@@ -250,8 +250,8 @@ def _as_printed(value: int | float, status: int, decimals: int) -> str:
 def pictured_level(table: ProtectedTable, options: WriteOptions) -> MapLevel:
     """The level of a picture, with one figure: the other variables at their totals, or as asked."""
     finest = areas_of(table, replace(options, complete=None))[-1]
-    others = [each for each in table.dimensions if each is not finest.variable]
-    at = {each.name: each.codes[0] for each in others} | dict(options.at)
+    others = [dimension for dimension in table.dimensions if dimension is not finest.variable]
+    at = {other.name: other.codes[0] for other in others} | dict(options.at)
     own = replace(options, at=at, level=finest.name, geo=[finest.variable.name])
     (level,) = areas_of(table, own)
     return level

@@ -85,35 +85,35 @@ class SdmxNames:
         """
         file = Path(path)
         try:
-            given = tomllib.loads(file.read_text("utf-8"))
+            document = tomllib.loads(file.read_text("utf-8"))
         except (OSError, ValueError, RecursionError):
             what, hint = "the names cannot be read", "a TOML file in UTF-8"
             raise PublicationError(what, code="names", where=str(file), hint=hint) from None
-        known = [each.name for each in fields(cls)]
-        sound = set(given) <= set(known) and all(
+        known = [item.name for item in fields(cls)]
+        sound = set(document) <= set(known) and all(
             isinstance(one, dict)
             and all(
-                isinstance(each, dict) and all(isinstance(code, str) for code in each.values())
+                isinstance(item, dict) and all(isinstance(code, str) for code in item.values())
                 if name == "codes"
-                else isinstance(each, str)
-                for each in one.values()
+                else isinstance(item, str)
+                for item in one.values()
             )
-            for name, one in given.items()
+            for name, one in document.items()
         )
         if not sound:
             what = "this is no list of names"
             hint = f"sections with texts in quotes: {', '.join(known)} (codes.VARIABLE)"
             raise PublicationError(what, code="names", where=str(file), hint=hint)
-        return cls(**given)
+        return cls(**document)
 
     def lines(self, lines: pl.DataFrame) -> pl.DataFrame:
         """Lines of observations by the names of SDMX."""
         import polars as pl
 
-        found = lines.with_columns(
+        frame = lines.with_columns(
             pl.col(name).replace(codes) for name, codes in self.codes.items() if name in lines
         )
-        return found.rename(self.dimensions, strict=False).with_columns(
+        return frame.rename(self.dimensions, strict=False).with_columns(
             pl.lit(code).alias(name) for name, code in self.constant.items()
         )
 
@@ -161,21 +161,21 @@ class DataStructure:
         agency, name, version = parsed_reference(stated)
         dimensions = [
             StructureDimension(
-                name=each.name,
-                titles={language: each.title(language) for language in LANGUAGES},
-                codelist=f"CL_{name}_{each.name}",
-                codes=_codes(each),
+                name=item.name,
+                titles={language: item.title(language) for language in LANGUAGES},
+                codelist=f"CL_{name}_{item.name}",
+                codes=_codes(item),
             )
-            for each in table.spanning
+            for item in table.spanning
         ]
         if table.figures:
             figures = [
-                ListedCode(each.name, labels={lang: each.title(lang) for lang in LANGUAGES})
-                for each in table.figures
+                ListedCode(figure.name, labels={lang: figure.title(lang) for lang in LANGUAGES})
+                for figure in table.figures
             ]
             titles = {"en": "Figure", "de": "Kennzahl"}
             dimensions.append(_listed(name, MEASURE, titles, figures))
-        dimensions = [said.dimension(each) for each in dimensions]
+        dimensions = [said.dimension(dimension) for dimension in dimensions]
         for key, code in said.constant.items():
             dimensions.append(
                 _listed(name, key, {"en": key}, [ListedCode(code, labels={"en": code})])
@@ -207,11 +207,11 @@ def parsed_reference(text: str) -> tuple[str, str, str]:
     >>> parsed_reference("ESTAT:CENSUS_HC(2.0)")
     ('ESTAT', 'CENSUS_HC', '2.0')
     """
-    found = REFERENCE.fullmatch(text)
-    if found is None:
+    match = REFERENCE.fullmatch(text)
+    if match is None:
         what, hint = "this is no name of a structure", 'such as "OFFICE:POPULATION(1.0)"'
         raise PublicationError(what, code="structure", where=text[:80], hint=hint)
-    return found[1], found[2], found[3]
+    return match[1], match[2], match[3]
 
 
 def _codes(dimension: Any) -> tuple[ListedCode, ...]:
@@ -237,21 +237,25 @@ def _listed(
 def _check_names(table: str, dimensions: Sequence[StructureDimension]) -> None:
     """Refuse names and codes that no message of SDMX can hold; they are not changed silently."""
     problems = []
-    names = [each.name for each in dimensions]
-    for each in dimensions:
-        codes = [code.code for code in each.codes]
-        if names.count(each.name) > 1 or each.name in _TAKEN:
-            problems.append(Problem(f"{each.name} would be two things", table, "name it otherwise"))
+    names = [item.name for item in dimensions]
+    for dimension in dimensions:
+        codes = [code.code for code in dimension.codes]
+        if names.count(dimension.name) > 1 or dimension.name in _TAKEN:
+            problems.append(
+                Problem(f"{dimension.name} would be two things", table, "name it otherwise")
+            )
         if len(set(codes)) < len(codes):
-            problems.append(Problem(f"two codes of {each.name} would be one", table, "name both"))
-        if not _NAME.fullmatch(each.name):
-            what = f"{each.name!r} cannot be the name of a dimension"
-            problems.append(Problem(what, table, "letters, digits, _ and - after a letter"))
+            problems.append(
+                Problem(f"two codes of {dimension.name} would be one", table, "name both")
+            )
+        if not _NAME.fullmatch(dimension.name):
+            message = f"{dimension.name!r} cannot be the name of a dimension"
+            problems.append(Problem(message, table, "letters, digits, _ and - after a letter"))
         bad = [code for code in codes if not _CODE.fullmatch(code)]
         if bad:
-            what = f"{len(bad):,} codes of {each.name} are none of SDMX, such as {bad[0]!r}"
+            message = f"{len(bad):,} codes of {dimension.name} are none of SDMX, such as {bad[0]!r}"
             hint = "codes of SDMX have letters, digits, _, @, $ and -: say what it calls them"
-            problems.append(Problem(what, table, hint))
+            problems.append(Problem(message, table, hint))
     raise_all(
         PublicationError, problems, code="structure", many="{} names are none of SDMX", where=table
     )
@@ -274,20 +278,20 @@ def read_structures(path: str | os.PathLike[str]) -> list[DataStructure]:
     try:
         content = file.read_bytes()
     except OSError as error:
-        what = f"the structure cannot be read ({error.strerror})"
-        raise PublicationError(what, code="structure", where=str(file)) from None
+        reason = f"the structure cannot be read ({error.strerror})"
+        raise PublicationError(reason, code="structure", where=str(file)) from None
     if len(content) > _LARGEST:
-        what = "the structure is larger than 64 MB"
-        raise PublicationError(what, code="structure", where=str(file))
+        reason = "the structure is larger than 64 MB"
+        raise PublicationError(reason, code="structure", where=str(file))
     message = _of_json if content.lstrip(b"\xef\xbb\xbf \t\r\n")[:1] == b"{" else _of_xml
     try:
         found = message(content)
     except (ElementTree.ParseError, ValueError, KeyError, TypeError, RecursionError):
         found = []
     if not found:
-        what = "there is no data structure in this file"
+        reason = "there is no data structure in this file"
         hint = "it needs the message of a structure with its code lists: SDMX-ML or SDMX-JSON"
-        raise PublicationError(what, code="structure", where=str(file), hint=hint)
+        raise PublicationError(reason, code="structure", where=str(file), hint=hint)
     problems = [
         Problem(f"{each.name}: there is no code list {one.codelist}", str(file), "add it")
         for each in found
@@ -307,17 +311,17 @@ def read_structures(path: str | os.PathLike[str]) -> list[DataStructure]:
 def _ordered(codes: Sequence[ListedCode]) -> tuple[ListedCode, ...]:
     """Codes in the order of a tree, each behind the one above it; nothing is left out."""
     below: dict[str, list[ListedCode]] = {}
-    known = {each.code for each in codes}
+    known = {item.code for item in codes}
     if len(known) < len(codes):
         raise ValueError("a code stands twice")
-    for each in codes:
-        below.setdefault(each.above if each.above in known else "", []).append(each)
+    for code in codes:
+        below.setdefault(code.above if code.above in known else "", []).append(code)
     found: list[ListedCode] = []
     waiting = below.get("", [])[::-1]
     while waiting:
-        each = waiting.pop()
-        found.append(replace(each, above=each.above if each.above in known else ""))
-        waiting += below.get(each.code, [])[::-1]
+        code = waiting.pop()
+        found.append(replace(code, above=code.above if code.above in known else ""))
+        waiting += below.get(code.code, [])[::-1]
     if len(found) < len(codes):
         raise ValueError("codes stand above each other in a circle")
     return tuple(found)
@@ -326,13 +330,13 @@ def _ordered(codes: Sequence[ListedCode]) -> tuple[ListedCode, ...]:
 def _of_json(content: bytes) -> list[DataStructure]:
     data = json.loads(content)["data"]
     lists = {
-        each["id"]: _ordered(
+        item["id"]: _ordered(
             [
                 ListedCode(code["id"], code.get("parent") or "", _texts(code))
-                for code in each.get("codes", [])
+                for code in item.get("codes", [])
             ]
         )
-        for each in data.get("codelists", [])
+        for item in data.get("codelists", [])
     }
     concepts = {
         concept["id"]: _texts(concept)
@@ -364,7 +368,7 @@ def _of_json(content: bytes) -> list[DataStructure]:
             attributes=tuple(one["id"] for one in attributes),
         )
 
-    return [structure(each) for each in data.get("dataStructures", [])]
+    return [structure(item) for item in data.get("dataStructures", [])]
 
 
 def _texts(each: Mapping[str, Any]) -> dict[str, str]:
@@ -388,20 +392,20 @@ def _of_xml(content: bytes) -> list[DataStructure]:
         raise ValueError("entities are not read")
     root = ElementTree.fromstring(content)  # noqa: S314
     lists = {
-        each.attrib["id"]: _ordered(
+        item.attrib["id"]: _ordered(
             [
                 ListedCode(code.attrib["id"], _above(code), _names(code))
-                for code in _all(each, "Code")
+                for code in _all(item, "Code")
             ]
         )
-        for each in _deep(root, "Codelist")
-        if _all(each, "Code")
+        for item in _deep(root, "Codelist")
+        if _all(item, "Code")
     }
-    concepts = {each.attrib["id"]: _names(each) for each in _deep(root, "Concept")}
+    concepts = {item.attrib["id"]: _names(item) for item in _deep(root, "Concept")}
     return [
-        _xml_structure(each, lists, concepts)
-        for each in _deep(root, "DataStructure")
-        if next(_deep(each, "DimensionList"), None) is not None
+        _xml_structure(item, lists, concepts)
+        for item in _deep(root, "DataStructure")
+        if next(_deep(item, "DimensionList"), None) is not None
     ]
 
 
@@ -444,11 +448,11 @@ def _xml_structure(
 
 
 def _deep(root: ElementTree.Element, name: str) -> Iterator[ElementTree.Element]:
-    return (each for each in root.iter() if each.tag.rpartition("}")[2] == name)
+    return (item for item in root.iter() if item.tag.rpartition("}")[2] == name)
 
 
 def _all(root: ElementTree.Element, name: str) -> list[ElementTree.Element]:
-    return [each for each in root if each.tag.rpartition("}")[2] == name]
+    return [item for item in root if item.tag.rpartition("}")[2] == name]
 
 
 def _names(each: ElementTree.Element) -> dict[str, str]:

@@ -135,9 +135,9 @@ def check_texts(table: ProtectedTable, language: str) -> None:
     """Raise an error for texts that a page or a sheet cannot hold."""
     bad = [where for where, texts in _texts(table, language) for _ in range(_unusable(texts))]
     if bad:
-        what = f"{len(bad):,} texts have control characters or more than {_LONGEST:,} characters"
+        message = f"{len(bad):,} texts have control characters or more than {_LONGEST:,} characters"
         hint = "correct the labels"
-        raise PublicationError(what, code="texts", where=f"{table.name}: {bad[0]}", hint=hint)
+        raise PublicationError(message, code="texts", where=f"{table.name}: {bad[0]}", hint=hint)
 
 
 def _texts(table: ProtectedTable, language: str) -> Iterator[tuple[str, Sequence[str]]]:

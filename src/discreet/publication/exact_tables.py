@@ -115,7 +115,9 @@ def _plain(value: Any) -> Any:
     if isinstance(value, str | int | float):
         return value
     if dataclasses.is_dataclass(value):
-        return {each.name: _plain(getattr(value, each.name)) for each in dataclasses.fields(value)}
+        return {
+            field.name: _plain(getattr(value, field.name)) for field in dataclasses.fields(value)
+        }
     if isinstance(value, Mapping):
         return {name: _plain(item) for name, item in value.items()}
     if isinstance(value, frozenset):
@@ -147,9 +149,9 @@ def rebuilt(memory: Mapping[str, Any]) -> ProtectedTable:
         for entry in memory["dimensions"]
     )
     reasons = memory.get("withheld")
-    said = None if reasons is None else [Note(**note) for note in reasons]
+    notes = None if reasons is None else [Note(**note) for note in reasons]
     return ProtectedTable(
-        **_no_cells(len(dimensions), said, memory.get("intervals_instead", False)),
+        **_no_cells(len(dimensions), notes, memory.get("intervals_instead", False)),
         dimensions=dimensions,
         provenance=Provenance(**memory["provenance"]),
         notes=tuple(Note(**note) for note in memory["notes"]),

@@ -208,9 +208,9 @@ def format_of(path: Path, format: str | None = None) -> str:  # noqa: A002 - the
     found = double if double in known else path.suffix.removeprefix(".")
     named = (found if format is None else format).lower()
     if named not in known:
-        what = f"{named!r} is not a format" if named else "the file name has no suffix"
+        message = f"{named!r} is not a format" if named else "the file name has no suffix"
         hint = f"formats: {', '.join(every)}"
-        raise PublicationError(what, code="format", where=str(path), hint=hint)
+        raise PublicationError(message, code="format", where=str(path), hint=hint)
     return known[named]
 
 
@@ -235,31 +235,31 @@ def check_shape(format: str, rows: int, columns: int, *, where: str = "") -> Non
     page = row_of(format).page
     if page is None:
         return
-    what = ""
+    message = ""
     if rows * columns > page.cells:
-        what = f"{format} holds at most {page.cells:,} cells; this table has {rows * columns:,}"
+        message = f"{format} holds at most {page.cells:,} cells; this table has {rows * columns:,}"
     if page.columns is not None and columns > page.columns:
-        what = f"a sheet holds at most {page.columns:,} columns; this table has {columns:,}"
+        message = f"a sheet holds at most {page.columns:,} columns; this table has {columns:,}"
     if page.rows is not None and rows > page.rows:
-        what = f"a sheet holds at most {page.rows:,} rows; this table has {rows:,}"
-    if what:
-        raise PublicationError(what, code="too-large", where=where, hint=_HINT)
+        message = f"a sheet holds at most {page.rows:,} rows; this table has {rows:,}"
+    if message:
+        raise PublicationError(message, code="too-large", where=where, hint=_HINT)
 
 
 def check_protected(table: object) -> None:
     """Raise an error unless this is a protected table."""
     if isinstance(table, ProtectedTable):
         return
-    what = f"a {type(table).__name__} cannot be published, only a ProtectedTable"
+    message = f"a {type(table).__name__} cannot be published, only a ProtectedTable"
     hint = "a Table is confidential; protect it first, for example with discreet.perturb"
-    raise PublicationError(what, code="not-protected", hint=hint)
+    raise PublicationError(message, code="not-protected", hint=hint)
 
 
 def place_of(path: Any) -> Path:
     """Where a file is to be written."""
     if not isinstance(path, str | os.PathLike):
-        what = f"the name of a file is needed, this is a {type(path).__name__}"
-        raise PublicationError(what, code="output-file", where="path")
+        message = f"the name of a file is needed, this is a {type(path).__name__}"
+        raise PublicationError(message, code="output-file", where="path")
     return Path(path)
 
 
@@ -267,5 +267,5 @@ def check_place(target: Path) -> None:
     """Raise an error unless a file can be written there."""
     check_writable(target.parent)
     if target.is_dir():
-        what = "this is a folder; it is not overwritten with a file"
-        raise PublicationError(what, code="output-file", where=str(target), hint="name a file")
+        message = "this is a folder; it is not overwritten with a file"
+        raise PublicationError(message, code="output-file", where=str(target), hint="name a file")

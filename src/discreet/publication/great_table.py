@@ -90,7 +90,7 @@ def _frame(layout: PageLayout, names: Sequence[str], language: str) -> tuple[Any
             shown.flat[at] = text
         marks = remarks.of_block(layout, block.first, len(shown))
         if marks is not None:
-            shown = shown + np.array([mark(each) for each in marks.sets], object)[marks.which]
+            shown = shown + np.array([mark(item) for item in marks.sets], object)[marks.which]
         printed.append(shown)
         values.append(np.where(np.isin(block.status, WITHOUT_NUMBER), np.nan, block.value))
     whole = pl.DataFrame(np.concatenate(values), schema=list(names)).fill_nan(None)

@@ -136,10 +136,10 @@ class PageLayout:
         decimals = np.array([figure.decimals for figure in table.figures], dtype=np.int64)
         at = len(table.dimensions) - 1
         if at in self.columns:
-            each = decimals[self.column_codes[:, self.columns.index(at)]]
+            decimal = decimals[self.column_codes[:, self.columns.index(at)]]
         else:
-            each = decimals[self.row_codes[first:last, self.rows.index(at)]][:, np.newaxis]
-        return np.broadcast_to(each, shape)
+            decimal = decimals[self.row_codes[first:last, self.rows.index(at)]][:, np.newaxis]
+        return np.broadcast_to(decimal, shape)
 
     def chosen(self, wanted: Sequence[int | None]) -> tuple[BoolArray, BoolArray]:
         """Which rows and which columns belong to some codes."""
@@ -218,9 +218,11 @@ def _check_names(
         problems += [Problem(what, "rows and columns") for what in wrong]
     if problems:
         first = problems[0]
-        what = first.what if len(problems) == 1 else "the layout does not fit the table"
+        message = first.what if len(problems) == 1 else "the layout does not fit the table"
         hint = first.hint or found
-        raise PublicationError(what, code="layout", where=first.where, hint=hint, problems=problems)
+        raise PublicationError(
+            message, code="layout", where=first.where, hint=hint, problems=problems
+        )
 
 
 def lay_out(
@@ -264,9 +266,9 @@ def laid_out(table: ProtectedTable, options: WriteOptions) -> PageLayout:
 
 def _check_limit(size: int, limit: int, name: str) -> None:
     if size > limit:
-        what = f"a page or workbook holds at most {limit:,} cells; this table has {size:,}"
+        message = f"a page or workbook holds at most {limit:,} cells; this table has {size:,}"
         hint = "write csv or parquet instead, or publish fewer codes"
-        raise PublicationError(what, code="too-large", where=name, hint=hint)
+        raise PublicationError(message, code="too-large", where=name, hint=hint)
 
 
 def _shown(
@@ -399,13 +401,15 @@ def _named(wanted: Iterable[int | None]) -> int:
 
 def _mark_places(table: ProtectedTable) -> list[tuple[Note, tuple[int | None, ...]]]:
     """Each note with the positions of its codes, per dimension; also of a figure."""
-    problems, found = [], []
+    problems, mark_places = [], []
     sizes = {len(table.spanning), len(table.dimensions)}
     for number, remark in enumerate(table.cell_notes, 1):
         where = f"{table.name}, note {number}"
         if len(remark.codes) not in sizes:
-            what = f"a note has {len(remark.codes)} codes; the table spans {min(sizes)} variables"
-            problems.append(Problem(what, where, "give one code per variable; None for all"))
+            message = (
+                f"a note has {len(remark.codes)} codes; the table spans {min(sizes)} variables"
+            )
+            problems.append(Problem(message, where, "give one code per variable; None for all"))
             continue
         codes = [*remark.codes, *[None] * (len(table.dimensions) - len(remark.codes))]
         wanted: list[int | None] = []
@@ -414,9 +418,9 @@ def _mark_places(table: ProtectedTable) -> list[tuple[Note, tuple[int | None, ..
                 hint = f"note the codes of {dimension.name} that are printed"
                 problems.append(Problem(f"there is no code {code!r}", where, hint))
             wanted.append(None if code is None else dimension.index.get(code))
-        found.append((remark.note, tuple(wanted)))
+        mark_places.append((remark.note, tuple(wanted)))
     raise_all(PublicationError, problems, code="notes")
-    return found
+    return mark_places
 
 
 @dataclass(frozen=True, slots=True)

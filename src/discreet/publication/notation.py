@@ -133,7 +133,7 @@ def _rounding_to_zero(table: ProtectedTable) -> list[int]:
     for decimals in np.unique(places).tolist():
         value = table.value[places == decimals]
         small = value[(value != 0) & (np.abs(value) < 10.0**-decimals)]
-        if any(not rounded(float(each), decimals) for each in small):
+        if any(not rounded(float(item), decimals) for item in small):
             found.append(decimals)
     return found
 
@@ -267,11 +267,11 @@ def symbols(
 def check_values(table: ProtectedTable) -> None:
     """Raise an error if a table holds values that cannot be printed."""
     if not 0 <= table.decimals <= _MOST_DECIMALS:
-        what = f"a table is printed with 0 to {_MOST_DECIMALS} decimals"
-        raise PublicationError(what, code="decimals", where=table.name)
+        message = f"a table is printed with 0 to {_MOST_DECIMALS} decimals"
+        raise PublicationError(message, code="decimals", where=table.name)
     if table.value.dtype.kind == "f":
         bad = int((~np.isfinite(table.value)).sum())
         if bad:
-            what = f"{bad:,} cells have a value that is not a finite number"
+            message = f"{bad:,} cells have a value that is not a finite number"
             hint = "suppress them, or repair the weights"
-            raise PublicationError(what, code="values", where=table.name, hint=hint)
+            raise PublicationError(message, code="values", where=table.name, hint=hint)

@@ -135,7 +135,7 @@ def non_additivity(table: ProtectedTable) -> Note | None:
     kind "non-additivity"; means, shares and other figures need not add up.
     """
     if table not in _KNOWN:
-        whole = table.spanning and not any(each.chosen for each in table.spanning)
+        whole = table.spanning and not any(item.chosen for item in table.spanning)
         _KNOWN[table] = _figures_note(table) if whole else None
     return _KNOWN[table]
 

@@ -132,12 +132,12 @@ def _check_options(table: ProtectedTable, form: OutputFormat, options: WriteOpti
         Problem(f"there is no variable {name!r}", "geo", found) for name in geo if name not in names
     ]
     if structure and not REFERENCE.fullmatch(structure):
-        what = f"{structure!r} does not name a dataflow"
-        problems.append(Problem(what, "structure", "write it as AGENCY:ID(1.0)"))
+        message = f"{structure!r} does not name a dataflow"
+        problems.append(Problem(message, "structure", "write it as AGENCY:ID(1.0)"))
     elif structure and not form.dataflow:
-        what = f"files of format {form.name} name no dataflow"
-        naming = ", ".join(each.name for each in FORMATS.values() if each.dataflow)
-        problems.append(Problem(what, "structure", f"leave it out, or write {naming}"))
+        message = f"files of format {form.name} name no dataflow"
+        naming = ", ".join(item.name for item in FORMATS.values() if item.dataflow)
+        problems.append(Problem(message, "structure", f"leave it out, or write {naming}"))
     if options.sdmx not in ("2.0", "1.0"):
         problems.append(Problem("this is no version of SDMX-CSV", "sdmx", "versions: 2.0, 1.0"))
     raise_all(PublicationError, [*problems, *_map_problems(form, options)], code="options")
@@ -153,13 +153,13 @@ def _map_problems(form: OutputFormat, options: WriteOptions) -> Iterator[Problem
         hint = f"write {', '.join(MAPS)}"
         yield Problem(f"files of format {form.name} are no maps", asked[0], hint)
     if given.boundaries is not None and not hasattr(given.boundaries, "polygons"):
-        what = "the boundaries are no discreet.Boundaries"
-        yield Problem(what, "boundaries", 'such as dc.Boundaries.read("areas.geojson")')
+        message = "the boundaries are no discreet.Boundaries"
+        yield Problem(message, "boundaries", 'such as dc.Boundaries.read("areas.geojson")')
     if not isinstance(given.at, Mapping):
         yield Problem("at is a table of codes", "at", 'such as {"sex": "w"}')
     if not isinstance(given.breaks, str):
         bounds: list[Any] = list(given.breaks)
-        ordered = all(isinstance(each, int | float) for each in bounds) and all(
+        ordered = all(isinstance(bound, int | float) for bound in bounds) and all(
             low < high for low, high in pairwise(bounds)
         )
         if not ordered or not 1 <= len(bounds) <= _MOST_CLASSES + 1:
@@ -177,7 +177,7 @@ def _map_problems(form: OutputFormat, options: WriteOptions) -> Iterator[Problem
 
 def _type_problems(options: WriteOptions) -> Iterator[Problem]:
     """Texts for lists, words for yes and no: what would be taken for something else."""
-    given: dict[str, Any] = {each.name: getattr(options, each.name) for each in fields(options)}
+    given: dict[str, Any] = {field.name: getattr(options, field.name) for field in fields(options)}
     if not isinstance(given["complete"], bool | None):
         yield Problem("complete is True, False or None", "complete")
     if not isinstance(given["labels"], bool):
@@ -210,9 +210,9 @@ def write_workbook(
     writer = row_of(format_of(target)).workbook
     if writer is None or format_of(target) in MAPS:
         names = [name for name, each in FORMATS.items() if each.workbook is not None]
-        what = f"a workbook is an {' or '.join(names)} file"
+        message = f"a workbook is an {' or '.join(names)} file"
         hint = f"name it ….{names[0]}"
-        raise PublicationError(what, code="format", where=target.name, hint=hint)
+        raise PublicationError(message, code="format", where=target.name, hint=hint)
     listed = _listed(tables, language)
     check_place(target)
     heading = title_in(title, language)
@@ -252,9 +252,9 @@ def write_atlas(
 def _listed(tables: Iterable[ProtectedTable], language: str) -> list[ProtectedTable]:
     """Several tables, each fit to be written."""
     if isinstance(tables, ProtectedTable) or not isinstance(tables, Iterable):
-        what = "a list of protected tables is needed"
+        message = "a list of protected tables is needed"
         hint = "a single table writes itself: table.write(…)"
-        raise PublicationError(what, code="workbook", where="tables", hint=hint)
+        raise PublicationError(message, code="workbook", where="tables", hint=hint)
     listed = list(tables)
     words(language)
     for table in listed:
@@ -272,5 +272,5 @@ def read_exact(path: str | os.PathLike[str]) -> ProtectedTable:
     ...     read_exact(census_example().write(Path(folder) / "T1.exact.parquet"))
     <ProtectedTable T1: sex × age, 18 cells>
     """
-    found: ProtectedTable = _loaded("discreet.publication.writers.exact:read_file")(path)
-    return found
+    table: ProtectedTable = _loaded("discreet.publication.writers.exact:read_file")(path)
+    return table

@@ -110,12 +110,12 @@ def read_words(package: str) -> dict[str, dict[str, str]]:
 
     Each is there in all languages, or the file cannot be used.
     """
-    found = tomllib.loads(resources.files(package).joinpath("words.toml").read_text("utf-8"))
-    for name, texts in found.items():
+    document = tomllib.loads(resources.files(package).joinpath("words.toml").read_text("utf-8"))
+    for name, texts in document.items():
         if tuple(texts) != LANGUAGES or not all(texts.values()):
-            what = f"the text {name!r} is not there in all languages"
-            raise PublicationError(what, code="language", where=f"{package}, words.toml")
-    return {one: {name: texts[one] for name, texts in found.items()} for one in LANGUAGES}
+            message = f"the text {name!r} is not there in all languages"
+            raise PublicationError(message, code="language", where=f"{package}, words.toml")
+    return {one: {name: texts[one] for name, texts in document.items()} for one in LANGUAGES}
 
 
 _WORDS = {one: Words(**texts) for one, texts in read_words("discreet.publication").items()}
@@ -128,8 +128,8 @@ def words(language: str) -> Words:
     'Zeichenerklärung'
     """
     if language not in _WORDS:
-        what = f"there are no printed words in language {language!r}"
-        raise PublicationError(what, code="language", hint=f"languages: {', '.join(LANGUAGES)}")
+        message = f"there are no printed words in language {language!r}"
+        raise PublicationError(message, code="language", hint=f"languages: {', '.join(LANGUAGES)}")
     return _WORDS[language]
 
 

@@ -231,7 +231,7 @@ def _plan_of(
     output: Mapping[str, Any],
 ) -> _Plan:
     """A programme that stands in no file."""
-    told = {"keys": {"id": [*names] or None}, "steps": [dict(each) for each in steps]}
+    told = {"keys": {"id": [*names] or None}, "steps": [dict(step) for step in steps]}
     document, file, problems = form_of(told | {"output": output}, Path(), AnonymisationDocument)
     if problems:
         raise ProgrammeError.of(problems, f"{len(problems)} mistakes", code="programme")
@@ -298,10 +298,10 @@ def anonymise(
         records=records.height,
         steps=tuple(step.method for step in plan.steps),
         statement={
-            language: [told["statement"][language] for told in made]
+            language: [item["statement"][language] for item in made]
             for language in plan.document.languages
         },
-        provenance=[told["provenance"] for told in made],
+        provenance=[item["provenance"] for item in made],
     )
     if out is not None:
         _write(result, described, plan, Path(out))
@@ -366,19 +366,19 @@ def _named(
     """Whether identifiers are there, and whether it is clear which of them stay."""
     asked, output = json.dumps([entry.model_dump() for entry in document.steps]), document.output
     decided = {*output.drop, *output.keep}
-    found = []
+    problems = []
     for name in document.keys.id or []:
         if name not in names:
             hint = nearest(name, sorted(names))
-            found.append(file.problem(("keys", "id"), f"there is no column {name!r}", hint))
+            problems.append(file.problem(("keys", "id"), f"there is no column {name!r}", hint))
         elif name not in decided and json.dumps(name) not in asked:
-            found.append(file.problem(("output",), f"{name} {_IDENTIFIES}", _KEEP))
+            problems.append(file.problem(("output",), f"{name} {_IDENTIFIES}", _KEEP))
     if output.order == "kept" and not output.keep:
-        what = "the order of the original can tell what was changed"
-        found.append(
-            file.problem(("output", "order"), what, 'leave it out, or keep = ["person_id"]')
+        message = "the order of the original can tell what was changed"
+        problems.append(
+            file.problem(("output", "order"), message, 'leave it out, or keep = ["person_id"]')
         )
-    return found
+    return problems
 
 
 def _original(
@@ -613,13 +613,13 @@ def _described(plan: _Plan, records: pl.DataFrame) -> DescribedRecords:
     before = {one.name: one for one in plan.original.variables}
     going = records.drop(output.drop)
     rows = going.with_row_index(_AT).sort(going.columns, nulls_last=True)[_AT]
-    made = [_variable(before.get(column.name), column) for column in going]
+    variables = [_variable(before.get(column.name), column) for column in going]
     if output.order == "sorted":
-        made = [
+        variables = [
             replace(one, values=one.values.gather(rows), reasons=one.reasons.gather(rows))
-            for one in made
+            for one in variables
         ]
-    return replace(plan.original, variables=made)
+    return replace(plan.original, variables=variables)
 
 
 def _variable(before: DescribedVariable | None, values: pl.Series) -> DescribedVariable:

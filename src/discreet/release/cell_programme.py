@@ -98,9 +98,9 @@ class CellProgramme:
         if entry.hierarchies:
             problems.append(Problem("files are not read here", "cells.hierarchies", "give trees"))
         problems += [
-            Problem("there is no such variable", f"trees.{each}")
-            for each in trees or {}
-            if each not in (entry.by or ())
+            Problem("there is no such variable", f"trees.{tree}")
+            for tree in trees or {}
+            if tree not in (entry.by or ())
         ]
         if not problems:
             problems += _missing(_needed(entry)) + _figure_problems(entry, parameters)
@@ -114,11 +114,11 @@ class CellProgramme:
         try:
             document = tomllib.loads(place.read_text("utf-8"))
         except OSError as error:
-            what = f"the programme cannot be read ({error.strerror})"
-            raise ProgrammeError(what, code="programme-file", where=str(place)) from None
+            message = f"the programme cannot be read ({error.strerror})"
+            raise ProgrammeError(message, code="programme-file", where=str(place)) from None
         except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-            what = f"this is no TOML file: {error}"
-            raise ProgrammeError(what, code="programme-file", where=str(place)) from None
+            message = f"this is no TOML file: {error}"
+            raise ProgrammeError(message, code="programme-file", where=str(place)) from None
         problems: list[Problem] = []
         entry = checked_entry(CellsEntry, "cells", document.pop("cells", {}), problems)
         problems += _unfit(entry, document)
@@ -216,8 +216,8 @@ def _figure_problems(cells: CellsEntry, parameters: Parameters) -> list[Problem]
             and name in cells.values
             and not cells.values[name].smallest
         ):
-            what = "noise from the range needs the smallest value of each cell"
-            problems.append(Problem(what, f"cells.values.{name}.smallest"))
+            message = "noise from the range needs the smallest value of each cell"
+            problems.append(Problem(message, f"cells.values.{name}.smallest"))
     return problems
 
 
@@ -238,7 +238,7 @@ def protect_by_programme(
     frame = read_cells(cells, by)
     trees = plan.classifications()
     name = plan.path.name.partition(".")[0]
-    made = _FileOfCells(frame, [trees.get(each, each) for each in by], plan, name)
+    made = _FileOfCells(frame, [trees.get(item, item) for item in by], plan, name)
     safe = made.figures() if entry.figures else made.counts()
     decisions = made.decisions()
     if decisions is None:
@@ -350,13 +350,13 @@ class _FileOfCells:
 
     def decisions(self) -> PartDecisions | None:
         """What the thresholds say of the parts of all counts together; None without any."""
-        given = self.parameters.parts
-        if given is None or not given.enabled or not given.thresholds:
+        parts = self.parameters.parts
+        if parts is None or not parts.enabled or not parts.thresholds:
             return None
         from discreet.protection.noise import count_deviations
         from discreet.protection.parts import PartRules, check_parts, joint_decisions
 
-        rules, content = PartRules(**given.thresholds), self.parameters.perturbation_table.content
+        rules, content = PartRules(**parts.thresholds), self.parameters.perturbation_table.content
 
         def deviation(counts: Any) -> Any:
             return count_deviations(content, counts)
@@ -364,7 +364,7 @@ class _FileOfCells:
         used = {figure.of for figure in self.entry.figures.values() if figure.kind == "count"}
         spanning = {dimension.name for dimension in self.table.dimensions}
         options: dict[str, Any] = {"deviation": deviation}
-        options["areas"] = given.per if given.per in spanning else None
+        options["areas"] = parts.per if parts.per in spanning else None
         decided = [check_parts(self.table, rules, **options)]
         decided += [
             check_parts(table, rules, universe=self.table, **options)

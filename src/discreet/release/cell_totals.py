@@ -40,7 +40,7 @@ def with_missing_totals(
     cells = cells.with_columns(code_texts(cells[name], name).alias(name) for name in names)
     for item in by:
         if isinstance(item, str):
-            _refuse_other_total(cells, item, [each for each in names if each != item], sums)
+            _refuse_other_total(cells, item, [entry for entry in names if entry != item], sums)
     level = [
         pl.col(name).replace_strict(_levels(own), default=None, return_dtype=pl.Int64)
         for name, own in above.items()
@@ -89,7 +89,7 @@ def _refuse_other_total(
     codes = cells[name].unique().drop_nulls().to_list()
     if TOTAL in codes or len(codes) < 3:
         return
-    whole = [pl.col(each).sum().over(others) if others else pl.col(each).sum() for each in sums]
+    whole = [pl.col(item).sum().over(others) if others else pl.col(item).sum() for item in sums]
     half = [
         (2 * pl.col(each) - total).abs() <= 1e-9 * total.abs()
         for each, total in zip(sums, whole, strict=True)
@@ -97,12 +97,12 @@ def _refuse_other_total(
     marked = cells.with_columns(pl.all_horizontal(half).alias("half"))
     alike = marked.group_by(name).agg(pl.col("half").all()).filter("half")[name].sort()
     if len(alike) and cells[sums[0]].sum():
-        what = f"the code {alike[0]!r} is everywhere the sum of the other codes"
+        message = f"the code {alike[0]!r} is everywhere the sum of the other codes"
         hint = (
             f"state that it is the total: --total {name}={alike[0]}, or totals of the request; "
             f"if it is not, add the rows of the code {TOTAL!r}"
         )
-        raise SuppressionError(what, code="total-code", where=name, hint=hint)
+        raise SuppressionError(message, code="total-code", where=name, hint=hint)
 
 
 def _name(item: Any) -> str:

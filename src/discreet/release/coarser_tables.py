@@ -86,9 +86,9 @@ class Savings:
     def described(self, *, shares: bool = False) -> dict[str, Any]:
         """The same as plain values, for JSON."""
         ranked = [
-            {"variable": each.variable, "change": each.change, "codes": list(each.codes)}
-            | _described(each.after, shares=shares)
-            for each in self.ranked
+            {"variable": item.variable, "change": item.change, "codes": list(item.codes)}
+            | _described(item.after, shares=shares)
+            for item in self.ranked
         ]
         return {"now": _described(self.now, shares=shares), "ranked": ranked, "tried": self.tried}
 
@@ -249,26 +249,26 @@ def _pairs(
 
 def _shares(table: Table, values: Sequence[str]) -> list[FloatArray]:
     """What is published of a table: sums, each as a share of its largest cell, or counts."""
-    columns = [np.asarray(each, dtype=np.float64) for each in map(table.sums.get, values)]
+    columns = [np.asarray(item, dtype=np.float64) for item in map(table.sums.get, values)]
     columns = columns or [table.count.astype(np.float64)]
-    return [each / max(float(np.abs(each).max(initial=0)), 1e-300) for each in columns]
+    return [column / max(float(np.abs(column).max(initial=0)), 1e-300) for column in columns]
 
 
 def _hidden_cells(shared: SharedSuppression) -> BoolArray:
     """The cells of the one table that are hidden."""
     one = next(iter(shared.by_value.values()))
-    found: BoolArray = one.members.hidden(one.pattern.hidden[: len(one.reason)], 0)
-    return found
+    mask: BoolArray = one.members.hidden(one.pattern.hidden[: len(one.reason)], 0)
+    return mask
 
 
 def _amount(
     table: Table, primaries: Sequence[Primary], shared: SharedSuppression, values: Sequence[str]
 ) -> HiddenAmount:
     hidden = _hidden_cells(shared)
-    shares = [float(np.abs(each[hidden]).sum()) for each in _shares(table, values)]
+    shares = [float(np.abs(share[hidden]).sum()) for share in _shares(table, values)]
     return HiddenAmount(
         cells=int((table.count > 0).sum()),
-        sensitive=int(np.any([each.sensitive for each in primaries], axis=0).sum()),
+        sensitive=int(np.any([primary.sensitive for primary in primaries], axis=0).sum()),
         hidden=int(hidden.sum()),
         share=float(np.mean(shares)),
     )

@@ -44,9 +44,9 @@ def check_target(path: str | os.PathLike[str]) -> Path:
     """The path of a confidential file, if there is a format for it."""
     target = Path(path)
     if target.suffix.lower() not in (".parquet", ".csv"):
-        what = "confidential files are written as Parquet or CSV"
+        message = "confidential files are written as Parquet or CSV"
         hint = "give the file the suffix .parquet or .csv"
-        raise MicrodataError(what, code="format", where=str(target), hint=hint)
+        raise MicrodataError(message, code="format", where=str(target), hint=hint)
     return target
 
 

@@ -174,8 +174,8 @@ def _check_signature(place: Path, named: Path, trusted: Sequence[bytes]) -> str 
     end = file.start + sum(about["length"] for about in file.manifest["cubes"])
     if len(content) == end:
         if trusted:
-            what = "nobody signed these cubes"
-            raise _refused(named, "unsigned", what, "ask for a file that is signed")
+            message = "nobody signed these cubes"
+            raise _refused(named, "unsigned", message, "ask for a file that is signed")
         return None
     content, part = content[:end], content[end:]
     public = part[len(SIGNED) : -64]
@@ -184,11 +184,11 @@ def _check_signature(place: Path, named: Path, trusted: Sequence[bytes]) -> str 
             raise InvalidSignature
         Ed25519PublicKey.from_public_bytes(public).verify(part[-64:], _PURPOSE + content)
     except InvalidSignature:
-        what = "the signature is wrong: the file was changed after it was signed"
-        raise _refused(named, "signature", what, "ask for the file again") from None
+        message = "the signature is wrong: the file was changed after it was signed"
+        raise _refused(named, "signature", message, "ask for the file again") from None
     if trusted and public not in trusted:
-        what = f"these cubes were signed by somebody else: key {key_id(public)}"
-        raise _refused(named, "signer", what, "name the public key of whoever made them")
+        message = f"these cubes were signed by somebody else: key {key_id(public)}"
+        raise _refused(named, "signer", message, "name the public key of whoever made them")
     return key_id(public)
 
 
@@ -239,13 +239,13 @@ def _opened(path: Path, temporary: Path, key: PackageKey | None) -> Path:
     try:
         content = path.read_bytes()
     except OSError as error:
-        what = f"the file cannot be read ({error.strerror})"
-        raise _refused(path, "cube-file", what, "") from None
+        message = f"the file cannot be read ({error.strerror})"
+        raise _refused(path, "cube-file", message, "") from None
     if not content.startswith(ENCRYPTED):
         return path
     if key is None:
-        what = "these cubes are encrypted"
-        raise _refused(path, "key", what, "name the key: --key-file, or where its passphrase is")
+        message = "these cubes are encrypted"
+        raise _refused(path, "key", message, "name the key: --key-file, or where its passphrase is")
     at = len(ENCRYPTED) + _LENGTH
     size = int.from_bytes(content[len(ENCRYPTED) : at], "big")
     try:
@@ -261,8 +261,8 @@ def _opened(path: Path, temporary: Path, key: PackageKey | None) -> Path:
             for n, block in enumerate(blocks)
         ]
     except (InvalidTag, ValidationError, ValueError):
-        what = "the key does not fit, or the file is damaged"
-        raise _refused(path, "key", what, "ask for the file again, or for its key") from None
+        message = "the key does not fit, or the file is damaged"
+        raise _refused(path, "key", message, "ask for the file again, or for its key") from None
     if not plain[0].startswith(MAGIC):
         raise _refused(path, "cube-file", "this is no file of cubes", "")
     return write_cube_bytes(temporary, b"".join(plain))

@@ -151,13 +151,13 @@ def _labels(
     path = Path(source)
     if not path.is_file() or (kind := format_of(path, format)) not in ("spss", "stata"):
         return {}
-    found = {}
+    labels = {}
     for stored, texts in value_labels(path, kind).items():
         name = (rename or {}).get(stored, stored)
         if name in columns and columns[name].codes:
             codes = set(code_texts(collected(frame.select(name).unique())[name], name))
-            found[name] = {code: text for code, text in texts.items() if code in codes}
-    return found
+            labels[name] = {code: text for code, text in texts.items() if code in codes}
+    return labels
 
 
 def _looks(frame: nw.LazyFrame[Any]) -> Iterator[ColumnLook]:
@@ -219,10 +219,10 @@ def _spanning(columns: Iterator[ColumnLook]) -> list[str]:
     ]
     kinds: dict[str, str] = {}
     for look in first:
-        kind = next(each for each in (_PLACES, _AGES, _SEXES) if look.called(each))
+        kind = next(item for item in (_PLACES, _AGES, _SEXES) if look.called(item))
         kinds.setdefault(kind, look.name)
     others = sorted((look for look in looks if look.codes), key=lambda each: each.distinct)
-    found = [*kinds.values(), *(each.name for each in others if each.name not in kinds.values())]
+    found = [*kinds.values(), *(other.name for other in others if other.name not in kinds.values())]
     taken = {look.name for look in looks if any(look.called(kind) for kind in kinds)}
     return [name for name in found if name in kinds.values() or name not in taken][:_SPANNING]
 
@@ -241,9 +241,9 @@ def write_draft(
     check_saved(path)
     unknown = [name for name in by if name not in draft.columns]
     if unknown or not by:
-        what = f"there is no column {unknown[0]!r}" if unknown else "no variable spans the table"
+        message = f"there is no column {unknown[0]!r}" if unknown else "no variable spans the table"
         hint = f"columns: {', '.join(draft.columns)}"
-        raise PublicationError(what, code="columns", where="new", hint=hint)
+        raise PublicationError(message, code="columns", where="new", hint=hint)
     document = {
         "title": title,
         "languages": ["en"],

@@ -161,9 +161,9 @@ def check_line(
     line: TableLine, out: str | os.PathLike[str] | None, *, show_values: bool = False
 ) -> Inputs:
     """Open and check everything that a line names and all records, and write nothing."""
-    given = None if out is None else Path(out)
-    name = "table" if given is None or not given.suffix else _table_name(given)
-    kinds = _ALL if given is None or not given.suffix else [format_of(given)]
+    path = None if out is None else Path(out)
+    name = "table" if path is None or not path.suffix else _table_name(path)
+    kinds = _ALL if path is None or not path.suffix else [format_of(path)]
     folder = Path(tempfile.gettempdir())
     with _programme_of(line, name, kinds, folder) as programme:
         return checked_inputs(programme, show_values=show_values)

@@ -159,9 +159,9 @@ class Inputs:
         variables = self.programme.variables
         for name in self.programme.tables[table].by or []:
             stated = variables.get(name)
-            for each in (name, *((stated and stated.alternatives) or ())):
-                if each in self.boundaries:
-                    return name, self.boundaries[each]
+            for item in (name, *((stated and stated.alternatives) or ())):
+                if item in self.boundaries:
+                    return name, self.boundaries[item]
         return "", None
 
     @cached_property
@@ -234,10 +234,10 @@ class Inputs:
         if self.seals is not None:
             return self.seals.secret
         if not self._secret_place.exists():
-            what = "the secret that this release was made with is missing"
+            message = "the secret that this release was made with is missing"
             hint = f"put it back beside the programme; {_STATE_IT}"
             raise PublicationError(
-                what, code="release-secret", where=str(self._secret_place), hint=hint
+                message, code="release-secret", where=str(self._secret_place), hint=hint
             )
         return Secret.from_file(self._secret_place)
 

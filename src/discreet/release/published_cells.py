@@ -43,9 +43,9 @@ def audit_published_file(
             texts = dict.fromkeys(by, pl.String)
             frame = pl.read_csv(place, schema_overrides=texts, infer_schema_length=None)
     except pl.exceptions.PolarsError:
-        what = "the file cannot be read as a table"
+        message = "the file cannot be read as a table"
         hint = "hand in published cells as .csv or .parquet"
-        raise SuppressionError(what, code="file", where=str(place), hint=hint) from None
+        raise SuppressionError(message, code="file", where=str(place), hint=hint) from None
     columns, wanted = frame.columns, [*by, value]
     twice = sorted({name for name in wanted if wanted.count(name) > 1})
     if twice:
@@ -56,9 +56,9 @@ def audit_published_file(
     if missing:
         few = len(missing) < len(wanted)
         hint = f"columns found: {', '.join(columns)}" if few else "values are separated by commas"
-        what = f"the file has no column {missing[0]!r}"
+        message = f"the file has no column {missing[0]!r}"
         hint = hint if few else f"{hint}, and the first line names the columns"
-        raise SuppressionError(what, code="missing-column", where=str(place), hint=hint)
+        raise SuppressionError(message, code="missing-column", where=str(place), hint=hint)
     spanning = [classifications.get(name, name) for name in by]
     if value in frame.columns and frame[value].dtype == pl.String:
         frame = frame.with_columns(_numbers(frame[value], place))
@@ -78,7 +78,9 @@ def _numbers(column: Any, place: Path) -> Any:
     signs = set(bare.filter(numbers.is_null() & bare.is_not_null()).unique().to_list())
     wrong = signs - {"", ".", "x", "X", "/", "c", ":"}
     if wrong:
-        what = f"the column of values holds {len(wrong)} signs that are not known"
+        message = f"the column of values holds {len(wrong)} signs that are not known"
         hint = "hidden cells are empty, or hold . x / c :"
-        raise SuppressionError(what, code="values", where=f"{place.name}, {column.name}", hint=hint)
+        raise SuppressionError(
+            message, code="values", where=f"{place.name}, {column.name}", hint=hint
+        )
     return pl.Series(column.name, np.asarray(numbers.fill_null(np.nan))).fill_nan(None)

@@ -44,7 +44,7 @@ def checked_table(
 ) -> RecordResult:
     """How many cells the rules find sensitive; no table is written."""
     cells, found = table.judged()
-    named = _by_value(table, [_sensitive(each) for each in found])
+    named = _by_value(table, [_sensitive(item) for item in found])
     told: dict[str, Any] = {"table": table.name, "valid": True, "cells": len(cells)}
     told["values"] = named
     lines = [f"{table.name} is in order: {len(cells):,} cells."]
@@ -68,9 +68,9 @@ def _of_records(table: JudgedTable) -> RecordTable:
     """The table, if its records are there to be tabulated anew."""
     if isinstance(table, RecordTable):
         return table
-    what = "what would hide less is found out from records"
+    message = "what would hide less is found out from records"
     hint = "rules judge other categories anew; cells have one status"
-    raise SuppressionError(what, code="option", where=table.name, hint=hint)
+    raise SuppressionError(message, code="option", where=table.name, hint=hint)
 
 
 def suppress_table(
@@ -86,8 +86,10 @@ def suppress_table(
     target = Path(out)
     write_pattern = plugin("pattern", target.suffix.lower().removeprefix("."))
     if write_pattern and len(table.values) > 1:
-        what = f"a pattern ({target.suffix.lower()}) is of one value"
-        raise SuppressionError(what, code="output-file", where=str(target), hint="name one value")
+        message = f"a pattern ({target.suffix.lower()}) is of one value"
+        raise SuppressionError(
+            message, code="output-file", where=str(target), hint="name one value"
+        )
     judged = table.judged()
     done = table.suppressed(judged, **options)
     systems = list(done.by_value.values())
@@ -98,7 +100,7 @@ def suppress_table(
         write_pattern(systems[0].problem.with_hidden(systems[0].pattern.hidden), target)
     else:
         write(done.tables[0], target)
-    named = _by_value(table, [_hidden(*each) for each in zip(judged[1], systems, strict=True)])
+    named = _by_value(table, [_hidden(*item) for item in zip(judged[1], systems, strict=True)])
     told: dict[str, Any] = {"table": table.name, "method": systems[0].pattern.method}
     told["values"] = named
     lines = [_in_words(value, each) for value, each in named.items()]

@@ -111,12 +111,12 @@ def _stated_in(place: Path) -> dict[str, Any]:
     try:
         return tomllib.loads(place.read_text("utf-8"))
     except OSError as error:
-        what = f"the file of rules cannot be read ({error.strerror})"
-        raise SuppressionError(what, code="rules", where=str(place)) from None
+        message = f"the file of rules cannot be read ({error.strerror})"
+        raise SuppressionError(message, code="rules", where=str(place)) from None
     except (ValueError, RecursionError):
-        what = "the file of rules is not TOML"
+        message = "the file of rules is not TOML"
         hint = "write the keys of [rules.NAME], such as p_percent = 10"
-        raise SuppressionError(what, code="rules", where=str(place), hint=hint) from None
+        raise SuppressionError(message, code="rules", where=str(place), hint=hint) from None
 
 
 def checked_rules(stated: Mapping[str, Any], where: str) -> RuleSet:
@@ -131,10 +131,10 @@ def checked_rules(stated: Mapping[str, Any], where: str) -> RuleSet:
         problems = [
             Problem(
                 "this is no key of rules, or not what it needs",
-                str(each["loc"][0]) if each["loc"] else where,
-                nearest(str(each["loc"][0]), RuleSetEntry.names()) if each["loc"] else "",
+                str(item["loc"][0]) if item["loc"] else where,
+                nearest(str(item["loc"][0]), RuleSetEntry.names()) if item["loc"] else "",
             )
-            for each in error.errors(include_input=False, include_context=False)
+            for item in error.errors(include_input=False, include_context=False)
         ]
     else:
         problems = [replace(problem, where=key) for key, problem in rule_problems(entry)]
@@ -151,7 +151,7 @@ def _filter_problems(entry: RuleSetEntry) -> list[Problem]:
         try:
             parse_filter(text)
         except DiscreetError as error:
-            problems += [Problem(each.what, key, each.hint) for each in error.problems]
+            problems += [Problem(problem.what, key, problem.hint) for problem in error.problems]
     return problems
 
 
@@ -166,12 +166,12 @@ def spanning_of_cells(
     hint = f"by: {', '.join(names)}; a tree has its own total"
     problems = [Problem("nothing can be said of this variable", name, hint) for name in wrong]
     raise_all(SuppressionError, problems, code="by")
-    made: dict[str, Classification] = dict(trees)
+    classifications: dict[str, Classification] = dict(trees)
     codes = found_codes(read_columns(cells, list(names)), list(totals))
     for name, total in totals.items():
         others = [code for code in codes[name] if code != total]
-        made[name] = Classification.flat(name, others, total=total).replace(found="all")
-    return [made.get(name, name) for name in names]
+        classifications[name] = Classification.flat(name, others, total=total).replace(found="all")
+    return [classifications.get(name, name) for name in names]
 
 
 def spanning_of(
@@ -197,12 +197,14 @@ def spanning_of(
     wrong = [name for name, parts in lengths.items() if not all(p.strip().isdigit() for p in parts)]
     problems += [Problem("lengths of prefixes are whole numbers", name, "1,3") for name in wrong]
     raise_all(SuppressionError, problems, code="by", many="{} variables are wrong")
-    made: dict[str, Classification] = dict(trees)
+    classifications: dict[str, Classification] = dict(trees)
     codes = found_codes(read_columns(records, list(lengths)), list(lengths))
     for name, parts in lengths.items():
         found = [int(part) for part in parts]
-        made[name] = Classification.from_prefixes(name, codes[name], found).replace(found="all")
-    return [made.get(name, name) for name in names]
+        classifications[name] = Classification.from_prefixes(name, codes[name], found).replace(
+            found="all"
+        )
+    return [classifications.get(name, name) for name in names]
 
 
 def read_columns(records: Any, wanted: Sequence[str]) -> Any:
@@ -294,7 +296,7 @@ class MarkedTable(JudgedTable):
         }
         table, found = marked_cells(cells, list(self.by), **options)
         if table.parts is not None:  # totals of some levels are not there
-            sums = dict.fromkeys(each for each in (*self.values, self.count, own_cost) if each)
+            sums = dict.fromkeys(item for item in (*self.values, self.count, own_cost) if item)
             filled = {self.status: "safe"}
             whole = with_missing_totals(cells, list(self.by), sums=list(sums), filled=filled)
             object.__setattr__(self, "computed", whole.height - cells.height)
@@ -353,7 +355,7 @@ class RecordTable(JudgedTable):
     _columns: Sequence[str] = field(init=False, default=())
 
     def __post_init__(self) -> None:
-        extra = [each for each in (self.shadow,) if each is not None]
+        extra = [item for item in (self.shadow,) if item is not None]
         extra += [] if self.cost in _OWN_COSTS else [self.cost]
         stated = [ValueRelation.read(text) for text in self.relations]
         extra += [name for each in stated for name in each.values if name != "count"]
@@ -366,8 +368,8 @@ class RecordTable(JudgedTable):
             problems.append(Problem("a rule looks at holdings, and none are named", "", hint))
         if self.holding is not None and self.weight is not None:
             hint = "leave out one of them"
-            what = "holdings of a weighted table cannot be told apart"
-            problems.append(Problem(what, self.holding, hint))
+            message = "holdings of a weighted table cannot be told apart"
+            problems.append(Problem(message, self.holding, hint))
         if self.decimals and not self.values:
             problems.append(Problem("counts are whole numbers", "decimals", "name a value column"))
         if self.shadow is not None and not self.values:
@@ -384,11 +386,11 @@ class RecordTable(JudgedTable):
 
         axes = [axis for item in self.by for axis in SpanningVariable.of(item).axes]
         named = [column for axis in axes for column in axis.columns]
-        named += [*self._columns, *(each for each in (self.weight, self.holding) if each)]
+        named += [*self._columns, *(item for item in (self.weight, self.holding) if item)]
         read_columns(self.records, list(dict.fromkeys(named)))
         expanded = self.holding is not None and not self.stated
         rules = self.rules.with_holdings() if expanded else self.rules
-        counted = {each: self._tabulated(all_of(self.where, each)) for each in ("", *rules.filters)}
+        counted = {item: self._tabulated(all_of(self.where, item)) for item in ("", *rules.filters)}
         holdings = self._holdings()
         codes = [dimension.name for dimension in counted[""].dimensions]
         found = [
@@ -440,6 +442,6 @@ class RecordTable(JudgedTable):
             "name": self.name,
         }
         return {
-            each: count_holdings(self.records, list(self.by), having=each or None, **counted)
-            for each in ("", *self.rules.filters)
+            item: count_holdings(self.records, list(self.by), having=item or None, **counted)
+            for item in ("", *self.rules.filters)
         }

@@ -26,11 +26,11 @@ class RevisionCheck:
     @property
     def few(self) -> int:
         """Number of cells that differ by few units."""
-        return sum(each.few for each in self.tables)
+        return sum(table.few for table in self.tables)
 
     def text(self) -> str:
         """What was found, and what to do about it; no cell is named."""
-        lines = [each.text() for each in self.tables]
+        lines = [table.text() for table in self.tables]
         if self.left_out:
             lines.append(f"Not looked at, since of other records: {', '.join(self.left_out)}.")
         if self.few:
@@ -42,7 +42,7 @@ class RevisionCheck:
 
     def described(self) -> dict[str, Any]:
         """The same as plain values."""
-        tables = [each.described() for each in self.tables]
+        tables = [table.described() for table in self.tables]
         return {"few": self.few, "tables": tables, "left_out": self.left_out}
 
 

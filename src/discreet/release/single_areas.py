@@ -79,7 +79,7 @@ class AreaCut:
         codes = table.index[self.at]
         self._order = np.argsort(codes, kind="stable")
         self._starts = np.searchsorted(codes[self._order], np.arange(len(self.areas) + 1))
-        self._labels = {each: self.areas.labels(each) for each in LANGUAGES}
+        self._labels = {item: self.areas.labels(item) for item in LANGUAGES}
         self._numbers = level_numbers(self.areas)
 
     @staticmethod
@@ -137,7 +137,7 @@ class AreaCut:
             value = np.concatenate([value, np.zeros(more, value.dtype)])
             status = np.concatenate([status, np.full(more, CellStatus.suppressed, dtype=np.int8)])
         hidden = bool((status == CellStatus.suppressed).any())
-        kept = [each for each in table.notes if hidden or each.kind not in _HIDDEN]
+        kept = [note for note in table.notes if hidden or note.kind not in _HIDDEN]
         made = replace(
             table,
             dimensions=self._dimensions(positions, named=named),
@@ -162,8 +162,8 @@ class AreaCut:
             name=self.areas.name,
             codes=codes,
             parents=(-1,) + (0,) * (len(codes) - 1),
-            labels={code: {each: self.label(code, each) for each in LANGUAGES} for code in codes},
-            titles={each: self.areas.title(each) for each in LANGUAGES},
+            labels={code: {item: self.label(code, item) for item in LANGUAGES} for code in codes},
+            titles={item: self.areas.title(item) for item in LANGUAGES},
         )
         every[self.at] = Dimension(classifications=(tree,), chosen=True)
         return tuple(every)
@@ -180,7 +180,7 @@ class AreaCut:
         table = self.whole
         if table.parts is None and not table.suppressed_parts:
             return [np.zeros(0, dtype=np.int32)] * len(table.dimensions)
-        sizes = [len(each) for each in table.dimensions]
+        sizes = [len(dimension) for dimension in table.dimensions]
         sizes[self.at] = len(positions)
         index = CellIndex(tuple(sizes)).every()
         index[self.at] = np.array(positions, dtype=np.int32)[index[self.at]]
@@ -192,10 +192,10 @@ class AreaCut:
     def _titles(self, made: ProtectedTable, top: str) -> Mapping[str, str]:
         """The heading, with the area that it is about."""
         found = {}
-        for each in LANGUAGES:
-            label = self.label(top, each)
+        for item in LANGUAGES:
+            label = self.label(top, item)
             area = label if label == top else f"{label} ({top})"
-            found[each] = ": ".join(filter(None, (made.title(each), area)))
+            found[item] = ": ".join(filter(None, (made.title(item), area)))
         return found
 
     def _cell_notes(self, positions: Sequence[int], *, named: bool) -> Iterator[CellNote]:
@@ -231,7 +231,7 @@ def file_word(text: str) -> str:
     found = []
     for sign in unicodedata.normalize("NFC", text).translate(_SPELLED):
         plain = "".join(
-            each for each in unicodedata.normalize("NFKD", sign) if not unicodedata.combining(each)
+            item for item in unicodedata.normalize("NFKD", sign) if not unicodedata.combining(item)
         )
         if plain.isascii():
             found.append("".join(c if c.isalnum() or c in "_-" else "_" for c in plain))
@@ -246,15 +246,17 @@ def area_words(cut: AreaCut, codes: Sequence[str], *, labels: bool) -> dict[str,
     Raises:
         PublicationError: If two areas would have the same files.
     """
-    found, seen, problems = dict[str, str](), dict[str, str](), []
+    words, seen, problems = dict[str, str](), dict[str, str](), []
     for code in codes:
         word = file_word(code)
         if labels and (label := file_word(cut.label(code))) != word:
             word = f"{word}-{label}"
         if (other := seen.setdefault(word.lower(), code)) != code:
-            what = f"areas {other!r} and {code!r} would be written to one file, {word!r}"
-            problems.append(Problem(what, cut.areas.name, "give the areas codes that differ more"))
-        found[code] = word
+            message = f"areas {other!r} and {code!r} would be written to one file, {word!r}"
+            problems.append(
+                Problem(message, cut.areas.name, "give the areas codes that differ more")
+            )
+        words[code] = word
     raise_all(
         PublicationError,
         problems,
@@ -263,4 +265,4 @@ def area_words(cut: AreaCut, codes: Sequence[str], *, labels: bool) -> dict[str,
         where=cut.areas.name,
         most=10,
     )
-    return found
+    return words

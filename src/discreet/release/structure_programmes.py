@@ -90,14 +90,14 @@ class StructureDraft:
 
     def variables(self) -> dict[str, StructureDimension]:
         """Name in the programme → dimension: by its name, with the code list where these differ."""
-        found: dict[str, StructureDimension] = {}
+        dimensions: dict[str, StructureDimension] = {}
         for structure in self.structures:
-            for each in self._spanning(structure):
-                found[self._variable(each)] = each
-        return found
+            for item in self._spanning(structure):
+                dimensions[self._variable(item)] = item
+        return dimensions
 
     def _spanning(self, structure: DataStructure) -> list[StructureDimension]:
-        return [each for each in structure.dimensions if each.name in self.columns]
+        return [dimension for dimension in structure.dimensions if dimension.name in self.columns]
 
     def _variable(self, each: StructureDimension) -> str:
         lists = {
@@ -111,7 +111,7 @@ class StructureDraft:
     def tables(self) -> dict[str, list[str]]:
         """Table → what spans it."""
         return {
-            structure.name: [self._variable(each) for each in self._spanning(structure)]
+            structure.name: [self._variable(item) for item in self._spanning(structure)]
             for structure in self.structures
         }
 
@@ -119,7 +119,7 @@ class StructureDraft:
         """The names of a transmission, as TOML."""
         renamed = {name: each.name for name, each in self.variables().items() if name != each.name}
         sections: dict[str, Mapping[str, str]] = {
-            "structures": {each.name: each.reference for each in self.structures},
+            "structures": {structure.name: structure.reference for structure in self.structures},
             "dimensions": renamed,
             **{f"codes.{toml_key(name)}": {"Total": code} for name, code in totals.items()},
             "constant": self.constant,
@@ -148,19 +148,19 @@ def code_tree(dimension: StructureDimension, name: str, column: str) -> Classifi
     >>> tree.codes, tree.bounds
     (('_T', 'Y_LT15', 'Y15T64', 'Y_GE65'), (0.0, 15.0, 65.0, inf))
     """
-    roots = [each.code for each in dimension.codes if not each.above]
+    roots = [code.code for code in dimension.codes if not code.above]
     total = roots[0] if len(roots) == 1 else next((t for t in _TOTALS if t in roots), "")
     if not total:
-        what = f"{dimension.codelist} has several codes at the top, and none stands for all"
+        message = f"{dimension.codelist} has several codes at the top, and none stands for all"
         hint = f"a code for all is {', '.join(_TOTALS[:4])}"
-        raise PublicationError(what, code="structure", where=dimension.name, hint=hint)
-    above = {each.code: each.above or total for each in dimension.codes if each.code != total}
+        raise PublicationError(message, code="structure", where=dimension.name, hint=hint)
+    above = {code.code: code.above or total for code in dimension.codes if code.code != total}
     parents = {code: None if one == total else one for code, one in above.items()}
     tree = Classification.from_parents(
         name,
         parents,
         total=total,
-        labels={each.code: dict(each.labels) for each in dimension.codes if each.labels},
+        labels={code.code: dict(code.labels) for code in dimension.codes if code.labels},
         titles=dict(dimension.titles),
         column=column,
     )

@@ -131,7 +131,10 @@ def transmit(
     place, said = Path(out), names or SdmxNames()
     _check_place(place, Path(release))
     inputs = open_inputs(programme)
-    kept = {each.table.name: each for each in remembered_tables(Path(release))}
+    kept = {
+        remembered_table.table.name: remembered_table
+        for remembered_table in remembered_tables(Path(release))
+    }
     _check_release(inputs, kept, Path(release))
     _check_names(inputs, said)
     structures = {
@@ -156,22 +159,22 @@ def transmit(
 def _check_place(out: Path, release: Path) -> None:
     inside = out.resolve().is_relative_to(release.resolve())
     if inside or release.resolve().is_relative_to(out.resolve()):
-        what = "the transmission and the release would stand in one folder"
+        message = "the transmission and the release would stand in one folder"
         hint = "choose a folder beside the release: it is not for publication"
-        raise PublicationError(what, code="transmission-folder", where=str(out), hint=hint)
+        raise PublicationError(message, code="transmission-folder", where=str(out), hint=hint)
 
 
 def _check_release(inputs: Inputs, kept: Mapping[str, RememberedTable], release: Path) -> None:
     """Refuse a release that is not what the programme makes of the data."""
-    found = [Problem(text, str(release)) for text in differences(inputs, kept, release)]
-    found += [
+    problems = [Problem(text, str(release)) for text in differences(inputs, kept, release)]
+    problems += [
         Problem(f"{name}: the release lacks this table", str(release))
         for name in inputs.programme.tables
         if name not in kept and not inputs.programme.method(name).auditable
     ]
     raise_all(
         PublicationError,
-        found,
+        problems,
         code="release-folder",
         many="the release is not what the programme makes: {} differences",
         where=str(release),
@@ -183,18 +186,18 @@ def _check_names(inputs: Inputs, names: SdmxNames) -> None:
     tables = inputs.programme.tables
     spanning = {name for entry in tables.values() for name in entry.by or []}
     known = {"structures": set(tables), "dimensions": spanning, "codes": {*spanning, MEASURE}}
-    found = [
+    problems = [
         Problem(f"there is no {name!r}", section, f"known: {', '.join(sorted(there))}")
         for section, there in known.items()
         for name in getattr(names, section)
         if name not in there
     ]
-    raise_all(PublicationError, found, code="names", many="{} names are unknown", where="names")
+    raise_all(PublicationError, problems, code="names", many="{} names are unknown", where="names")
 
 
 def _truth(inputs: Inputs, kept: Mapping[str, RememberedTable]) -> dict[str, pl.DataFrame]:
     """Per table with hidden cells, true values and status of all cells. CONFIDENTIAL."""
-    found = {}
+    frames = {}
     hider = TableSuppression(inputs)
     for method in inputs.programme.methods:
         if method.name != SuppressionProtection.name:
@@ -202,9 +205,9 @@ def _truth(inputs: Inputs, kept: Mapping[str, RememberedTable]) -> dict[str, pl.
         for group in inputs.programme.linked(method):
             counted, context = recounted(inputs, list(group))
             spanning = context.spanning[inputs.programme.source_of(group[0]).name]
-            for each in hider.judged(counted, spanning):
-                found[each.name] = _true_cells(hider, each, kept[each.name].table)
-    return found
+            for item in hider.judged(counted, spanning):
+                frames[item.name] = _true_cells(hider, item, kept[item.name].table)
+    return frames
 
 
 def _true_cells(
@@ -228,14 +231,14 @@ def _true_cells(
         units = units_of(table, column_of(value, entry.weight), decimals)
         values[value], status[value] = units / 10.0**decimals, asked.conf_status()
     for name, ratio in entry.ratios.items():
-        part, whole = (values[each or ""] for each in (ratio.part, ratio.whole))
+        part, whole = (values[item or ""] for item in (ratio.part, ratio.whole))
         quotient = np.full(len(table), np.nan)
         np.divide(float(ratio.factor) * part, whole, out=quotient, where=whole != 0)
         values[name] = rounded(quotient, ratio.decimals)
-        above, below = (status[each or ""] for each in (ratio.part, ratio.whole))
+        above, below = (status[item or ""] for item in (ratio.part, ratio.whole))
         status[name] = np.where(above == "D", below, above)
     frames = []
-    figures = [each.name for each in published.figures] or [""]
+    figures = [item.name for item in published.figures] or [""]
     for figure, value in zip(figures, values, strict=True):
         measure = {"MEASURE": pl.repeat(figure, len(table), eager=True)} if figure else {}
         told = {_TRUE: values[value], _CONF: pl.Series(status[value], dtype=pl.String)}

@@ -39,12 +39,12 @@ def tune_programme(
     names = list(tables) or [n for n in inputs.programme.tables if inputs.programme.method(n).parts]
     unknown = [name for name in names if name not in inputs.programme.tables]
     stated = {name: _stated(inputs, name) for name in names if name not in unknown}
-    if unknown or not names or len({repr(each) for each in stated.values()}) > 1:
-        what = f"there is no table {unknown[0]!r}" if unknown else "there is no table to look at"
+    if unknown or not names or len({repr(item) for item in stated.values()}) > 1:
+        message = f"there is no table {unknown[0]!r}" if unknown else "there is no table to look at"
         if names and not unknown:
-            what = "the tables have several thresholds, or several variables with areas"
+            message = "the tables have several thresholds, or several variables with areas"
         hint = f"name tables of {', '.join(inputs.programme.tables)}"
-        raise ProgrammeError(what, code="tuning", where=str(inputs.programme.path), hint=hint)
+        raise ProgrammeError(message, code="tuning", where=str(inputs.programme.path), hint=hint)
     thresholds, areas = stated[names[0]]
     found, universes = _counted(inputs, names)
     method = inputs.programme.method(names[0])
@@ -81,12 +81,12 @@ def _counted(
         )
         for source in dict.fromkeys(programme.source_of(name).name for name in names)
     }
-    found: list[Table] = []
+    tables: list[Table] = []
     universes: dict[str, Table | Literal["none"]] = {}
     for name, counts in counted_tables(inputs, names, spanning):
         for where in programme.method(name).needs(inputs, name):
             called = f"{name} where {where}" if where else name
-            found.append(dataclasses.replace(counts[where], name=called))
+            tables.append(dataclasses.replace(counts[where], name=called))
             if where:
                 universes[called] = counts.get(UNIVERSE, "none")
-    return sorted(found, key=lambda table: table.name), universes
+    return sorted(tables, key=lambda table: table.name), universes

@@ -118,8 +118,8 @@ class Reason(int):
     def text(self, language: str = "en") -> str:
         """Its name in words: English ("en") or German ("de")."""
         if language not in self.texts:
-            what = f"there are no words in the language {language!r}"
-            raise SuppressionError(what, code="language", where="language", hint="use en or de")
+            message = f"there are no words in the language {language!r}"
+            raise SuppressionError(message, code="language", where="language", hint="use en or de")
         return self.texts[language]
 
     def __reduce__(self) -> tuple[type[Reason], tuple[int]]:

@@ -129,7 +129,7 @@ class Engine(ABC):
     distant: ClassVar[bool] = False
 
     def __init_subclass__(cls) -> None:
-        missing = [each for each in ("name", "rank", "takes", "cubes") if each not in vars(cls)]
+        missing = [item for item in ("name", "rank", "takes", "cubes") if item not in vars(cls)]
         if missing:
             raise TypeError(f"engine {cls.__name__} does not say its {', '.join(missing)}")
         if _ENGINES.setdefault(cls.name, cls).__qualname__ != cls.__qualname__:

@@ -162,5 +162,5 @@ def inner_cells(table: Table) -> BoolArray:
 def no_cell_keys(table: Table, other: str = "") -> CountRoundingError:
     """The error for a table without cell keys."""
     hint = 'tabulate with record_key="…", or name cell_key= for cells made elsewhere'
-    what = f"this rounding needs cell keys{' ' if other else ''}{other}"
-    return CountRoundingError(what, code="no-cell-keys", where=table.name, hint=hint)
+    message = f"this rounding needs cell keys{' ' if other else ''}{other}"
+    return CountRoundingError(message, code="no-cell-keys", where=table.name, hint=hint)

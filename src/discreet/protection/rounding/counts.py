@@ -92,8 +92,10 @@ def round_counts(
         [table], rounding, titles=titles, universe=universe, digests=digests
     )
     if table.sums:
-        what = f"the value columns of {table.name!r} are not in the result, which has counts only"
-        warnings.warn(what, DiscreetWarning, stacklevel=3)
+        message = (
+            f"the value columns of {table.name!r} are not in the result, which has counts only"
+        )
+        warnings.warn(message, DiscreetWarning, stacklevel=3)
     if method == "random":
         warnings.warn(_AVERAGED, DisclosureWarning, stacklevel=3)
     return without_unpublished(protected) if found_codes == "hide" else protected
@@ -175,12 +177,16 @@ def rounded_counts(tables: Sequence[Table], rounding: Rounding) -> tuple[IntArra
     given: Sequence[Any] = tables
     for table in given:
         if not isinstance(table, Table):
-            what = f"a Table is needed, this is a {type(table).__name__}"
-            raise CountRoundingError(what, code="argument", hint="make it with discreet.tabulate")
+            message = f"a Table is needed, this is a {type(table).__name__}"
+            raise CountRoundingError(
+                message, code="argument", hint="make it with discreet.tabulate"
+            )
         if table.weight is not None and rounding.additive:
-            what = "estimates are no whole numbers, and cannot be rounded so that totals are sums"
+            message = (
+                "estimates are no whole numbers, and cannot be rounded so that totals are sums"
+            )
             hint = 'round them with method="conventional" or "keyed"'
-            raise CountRoundingError(what, code="weight", where=table.name, hint=hint)
+            raise CountRoundingError(message, code="weight", where=table.name, hint=hint)
     if not rounding.additive:
         return tuple(_each_apart(table, rounding) for table in tables)
     linked = LinkedCounts.of(tables)

@@ -96,7 +96,8 @@ class _AtlasData:
                 "name": level.name,
                 "shape": self.shape(level),
                 "columns": [
-                    _column(each, options, figures) for each in map_figures(level, self.language)
+                    _column(map_figure, options, figures)
+                    for map_figure in map_figures(level, self.language)
                 ],
             }
             for level in levels
@@ -158,7 +159,7 @@ def _pieces(
         yield page.notes_html(table, language, identifier=f"notes-{number}-t")
         yield "</div>\n"
     yield page.provenance_html(
-        [(each.name, provenance_lines(each, language)) for each in tables], language
+        [(item.name, provenance_lines(item, language)) for item in tables], language
     )
     drawn_data = _data(data, made, language)
     yield f'<script type="application/json" id="atlas-data">{drawn_data}</script>\n'

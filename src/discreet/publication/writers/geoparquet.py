@@ -78,7 +78,7 @@ def _geo(levels: Sequence[MapLevel], coordinates: Coordinates) -> dict[str, Any]
     if boxes:
         west, south, east, north = np.array(boxes).T
         column["bbox"] = [
-            float(each) for each in (west.min(), south.min(), east.max(), north.max())
+            float(item) for item in (west.min(), south.min(), east.max(), north.max())
         ]
     if coordinates == "EPSG:3035":
         column["crs"] = tomllib.loads(

@@ -258,7 +258,7 @@ def _row_texts(page: _Page, block: BodyRows) -> Iterator[str]:
         cells.flat[at] = f"<td>{_explained(between, text.interval)}"
     marks = page.remarks.of_block(page.layout, block.first, len(cells))
     if marks is not None:
-        cells = cells + np.array([page.marks(each) for each in marks.sets], object)[marks.which]
+        cells = cells + np.array([page.marks(item) for item in marks.sets], object)[marks.which]
     return (f"{'</td>'.join(row)}</td>" for row in cells.tolist())
 
 

@@ -177,9 +177,9 @@ def _check_lengths(table: ProtectedTable, spoken: _Spoken) -> None:
     every = [*spoken.names, *chain(*spoken.labels), *chain(*(d.codes for d in table.dimensions))]
     bad = sum(len(quoted(text)) > LONGEST_TEXT for text in every)
     if bad:
-        what = f"{bad:,} labels or codes are too long for a px file"
+        message = f"{bad:,} labels or codes are too long for a px file"
         hint = f"shorten them to {LONGEST_TEXT - 2} characters"
-        raise PublicationError(what, code="texts", where=table.name, hint=hint)
+        raise PublicationError(message, code="texts", where=table.name, hint=hint)
 
 
 def _each(
@@ -363,8 +363,8 @@ def _marked(layout: PageLayout) -> Iterator[str]:
         for number, at in enumerate((*layout.rows, *layout.columns)):
             codes = np.array([quoted(c) for c in table.dimensions[at].codes], dtype=object)
             key = key + ("," if number else "") + codes[cells.index[at][part]]
-        where = [f"({each})" if each else "" for each in key.tolist()]
-        yield from (f"DATANOTECELL{each}={quoted(sign)};" for each in where)
+        where = [f"({item})" if item else "" for item in key.tolist()]
+        yield from (f"DATANOTECELL{item}={quoted(sign)};" for item in where)
 
 
 def _rows(layout: PageLayout, block: BodyRows, *, keyed: bool) -> Iterator[str]:

@@ -105,7 +105,7 @@ def data_message(
         f"<common:StructureUsage>{_reference(structure, structure.name, 'Dataflow')}"
         "</common:StructureUsage></message:Structure>",
     )
-    about = [each.name for each in structure.dimensions]
+    about = [dimension.name for dimension in structure.dimensions]
     about += ["OBS_VALUE", *(name for name, one in ATTRIBUTES.items() if not one.whole)]
     for number, lines in enumerate(chunks):
         if not number:
@@ -135,10 +135,10 @@ def structure_message(*structures: DataStructure, prepared: str = "") -> str:
     """Structures as a message, with their dataflows, concepts and code lists."""
     lists: dict[tuple[str, str], str] = {}
     for one in structures:
-        for each in one.dimensions:
-            if each.codelist:
-                text = _code_list(one, each.codelist, each.titles, each.codes)
-                lists.setdefault((one.agency, each.codelist), text)
+        for dimension in one.dimensions:
+            if dimension.codelist:
+                text = _code_list(one, dimension.codelist, dimension.titles, dimension.codes)
+                lists.setdefault((one.agency, dimension.codelist), text)
         for name, said in ATTRIBUTES.items():
             if said.codes:
                 codes = [ListedCode(code, "", labels) for code, labels in said.codes.items()]
@@ -199,17 +199,17 @@ def _code_list(
     structure: DataStructure, name: str, titles: Mapping[str, str], codes: Sequence[ListedCode]
 ) -> str:
     lines = [
-        f"<str:Code id={_quoted(each.code)}>{_names(each.labels, each.code)}"
-        + (f"<str:Parent><Ref id={_quoted(each.above)}/></str:Parent>" if each.above else "")
+        f"<str:Code id={_quoted(code.code)}>{_names(code.labels, code.code)}"
+        + (f"<str:Parent><Ref id={_quoted(code.above)}/></str:Parent>" if code.above else "")
         + "</str:Code>\n"
-        for each in codes
+        for code in codes
     ]
     head = _maintained(structure, "Codelist", name)
     return f"{head}{_names(titles, name)}\n{''.join(lines)}</str:Codelist>\n"
 
 
 def _concepts(structure: DataStructure) -> str:
-    titles = {each.name: each.titles for each in structure.dimensions}
+    titles = {dimension.name: dimension.titles for dimension in structure.dimensions}
     titles["OBS_VALUE"] = {"en": "Value", "de": "Wert"}
     titles |= {name: one.titles for name, one in ATTRIBUTES.items()}
     lines = [
@@ -254,8 +254,12 @@ def _represented(structure: DataStructure, codelist: str, kind: str) -> str:
 
 
 def _data_structure(structure: DataStructure) -> str:
-    dimensions = [each for each in structure.dimensions if each.name != structure.period]
-    periods = [each for each in structure.dimensions if each.name == structure.period]
+    dimensions = [
+        dimension for dimension in structure.dimensions if dimension.name != structure.period
+    ]
+    periods = [
+        dimension for dimension in structure.dimensions if dimension.name == structure.period
+    ]
     lines = [_dimension(structure, each, at) for at, each in enumerate([*dimensions, *periods], 1)]
     attributes = []
     for name, one in ATTRIBUTES.items():

@@ -151,8 +151,8 @@ def write_file(table: ProtectedTable, path: Path, options: WriteOptions) -> None
     title, body = sheet.write(book, words(options.language).table)
     lines, styles = _sheet(book, options.language)
     others = [one for one in LANGUAGES if one in table.titles and one != options.language]
-    for each in (options.language, *others):
-        _write_language(lines, styles, table, each)
+    for item in (options.language, *others):
+        _write_language(lines, styles, table, item)
     save(book, path, {title: body})
 
 
@@ -200,9 +200,9 @@ def _check_names(tables: Sequence[ProtectedTable]) -> None:
 def _check_size(layouts: Sequence[PageLayout]) -> None:
     size = sum(rows * columns for rows, columns in (layout.shape for layout in layouts))
     if size > CELL_LIMIT:
-        what = f"a workbook holds at most {CELL_LIMIT:,} cells; these tables have {size:,}"
+        message = f"a workbook holds at most {CELL_LIMIT:,} cells; these tables have {size:,}"
         hint = "write several workbooks, or csv or parquet instead"
-        raise PublicationError(what, code="too-large", where="workbook", hint=hint)
+        raise PublicationError(message, code="too-large", where="workbook", hint=hint)
 
 
 def sheet_names(names: Sequence[str], *, taken: Sequence[str] = ()) -> list[str]:

@@ -317,9 +317,9 @@ def _plain_figures(
     which = marks.which.ravel()
     for number, numbers in enumerate(marks.sets):
         part = which == number
-        each = decimals if isinstance(decimals, int) else decimals[part]
+        decimal = decimals if isinstance(decimals, int) else decimals[part]
         own = _cell_text(styles, mark(numbers))
-        texts[part] = figure_texts(values[part], status[part], own, each)
+        texts[part] = figure_texts(values[part], status[part], own, decimal)
     return texts.reshape(block.value.shape)
 
 

@@ -80,11 +80,11 @@ class RoundingProtection(Protection):
         try:
             rounding = programme.settings(self.name).rounding(drawn=False)
         except DiscreetError as error:
-            for each in error.problems:
-                key = "seed_env" if each.where == "seed" else each.where
-                hint = each.hint.replace("seed=…", 'seed_env = "NAME"')
+            for problem in error.problems:
+                key = "seed_env" if problem.where == "seed" else problem.where
+                hint = problem.hint.replace("seed=…", 'seed_env = "NAME"')
                 place = (*_PLACE, key)
-                yield place, programme.problem(place, each.what, hint)
+                yield place, programme.problem(place, problem.what, hint)
             return
         drawn = rounding.method == "keyed" or (rounding.unbiased and rounding.seed is None)
         yield from self._check_bases(programme, tables)
@@ -94,14 +94,14 @@ class RoundingProtection(Protection):
                     place = ("tables", name, "figures", figure)
                     yield programme.at(place, "only counts are rounded, and figures made of them")
             if drawn and not programme.keyed(name):
-                what = f"the records of {name} have no keys to round by"
+                message = f"the records of {name} have no keys to round by"
                 hint = "name them in [keys], or choose another method"
-                yield (*_PLACE, "method"), programme.problem((*_PLACE, "method"), what, hint)
+                yield (*_PLACE, "method"), programme.problem((*_PLACE, "method"), message, hint)
             if programme.tables[name].weight and rounding.additive:
                 place = ("tables", name, "weight")
-                what = "estimates cannot be rounded so that totals are sums"
+                message = "estimates cannot be rounded so that totals are sums"
                 hint = 'use method = "conventional" or "keyed" in [protection.rounding]'
-                yield place, programme.problem(place, what, hint)
+                yield place, programme.problem(place, message, hint)
 
     def _check_bases(self, programme: Programme, tables: Sequence[str]) -> Iterable[Placed]:
         """Bases of tables of the same records: figures of both must not bound a count exactly."""
@@ -113,11 +113,11 @@ class RoundingProtection(Protection):
                 if base > LARGEST_BASE:
                     yield programme.at(place, f"the base is {LARGEST_BASE:,} at most")
                 elif base != entry.base and (entry.margins or entry.additive):
-                    what = "tables that are rounded together, or with margins, have one base"
-                    yield programme.at(place, what)
+                    message = "tables that are rounded together, or with margins, have one base"
+                    yield programme.at(place, message)
                 elif any(base % other and other % base for other in bases.values()):
-                    what = "bases of tables of the same records must be multiples of each other"
-                    yield programme.at(place, what, "two roundings bound counts exactly else")
+                    message = "bases of tables of the same records must be multiples of each other"
+                    yield programme.at(place, message, "two roundings bound counts exactly else")
 
     def _own(self, inputs: Inputs, table: str) -> Rounding:
         """How a table is rounded."""
@@ -156,7 +156,7 @@ class RoundingProtection(Protection):
         stated = {name: [views[name].by, list(self.needs(inputs, name))] for name in tables}
         groups = {name: each for each in self.linked(inputs.programme, tables) for name in each}
         own = {
-            name: [{each: stated[each] for each in groups[name]} if rounding.additive else []]
+            name: [{group: stated[group] for group in groups[name]} if rounding.additive else []]
             for name in tables
         }
         shared = {"rounding": rounding.digest()}
@@ -268,7 +268,7 @@ class RoundingProtection(Protection):
             hows = [self._own(inputs, name) for name, _ in rounded]
             found = audit_rounding(shown, list(tables.values()), hows)
         except DiscreetError as error:
-            return {}, [f"{', '.join(counted)}: {each.what}" for each in error.problems]
+            return {}, [f"{', '.join(counted)}: {problem.what}" for problem in error.problems]
         return {(", ".join(counted), COUNT): found}, ()
 
 

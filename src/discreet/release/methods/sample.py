@@ -95,14 +95,16 @@ class SampleProtection(Protection):
             return
         entry: SampleEntry = programme.settings(self.name)
         # How many columns a star stands for is not known yet.
-        several = ["1", "2"] if any("*" in each for each in entry.replicates or []) else None
-        for made in (lambda: entry.design("weight", several), entry.precision):
+        several = (
+            ["1", "2"] if any("*" in replicate for replicate in entry.replicates or []) else None
+        )
+        for item in (lambda: entry.design("weight", several), entry.precision):
             try:
-                made()
+                item()
             except DiscreetError as error:
-                for each in error.problems:
-                    key = "classes" if each.where == "bounds" else each.where
-                    yield programme.at((*_PLACE, key), each.what, each.hint)
+                for problem in error.problems:
+                    key = "classes" if problem.where == "bounds" else problem.where
+                    yield programme.at((*_PLACE, key), problem.what, problem.hint)
         if entry.of is not None and entry.of not in programme.sources:
             what = f"there is no source {entry.of!r}"
             yield programme.at((*_PLACE, "of"), what, nearest(entry.of, list(programme.sources)))
@@ -198,16 +200,18 @@ class SampleProtection(Protection):
         entry: SampleEntry = programme.settings(self.name)
         known = records.collect_schema().names()
         found: list[str] = []
-        for each in entry.replicates or []:
-            head, star, tail = each.partition("*")
+        for replicate in entry.replicates or []:
+            head, star, tail = replicate.partition("*")
             names = (
-                [n for n in known if n.startswith(head) and n.endswith(tail)] if star else [each]
+                [n for n in known if n.startswith(head) and n.endswith(tail)]
+                if star
+                else [replicate]
             )
             if not names:
-                what = f"no column is called {each!r}"
-                place = programme.problem((*_PLACE, "replicates"), what).where
+                message = f"no column is called {replicate!r}"
+                place = programme.problem((*_PLACE, "replicates"), message).where
                 where = f"{programme.path}, {place}"
-                raise ProgrammeError(what, code="missing-column", where=where)
+                raise ProgrammeError(message, code="missing-column", where=where)
             found += names
         return list(dict.fromkeys(found))
 

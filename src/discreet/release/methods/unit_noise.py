@@ -99,17 +99,17 @@ class UnitNoiseProtection(Protection):
         table = programme.tables[name]
         path = ("tables", name, "value")
         if COUNT in table.values:
-            what = "units have noise for their values, not for counts"
+            message = "units have noise for their values, not for counts"
             hint = "name value columns; protect counts in tables of their own"
-            yield programme.at(path, what, hint)
+            yield programme.at(path, message, hint)
         for doubled in named_twice(table.values):
             yield programme.at(path, f"{doubled!r} is named twice")
         if FIGURE in (table.by or []):
-            what = f"a table of values has no variable called {FIGURE!r}"
-            yield programme.at(("tables", name, "by"), what, "rename the variable")
+            message = f"a table of values has no variable called {FIGURE!r}"
+            yield programme.at(("tables", name, "by"), message, "rename the variable")
         if table.weight:
-            what = "noise of units is for values without weights"
-            yield programme.at(programme.setting(name, "weight"), what)
+            message = "noise of units is for values without weights"
+            yield programme.at(programme.setting(name, "weight"), message)
 
     def _unit(self, programme: Programme, source: str) -> str | None:
         """The column of units: as stated, or the identifier of records."""
@@ -189,7 +189,7 @@ class UnitNoiseProtection(Protection):
             )
             for name, view in views.items()
         ]
-        made = {each.name: each for each in tabulate_many(records, queries)}
+        made = {item.name: item for item in tabulate_many(records, queries)}
         tables = {
             name: self._outcome(inputs, noise, counts[views[name].where or ""], made[name])
             for name, counts in counted.items()

@@ -154,14 +154,14 @@ class Sealed:
                 self._refuse("package-unsigned", "the package is not signed", _ASK)
             return
         if trusted is not None and signer != trusted.hex():
-            what = f"the package is signed with another key: {self.header.signer_id}"
-            self._refuse("package-signer", what, f"the key asked for is {key_id(trusted)}")
+            message = f"the package is signed with another key: {self.header.signer_id}"
+            self._refuse("package-signer", message, f"the key asked for is {key_id(trusted)}")
         public = Ed25519PublicKey.from_public_bytes(bytes.fromhex(signer))
         try:
             public.verify(self.signature, _PURPOSE + self.start + self.content)
         except InvalidSignature:
-            what = "the signature does not fit: the package has been changed or damaged"
-            self._refuse("package-signature", what, _ASK)
+            message = "the signature does not fit: the package has been changed or damaged"
+            self._refuse("package-signature", message, _ASK)
 
     def check_pins(self, pins: Pins) -> None:
         """Raise unless this is the package that is wanted; its signature is valid."""
@@ -169,26 +169,28 @@ class Sealed:
         if header.signer is None and pins.signer is not None:
             self._refuse("package-unsigned", "the package is not signed", _ASK)
         if header.signer is None and not pins.allow_unsigned:
-            what = "the package is not signed: whoever can open packages could have made it"
+            message = "the package is not signed: whoever can open packages could have made it"
             hint = "ask for a signed one, or allow it: allow_unsigned = true, --allow-unsigned"
-            self._refuse("package-unsigned", what, hint)
+            self._refuse("package-unsigned", message, hint)
         if pins.signer not in (None, header.signer_id):
-            what = f"the package is signed with another key: {header.signer_id}"
-            self._refuse("package-signer", what, f"the key asked for is {pins.signer}")
+            message = f"the package is signed with another key: {header.signer_id}"
+            self._refuse("package-signer", message, f"the key asked for is {pins.signer}")
         for name in ("statistic", "version"):
             wanted, found = getattr(pins, name), getattr(header, name)
             if wanted not in (None, found):
-                what = f"the package is of another {name}: {found!r}"
+                message = f"the package is of another {name}: {found!r}"
                 hint = f"{name} {wanted!r} is asked for"
-                self._refuse(f"package-{name}", what, hint)
+                self._refuse(f"package-{name}", message, hint)
 
     def working_keys(self, key: PackageKey) -> WorkingKeys:
         """The keys for this package, made of the one that is given."""
         encryption = self.header.encryption
         if key.kind != encryption.key:
             wanted, given = (kind.replace("-", " ") for kind in (encryption.key, key.kind))
-            what = f"the package is opened with a {wanted}, and a {given} is given"
-            self._refuse("package-key", what, "discreet params show tells how a package is opened")
+            message = f"the package is opened with a {wanted}, and a {given} is given"
+            self._refuse(
+                "package-key", message, "discreet params show tells how a package is opened"
+            )
         return encryption.working_keys(key)
 
     def opened(self, keys: WorkingKeys) -> bytes:
@@ -197,12 +199,12 @@ class Sealed:
         try:
             return AESGCM(keys.cipher).decrypt(nonce, self.content, self.start)
         except InvalidTag:
-            what = (
+            message = (
                 "the package cannot be opened: the key is another one"
                 if self.header.signer is not None
                 else "the package cannot be opened: the key is another one, or the file is damaged"
             )
-            self._refuse("package-key", what, "ask whoever made the package for the key")
+            self._refuse("package-key", message, "ask whoever made the package for the key")
 
     def _refuse(self, code: str, what: str, hint: str) -> NoReturn:
         raise PackageError(what, code=code, where=self.where, hint=hint)
@@ -272,9 +274,9 @@ def parse(data: bytes, where: str) -> Sealed:
         raise _damaged(where)
     _, form, header_length, length = _START.unpack_from(data)
     if form != FORMAT_VERSION:
-        what = f"the package is in version {form} of the format"
+        message = f"the package is in version {form} of the format"
         hint = f"this program reads version {FORMAT_VERSION}; a newer one may read more"
-        raise PackageError(what, code="package-version", where=where, hint=hint)
+        raise PackageError(message, code="package-version", where=where, hint=hint)
     end = _START.size + header_length + length
     if header_length > LARGEST_HEADER or length < _TAG_BYTES or end > len(data):
         raise _damaged(where)
@@ -293,8 +295,8 @@ def parse(data: bytes, where: str) -> Sealed:
 
 
 def _damaged(where: str) -> PackageError:
-    what = "the package is damaged: parts are missing, changed or left over"
-    return PackageError(what, code="package-damaged", where=where, hint=_ASK)
+    message = "the package is damaged: parts are missing, changed or left over"
+    return PackageError(message, code="package-damaged", where=where, hint=_ASK)
 
 
 _FIELDS = {"tables", "magnitude_tables", "sections", "secret"}
@@ -411,6 +413,6 @@ def _whole(numbers: list[Any]) -> bool:
 
 
 def _other_form(where: str) -> PackageError:
-    what = "the content of the package has another form than this program writes"
+    message = "the content of the package has another form than this program writes"
     hint = "a newer version of this program may read it"
-    return PackageError(what, code="package-content", where=where, hint=hint)
+    return PackageError(message, code="package-content", where=where, hint=hint)

@@ -91,8 +91,8 @@ def read_signing_key(path: str | os.PathLike[str]) -> Ed25519PrivateKey:
     try:
         key = load_pem_private_key(content, None)
     except TypeError:
-        what = "the signing key is locked with a passphrase"
-        raise _unusable(what, path, "write it without one; its file is for its owner") from None
+        message = "the signing key is locked with a passphrase"
+        raise _unusable(message, path, "write it without one; its file is for its owner") from None
     except (ValueError, UnsupportedAlgorithm):
         raise _unusable("the file holds no signing key", path, _MAKE_PAIR) from None
     if not isinstance(key, Ed25519PrivateKey):
@@ -203,9 +203,9 @@ class PackageKey:
         refuse_public_key(path, "name the file of the key that opens the package")
         text = read_private(path, "key file").decode("ascii", errors="replace").strip()
         if not _DIGITS.fullmatch(text):
-            what = "a key file holds 64 hexadecimal digits and nothing else; this one does not"
+            message = "a key file holds 64 hexadecimal digits and nothing else; this one does not"
             hint = f"{_MAKE_ONE}; sentences are passphrases"
-            raise _wrong(what, str(Path(path)), hint)
+            raise _wrong(message, str(Path(path)), hint)
         return cls("key-file", bytes.fromhex(text))
 
     @classmethod
@@ -215,8 +215,8 @@ class PackageKey:
         # The same letters, however a keyboard composes their accents.
         plain = unicodedata.normalize("NFC", text)
         if len(plain) < MINIMUM_CHARACTERS:
-            what = f"a passphrase has at least {MINIMUM_CHARACTERS} characters"
-            raise _wrong(what, where, "some random words make a good one")
+            message = f"a passphrase has at least {MINIMUM_CHARACTERS} characters"
+            raise _wrong(message, where, "some random words make a good one")
         return cls("passphrase", plain.encode("utf-8", errors="surrogatepass"))
 
     @classmethod
@@ -239,8 +239,8 @@ class PackageKey:
         """Take the passphrase from the environment variable `name`."""
         text = os.environ.get(name)
         if text is None:
-            what = "there is no environment variable of this name"
-            raise _wrong(what, name, "set it to the passphrase, or name a file")
+            message = "there is no environment variable of this name"
+            raise _wrong(message, name, "set it to the passphrase, or name a file")
         return cls.from_passphrase(text, name)
 
     @classmethod
@@ -260,8 +260,8 @@ class PackageKey:
         """
         given = (key_file, passphrase_env, passphrase_file)
         if sum(name is not None for name in given) > 1:
-            what = "a package is opened with one key"
-            raise _wrong(what, "key", "name a key file, or one place of a passphrase")
+            message = "a package is opened with one key"
+            raise _wrong(message, "key", "name a key file, or one place of a passphrase")
         if key_file is not None:
             return cls.from_file(key_file)
         if passphrase_file is not None:

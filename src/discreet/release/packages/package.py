@@ -158,8 +158,8 @@ def pack_parameters(
     except ValidationError as error:
         raise _wrong_words(error) from None
     if len(data) > container.LARGEST:
-        what = "the parameters are too large for a package"
-        raise PackageError(what, code="parameters", where=str(target))
+        message = "the parameters are too large for a package"
+        raise PackageError(message, code="parameters", where=str(target))
     with atomic_path(target, private=True) as temporary:
         temporary.write_bytes(data)
     return target
@@ -239,9 +239,9 @@ def verify_package(
     sealed = _read(path, verify_key)
     closed = key is None and passphrase is None
     if closed and signer is None and sealed.header.signer is None:
-        what = "the package is not signed: without its key nothing can be checked"
+        message = "the package is not signed: without its key nothing can be checked"
         hint = "name the key file or the passphrase"
-        raise PackageError(what, code="package-unsigned", where=sealed.where, hint=hint)
+        raise PackageError(message, code="package-unsigned", where=sealed.where, hint=hint)
     sealed.check_pins(Pins(signer=signer, allow_unsigned=allow_unsigned))
     if not closed:
         _opened(sealed, sealed.working_keys(_opener(key, passphrase)))
@@ -275,9 +275,9 @@ def _read(path: AnyPath, verify_key: AnyPath | None = None) -> Sealed:
         with place.open("rb") as file:
             data = file.read(container.LARGEST + 1)
     except OSError as error:
-        what = f"the package cannot be read ({error.strerror})"
+        message = f"the package cannot be read ({error.strerror})"
         hint = "check the path and its permissions"
-        raise PackageError(what, code="package-file", where=str(place), hint=hint) from None
+        raise PackageError(message, code="package-file", where=str(place), hint=hint) from None
     sealed = container.parse(data, str(place))
     sealed.check_signature(None if verify_key is None else read_verify_key(verify_key))
     return sealed
@@ -295,35 +295,35 @@ def _opened(sealed: Sealed, keys: WorkingKeys) -> Parameters:
     digest = parameters.digest(keys.digest)
     same = hmac.compare_digest(digest, header.digest)
     if not same or header.kinds != parameters.kinds or header.grid != parameters.grid.size:
-        what = "the package says of itself what is not so"
+        message = "the package says of itself what is not so"
         hint = "another version of this program may have made it: pack it again"
-        raise PackageError(what, code="package-content", where=sealed.where, hint=hint)
+        raise PackageError(message, code="package-content", where=sealed.where, hint=hint)
     return dataclasses.replace(parameters, signer=header.signer_id or "")
 
 
 def _opener(key: AnyKey | None, passphrase: str | None) -> PackageKey:
     if (key is None) == (passphrase is None):
-        what = "a package is opened with a key or a passphrase: give one of them"
+        message = "a package is opened with a key or a passphrase: give one of them"
         hint = "discreet params show tells which"
-        raise PackageError(what, code="package-key", where="key", hint=hint)
+        raise PackageError(message, code="package-key", where="key", hint=hint)
     return PackageKey.from_passphrase(passphrase or "") if key is None else PackageKey.of(key)
 
 
 def _target(path: AnyPath, *, overwrite: bool) -> Path:
     target = Path(path)
     if target.suffix != SUFFIX:
-        what = f"the name of a package ends with {SUFFIX}"
+        message = f"the name of a package ends with {SUFFIX}"
         hint = f"such as {target.stem or 'statistic'}{SUFFIX}"
-        raise PackageError(what, code="package-file", where=str(target), hint=hint)
+        raise PackageError(message, code="package-file", where=str(target), hint=hint)
     if target.exists() and not overwrite:
-        what = "there is already a file here"
+        message = "there is already a file here"
         hint = "choose another name, or ask for it: --overwrite, overwrite=True"
-        raise PackageError(what, code="package-exists", where=str(target), hint=hint)
+        raise PackageError(message, code="package-exists", where=str(target), hint=hint)
     return target
 
 
 def _wrong_words(error: ValidationError) -> PackageError:
-    what = "must be one line of 1 to 200 characters"
+    message = "must be one line of 1 to 200 characters"
     places = [str(details["loc"][0]) for details in error.errors(include_input=False)]
-    problems = [Problem(what, place) for place in places]
-    return PackageError(what, code="parameters", where=places[0], problems=problems)
+    problems = [Problem(message, place) for place in places]
+    return PackageError(message, code="parameters", where=places[0], problems=problems)

@@ -94,9 +94,9 @@ class Magnitude(Unpicklable):
 
         stated = self.entry.sensitive
         if (stated is None) != (self.entry.mu_c == 0):
-            what = "mu_c is for cells that rules mark, and rules are for mu_c"
+            message = "mu_c is for cells that rules mark, and rules are for mu_c"
             hint = "such as mu_c = 1 and sensitive = { p_percent = … }; or leave both out"
-            raise PackageError(what, code="sensitive", where="mu_c", hint=hint)
+            raise PackageError(message, code="sensitive", where="mu_c", hint=hint)
         if stated is None:
             return []
         found: list[Rule] = []
@@ -205,14 +205,14 @@ class Parameters(Unpicklable):
         for column, magnitude in self.magnitudes.items():
             entry = magnitude.entry
             if entry.keys == "column" and entry.period not in (None, period):
-                what = f"the parameters of {column!r} name another period"
-                raise PackageError(what, code="parameters", where="period", hint="leave it out")
+                message = f"the parameters of {column!r} name another period"
+                raise PackageError(message, code="parameters", where="period", hint="leave it out")
             if entry.keys == "column":
                 entry = entry.model_copy(update={"period": period})
             found[column] = replace(magnitude, entry=entry)
         if all(magnitude.entry.keys == "shared" for magnitude in found.values()):
-            what = "no value column has keys of its own, which a period could enter"
-            raise PackageError(what, code="parameters", where="period", hint="leave it out")
+            message = "no value column has keys of its own, which a period could enter"
+            raise PackageError(message, code="parameters", where="period", hint="leave it out")
         return replace(self, magnitudes=MappingProxyType(found))
 
     @property
@@ -398,9 +398,9 @@ def checked_entry(form: type[_Form], where: str, given: Any, problems: list[Prob
         for details in error.errors(include_url=False, include_input=False):
             place = ".".join(str(part) for part in (where, *details["loc"]))
             unknown = details["type"] == "extra_forbidden"
-            what = "there is no such key" if unknown else "the value cannot be used"
+            message = "there is no such key" if unknown else "the value cannot be used"
             hint = f"known: {', '.join(form.model_fields)}" if unknown else ""
-            problems.append(Problem(what, place, hint))
+            problems.append(Problem(message, place, hint))
         return form()
 
 
@@ -443,8 +443,8 @@ def _together(
     """What concerns the table for counts and a rule at once."""
     if rules.zeros == "table" and not table.changes_zeros:
         hint = 'use zeros = "keep", or a table with such a row 0'
-        what = "the perturbation table holds no noise for zeros"
-        yield Problem(what, "perturbation.zeros", hint)
+        message = "the perturbation table holds no noise for zeros"
+        yield Problem(message, "perturbation.zeros", hint)
     nothing = np.zeros(1, dtype=np.int64)
     yield from _attempted("keys.grid", lambda: table.lookup(nothing, nothing, grid))
 

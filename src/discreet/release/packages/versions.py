@@ -32,7 +32,7 @@ def is_older(version: str, last: str) -> bool:
     found, before = _NUMBERED.fullmatch(version), _NUMBERED.fullmatch(last)
     if found is None or before is None or found[1] != before[1]:
         return True
-    digits = [re.findall(r"[0-9]+", each[2]) for each in (found, before)]
+    digits = [re.findall(r"[0-9]+", item[2]) for item in (found, before)]
     for one, other in zip_longest(*digits, fillvalue="0"):
         if int(one) != int(other):
             return int(one) < int(other)
@@ -53,32 +53,32 @@ def check_succession(
     if package is None or last is None or entry is None:
         return
     if package["statistic"] != last["statistic"] and entry.statistic is None:
-        what = (
+        message = (
             f"the package is of the statistic {package['statistic']!r}, and the release was made "
             f"with one of {last['statistic']!r}"
         )
         hint = f'if that is meant: statistic = "{package["statistic"]}" in [parameters]'
-        _refuse("package-statistic", what, hint)
+        _refuse("package-statistic", message, hint)
     if package["signer"] != last["signer"] and last["signer"]:
         _check_signer(package["signer"], last["signer"], entry)
     if package["statistic"] != last["statistic"] or entry.allow_older:
         return
     if is_older(package["version"], last["version"]):
-        what = (
+        message = (
             f"the release was made with version {last['version']!r} of the package; "
             f"{package['version']!r} is older, or nothing tells that it is newer"
         )
         hint = "use the newer package; if this one is meant: allow_older = true in [parameters]"
-        _refuse("package-older", what, hint)
+        _refuse("package-older", message, hint)
 
 
 def _check_signer(signer: str, last: str, entry: ParametersEntry) -> None:
     if not signer:
-        what = f"the package is not signed, and the release was made with one signed by {last}"
-        _refuse("package-unsigned", what, "use a signed package, or another folder")
+        message = f"the package is not signed, and the release was made with one signed by {last}"
+        _refuse("package-unsigned", message, "use a signed package, or another folder")
     if entry.signer is None and entry.verify_key is None:
-        what = f"the package is signed by {signer}, and the one used last by {last}"
-        _refuse("package-signer", what, "name whoever must have signed: signer or verify_key")
+        message = f"the package is signed by {signer}, and the one used last by {last}"
+        _refuse("package-signer", message, "name whoever must have signed: signer or verify_key")
 
 
 def _refuse(code: str, what: str, hint: str) -> NoReturn:

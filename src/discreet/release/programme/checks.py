@@ -66,23 +66,23 @@ def check_sources(programme: Programme) -> Found:
         if not source.main or document.data is not None:
             yield from check_records(programme, source)
         if source.keys.allow_unsuitable and source.keys.column is None:
-            what = "this is said of keys in the data only; others are made as they should be"
-            yield programme.at((*source.keys_path, "allow_unsuitable"), what)
+            message = "this is said of keys in the data only; others are made as they should be"
+            yield programme.at((*source.keys_path, "allow_unsuitable"), message)
         if not source.main:
             yield from _keys(programme, source)
         elif document.keys is not None:
             yield from _main_keys(programme, source)
     main = programme.main.name
     if main in document.sources:
-        what = f"the main source is called {main!r}"
+        message = f"the main source is called {main!r}"
         hint = "choose another name" + (", or give [data] a name" if main == MAIN else "")
-        yield programme.at(("sources", main), what, hint)
+        yield programme.at(("sources", main), message, hint)
     for name, table in document.tables.items():
         known = table.source is None or table.source in programme.sources
         if not known and not programme.reported(("sources", table.source or "")):
-            what = f"there is no source {table.source!r}"
+            message = f"there is no source {table.source!r}"
             hint = nearest(table.source or "", list(programme.sources))
-            yield programme.at(("tables", name, "from"), what, hint)
+            yield programme.at(("tables", name, "from"), message, hint)
 
 
 def check_records(programme: ProgrammeFile, source: RecordSource) -> Found:
@@ -91,9 +91,9 @@ def check_records(programme: ProgrammeFile, source: RecordSource) -> Found:
     places = ("source", "database", "database_env", "cubes", "store", "spark")
     ways = [key for key in places if getattr(records, key)]
     if len(ways) != 1:
-        what = f"{' and '.join(ways)} exclude each other" if ways else "source is missing"
+        message = f"{' and '.join(ways)} exclude each other" if ways else "source is missing"
         hint = 'name a file: source = "persons.parquet", or database = "x.duckdb" with table = …'
-        yield programme.at((*path, "source"), what, hint)
+        yield programme.at((*path, "source"), message, hint)
     database = records.database is not None or records.database_env is not None
     if database and (records.table is None) == (records.query is None):
         hint = "a database needs exactly one of table = … and query = …"
@@ -124,10 +124,10 @@ def check_records(programme: ProgrammeFile, source: RecordSource) -> Found:
 def _spark_problems(programme: ProgrammeFile, source: RecordSource) -> Found:
     """What cannot be said of tables of Spark."""
     records = source.records
-    said = [key for key in ("table", "query", "format", *records.stated) if getattr(records, key)]
-    if records.spark is not None and said:
+    keys = [key for key in ("table", "query", "format", *records.stated) if getattr(records, key)]
+    if records.spark is not None and keys:
         what, hint = "tables of Spark have types of their own", "convert columns in Spark"
-        yield programme.at((*source.path, said[0]), what, hint)
+        yield programme.at((*source.path, keys[0]), what, hint)
 
 
 def _is_pattern(name: str) -> bool:
@@ -150,8 +150,8 @@ def _main_keys(programme: Programme, source: RecordSource) -> Found:
     if handed_on and keys.secret_env is None:
         return  # a package may hold the secret
     if made and (keys.secret_file is None) == (keys.secret_env is None):
-        what = "exactly one of secret_file and secret_env is needed"
-        yield programme.at(("keys", "secret_file"), what, "make one with: discreet keys secret")
+        message = "exactly one of secret_file and secret_env is needed"
+        yield programme.at(("keys", "secret_file"), message, "make one with: discreet keys secret")
     else:
         yield from stated_secret_problems(programme, source.keys_path, keys)
 
@@ -167,8 +167,8 @@ def _keys(programme: Programme, source: RecordSource) -> Found:
             yield programme.at(path, "no record keys are named", _HINT)
         return
     if len(given) > 1:
-        what = f"{' and '.join(given)} exclude each other"
-        yield programme.at((*path, given[1]), what, _HINT)
+        message = f"{' and '.join(given)} exclude each other"
+        yield programme.at((*path, given[1]), message, _HINT)
         return
     for key in ("by", "orphans", "unit", "inheritance"):
         if getattr(keys, key) is not None and keys.inherit is None:
@@ -198,9 +198,9 @@ def _secret(programme: Programme, source: RecordSource) -> Found:
     yield from stated_secret_problems(programme, path, keys)
     shared = main.secret_file or main.secret_env or programme.document.parameters
     if keys.id is not None and not own and not shared:
-        what = "there is no secret to make keys with"
+        message = "there is no secret to make keys with"
         hint = "name secret_file here: [keys] has none"
-        yield programme.at((*path, "id"), what, hint)
+        yield programme.at((*path, "id"), message, hint)
 
 
 def _inherited(programme: Programme, source: RecordSource, parts: str) -> Found:
@@ -210,14 +210,14 @@ def _inherited(programme: Programme, source: RecordSource, parts: str) -> Found:
     if parts not in programme.sources:
         if not programme.reported(("sources", parts)):
             others = [name for name in programme.sources if name != source.name]
-            what = f"there is no source {parts!r}"
-            yield programme.at((*path, "inherit"), what, nearest(parts, others))
+            message = f"there is no source {parts!r}"
+            yield programme.at((*path, "inherit"), message, nearest(parts, others))
         return
     line = key_line(programme.sources, source.name)
     if line[-1] == source.name:  # else the circle is reported where it closes
-        what = f"keys go round in a circle: {' ← '.join(line)}"
+        message = f"keys go round in a circle: {' ← '.join(line)}"
         hint = "one of these sources needs keys of its own: column or id"
-        yield programme.at((*path, "inherit"), what, hint)
+        yield programme.at((*path, "inherit"), message, hint)
 
 
 _FILE_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,99}")
@@ -271,9 +271,9 @@ def _period(programme: Programme) -> Found:
     if period is None:
         return
     if period.keys != "same" and programme.keys.column is None:
-        what = f"keys of the option {period.keys!r} are in the data"
+        message = f"keys of the option {period.keys!r} are in the data"
         hint = "make them with discreet keys period, and name their column in [keys]"
-        yield programme.at(("period", "keys"), what, hint)
+        yield programme.at(("period", "keys"), message, hint)
     for number, name in enumerate(period.earlier):
         yield from file_problems(programme, ("period", "earlier", number), name, folder=True)
     if period.revision and not period.earlier:
@@ -285,8 +285,8 @@ def _variables(programme: Programme) -> Found:
     for name, entry in programme.variables.items():
         path: KeyPath = ("variables", name)
         if len(entry.kinds) > 1:
-            what = f"{' and '.join(entry.kinds)} exclude each other"
-            yield programme.at((*path, entry.kinds[1]), what, "name one kind of classification")
+            message = f"{' and '.join(entry.kinds)} exclude each other"
+            yield programme.at((*path, entry.kinds[1]), message, "name one kind of classification")
         for key in ("prefixes", "intervals"):
             numbers = getattr(entry, key) or []
             if any(later <= earlier for earlier, later in pairwise(numbers)):
@@ -340,15 +340,15 @@ def _squares(programme: Programme, path: KeyPath, entry: VariableEntry) -> Found
     if entry.east is not None and entry.column is not None:
         yield programme.at((*path, "column"), "squares are in a column, or made of coordinates")
     if any(coarse <= fine or coarse % fine for coarse, fine in pairwise(sides)):
-        what = "sides are listed coarsest first, each a multiple of the next"
-        yield programme.at((*path, "squares"), what, "squares = [100000, 10000, 1000, 100]")
+        message = "sides are listed coarsest first, each a multiple of the next"
+        yield programme.at((*path, "squares"), message, "squares = [100000, 10000, 1000, 100]")
 
 
 def _alternatives(programme: Programme, name: str, entry: VariableEntry) -> Found:
     for key in ("column", "labels", "total", "missing") if entry.alternatives else ():
         if getattr(entry, key):
-            what = "this belongs to the alternatives themselves"
-            yield programme.at(("variables", name, key), what)
+            message = "this belongs to the alternatives themselves"
+            yield programme.at(("variables", name, key), message)
     for number, other in enumerate(entry.alternatives or []):
         path: KeyPath = ("variables", name, "alternatives", number)
         if other == name:
@@ -372,8 +372,8 @@ def _table_names(programme: Programme) -> Found:
         elif name.lower() in OWN_REPORTS | _DEVICES | reports:
             yield programme.at(path, f"the name {name!r} is taken", "choose another name")
         if name.lower() in seen:
-            what = f"{name!r} and {seen[name.lower()]!r} would be one file"
-            yield programme.at(path, what, "names must differ in more than upper and lower case")
+            message = f"{name!r} and {seen[name.lower()]!r} would be one file"
+            yield programme.at(path, message, "names must differ in more than upper and lower case")
         seen.setdefault(name.lower(), name)
     stem = (programme.document.atlas or "").removesuffix(".html")
     if stem and (not _FILE_NAME.fullmatch(stem) or stem.lower() in {*seen, *OWN_REPORTS}):
@@ -388,8 +388,8 @@ def _tables(programme: Programme) -> Found:
             hint = 'name the spanning variables: by = ["region", "sex"]'
             yield programme.at(("tables", name, "by"), "by is missing", hint)
         for doubled in named_twice(table.by or []):
-            what = f"variable {doubled!r} spans the table twice"
-            yield programme.at(("tables", name, "by"), what)
+            message = f"variable {doubled!r} spans the table twice"
+            yield programme.at(("tables", name, "by"), message)
         for number, variable in enumerate(table.by or []):
             if variable in RESERVED and variable not in programme.variables:
                 place: KeyPath = ("tables", name, "by", number)
@@ -416,11 +416,11 @@ def _areas(programme: Programme, name: str) -> Found:
         hints = {"variable": 'variable = "region"', "level": 'level = "municipality", or a number'}
         yield from missing_keys(programme, path, areas, **hints)
         if areas.variable and areas.variable not in by:
-            what = f"the table is not spanned by {areas.variable!r}"
-            yield programme.at((*path, "variable"), what, nearest(areas.variable, by))
+            message = f"the table is not spanned by {areas.variable!r}"
+            yield programme.at((*path, "variable"), message, nearest(areas.variable, by))
         elif len(by) == 1:
-            what = "a table for each area needs another variable besides"
-            yield programme.at((*path, "variable"), what, "name it in by")
+            message = "a table for each area needs another variable besides"
+            yield programme.at((*path, "variable"), message, "name it in by")
     every = {each for table in programme.tables.values() for each in table.by or []}
     own: KeyPath = ("tables", name, "parts", "per")
     stated = [(own, entry.parts, by)]
@@ -428,13 +428,13 @@ def _areas(programme: Programme, name: str) -> Found:
         stated.append((("parts", "per"), programme.document.parts, sorted(every)))
     for place, parts, known in stated:
         if parts is not None and parts.per and parts.per not in known:
-            what = f"no table here is spanned by {parts.per!r}"
-            yield programme.at(place, what, nearest(parts.per, known))
-    together = {programme.part_areas(each) for each in programme.parts_with(name)} - {None}
+            message = f"no table here is spanned by {parts.per!r}"
+            yield programme.at(place, message, nearest(parts.per, known))
+    together = {programme.part_areas(part) for part in programme.parts_with(name)} - {None}
     if len(together) > 1:
-        what = "areas of two variables are decided on in tables of the same records"
+        message = "areas of two variables are decided on in tables of the same records"
         hint = f"name one of {', '.join(sorted(map(str, together)))} in per"
-        yield programme.at(("tables", name, "by"), what, hint)
+        yield programme.at(("tables", name, "by"), message, hint)
 
 
 def _filter(programme: Programme, table: str, path: KeyPath, text: str) -> Found:
@@ -445,8 +445,8 @@ def _filter(programme: Programme, table: str, path: KeyPath, text: str) -> Found
     known = programme.spanning(programme.source_of(table).name)
     for column in sorted(columns):
         if column.removesuffix(".level") not in known:
-            what = f"no table is spanned by {column!r}"
-            yield programme.at(path, what, nearest(column, sorted(known)))
+            message = f"no table is spanned by {column!r}"
+            yield programme.at(path, message, nearest(column, sorted(known)))
 
 
 def check_protection(programme: Programme) -> Found:
@@ -467,15 +467,15 @@ def check_protection(programme: Programme) -> Found:
             if idle.get(key, False):
                 continue
             if place in programme.index.lines:
-                users = [f'"{each.name}"' for each in protections() if key in each.table_keys]
+                users = [f'"{item.name}"' for item in protections() if key in item.table_keys]
                 *others, last = users
                 told = f"{', '.join(others)} or {last}" if others else last
-                what = f"this goes with protect = {told} only"
-                yield programme.at(place, what, own.hints.get(key, ""))
+                message = f"this goes with protect = {told} only"
+                yield programme.at(place, message, own.hints.get(key, ""))
             elif key == "round_to":
-                what = f"the figures of {name!r} are not rounded by protect = {own.name!r}"
+                message = f"the figures of {name!r} are not rounded by protect = {own.name!r}"
                 hint = "write round_to = 1 in this table"
-                yield programme.at(programme.setting(name, key), what, hint)
+                yield programme.at(programme.setting(name, key), message, hint)
     yield from _additive(programme)
     yield from _mixtures(programme)
 
@@ -488,12 +488,12 @@ def _additive(programme: Programme) -> Found:
         path = programme.setting(name, "additive")
         kinds = [figure.kind for figure in table.figures.values()]
         if len(kinds) > 1 or set(kinds) - {"count", "sum"}:
-            what = "only counts and sums add up, one figure in each table"
-            yield programme.at(path, what, "make one table for each figure")
+            message = "only counts and sums add up, one figure in each table"
+            yield programme.at(path, message, "make one table for each figure")
         if programme.thresholds(name) is not None:
-            what = "parts that are suppressed do not add up"
+            message = "parts that are suppressed do not add up"
             hint = "leave thresholds out of this table: parts.enabled = false"
-            yield programme.at(path, what, hint)
+            yield programme.at(path, message, hint)
 
 
 def _mixtures(programme: Programme) -> Found:
@@ -508,10 +508,10 @@ def _mixtures(programme: Programme) -> Found:
         own = programme.method(name)
         for other in every[: every.index(own)]:
             clashing = {
-                each: both
-                for each in programme.protected[other.name]
-                if places[name] == places[each]
-                and (both := set(programme.tells(name)) & set(programme.tells(each)))
+                item: both
+                for item in programme.protected[other.name]
+                if places[name] == places[item]
+                and (both := set(programme.tells(name)) & set(programme.tells(item)))
             }
             if clashing:
                 yield _mixture(programme, name, other, clashing)
@@ -532,7 +532,7 @@ def _mixture(
             for value in both
         }
     )
-    what = (
+    message = (
         f"{' and '.join(told)} would be published with {other.manner} ({', '.join(clashing)}) "
         f"and with {own.manner}"
     )
@@ -540,4 +540,4 @@ def _mixture(
         f"{', and '.join(clash(other.name, own.name))}: protect "
         "all tables of the same records and values in one way"
     )
-    return programme.at(programme.setting(name, "protect"), what, hint)
+    return programme.at(programme.setting(name, "protect"), message, hint)

@@ -233,9 +233,9 @@ class Programme(ProgrammeFile):
         document = self.document
         for name, place in data.items():
             if name not in self.sources:
-                what = f"there is no source {name!r}"
+                message = f"there is no source {name!r}"
                 hint = f"sources: {', '.join(self.sources)}"
-                raise ProgrammeError(what, code="source", where=str(self.path), hint=hint)
+                raise ProgrammeError(message, code="source", where=str(self.path), hint=hint)
             others = (*_OTHER_PLACES, "format", "table", "query")
             places = {**dict.fromkeys(others), "source": str(Path(place).absolute())}
             entry = self.sources[name].records.model_copy(update=places)
@@ -300,7 +300,7 @@ class Programme(ProgrammeFile):
 
         def kind(name: str) -> tuple[Any, ...]:
             entry = self.tables[name]
-            figures = [(each.kind, each.of, each.where) for each in entry.figures.values()]
+            figures = [(figure.kind, figure.of, figure.where) for figure in entry.figures.values()]
             return self.source_of(name).name, entry.weight, entry.where, entry.round_to, figures
 
         own = self.method(table)
@@ -364,9 +364,9 @@ class Programme(ProgrammeFile):
         entry = self.tables[table]
         if self.thresholds(table, shared) is None:
             return None
-        stated = [each.per for each in (entry.parts, self.document.parts, shared) if each]
+        stated = [item.per for item in (entry.parts, self.document.parts, shared) if item]
         named = [*stated, entry.areas.variable if entry.areas else None]
-        return next((each for each in named if each and each in (entry.by or ())), None)
+        return next((item for item in named if item and item in (entry.by or ())), None)
 
     def parts_with(self, table: str) -> tuple[str, ...]:
         """The tables whose parts are decided together with those of one; none if it is alone.
@@ -458,22 +458,22 @@ def _text(place: Path) -> str:
     try:
         return place.read_bytes().decode("utf-8-sig").replace("\r\n", "\n")
     except UnicodeDecodeError as error:
-        what = f"byte {error.start + 1} is not UTF-8 text"
+        message = f"byte {error.start + 1} is not UTF-8 text"
         hint = "a programme is a TOML file, saved as UTF-8"
-        raise ProgrammeError(what, code="programme-file", where=str(place), hint=hint) from None
+        raise ProgrammeError(message, code="programme-file", where=str(place), hint=hint) from None
     except OSError as error:
-        what = f"the programme cannot be read ({error.strerror})"
+        message = f"the programme cannot be read ({error.strerror})"
         hint = "give the path of a TOML file"
-        raise ProgrammeError(what, code="programme-file", where=str(place), hint=hint) from None
+        raise ProgrammeError(message, code="programme-file", where=str(place), hint=hint) from None
 
 
 def _not_toml(place: Path, error: tomllib.TOMLDecodeError) -> ProgrammeError:
-    found = _AT_LINE.search(str(error))
-    where = f"{place}, line {found[1]}, column {found[2]}" if found else str(place)
+    match = _AT_LINE.search(str(error))
+    where = f"{place}, line {match[1]}, column {match[2]}" if match else str(place)
     reason = _AT_LINE.sub("", str(error)).strip().rstrip(".")
-    what = f"the file is not valid TOML: {reason}"
+    message = f"the file is not valid TOML: {reason}"
     hint = "texts stand in quotes, each key once, one key per line"
-    return ProgrammeError(what, code="programme-syntax", where=where, hint=hint)
+    return ProgrammeError(message, code="programme-syntax", where=where, hint=hint)
 
 
 def _validated(
@@ -533,8 +533,8 @@ def form_problem(
         return Problem("this value is not known", place, f"known: {', '.join(known)}")
     if kind == "method":
         return Problem(details["msg"], place, nearest(str(path[-1]), context["known"]))
-    what = _KINDS[kind].format(**context) if kind in _KINDS else details["msg"]
-    return Problem(what, place, str(context.get("hint", "")))
+    message = _KINDS[kind].format(**context) if kind in _KINDS else details["msg"]
+    return Problem(message, place, str(context.get("hint", "")))
 
 
 def _known(path: KeyPath, root: type[ProgrammeEntry]) -> str:
@@ -555,7 +555,7 @@ def _form_at(form: Any, path: KeyPath) -> type[ProgrammeEntry] | None:
     inner = get_args(form)
     if get_origin(form) in (dict, list):
         return _form_at(inner[-1], path[1:]) if path else None
-    return next(filter(None, (_form_at(each, path) for each in inner)), None)
+    return next(filter(None, (_form_at(item, path) for item in inner)), None)
 
 
 def nearest(name: str, known: Sequence[str]) -> str:
@@ -577,13 +577,13 @@ def raise_problems(place: str, problems: Sequence[Problem]) -> None:
         return
     ordered = sorted(dict.fromkeys(problems), key=_line)
     number = len(ordered)
-    what = f"the programme has {number} mistakes" if number > 1 else ordered[0].what
+    message = f"the programme has {number} mistakes" if number > 1 else ordered[0].what
     where = place if number > 1 else f"{place}, {ordered[0].where}".rstrip(", ")
-    shown = ordered if number > 1 else [Problem(what, where, ordered[0].hint)]
+    shown = ordered if number > 1 else [Problem(message, where, ordered[0].hint)]
     hint = shown[0].hint if number == 1 else ""
-    raise ProgrammeError(what, code="programme", where=where, hint=hint, problems=shown)
+    raise ProgrammeError(message, code="programme", where=where, hint=hint, problems=shown)
 
 
 def _line(problem: Problem) -> int:
-    found = re.match(r"line (\d+)", problem.where)
-    return int(found[1]) if found else 0
+    match = re.match(r"line (\d+)", problem.where)
+    return int(match[1]) if match else 0

@@ -64,18 +64,20 @@ def _package(programme: Programme, entry: ParametersEntry) -> Found:
     keys = ("key_file", "passphrase_file", "passphrase_env")
     given = [key for key in keys if getattr(entry, key) is not None]
     if len(given) != 1 and not any(programme.reported((*path, key)) for key in keys):
-        what = f"exactly one of {', '.join(keys)} is needed"
-        yield programme.at((*path, (given or keys)[0]), what)
+        message = f"exactly one of {', '.join(keys)} is needed"
+        yield programme.at((*path, (given or keys)[0]), message)
     files = ("package", "key_file", "passphrase_file", "verify_key")
     yield from named_files(programme, path, entry, *files)
     yield from unset_variable(programme, (*path, "passphrase_env"), entry.passphrase_env)
     if entry.allow_unsigned and (entry.verify_key or entry.signer):
-        what = "whoever must have signed is named: an unsigned package cannot be used"
-        yield programme.at((*path, "allow_unsigned"), what, "leave one of the two out")
+        message = "whoever must have signed is named: an unsigned package cannot be used"
+        yield programme.at((*path, "allow_unsigned"), message, "leave one of the two out")
     for section in FROM_PACKAGE:
         if (section,) in programme.index.lines:
-            what = f"[{section}] and [parameters] exclude each other: the package says all of this"
-            yield programme.at((section,), what, "leave one of the two out")
+            message = (
+                f"[{section}] and [parameters] exclude each other: the package says all of this"
+            )
+            yield programme.at((section,), message, "leave one of the two out")
 
 
 def _magnitude(programme: Programme, column: str, entry: MagnitudeEntry) -> Found:
@@ -92,8 +94,8 @@ def _magnitude(programme: Programme, column: str, entry: MagnitudeEntry) -> Foun
     for key in ("table", "small_table"):
         name = getattr(entry, key)
         if counts and name and programme.file(name) == programme.file(counts):
-            what = f"{name!r} is the perturbation table of the counts"
-            yield programme.at((*path, key), what, "magnitudes need a table of their own")
+            message = f"{name!r} is the perturbation table of the counts"
+            yield programme.at((*path, key), message, "magnitudes need a table of their own")
     if entry.strength is not None:
         yield from _strength(programme, (*path, "strength"), entry.strength)
     yield from _contributions(programme, path, entry)
@@ -116,11 +118,11 @@ def _contributions(programme: Programme, path: KeyPath, entry: MagnitudeEntry) -
         return
     wanted = entry.top if entry.of == "top" else 1
     if entry.of != "top" and entry.top > 1:
-        what = 'this goes with of = "top" only'
-        yield programme.at((*path, "top"), what)
+        message = 'this goes with of = "top" only'
+        yield programme.at((*path, "top"), message)
     elif len(entry.epsilon or [1]) != wanted:
-        what = f"{wanted} numbers are needed, one per contribution"
-        yield programme.at((*path, "epsilon"), what, "such as epsilon = [1, 0.5] for top = 2")
+        message = f"{wanted} numbers are needed, one per contribution"
+        yield programme.at((*path, "epsilon"), message, "such as epsilon = [1, 0.5] for top = 2")
 
 
 def _workbook(programme: Programme) -> Found:
@@ -134,8 +136,8 @@ def _workbook(programme: Programme) -> Found:
     if name.lower().removesuffix(".xlsx").partition(".")[0] in stems:
         yield programme.at(("workbook",), "a table has this name", "choose another name")
     if programme.tables and all(entry.workbook is False for entry in programme.tables.values()):
-        what = "no table stands in the workbook"
-        yield programme.at(("workbook",), what, "leave it out, or workbook = false of a table")
+        message = "no table stands in the workbook"
+        yield programme.at(("workbook",), message, "leave it out, or workbook = false of a table")
 
 
 @dataclass(frozen=True)
@@ -187,8 +189,8 @@ def _together(programme: Programme, name: str, table: TableEntry) -> Found:
     if table.figures and not shown:
         yield programme.at(path, "all figures are hidden", "one figure at least is published")
     if len(shown) > 1 and FIGURE in (table.by or []):
-        what = f"a table with several figures has no variable called {FIGURE!r}"
-        yield programme.at(("tables", name, "by"), what, "rename the variable")
+        message = f"a table with several figures has no variable called {FIGURE!r}"
+        yield programme.at(("tables", name, "by"), message, "rename the variable")
 
 
 def _keys(programme: Programme, path: KeyPath, entry: FigureEntry) -> Found:
@@ -197,17 +199,17 @@ def _keys(programme: Programme, path: KeyPath, entry: FigureEntry) -> Found:
     if entry.kind is None:
         return
     form = _FIGURE_FORMS[entry.kind]
-    given = [key for key in _SPECIAL if getattr(entry, key) is not None]
+    keys = [key for key in _SPECIAL if getattr(entry, key) is not None]
     needed = {key: f"{entry.kind} needs {key}" for key in form.needs}
     yield from missing_keys(programme, path, entry, **needed)
     lost = any(programme.reported((*path, key)) for key in form.some_of)
-    if form.some_of and not lost and not any(key in given for key in form.some_of):
-        what = f"{entry.kind} needs {' or '.join(form.some_of)}"
-        yield programme.at((*path, form.some_of[0]), what)
-    for key in given:
+    if form.some_of and not lost and not any(key in keys for key in form.some_of):
+        message = f"{entry.kind} needs {' or '.join(form.some_of)}"
+        yield programme.at((*path, form.some_of[0]), message)
+    for key in keys:
         if key not in form.known:
-            what = f"this does not go with kind = {entry.kind!r}"
-            yield programme.at((*path, key), what, f"known: {', '.join(form.known)}")
+            message = f"this does not go with kind = {entry.kind!r}"
+            yield programme.at((*path, key), message, f"known: {', '.join(form.known)}")
 
 
 def _references(
@@ -220,12 +222,12 @@ def _references(
             continue
         if name in table.figures:
             if table.figures[name].kind is not None:
-                what = f"{name!r} is itself made of other figures"
+                message = f"{name!r} is itself made of other figures"
                 hint = f"name counts, sums or means: {', '.join(counted)}"
-                yield programme.at((*path, key), what, hint)
+                yield programme.at((*path, key), message, hint)
         else:
-            what = f"the table has no figure {name!r}"
-            yield programme.at((*path, key), what, nearest(name, counted))
+            message = f"the table has no figure {name!r}"
+            yield programme.at((*path, key), message, nearest(name, counted))
     yield from _variables(programme, (*path, "over"), entry.over or [], table)
     yield from _variables(programme, (*path, "base"), list(entry.base or {}), table)
     estimated = programme.method(str(path[1])).estimates
@@ -236,9 +238,9 @@ def _references(
 def _noise(programme: Programme, path: KeyPath, column: str) -> Found:
     known = list(programme.magnitudes)
     if column not in known and not programme.reported(("magnitudes", column)):
-        what = f"there is no noise for {column!r}"
+        message = f"there is no noise for {column!r}"
         hint = nearest(column, known) or f"add a section [magnitudes.{column}]"
-        yield programme.at((*path, "of"), what, hint)
+        yield programme.at((*path, "of"), message, hint)
 
 
 def _variables(
@@ -246,8 +248,8 @@ def _variables(
 ) -> Found:
     for name in names:
         if name not in (table.by or []):
-            what = f"the table is not spanned by {name!r}"
-            yield programme.at(path, what, nearest(name, table.by or []))
+            message = f"the table is not spanned by {name!r}"
+            yield programme.at(path, message, nearest(name, table.by or []))
 
 
 def _notes(programme: Programme, name: str, table: TableEntry) -> Found:
@@ -263,8 +265,8 @@ def _notes(programme: Programme, name: str, table: TableEntry) -> Found:
             place: KeyPath = (*path, "cells", variable)
             bare = variable.removesuffix(".level")
             if bare not in known or (variable != bare and bare in (FIGURE, *note.cells)):
-                what = f"the table is not spanned by {variable!r}"
-                yield programme.at(place, what, nearest(variable, known))
+                message = f"the table is not spanned by {variable!r}"
+                yield programme.at(place, message, nearest(variable, known))
             elif variable == FIGURE and code not in shown:
                 yield programme.at(place, f"the table has no figure {code!r}", nearest(code, shown))
 

@@ -94,8 +94,8 @@ def unset_variable(programme: ProgrammeFile, path: KeyPath, name: str | None) ->
 def stated_secret_problems(programme: ProgrammeFile, path: KeyPath, entry: StatesSecret) -> Found:
     """Whether the file or the variable of a secret is there; an entry states one of them."""
     if entry.secret_file and entry.secret_env:
-        what = "secret_file and secret_env exclude each other"
-        yield programme.at((*path, "secret_env"), what)
+        message = "secret_file and secret_env exclude each other"
+        yield programme.at((*path, "secret_env"), message)
     if entry.secret_file is not None:
         yield from file_problems(programme, (*path, "secret_file"), entry.secret_file)
     yield from unset_variable(programme, (*path, "secret_env"), entry.secret_env)

@@ -19,13 +19,13 @@ from discreet.tables import ValueRelation
 
 def stated_relations(programme: Programme) -> list[ValueRelation]:
     """The relations of [relations]; those with mistakes are reported by the checks."""
-    found = []
+    relations = []
     for key, text in programme.document.relations.items():
         try:
-            found.append(ValueRelation.read(_whole(key, text)))
+            relations.append(ValueRelation.read(_whole(key, text)))
         except DiscreetError:
             continue
-    return found
+    return relations
 
 
 def relations_of(programme: Programme, table: str) -> list[ValueRelation]:
@@ -60,10 +60,11 @@ def check_relations(programme: Programme) -> Found:
 
 def idle_relations(programme: Programme) -> Iterator[str]:
     """Warnings about relations of which no two values are published."""
-    told = {value for table in programme.tables for value in programme.tells(table)}
-    for each in stated_relations(programme):
-        if len(told & set(each.values)) < 2:
-            yield f"[relations] {each.text} does nothing: no two of its values are published"
+    values = {value for table in programme.tables for value in programme.tells(table)}
+    for stated_relation in stated_relations(programme):
+        if len(values & set(stated_relation.values)) < 2:
+            text = stated_relation.text
+            yield f"[relations] {text} does nothing: no two of its values are published"
 
 
 def linked_by_relations(
@@ -77,13 +78,13 @@ def linked_by_relations(
     for names in groups.values():
         users: dict[ValueRelation, list[str]] = {}
         for name in names:
-            for each in relations_of(programme, name):
-                if set(each.values) & set(programme.tells(name)):
-                    users.setdefault(each, []).append(name)
-        for each, own in users.items():
-            told = {value for name in own for value in programme.tells(name)} & set(each.values)
+            for relation in relations_of(programme, name):
+                if set(relation.values) & set(programme.tells(name)):
+                    users.setdefault(relation, []).append(name)
+        for relation, own in users.items():
+            told = {value for name in own for value in programme.tells(name)} & set(relation.values)
             if len(told) > 1:
-                yield each, own
+                yield relation, own
 
 
 def related_mixtures(programme: Programme) -> Found:
@@ -92,12 +93,12 @@ def related_mixtures(programme: Programme) -> Found:
     if len(methods) < 2:
         return
     for each, names in linked_by_relations(programme, list(programme.tables)):
-        told = {value for name in names for value in programme.tells(name)}
+        values = {value for name in names for value in programme.tells(name)}
         first = programme.method(names[0]).name
         other = next((n for n in names if programme.method(n).name != first), None)
-        if other is None or not set(each.values) <= told:
+        if other is None or not set(each.values) <= values:
             continue
         second = programme.method(other).name
-        what = f"{each.text}: values that add up would be published by {first} and by {second}"
+        message = f"{each.text}: values that add up would be published by {first} and by {second}"
         hint = f"{clash(first, second)[0]}: protect all of them in one way"
-        yield programme.at(programme.setting(other, "protect"), what, hint)
+        yield programme.at(programme.setting(other, "protect"), message, hint)

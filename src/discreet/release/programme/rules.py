@@ -71,7 +71,7 @@ class RuleSet:
     def __init__(self, entry: RuleSetEntry) -> None:
         self.entry = entry
         self._general = _stated(entry)
-        self._of_codes = [(each.cells, _stated(each)) for each in entry.codes]
+        self._of_codes = [(code.cells, _stated(code)) for code in entry.codes]
         self._stated = [*self._general, *(one for _, own in self._of_codes for one in own)]
         self._made = [stated.rule() for stated in self._stated]
 
@@ -83,8 +83,8 @@ class RuleSet:
     @property
     def filters(self) -> list[str]:
         """The filters whose records are counted by themselves: requests, and no consent."""
-        asked = [text for each in self._stated for text in each.filters]
-        return list(dict.fromkeys([*asked, *([self.withheld] if self.withheld else [])]))
+        texts = [text for each in self._stated for text in each.filters]
+        return list(dict.fromkeys([*texts, *([self.withheld] if self.withheld else [])]))
 
     @property
     def withheld(self) -> str:
@@ -120,8 +120,8 @@ class RuleSet:
         """The rules, for a value or for counts."""
 
         def made(stated: Sequence[_Stated]) -> list[Rule]:
-            own = [each for each in stated if each.rule().of_counts or not counts]
-            per = [holdings if each.rule().per == "holding" else asked for each in own]
+            own = [item for item in stated if item.rule().of_counts or not counts]
+            per = [holdings if item.rule().per == "holding" else asked for item in own]
             return [each.rule(tables) for each, tables in zip(own, per, strict=True)]
 
         found: list[Rule | CodeRules | MissingSafe | NothingSensitive] = [*made(self._general)]
@@ -167,11 +167,11 @@ def _stated(entry: RulesEntry) -> list[_Stated]:
 def _with_holdings(stated: Sequence[_Stated]) -> dict[str, Any]:
     """Each rule that may, for holdings too; a rule on requests says itself whom it is about."""
     found: dict[str, Any] = {}
-    for each in stated:
-        own = [dict(each.settings)]
-        if "per" in each.keys and "per" not in each.settings and not each.filters:
-            own.append({**each.settings, "per": "holding"})
-        found[each.kind.key] = [*found.get(each.kind.key, []), *own]
+    for item in stated:
+        own = [dict(item.settings)]
+        if "per" in item.keys and "per" not in item.settings and not item.filters:
+            own.append({**item.settings, "per": "holding"})
+        found[item.kind.key] = [*found.get(item.kind.key, []), *own]
     return found
 
 
@@ -208,7 +208,7 @@ def rule_problems(entry: RuleSetEntry) -> Iterator[tuple[str, Problem]]:
     >>> [problem.what for _, problem in rule_problems(RuleSetEntry(p_percent=-1))]
     ['p is a number above 0']
     """
-    for own, path in [(entry, ""), *((each, "codes") for each in entry.codes)]:
+    for own, path in [(entry, ""), *((code, "codes") for code in entry.codes)]:
         if not any(True for _ in _rules(own)) and (path or not entry.codes):
             yield path, Problem("there is no rule", "", f"known: {', '.join(known_rules())}")
         for stated, key in _rules(own):
@@ -220,7 +220,7 @@ def rule_problems(entry: RuleSetEntry) -> Iterator[tuple[str, Problem]]:
                 yield path or key, Problem("this is not what the rule needs", "", hint)
                 continue
             yield from ((path or key, problem) for problem in _wrong(stated))
-    if not all(each.cells for each in entry.codes):
+    if not all(code.cells for code in entry.codes):
         yield "codes", Problem("cells is missing", "", 'cells = { country = "DE" }')
     if entry.waivers is not None and not entry.waivers.where.strip():
         yield "waivers", Problem("where is missing", "", "where = \"consent == 'yes'\"")
@@ -232,9 +232,9 @@ def rule_problems(entry: RuleSetEntry) -> Iterator[tuple[str, Problem]]:
 
 
 def _wrong(stated: _Stated) -> Iterator[Problem]:
-    unknown = [each for each in stated.settings if each not in stated.keys]
-    for each in unknown:
-        yield Problem(f"there is no such key: {each}", "", nearest(each, stated.keys))
+    unknown = [setting for setting in stated.settings if setting not in stated.keys]
+    for item in unknown:
+        yield Problem(f"there is no such key: {item}", "", nearest(item, stated.keys))
     for name, text in zip(stated.kind.filters.values(), stated.filters, strict=True):
         if not isinstance(text, str) or not text.strip():
             yield Problem(f"{name} is missing", "", f"a filter: {name} = \"asked == 'yes'\"")
@@ -244,8 +244,8 @@ def _wrong(stated: _Stated) -> Iterator[Problem]:
         stated.rule()
     except TypeError:
         every = fields(stated.kind)  # type: ignore[arg-type]
-        needed = [each.name for each in every if each.default is MISSING]
-        listed = ", ".join(each for each in needed if each not in stated.kind.filters)
+        needed = [entry.name for entry in every if entry.default is MISSING]
+        listed = ", ".join(entry for entry in needed if entry not in stated.kind.filters)
         yield Problem("a parameter is missing", "", f"keys: {listed}")
     except DiscreetError as error:
         for problem in error.problems:

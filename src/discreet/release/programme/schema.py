@@ -639,7 +639,9 @@ class TableEntry(ReleaseSettings):
 
 def form_of_method(name: Any) -> Any:
     """The form of [protection.NAME]; None if there is no such method, or it has no settings."""
-    return next((each.settings for each in protections() if each.name == name), None)
+    return next(
+        (protection.settings for protection in protections() if protection.name == name), None
+    )
 
 
 def _sections_of_methods(value: Any) -> Any:
@@ -650,15 +652,17 @@ def _sections_of_methods(value: Any) -> Any:
     for name, section in value.items():
         form = form_of_method(name)
         if form is None:
-            known = [each.name for each in protections() if each.settings is not None]
-            what = "there is no such method, or it has no settings"
-            kind = PydanticCustomError("method", what, {"known": known})
+            known = [
+                protection.name for protection in protections() if protection.settings is not None
+            ]
+            message = "there is no such method, or it has no settings"
+            kind = PydanticCustomError("method", message, {"known": known})
             wrong.append(InitErrorDetails(type=kind, loc=(name,), input=None))
             continue
         try:
             sections[name] = form.model_validate(section)
         except ValidationError as error:
-            wrong += [_inside(name, each) for each in error.errors(include_url=False)]
+            wrong += [_inside(name, item) for item in error.errors(include_url=False)]
     if wrong:
         raise ValidationError.from_exception_data("protection", wrong)
     return sections

@@ -36,8 +36,8 @@ def all_of(*filters: str | None) -> str:
     >>> all_of("age >= 18", None, "sex == 'm' or sex == 'w'")
     "(age >= 18) and (sex == 'm' or sex == 'w')"
     """
-    given = [text.strip() for text in filters if text and text.strip()]
-    return given[0] if len(given) == 1 else " and ".join(f"({text})" for text in given)
+    texts = [text.strip() for text in filters if text and text.strip()]
+    return texts[0] if len(texts) == 1 else " and ".join(f"({text})" for text in texts)
 
 
 def figure_filter(table: TableEntry, figure: str) -> str:

@@ -157,7 +157,7 @@ def class_breaks(value: Any) -> Any:
     """How classes are made, or their bounds."""
     if isinstance(value, str) and value in ("quantiles", "equal"):
         return value
-    numbers = isinstance(value, list) and all(is_number(each) for each in value)
+    numbers = isinstance(value, list) and all(is_number(item) for item in value)
     if not numbers or not 1 <= len(value) <= 8 or sorted(set(value)) != value:
         hint = {"hint": "such as [0, 100, 1000], at most eight bounds that grow"}
         raise PydanticCustomError("breaks", "must be 'quantiles', 'equal' or bounds", hint)

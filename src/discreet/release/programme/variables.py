@@ -105,14 +105,14 @@ def columns_of(programme: Programme, name: str) -> list[tuple[KeyPath, str]]:
     path: KeyPath = ("variables", name)
     if entry.alternatives:
         return []
-    found: list[tuple[KeyPath, str]] = [
+    columns: list[tuple[KeyPath, str]] = [
         ((*path, "levels", number), column) for number, column in enumerate(entry.levels or [])
     ]
     if entry.column is not None:
-        found.append(((*path, "column"), entry.column))
+        columns.append(((*path, "column"), entry.column))
     elif not entry.levels:
-        found.append((path, name))
-    return found
+        columns.append((path, name))
+    return columns
 
 
 def fixed_classifications(
@@ -299,8 +299,8 @@ def check_columns(programme: Programme, schemas: Mapping[str, Schema]) -> list[P
         for path, column in dict.fromkeys(named):
             if column not in schema:
                 hint = nearest(column, list(schema))
-                what = f"{source.called} no column {column!r}"
-                problems.append(programme.problem(path, what, hint))
+                message = f"{source.called} no column {column!r}"
+                problems.append(programme.problem(path, message, hint))
         problems += _confidential_columns(programme, source, tables)
         problems += _unknown_variables(programme, schema, tables)
         problems += _number_problems(programme, schema, tables)
@@ -343,8 +343,8 @@ def _unknown_magnitudes(programme: Programme, schemas: Mapping[str, Schema]) -> 
     columns = dict.fromkeys(column for schema in schemas.values() for column in schema)
     for column in programme.magnitudes:
         if column not in columns and column not in named:
-            what = f"the data have no column {column!r}"
-            yield programme.problem(("magnitudes", column), what, nearest(column, list(columns)))
+            message = f"the data have no column {column!r}"
+            yield programme.problem(("magnitudes", column), message, nearest(column, list(columns)))
 
 
 def _listed(named: str | list[str] | None) -> list[str]:
@@ -364,10 +364,10 @@ def _key_columns(
     new = (made,) if keys.unit is None else (made, sum_column(made))
     for name in new:
         if name in schema:
-            what = f"{source.called} a column {name!r} already"
+            message = f"{source.called} a column {name!r} already"
             hint = f'use it as it is with column = "{made}", or rename it'
             way = "id" if keys.inherit is None else "inherit"
-            yield programme.problem((*source.keys_path, way), what, hint)
+            yield programme.problem((*source.keys_path, way), message, hint)
     parts = schemas.get(keys.inherit or "")
     if parts is None:
         return
@@ -375,11 +375,13 @@ def _key_columns(
     for column in _listed(keys.by):
         path: KeyPath = (*source.keys_path, "by")
         if column not in parts:
-            what = f"{other.called} no column {column!r}"
-            yield programme.problem(path, what, nearest(column, list(parts)))
+            message = f"{other.called} no column {column!r}"
+            yield programme.problem(path, message, nearest(column, list(parts)))
         elif column in schema and schema[column].is_integer() != parts[column].is_integer():
-            what = f"{column!r} is {parts[column]} in the parts and {schema[column]} in the units"
-            yield programme.problem(path, what, "convert both to whole numbers, or both to text")
+            message = (
+                f"{column!r} is {parts[column]} in the parts and {schema[column]} in the units"
+            )
+            yield programme.problem(path, message, "convert both to whole numbers, or both to text")
 
 
 def _confidential_columns(
@@ -388,16 +390,16 @@ def _confidential_columns(
     """Keys and identifiers choose the noise; no table is made of them."""
     keys = source.keys
     own = {*_listed(keys.column), *_listed(keys.id), *_listed(keys.by)}
-    what = "column {!r} holds keys or identifiers; no table is made of it"
+    message = "column {!r} holds keys or identifiers; no table is made of it"
     for name in tables:
         table = programme.tables[name]
         for number, variable in enumerate(table.by or []):
             if variable in own and variable not in programme.variables:
                 path: KeyPath = ("tables", name, "by", number)
-                yield programme.problem(path, what.format(variable), "")
+                yield programme.problem(path, message.format(variable), "")
         for place, column, use in _named_columns(programme, name):
             if column in own and use != "other":
-                yield programme.problem(place, what.format(column), "")
+                yield programme.problem(place, message.format(column), "")
 
 
 def _unknown_variables(
@@ -411,8 +413,8 @@ def _unknown_variables(
             if any(skipped == ("variables", variable) for skipped in programme.skipped):
                 continue
             hint = nearest(variable, [*programme.variables, *schema])
-            what = f"there is neither a variable nor a column {variable!r}"
-            yield programme.problem(("tables", name, "by", number), what, hint)
+            message = f"there is neither a variable nor a column {variable!r}"
+            yield programme.problem(("tables", name, "by", number), message, hint)
 
 
 def _number_problems(
@@ -430,10 +432,10 @@ def _number_problems(
                 wanted[("variables", variable, "intervals"), entry.column or variable] = None
     for path, column in wanted:
         if column in schema and not schema[column].is_numeric():
-            what = f"column {column!r} is not a number but {schema[column]}"
+            message = f"column {column!r} is not a number but {schema[column]}"
             said = f'types = {{ {toml_key(column)} = "number" }}'
             hint = f"{said} where the records are named says which value is none"
-            yield programme.problem(path, what, hint)
+            yield programme.problem(path, message, hint)
 
 
 def _stated(programme: Programme, path: KeyPath) -> KeyPath:
@@ -477,8 +479,8 @@ def check_codes(programme: Programme, trees: Mapping[str, Classification]) -> li
     for path, variable, code in _named(programme):
         known = _stated_codes(programme, variable, trees)
         if known is not None and code not in known:
-            what = f"{variable} has no code {code!r}"
-            problems.append(programme.problem(path, what, nearest(code, known)))
+            message = f"{variable} has no code {code!r}"
+            problems.append(programme.problem(path, message, nearest(code, known)))
     return [*problems, *_unknown_levels(programme, trees), *_other_totals(programme, trees)]
 
 
@@ -490,13 +492,13 @@ def _other_totals(programme: Programme, trees: Mapping[str, Classification]) -> 
         others = [other for other in entry.alternatives or [] if other in totals]
         for number, other in enumerate(others):
             if totals[other] != totals[others[0]]:
-                what = (
+                message = (
                     f"the total of {other!r} is {totals[other]!r}, that of {others[0]!r} is "
                     f"{totals[others[0]]!r}: one table has one total"
                 )
                 hint = f"total = {toml_value(totals[others[0]])} in [variables.{toml_key(other)}]"
                 place: KeyPath = ("variables", name, "alternatives", number)
-                yield programme.problem(place, what, hint)
+                yield programme.problem(place, message, hint)
 
 
 def codes_at(dimension: Dimension, level: str) -> list[str]:
@@ -505,16 +507,16 @@ def codes_at(dimension: Dimension, level: str) -> list[str]:
     Raises:
         ProgrammeError: If the variable has no such level.
     """
-    found = [
+    codes = [
         code
         for tree in dimension.classifications
         for code, depth in zip(tree.codes, tree.levels.tolist(), strict=True)
         if depth and level in (str(depth), *tree.level_names[depth - 1 : depth])
     ]
-    if not found:
-        what = f"{dimension.name} has no level {level!r}"
-        raise ProgrammeError(what, code="programme", where=f"{dimension.name}.level")
-    return [code for code in dict.fromkeys(found) if code in dimension.index]
+    if not codes:
+        message = f"{dimension.name} has no level {level!r}"
+        raise ProgrammeError(message, code="programme", where=f"{dimension.name}.level")
+    return [code for code in dict.fromkeys(codes) if code in dimension.index]
 
 
 def _unknown_levels(programme: Programme, trees: Mapping[str, Classification]) -> Iterator[Problem]:
@@ -528,8 +530,8 @@ def _unknown_levels(programme: Programme, trees: Mapping[str, Classification]) -
                 known = [*tree.level_names, *map(str, range(1, tree.depth + 1))]
                 if level not in known:
                     path = ("tables", name, "notes", number, "cells", key)
-                    what = f"{tree.name} has no level {level!r}"
-                    yield programme.problem(path, what, nearest(level, known))
+                    message = f"{tree.name} has no level {level!r}"
+                    yield programme.problem(path, message, nearest(level, known))
 
 
 def _named(programme: Programme) -> Iterator[tuple[KeyPath, str, str]]:

@@ -316,9 +316,9 @@ def write_quality(
 
 def _check_languages(languages: Sequence[str]) -> None:
     if isinstance(languages, str) or not languages or len(set(languages)) < len(languages):
-        what = "languages is a list of different languages"
+        message = "languages is a list of different languages"
         hint = f"languages: {', '.join(LANGUAGES)}"
-        raise PublicationError(what, code="language", where="languages", hint=hint)
+        raise PublicationError(message, code="language", where="languages", hint=hint)
     for language in languages:
         words(language)
 
@@ -327,8 +327,8 @@ def _internal_folder(internal: Path, out: Path) -> Path:
     """The folder of the internal version, made if there is none; never within the release."""
     inner, outer = internal.resolve(), out.resolve()
     if inner == outer or outer in inner.parents:
-        what = "the internal report cannot stand in the release folder, which is published"
+        message = "the internal report cannot stand in the release folder, which is published"
         hint = "choose a folder elsewhere"
-        raise PublicationError(what, code="internal-folder", where=str(internal), hint=hint)
+        raise PublicationError(message, code="internal-folder", where=str(internal), hint=hint)
     make_folder(internal, mode=0o700)
     return internal

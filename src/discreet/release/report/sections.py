@@ -83,13 +83,13 @@ def column_chart(bars: Sequence[Bar], *, identifier: str, title: str) -> str:
 def _svg(
     parts: Sequence[str], size: tuple[int, int], bars: Sequence[Bar], identifier: str, title: str
 ) -> str:
-    said = "; ".join(f"{bar.label}: {bar.value}" for bar in bars)
+    frame = "; ".join(f"{bar.label}: {bar.value}" for bar in bars)
     wide = "wide" if size[0] == _WIDTH else "narrow"
     return (
         f'<svg role="img" viewBox="0 0 {size[0]} {size[1]}" class="{wide}" '
         f'aria-labelledby="{identifier}-title {identifier}-desc">\n'
         f'<title id="{identifier}-title">{html.escape(title)}</title>\n'
-        f'<desc id="{identifier}-desc">{html.escape(said)}</desc>\n'
+        f'<desc id="{identifier}-desc">{html.escape(frame)}</desc>\n'
         + "\n".join(parts)
         + "\n</svg>\n"
     )
@@ -116,9 +116,9 @@ def words(language: str) -> Words:
     'Tabellen'
     """
     if language not in _WORDS:
-        what = f"there are no words about quality in language {language!r}"
+        message = f"there are no words about quality in language {language!r}"
         hint = f"languages: {', '.join(LANGUAGES)}"
-        raise PublicationError(what, code="language", where="languages", hint=hint)
+        raise PublicationError(message, code="language", where="languages", hint=hint)
     return _WORDS[language]
 
 
@@ -160,16 +160,16 @@ def seen_list(overall: Overall, text: Words, language: str) -> str:
     compared, differing, _, largest = overall.sums()
     lines = []
     if compared:
-        told = [number(each, language, 0) for each in (compared, differing, largest)]
+        told = [number(item, language, 0) for item in (compared, differing, largest)]
         lines.append(text["seen differing" if differing else "seen equal"].format(*told))
     pairs = list(overall.brackets().values())
     bracketed, shown = sum(pair[0] for pair in pairs), sum(pair[1] for pair in pairs)
     if bracketed:
-        told = [number(each, language, 0) for each in (bracketed, shown)]
+        told = [number(item, language, 0) for item in (bracketed, shown)]
         lines.append(text["seen bracketed"].format(*told))
     if overall.suppressed_cells:
         told = [
-            number(each, language, 0) for each in (overall.suppressed_cells, overall.grid_cells)
+            number(item, language, 0) for item in (overall.suppressed_cells, overall.grid_cells)
         ]
         lines.append(text["seen hidden"].format(*told))
     if not lines:
@@ -345,8 +345,8 @@ def _aside(document: Document, text: Words, language: str) -> str:
 
 
 def _reasons(document: Document, text: Words, language: str) -> str:
-    told = texts_of("discreet.protection.parts", "reasons", language)
-    rows = [[told.get(reason, reason), parts] for reason, parts in document["reasons"].items()]
+    texts = texts_of("discreet.protection.parts", "reasons", language)
+    rows = [[texts.get(reason, reason), parts] for reason, parts in document["reasons"].items()]
     heads = [text["reason"], text["parts"]]
     return listed_section(text["reasons"], heads, rows, language) if rows else ""
 

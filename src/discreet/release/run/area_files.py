@@ -120,9 +120,9 @@ class AreaFiles:
         complete = self.programme.tables[self.table.name].complete
         for code, files in self.files.items():
             named = self.entry.within is None
-            made = self.cut.table(self.groups[code], named=named, top=code)
+            table = self.cut.table(self.groups[code], named=named, top=code)
             for file, kind, language in files:
-                write(made, folder / file, format=kind, language=language, complete=complete)
+                write(table, folder / file, format=kind, language=language, complete=complete)
         self._write_listing(folder / self.listing)
 
     def _write_listing(self, path: Path) -> None:
@@ -198,4 +198,4 @@ def described_areas(shelf: ReleaseState, name: str) -> list[dict[str, Any]]:
         return []
     spanning = shelf.outline(name).spanning
     shares = area_shares(spanning, decided.suppressed, decided.areas)
-    return [each.to_dict() for each in shares]
+    return [share.to_dict() for share in shares]

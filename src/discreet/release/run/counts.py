@@ -200,8 +200,8 @@ def _counted(
             users[count].append(name)
     records, record_key = keyed.of(source)
     names_joint = [name for count in counts if count.joint for name in count.by]
-    found = found_classifications(inputs.programme, names_joint, inputs.records[source])
-    joint = {**spanning, **found}
+    classifications = found_classifications(inputs.programme, names_joint, inputs.records[source])
+    joint = {**spanning, **classifications}
     queries = [
         Query(
             by=[(joint if count.joint else spanning)[variable] for variable in count.by],
@@ -252,7 +252,7 @@ def cube_queries(inputs: Inputs, source: str) -> list[Any]:
         for count in counts
     ]
     every = (each for by in spanning.values() for each in by)
-    found = dict.fromkeys(each for each in every if isinstance(each, str))
+    found = dict.fromkeys(item for item in every if isinstance(item, str))
     return [*queries, *(Query(by=[column]) for column in found)]
 
 
@@ -264,10 +264,10 @@ def _as_they_are(inputs: Inputs, by: Sequence[str]) -> list[Any]:
     for name in parts:
         entry = variables.get(name)
         if entry is not None and entry.levels:
-            what = "levels that columns tell cannot be told from cubes"
+            message = "levels that columns tell cannot be told from cubes"
             hint = "give the variable a hierarchy: a file with the parent of each code"
             where = f"{inputs.programme.path}, variables.{name}.levels"
-            raise ProgrammeError(what, code="cube-levels", where=where, hint=hint)
+            raise ProgrammeError(message, code="cube-levels", where=where, hint=hint)
         one = inputs.trees.get(name, name if entry is None else entry.column or name)
         made += [one] if one not in made else []
     return made
@@ -278,8 +278,8 @@ def counts_of(inputs: Inputs, name: str) -> list[TableCount]:
     entry = inputs.programme.tables[name]
     needs = dict(inputs.programme.method(name).needs(inputs, name))
     if not needs:
-        what = f"the method does not say what is to be counted for {name!r}"
-        raise PublicationError(what, code="protection", where="protect")
+        message = f"the method does not say what is to be counted for {name!r}"
+        raise PublicationError(message, code="protection", where="protect")
     if inputs.thresholds(name) is not None and inputs.held_against_all(name):
         needs.setdefault(UNIVERSE, {})
     by = tuple(entry.by or [])

@@ -84,7 +84,7 @@ def data_problems(inputs: Inputs, *, show_values: bool = False) -> list[Problem]
             way = next((key for key in ("inherit", "id") if getattr(source.keys, key)), "column")
             opener.attempt((*source.keys_path, way), partial(_with_keys, keyed, source.name))
     found = [tree for every in spanning.values() for tree in every.values()]
-    trees = {each.name: each for each in found if not isinstance(each, str | list)}
+    trees = {item.name: item for item in found if not isinstance(item, str | list)}
     named = check_codes(inputs.programme, {**trees, **inputs.trees})
     # A remark on a code that does not occur is left out; a base that does not occur is none.
     figures = [problem for problem in named if ".figures." in problem.where]
@@ -318,8 +318,10 @@ def _unknown(
     missing = MISSING if tree is None else tree.missing or MISSING
     if tree is None:
         if None in numbers and missing in numbers:
-            what = f"code {missing!r} occurs, and there are missing values too"
-            yield Problem(what, "", f'[variables.{column}] with missing = "…" names them otherwise')
+            message = f"code {missing!r} occurs, and there are missing values too"
+            yield Problem(
+                message, "", f'[variables.{column}] with missing = "…" names them otherwise'
+            )
         return
     leaves = {*tree.leaves, *([missing] if None in numbers else [])}
     unknown = {code: n for code, n in numbers.items() if code is not None and code not in leaves}
@@ -327,14 +329,14 @@ def _unknown(
         return
     inner = [code for code in unknown if code in tree.index]
     often = sorted(unknown, key=lambda code: (-unknown[code], code))
-    what = (
+    message = (
         f"{_records(sum(unknown.values()))} of codes that the classification lacks: "
         f"{_examples(often)}"
     )
     hint = f"add them to the classification, or correct column {column!r}"
     if inner:
         hint = f"records carry the finest codes; {inner[0]!r} has codes below it"
-    yield Problem(what, "", hint)
+    yield Problem(message, "", hint)
 
 
 def _records(number: int) -> str:

@@ -43,9 +43,9 @@ def check_internal(internal: Path | None, out: Path) -> None:
     if internal is None:
         return
     if internal.resolve().is_relative_to(out.resolve()):
-        what = "the internal report would stand in the release folder"
+        message = "the internal report would stand in the release folder"
         hint = "choose a folder outside: it is not for publication"
-        raise PublicationError(what, code="internal-folder", where=str(internal), hint=hint)
+        raise PublicationError(message, code="internal-folder", where=str(internal), hint=hint)
     if internal.exists():
         check_writable(internal)
 
@@ -54,8 +54,8 @@ def last_package(shelf: ReleaseState) -> dict[str, str] | None:
     """Statistic, version and signer of the package that the release was made with last."""
     if RELEASE not in shelf.names():
         return None
-    found: dict[str, str] | None = shelf.extras(RELEASE).get("package")
-    return found
+    package: dict[str, str] | None = shelf.extras(RELEASE).get("package")
+    return package
 
 
 class Writer:
@@ -88,13 +88,13 @@ class Writer:
         from discreet.publication import MAPS, write
 
         entry, digest = self.programme.tables[name], self.digests[name]
-        made = table_outputs(self.programme, name)
+        outputs = table_outputs(self.programme, name)
         areas = area_files(self.programme, name, self.shelf)
-        files = [*(each.file for each in made), *areas]
+        files = [*(item.file for item in outputs), *areas]
         if self.resume and self.shelf.complete(name, digest, files):
             return
         table = self.shelf.table(name)
-        for file, kind, language in made:
+        for file, kind, language in outputs:
             path = self.shelf.stage / file
             maps: dict[str, Any] = self._maps(name) if kind in MAPS else {}
             write(table, path, format=kind, language=language, complete=entry.complete, **maps)
@@ -268,7 +268,7 @@ class Writer:
 
         found = [(name, plain_parts(each)) for name, each in self.programme.sources.items()]
         return [
-            {each: words(each)["shared noise"].format(name, parts) for each in LANGUAGES}
+            {item: words(item)["shared noise"].format(name, parts) for item in LANGUAGES}
             for name, parts in found
             if parts is not None
         ]

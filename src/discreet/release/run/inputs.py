@@ -130,8 +130,10 @@ def open_programme(
     problems, trees = _checked(programme, problems)
     opener = Opener(programme, problems)
     opened = {
-        each.name: opener.attempt(("protection", each.name), partial(_opened_by, each, problems))
-        for each in protections()
+        protection.name: opener.attempt(
+            ("protection", protection.name), partial(_opened_by, protection, problems)
+        )
+        for protection in protections()
     }
     shared = _shared_parameters(opened)
     sources = programme.sources.items()
@@ -234,7 +236,7 @@ def _checked_keys(
     opener: Opener[Programme], records: Mapping[str, Any], schemas: Mapping[str, Any], grid: KeyGrid
 ) -> dict[str, KeyCheck]:
     """Per source with keys in its data, a test of them; of none that cannot be read."""
-    found = {}
+    keys = {}
     for name, source in opener.programme.sources.items():
         column = source.keys.column
         if column is not None and column in schemas.get(name, ()):
@@ -247,8 +249,8 @@ def _checked_keys(
             }
             tested = partial(_tested_keys, records[name], source, grid, sorted(spanning))
             if (check := opener.attempt(place, tested)) is not None:
-                found[name] = check
-    return found
+                keys[name] = check
+    return keys
 
 
 def _tested_keys(
@@ -258,9 +260,9 @@ def _tested_keys(
 
     column, cubes = source.keys.column or "", distant_records(records)
     if isinstance(cubes, DistantCubes):
-        found = checked_keys(cubes, grid, allowed=source.keys.allow_unsuitable)
-        found.raise_faults(column)
-        return found
+        keys = checked_keys(cubes, grid, allowed=source.keys.allow_unsuitable)
+        keys.raise_faults(column)
+        return keys
     if isinstance(cubes, StoredRecords):
         return cubes.key_check(column, grid, allowed=source.keys.allow_unsuitable)
     with refusals(filtered=False):
@@ -312,8 +314,8 @@ def _shared_parameters(opened: Mapping[str, Any]) -> SharedParameters:
         if (shared := method.shared(opened[method.name])) is not None
     ]
     if len(found) > 1:
-        what = "two methods settle the parameters of the release"
-        raise ProgrammeError(what, code="protection", where="protection")
+        message = "two methods settle the parameters of the release"
+        raise ProgrammeError(message, code="protection", where="protection")
     return found[0] if found else SharedParameters(grid=None, secret=None, parts=None, official="")
 
 
@@ -327,14 +329,14 @@ def _opened_by(method: Protection, problems: list[Problem], programme: Programme
 def _read_earlier(opener: Opener[Programme]) -> tuple[EarlierTable, ...]:
     """The tables that were published before."""
     programme = opener.programme
-    found: list[EarlierTable] = []
+    tables: list[EarlierTable] = []
     for number, name in enumerate(programme.suppression.earlier):
         folder = programme.file(name)
         if folder.is_dir():
             path = ("suppression", "earlier", number)
-            found += opener.attempt(path, partial(_read_release, folder, number)) or []
-    opener.problems += contradictions(programme, found)
-    return tuple(found)
+            tables += opener.attempt(path, partial(_read_release, folder, number)) or []
+    opener.problems += contradictions(programme, tables)
+    return tuple(tables)
 
 
 def _earlier_warnings(programme: Programme, seals: SealKeys | None) -> Iterator[str]:
@@ -415,9 +417,9 @@ def _read_with_squares(
         if entry.squares is None or entry.east is None or entry.north is None:
             continue
         if distant_records(records) is not None:
-            what = f"squares of {name} are not made in a database"
+            message = f"squares of {name} are not made in a database"
             hint = f"give its records the column {name!r}, and leave out east and north"
-            raise ProgrammeError(what, code="squares", where=name, hint=hint)
+            raise ProgrammeError(message, code="squares", where=name, hint=hint)
         size = entry.squares[-1]
         records = with_squares(records, east=entry.east, north=entry.north, size=size, column=name)
     return records
@@ -439,8 +441,8 @@ def with_found_relations(
         filters = dict.fromkeys(programme.tables[name].where or "" for name in own)
         for where in sorted({"", *filters}):
             passing = [n for n in own if not where or (programme.tables[n].where or "") == where]
-            past = [each for each in earlier if not where or each.about["where"] == where]
-            past = [each for each in past if related(programme, own[0], each)]
+            past = [item for item in earlier if not where or item.about["where"] == where]
+            past = [item for item in past if related(programme, own[0], item)]
             told = dict.fromkeys(value for name in passing for value in programme.tells(name))
             known = records[source].collect_schema().names() if past else ()
             told |= {v: None for each in past for v in each.values if v in known or v == COUNT}

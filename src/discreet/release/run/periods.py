@@ -30,10 +30,10 @@ def check_period_keys(programme: Programme, columns: Iterable[str]) -> Iterator[
     there = since_column(column) in set(columns)
     if there != (period.keys != "same"):
         which = "says" if there else "does not say"
-        what = f"the keys are not of the option {period.keys!r}: no column {which} since when"
+        message = f"the keys are not of the option {period.keys!r}: no column {which} since when"
         if there:
-            what = f"the keys are not for ever: {since_column(column)} says since when they hold"
-        yield programme.problem(("period", "keys"), what, _KEYS_HINT)
+            message = f"the keys are not for ever: {since_column(column)} says since when they hold"
+        yield programme.problem(("period", "keys"), message, _KEYS_HINT)
 
 
 def check_earlier_periods(opener: Opener[Programme]) -> None:
@@ -52,14 +52,14 @@ def check_earlier_periods(opener: Opener[Programme]) -> None:
                 opener.problems.append(programme.problem(path, *problem))
                 break
     if period.revision and period.earlier and period.name not in names:
-        what = f"no earlier release is of {period.name!r}, so that nothing is revised"
-        opener.problems.append(programme.problem(("period", "revision"), what))
+        message = f"no earlier release is of {period.name!r}, so that nothing is revised"
+        opener.problems.append(programme.problem(("period", "revision"), message))
 
 
 def _stated_periods(folder: Path, _: Programme) -> list[Mapping[str, Any]]:
     """What a release remembers of its period, each statement once."""
     found = [table.about for table in read_release(folder)]
-    return list({(each.get("period"), each.get("keys")): each for each in found}.values())
+    return list({(item.get("period"), item.get("keys")): item for item in found}.values())
 
 
 def _wrong(period: PeriodEntry, about: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
@@ -68,8 +68,8 @@ def _wrong(period: PeriodEntry, about: Mapping[str, Any]) -> Iterator[tuple[str,
         hint = "make it once more from its programme, with a section [period]"
         yield "this release does not say which period it is of", hint
     elif keys != period.keys:
-        what = f"the release of {before!r} has keys of the option {keys!r}, not {period.keys!r}"
-        yield what, "one option for all periods; see docs/methods/periods.md"
+        message = f"the release of {before!r} has keys of the option {keys!r}, not {period.keys!r}"
+        yield message, "one option for all periods; see docs/methods/periods.md"
     elif before == period.name and not period.revision:
         hint = "name another period; for corrected figures of the same: revision = true"
         yield f"the period {before!r} was published before", hint
@@ -83,6 +83,6 @@ def check_same_period(programme: Programme, state: ReleaseState) -> None:
         before, keys = about.get("period"), about.get("keys")
         if before is None or (period and (before, keys) == (period.name, period.keys)):
             continue
-        what = f"the folder holds the release of {before!r}, with keys of the option {keys!r}"
+        message = f"the folder holds the release of {before!r}, with keys of the option {keys!r}"
         hint = "give each period a folder of its own, and name this one in [period] earlier"
-        raise PublicationError(what, code="period", where=str(state.out), hint=hint)
+        raise PublicationError(message, code="period", where=str(state.out), hint=hint)

@@ -176,8 +176,8 @@ def table_digests(inputs: Inputs) -> dict[str, str]:
         for name, each in method.determinants(inputs, programme.protected[method.name]).items()
     }
     if unsaid := [name for name in programme.tables if name not in determined]:
-        what = f"the method does not say what determines {', '.join(unsaid)}"
-        raise PublicationError(what, code="protection", where="protect")
+        message = f"the method does not say what determines {', '.join(unsaid)}"
+        raise PublicationError(message, code="protection", where="protect")
     for source, key in inputs.release_keys.items():
         shared: dict[str, Any] = {
             "format": _FORMAT,
@@ -197,8 +197,14 @@ def table_digests(inputs: Inputs) -> dict[str, str]:
                 beside |= {followed, *programme.parts_with(followed)}
             if full_count(programme, name):
                 stated += ["full count"]
-            stated += [[each, determined[each].own] for each in programme.tables if each in beside]
-            areas = [[n, each] for n in sorted({name, *beside}) if (each := inputs.part_areas(n))]
+            stated += [
+                [table, determined[table].own] for table in programme.tables if table in beside
+            ]
+            areas = [
+                [n, part_areas]
+                for n in sorted({name, *beside})
+                if (part_areas := inputs.part_areas(n))
+            ]
             stated += [areas] if areas else []
             mapped = MAPS.keys() & set(programme.tables[name].formats or ())
             stated += [map_digests(inputs, name)] if mapped else []
@@ -212,7 +218,10 @@ def _stated(inputs: Inputs, name: str) -> list[Any]:
     settings = programme.settings(programme.method(name).name)
     return [
         programme.tables[name].model_dump(exclude={"source", "workbook", "areas", "map"}),
-        {each: inputs.described_variable(each) for each in used_variables(programme, name)},
+        {
+            used_variable: inputs.described_variable(used_variable)
+            for used_variable in used_variables(programme, name)
+        },
         [official, inputs.totals] if official else [],
         [inputs.thresholds(name), inputs.held_against_all(name)],
         None if settings is None else settings.model_dump(),

@@ -172,18 +172,18 @@ def _check_group(group: ProtectedGroup, method: Protection, wanted: set[str]) ->
     """Refuse what a method gives back, unless it is what was asked for, and protected."""
     where = f"protect = {method.name!r}"
     if surplus := set(group.tables) - wanted:
-        what = f"the method gave tables that were not asked for: {', '.join(sorted(surplus))}"
-        raise PublicationError(what, code="protection", where=where)
+        message = f"the method gave tables that were not asked for: {', '.join(sorted(surplus))}"
+        raise PublicationError(message, code="protection", where=where)
     for name, outcome in group.tables.items():
         if type(outcome.table) is not ProtectedTable or outcome.table.name != name:
-            what = f"the method did not give a protected table for {name!r}"
-            raise PublicationError(what, code="protection", where=where)
+            message = f"the method did not give a protected table for {name!r}"
+            raise PublicationError(message, code="protection", where=where)
         if {"about", "decisions", "quality"} & set(outcome.remembered):
-            what = f"the method remembers of {name!r} what the release itself does"
-            raise PublicationError(what, code="protection", where=where)
+            message = f"the method remembers of {name!r} what the release itself does"
+            raise PublicationError(message, code="protection", where=where)
         if (outcome.assessed is not None) != method.assessed:
-            what = f"the method does not say what the quality of {name!r} is judged by"
-            raise PublicationError(what, code="protection", where=where)
+            message = f"the method does not say what the quality of {name!r} is judged by"
+            raise PublicationError(message, code="protection", where=where)
 
 
 def part_decisions(inputs: Inputs, name: str, counts: Counts) -> dict[str, PartDecisions]:
@@ -366,11 +366,11 @@ class _Release:
                 own = {name: waiting.pop(name) for name in group}
                 self._protect(method, own, context)
         if left := [name for name in self.pending if name not in self.kept]:
-            what = f"no method has protected {', '.join(left)}"
-            raise PublicationError(what, code="protection", where="protect")
+            message = f"no method has protected {', '.join(left)}"
+            raise PublicationError(message, code="protection", where="protect")
         for method in programme.methods:
-            made = [name for name in programme.protected[method.name] if name in self.pending]
-            self.later += method.concluded(inputs, made)
+            names = [name for name in programme.protected[method.name] if name in self.pending]
+            self.later += method.concluded(inputs, names)
 
     def _awaited(self, method: Protection, group: Sequence[str]) -> bool:
         """Whether tables are still to be made that some follow."""
@@ -458,7 +458,7 @@ class _Release:
                 waiting[name] = outcome
                 together = self.programme.additive_with(name)
                 if set(together) <= set(waiting):
-                    made = {each: waiting.pop(each) for each in together or (name,)}
+                    made = {item: waiting.pop(item) for item in together or (name,)}
                     for each, done in (_additive(made) if together else made).items():
                         parts = described_decisions(decided[each], joint[each])
                         self._keep(method, done, parts, joint[each], context.printed[each])
@@ -568,7 +568,7 @@ class _Release:
         )
 
     def _accepted(self) -> tuple[str, ...]:
-        return tuple(f"made anew: {each.where}: {each.what}" for each in self.shelf.accepted)
+        return tuple(f"made anew: {item.where}: {item.what}" for item in self.shelf.accepted)
 
     def _warnings(self) -> tuple[str, ...]:
         known = (*self.inputs.warnings, *dict.fromkeys(self.later))

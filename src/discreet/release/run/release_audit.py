@@ -45,7 +45,7 @@ class ReleaseAudit:
     @property
     def safe(self) -> bool:
         """Whether every sensitive cell is proven to be protected, and nothing else is wrong."""
-        return not self.findings and all(found.safe for found in self.audits.values())
+        return not self.findings and all(audit.safe for audit in self.audits.values())
 
     @property
     def opened(self) -> tuple[str, ...]:
@@ -101,15 +101,18 @@ def audit_release(
     inputs = open_inputs(programme)
     methods = [method for method in inputs.programme.methods if method.auditable]
     if not methods:
-        known = [each for each in protections() if each.auditable]
+        known = [protection for protection in protections() if protection.auditable]
         raise PublicationError(
-            f"the programme has no table with {' or '.join(each.manner for each in known)}",
+            f"the programme has no table with {' or '.join(item.manner for item in known)}",
             code="audit",
             where=str(programme),
             hint="an audit is for tables with protect = "
-            + " or ".join(f'"{each.name}"' for each in known),
+            + " or ".join(f'"{item.name}"' for item in known),
         )
-    kept = {each.table.name: each for each in remembered_tables(Path(release))}
+    kept = {
+        remembered_table.table.name: remembered_table
+        for remembered_table in remembered_tables(Path(release))
+    }
     findings = differences(inputs, kept, Path(release))
     others = [read_release(Path(folder), at) for at, folder in enumerate(beside)]
     before = (*inputs.earlier, *(table for tables in others for table in tables))
@@ -133,7 +136,7 @@ def differences(inputs: Inputs, kept: Mapping[str, RememberedTable], out: Path) 
     found = []
     if inputs.seals is not None:
         shelf = ReleaseState(out, inputs.programme.name, inputs.seals)
-        found += [f"{each.where}: {each.what}" for each in shelf.problems()]
+        found += [f"{problem.where}: {problem.what}" for problem in shelf.problems()]
     for name in inputs.programme.tables:
         if not inputs.programme.method(name).auditable:
             continue

@@ -40,9 +40,9 @@ def _problems(inputs: Inputs) -> Iterator[Problem]:
         if len(areas) < 2:
             continue
         if isinstance(distant_records(inputs.records[source]), KeyedBefore):
-            what = "slivers are looked for in records, not in a store or in cubes"
+            message = "slivers are looked for in records, not in a store or in cubes"
             hint = "look with discreet find-slivers before these are built; leave out [slivers]"
-            yield programme.problem(("slivers", "areas"), what, hint)
+            yield programme.problem(("slivers", "areas"), message, hint)
             continue
         counts = _counts(inputs, source, where, dict(areas))
         for pair in combinations(areas, 2):
@@ -51,13 +51,15 @@ def _problems(inputs: Inputs) -> Iterator[Problem]:
             )
             both = f"{' and '.join(pair)}{f', where {where}' if where else ''}"
             if report.slivers:
-                what = f"{len(report.slivers):,} slivers of fewer than {stated.least} records"
+                message = f"{len(report.slivers):,} slivers of fewer than {stated.least} records"
                 hint = "discreet find-slivers says which, and merges areas"
-                yield programme.problem(("slivers", "least"), f"{what} between {both}", hint)
+                yield programme.problem(("slivers", "least"), f"{message} between {both}", hint)
             if not report.complete and not stated.partly:
-                what = f"unions of more than {report.searched} areas were searched in part: {both}"
+                message = (
+                    f"unions of more than {report.searched} areas were searched in part: {both}"
+                )
                 hint = "raise effort, or accept it with partly = true"
-                yield programme.problem(("slivers", "effort"), what, hint)
+                yield programme.problem(("slivers", "effort"), message, hint)
 
 
 def _compared(inputs: Inputs) -> dict[tuple[str, str], dict[str, str]]:

@@ -115,18 +115,18 @@ def verify_release(
     """
     out = Path(release)
     if not out.is_dir():
-        what = "there is no such folder"
-        raise PublicationError(what, code="release-folder", where=str(out))
+        message = "there is no such folder"
+        raise PublicationError(message, code="release-folder", where=str(out))
     if public_key is not None and programme is not None:
-        what = "a release is checked with a public key or with its programme"
-        raise PublicationError(what, code="release-key", where="public_key", hint="name one")
+        message = "a release is checked with a public key or with its programme"
+        raise PublicationError(message, code="release-key", where="public_key", hint="name one")
     public = None if public_key is None else read_verify_key(public_key)
     inputs = None if programme is None else open_inputs(programme)
     found = read_seal(out / SEAL)
     if found is None:
         there = (out / SEAL).exists() or (out / SEAL).is_symlink()
-        what = "the seal is damaged" if there else "the release has no seal"
-        return VerifiedRelease(out=out, findings=(f"{what} ({SEAL})",))
+        message = "the seal is damaged" if there else "the release has no seal"
+        return VerifiedRelease(out=out, findings=(f"{message} ({SEAL})",))
     wrong, checked = _authority(found, public, inputs)
     findings = [wrong] if wrong else []
     if seal is not None and seal.strip().lower() != found.identity:
@@ -152,7 +152,11 @@ def _broken(out: Path, inputs: Inputs) -> list[str]:
     """What the next run would refuse the folder for."""
     shelf = ReleaseState(out, inputs.programme.name, inputs.seals)
     try:
-        return [f"{each.where}: {each.what}" for each in shelf.problems() if each.where != SEAL]
+        return [
+            f"{problem.where}: {problem.what}"
+            for problem in shelf.problems()
+            if problem.where != SEAL
+        ]
     except DiscreetError as error:
         return [error.what]
 
@@ -164,8 +168,8 @@ def _authority(seal: ReleaseSeal, public: bytes | None, inputs: Inputs | None) -
     if inputs is None:
         return "whose seal this is was not checked: name the office's public key", ""
     if inputs.seals is None:
-        what = "the programme names no key: neither a secret nor sign = … in [release]"
-        return what, ""
+        message = "the programme names no key: neither a secret nor sign = … in [release]"
+        return message, ""
     kinds = ["secret of the record keys"] if inputs.seals.keyed else []
     kinds += ["signing key"] if inputs.seals.public else []
     return seal.wrong_for(inputs.seals), " and ".join(kinds)
@@ -183,7 +187,8 @@ def _of_other_inputs(
         return []  # what it remembers cannot be trusted, and that is said
     try:
         kept: Mapping[str, RememberedTable] = {
-            each.table.name: each for each in remembered_tables(out)
+            remembered_table.table.name: remembered_table
+            for remembered_table in remembered_tables(out)
         }
     except DiscreetError as error:
         return [error.what]

@@ -76,9 +76,9 @@ def locked_folder(path: Path, out: Path) -> Iterator[None]:
     """Hold a lock that the system releases when the process ends, however it ends."""
     with path.open("ab") as file:
         if not lock_taken(file.fileno()) or not _current(file.fileno(), path):
-            what = "another run is writing to this folder"
+            message = "another run is writing to this folder"
             hint = "wait until it has ended, or choose another folder"
-            raise PublicationError(what, code="output-locked", where=str(out), hint=hint)
+            raise PublicationError(message, code="output-locked", where=str(out), hint=hint)
         try:
             yield
         finally:
@@ -154,14 +154,14 @@ def _files(source: Path) -> Iterable[Path]:
     if source.is_file():
         return [source]
     if source.is_dir():
-        found = sorted(path for path in source.rglob("*") if path.is_file())
+        paths = sorted(path for path in source.rglob("*") if path.is_file())
     else:
         anchor = Path(source.anchor)
         pattern = str(source.relative_to(anchor))
-        found = sorted(path for path in anchor.glob(pattern) if path.is_file())
-    if not found:
+        paths = sorted(path for path in anchor.glob(pattern) if path.is_file())
+    if not paths:
         raise MicrodataError("there are no files here", code="no-data", where=str(source))
-    return found
+    return paths
 
 
 _VERSION = 1
@@ -201,9 +201,9 @@ class ReleaseState:
         """A link in place of the memory would let a run remove files elsewhere."""
         for folder in (self.folder, self.stage):
             if folder.is_symlink():
-                what = "this is a link, not a folder of a release"
+                message = "this is a link, not a folder of a release"
                 hint = "remove it, or choose another folder for the release"
-                raise PublicationError(what, code="output-folder", where=str(folder), hint=hint)
+                raise PublicationError(message, code="output-folder", where=str(folder), hint=hint)
 
     @contextmanager
     def opened(self) -> Iterator[None]:
@@ -234,9 +234,9 @@ class ReleaseState:
                 self.accepted.append(Problem("the memory was changed", f"{FOLDER}/{path.name}"))
         others = {str(memory["programme"]) for memory in found.values()} - {self.programme}
         if others:
-            what = f"the folder holds the release of another programme ({min(others)})"
+            message = f"the folder holds the release of another programme ({min(others)})"
             hint = "choose another folder for this one"
-            raise PublicationError(what, code="output-folder", where=str(self.out), hint=hint)
+            raise PublicationError(message, code="output-folder", where=str(self.out), hint=hint)
         return found
 
     # -- seals -------------------------------------------------------------------
@@ -247,11 +247,11 @@ class ReleaseState:
         if self.seals is None:
             sealed = [name for name, memory in self._memories.items() if "seal" in memory]
             if sealed or (self.out / SEAL).exists():
-                what = "the release is sealed, and the programme names no key to check it with"
-                found.append(Problem(what, SEAL, "name the secret, or sign = … in [release]"))
+                message = "the release is sealed, and the programme names no key to check it with"
+                found.append(Problem(message, SEAL, "name the secret, or sign = … in [release]"))
         elif self._unsealed():
-            what = "the release has no seal: it is from before releases were sealed, or lost it"
-            found.append(Problem(what, SEAL))
+            message = "the release has no seal: it is from before releases were sealed, or lost it"
+            found.append(Problem(message, SEAL))
         else:
             found += self._broken(self.seals)
         if found and not self.accept:
@@ -561,7 +561,7 @@ def remembered_tables(out: Path) -> list[RememberedTable]:
         hint = "name the folder of a release, with its subfolder .discreet as it was made"
         return PublicationError(what, code="release-folder", where=str(where), hint=hint)
 
-    found = []
+    tables = []
     paths = sorted((out / FOLDER).glob("*.json"))
     if not paths:
         raise refused("there is no release here", out)
@@ -583,8 +583,8 @@ def remembered_tables(out: Path) -> list[RememberedTable]:
         if not cells.is_file() or file_digest(cells) != memory["cells"]:
             raise refused("the memory of this release is damaged", cells)
         table = with_cells(rebuilt(memory["table"]), pl.read_parquet(cells))
-        found.append(RememberedTable(table, memory["extras"], memory["files"], memory["digest"]))
-    return found
+        tables.append(RememberedTable(table, memory["extras"], memory["files"], memory["digest"]))
+    return tables
 
 
 def _is_memory(memory: object) -> bool:
@@ -640,8 +640,8 @@ def table_statement(programme: Programme, table: str) -> dict[str, Any]:
     entry = programme.tables[table]
     told = programme.tells(table)
     if not told:
-        what = f"the method does not say what {table!r} tells"
-        raise PublicationError(what, code="protection", where="protect")
+        message = f"the method does not say what {table!r} tells"
+        raise PublicationError(message, code="protection", where="protect")
     period = programme.document.period
     stated = {} if period is None else {"period": period.name, "keys": period.keys}
     return {
@@ -656,15 +656,15 @@ def table_statement(programme: Programme, table: str) -> dict[str, Any]:
 
 def read_release(folder: Path, number: int = 0) -> list[EarlierTable]:
     """The tables of a finished release."""
-    found = []
+    release = []
     for kept in remembered_tables(folder):
         if "about" not in kept.extras:
-            what = "this release does not say what its tables are about"
+            message = "this release does not say what its tables are about"
             hint = "make it once more from its programme, with this version"
-            raise PublicationError(what, code="release-folder", where=str(folder), hint=hint)
+            raise PublicationError(message, code="release-folder", where=str(folder), hint=hint)
         protection(kept.extras["about"]["protect"])  # what an unknown method tells is not known
-        found.append(EarlierTable(folder=folder, kept=kept, number=number))
-    return found
+        release.append(EarlierTable(folder=folder, kept=kept, number=number))
+    return release
 
 
 def contradictions(programme: Programme, tables: Sequence[EarlierTable]) -> Iterator[Problem]:
@@ -675,13 +675,13 @@ def contradictions(programme: Programme, tables: Sequence[EarlierTable]) -> Iter
             both = set(programme.tells(name)) & set(before.values)
             if own.name == before.protect or not both or not related(programme, name, before):
                 continue
-            told = " and ".join(sorted("the counts" if each == COUNT else each for each in both))
-            what = (
-                f"{told} were published with {protection(before.protect).manner} "
+            frame = " and ".join(sorted("the counts" if item == COUNT else item for item in both))
+            message = (
+                f"{frame} were published with {protection(before.protect).manner} "
                 f"({before.name}), and now with {own.manner}"
             )
             hint = f"table {name!r}: {clash(own.name, before.protect)[0]}"
-            yield programme.problem(("suppression", "earlier", before.number), what, hint)
+            yield programme.problem(("suppression", "earlier", before.number), message, hint)
 
 
 def related(programme: Programme, table: str, before: EarlierTable) -> bool:

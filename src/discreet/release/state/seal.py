@@ -119,8 +119,8 @@ class SealKeys:
         return None if self._signing is None else self._signing.sign(_SIGNED + body).hex()
 
     def __reduce__(self) -> NoReturn:
-        what = "keys of seals cannot be pickled"
-        raise PublicationError(what, code="seal", hint="hand over the names of their files")
+        message = "keys of seals cannot be pickled"
+        raise PublicationError(message, code="seal", hint="hand over the names of their files")
 
     def __repr__(self) -> str:
         kinds = [*(["keyed"] if self.keyed else []), *(["signed"] if self.public else [])]

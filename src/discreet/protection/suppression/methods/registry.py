@@ -112,7 +112,7 @@ def _refuse_unsafe(problem: SuppressionProblem, pattern: Pattern) -> None:
         return
     cells = [problem.name(int(at)) for at in pattern.certificate.unprotected]
     more = f" and {len(cells) - _SHOWN:,} more" if len(cells) > _SHOWN else ""
-    what = f"{len(cells):,} sensitive cells are not proven to be protected"
+    message = f"{len(cells):,} sensitive cells are not proven to be protected"
     where = "; ".join(cells[:_SHOWN]) + more
     hint = "allow more time, or use another method"
-    raise SuppressionError(what, code="unprotected", where=where, hint=hint)
+    raise SuppressionError(message, code="unprotected", where=where, hint=hint)

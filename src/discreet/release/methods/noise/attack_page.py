@@ -72,14 +72,14 @@ def planned_page(found: Sequence[PlannedExposure], title: str = "", *, language:
     text = _WORDS[language]
     rows: list[list[Any]] = []
     bars, chances = [], []
-    for each in found:
-        best = "–" if each.leave_out is None else each.leave_out[0]
-        variance = "–" if each.variance is None else number(each.variance, language, 2)
-        together = number(each.together, language, 2)
-        alone, hit = number(each.alone, language, 2), percent(each.average, language)
-        rows.append([each.table, alone, together, hit, variance, best])
-        bars.append(Bar(each.table, each.together, together))
-        chances.append(share_bar(each.table, each.average, language))
+    for item in found:
+        best = "–" if item.leave_out is None else item.leave_out[0]
+        variance = "–" if item.variance is None else number(item.variance, language, 2)
+        together = number(item.together, language, 2)
+        alone, hit = number(item.alone, language, 2), percent(item.average, language)
+        rows.append([item.table, alone, together, hit, variance, best])
+        bars.append(Bar(item.table, item.together, together))
+        chances.append(share_bar(item.table, item.average, language))
     names = ("table", "exposure", "together", "average", "needed", "without")
     heads = [text[name] for name in names]
     name = f"{text['planned']}: {title}" if title else text["planned"]
@@ -140,12 +140,12 @@ def _remedies(report: AttackReport, text: Words, language: str) -> str:
     words["variance"] = number(worst.needed, language, 2)
     words["exposure"] = number(worst.exposure_kept, language, 2)
     words["times"] = number(math.sqrt(worst.needed / max(worst.variance, 1e-9)), language, 1)
-    asked = [each for each in _HELPED if rates[each]]
+    asked = [item for item in _HELPED if rates[item]]
     if worst.needed <= worst.variance:
-        asked = [each for each in asked if each != "average"]
+        asked = [item for item in asked if item != "average"]
     rows = [
-        [text[each], *(text[f"{each} {which}"].format(**words) for which in ("helps", "price"))]
-        for each in asked
+        [text[item], *(text[f"{item} {which}"].format(**words) for which in ("helps", "price"))]
+        for item in asked
     ]
     heads = [text[name] for name in ("attack", "helps", "price")]
     return listed_section(text["remedies"], heads, rows, language) if rows else ""
@@ -178,10 +178,10 @@ def _twins(report: AttackReport, text: Words, language: str) -> str:
 def _values(report: AttackReport, text: Words, language: str) -> str:
     """What is found out of sums of values, per figure."""
     rows: list[list[Any]] = []
-    for each in report.values[:_MOST]:
-        found = [_share(share, language) for share in (each.published, each.averaged)]
-        told = "–" if each.dominated is None else each.dominated
-        rows.append([each.figure, each.cells, number(each.exposure, language, 2), told, *found])
+    for value in report.values[:_MOST]:
+        shares = [_share(share, language) for share in (value.published, value.averaged)]
+        told = "–" if value.dominated is None else value.dominated
+        rows.append([value.figure, value.cells, number(value.exposure, language, 2), told, *shares])
     names = ("figure", "cells", "exposure", "dominated", "published found", "averaged found")
     heads = [text[name] for name in names]
     return listed_section(text["sums of values"], heads, rows, language) if rows else ""
@@ -198,12 +198,14 @@ def _alike(report: AttackReport, text: Words, language: str) -> str:
 def _layers(one: AttackedUniverse, identifier: str, text: Words, language: str) -> str:
     rows: list[list[Any]] = []
     bars: list[Bar] = []
-    for each in one.layers[:_MOST]:
-        hit = each.expected if each.found is None else each.found
-        shares = [_share(share, language) for share in (each.expected, each.found, each.unchanged)]
-        rows.append([each.layer, each.cells, number(each.exposure, language, 2), *shares])
+    for layer in one.layers[:_MOST]:
+        hit = layer.expected if layer.found is None else layer.found
+        shares = [
+            _share(share, language) for share in (layer.expected, layer.found, layer.unchanged)
+        ]
+        rows.append([layer.layer, layer.cells, number(layer.exposure, language, 2), *shares])
         if hit is not None:
-            bars.append(share_bar(each.layer, hit, language))
+            bars.append(share_bar(layer.layer, hit, language))
     names = ("layer", "cells", "exposure", "expected", "found", "unchanged")
     title = text["by table part"]
     return charted_section(
@@ -218,12 +220,12 @@ def _share(share: float | None, language: str) -> str:
 def _variables(one: AttackedUniverse, identifier: str, text: Words, language: str) -> str:
     """The worst layer that each variable is part of."""
     worst: dict[str, tuple[float, float]] = {}
-    for each in one.layers:
-        hit = each.expected if each.found is None else each.found
+    for layer in one.layers:
+        hit = layer.expected if layer.found is None else layer.found
         if hit is not None:
-            for name in each.variables:
+            for name in layer.variables:
                 old = worst.get(name, (0.0, 0.0))
-                worst[name] = (max(old[0], hit), max(old[1], each.exposure))
+                worst[name] = (max(old[0], hit), max(old[1], layer.exposure))
     order = sorted(worst, key=lambda name: (-worst[name][0], name))
     rows = [
         [name, percent(worst[name][0], language), number(worst[name][1], language, 2)]
@@ -238,7 +240,7 @@ def _growth(one: AttackedUniverse, identifier: str, text: Words, language: str) 
     """The exposure of the total as tables are added, those that add most."""
     added = [(table, own, sum_) for table, own, sum_ in _sums(one.growth)]
     most = sorted(added, key=lambda each: -each[1])[:_MOST]
-    chosen = [each for each in added if each in most]
+    chosen = [item for item in added if item in most]
     rows = [[table, number(own, language, 3), number(up, language, 2)] for table, own, up in chosen]
     bars = [Bar(table, up, number(up, language, 2)) for table, _, up in chosen]
     heads = [text[name] for name in ("table", "adds", "together")]
@@ -257,13 +259,13 @@ def _facts_of(one: AttackedUniverse, text: Words, language: str) -> str:
     """Bounds, parameters and groups in a table."""
     rows: list[list[Any]] = []
     if one.bounds is not None:
-        found = one.bounds
+        bounds = one.bounds
         for name in ("determined", "one_or_two", "narrow", "contradicted", "likely"):
-            count = getattr(found, name)
+            count = getattr(bounds, name)
             if count is not None:
                 rows.append([text[name], count])
-        if found.right is not None:
-            rows.append([text["right"], percent(found.right, language)])
+        if bounds.right is not None:
+            rows.append([text["right"], percent(bounds.right, language)])
     known = one.parameters
     if known.sums:
         rows += [[text["sums"], known.sums], [text["largest"], known.largest]]

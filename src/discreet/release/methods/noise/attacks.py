@@ -123,8 +123,8 @@ def attack_periods(
             if kept[0].protect != _NOISE:
                 what, hint = "no table of the release is protected by noise", "name other releases"
                 raise PublicationError(what, code="attack", where=str(release), hint=hint)
-            for each in kept:
-                found.setdefault(_universe(each), []).append(each.kept.table)
+            for item in kept:
+                found.setdefault(_universe(item), []).append(item.kept.table)
         else:
             found = {each: list(tables) for each, tables in _universes(release).items()}
         for universe, tables in found.items():
@@ -138,11 +138,11 @@ def _catalogue(kept: Sequence[EarlierTable], inputs: Inputs | None) -> Catalogue
 
     tables: dict[str, list[ProtectedTable]] = {}
     places: dict[str, tuple[str, int]] = {}
-    for each in kept:
-        group = tables.setdefault(_universe(each), [])
-        if not each.number:
-            places[each.kept.table.name] = (_universe(each), len(group))
-        group.append(each.kept.table)
+    for item in kept:
+        group = tables.setdefault(_universe(item), [])
+        if not item.number:
+            places[item.kept.table.name] = (_universe(item), len(group))
+        group.append(item.kept.table)
     if inputs is None:
         return Catalogue.of(tables)
     return Catalogue.of(tables, _counted(inputs, places))
@@ -155,12 +155,12 @@ def _attacked_tables(
     folders = [Path(release), *map(Path, beside)]
     every = [each for at, folder in enumerate(folders) for each in read_release(folder, at)]
     for method in (_NOISE, _ROUNDED):
-        kept = [each for each in every if each.protect == method]
+        kept = [item for item in every if item.protect == method]
         if kept:
             return kept
-    what = "no table of the release is protected by noise or rounding"
+    message = "no table of the release is protected by noise or rounding"
     hint = "discreet audit looks at hidden cells"
-    raise PublicationError(what, code="attack", where=str(release), hint=hint)
+    raise PublicationError(message, code="attack", where=str(release), hint=hint)
 
 
 def _rounding(kept: Sequence[EarlierTable]) -> int:
@@ -168,8 +168,8 @@ def _rounding(kept: Sequence[EarlierTable]) -> int:
     from discreet.assessment import count_cells
 
     base = 0
-    for each in kept:
-        cells = count_cells(each.kept.table)
+    for item in kept:
+        cells = count_cells(item.kept.table)
         shown = np.zeros(0) if cells is None else cells[1]
         base = int(np.gcd.reduce(np.rint(shown[np.isfinite(shown)]).astype(np.int64), initial=base))
     return max(base - 1, 0)
@@ -178,21 +178,21 @@ def _rounding(kept: Sequence[EarlierTable]) -> int:
 def _universes(release: object) -> Mapping[str, Sequence[ProtectedTable]]:
     """Tables by universe, if they are any."""
     listed = release if isinstance(release, Mapping) else {"": release}
-    found = {
+    universes = {
         name: [tables] if isinstance(tables, ProtectedTable) else list(tables)
         for name, tables in listed.items()
         if isinstance(tables, ProtectedTable | Sequence)
     }
-    every = [table for tables in found.values() for table in tables]
+    every = [table for tables in universes.values() for table in tables]
     if (
         not every
-        or len(found) < len(listed)
+        or len(universes) < len(listed)
         or not all(isinstance(t, ProtectedTable) for t in every)
     ):
-        what = "an attack is on the folder of a release, or on protected tables"
+        message = "an attack is on the folder of a release, or on protected tables"
         hint = 'attack("release/"), attack(safe), attack({"persons": [safe, other]})'
-        raise PublicationError(what, code="attack", where="release", hint=hint)
-    return found
+        raise PublicationError(message, code="attack", where="release", hint=hint)
+    return universes
 
 
 def _universe(table: EarlierTable) -> str:
@@ -209,8 +209,8 @@ def _counted(inputs: Inputs, places: Mapping[str, tuple[str, int]]) -> Iterator[
     programme = inputs.programme
     known = [name for name in places if name in programme.tables]
     spanning = {}
-    for name in dict.fromkeys(programme.source_of(each).name for each in known):
-        own = [each for each in known if programme.source_of(each).name == name]
+    for name in dict.fromkeys(programme.source_of(item).name for item in known):
+        own = [item for item in known if programme.source_of(item).name == name]
         by = list(dict.fromkeys(v for each in own for v in programme.tables[each].by or []))
         spanning[name] = spanning_variables(programme, by, inputs.trees, inputs.records[name])
     for name, counts in counted_tables(inputs, known, spanning, contributions=2):

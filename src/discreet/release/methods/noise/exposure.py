@@ -56,8 +56,8 @@ def planned_exposure(
     from discreet.assessment import NoiseOdds, exposure_of
 
     if average is not None and not 0 < average < 1:
-        what = "a limit of averaging is a share between 0 and 1"
-        raise PerturbationError(what, code="attack", where="average")
+        message = "a limit of averaging is a share between 0 and 1"
+        raise PerturbationError(message, code="attack", where="average")
     read = read_programme(programme)
     trees, _ = fixed_classifications(read)
     odds = NoiseOdds.of(ptable)
@@ -102,16 +102,16 @@ def _levels(
     for name in programme.tables[table].by or []:
         entry = programme.variables.get(name)
         own: list[_Level] = []
-        for each in (entry.alternatives if entry is not None else None) or [name]:
-            if each in trees:
-                own += [(f"{each} {k}", size) for k, size in _sizes(trees[each])]
+        for alternative in (entry.alternatives if entry is not None else None) or [name]:
+            if alternative in trees:
+                own += [(f"{alternative} {k}", size) for k, size in _sizes(trees[alternative])]
                 continue
-            unknown.append(each)
-            described = programme.variables.get(each)
+            unknown.append(alternative)
+            described = programme.variables.get(alternative)
             levels = 1
             if described is not None:
                 levels = len(described.levels or described.prefixes or described.squares or [0])
-            own += [(f"{each} {k}", _FEWEST ** (k + 1)) for k in range(levels)]
+            own += [(f"{alternative} {k}", _FEWEST ** (k + 1)) for k in range(levels)]
         found[name] = own
     return found, unknown
 
@@ -127,7 +127,7 @@ def _sizes(tree: Classification) -> Iterator[tuple[int, int]]:
 def _crossings(levels: Mapping[str, Sequence[_Level]]) -> Iterator[frozenset[_Level]]:
     """All crossings of a table: of each variable one level, or none."""
     for chosen in itertools.product(*([None, *own] for own in levels.values())):
-        yield frozenset(each for each in chosen if each is not None)
+        yield frozenset(item for item in chosen if item is not None)
 
 
 def _exposure(crossings: set[frozenset[_Level]]) -> float:

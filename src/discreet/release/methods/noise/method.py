@@ -66,16 +66,16 @@ class NoiseProtection(Protection):
         """Zeros that get noise, digits of rounded figures; the rest is checked elsewhere."""
         for name in tables:
             if programme.additive_with(name) and programme.perturbation.suppress_below:
-                what = "figures that are suppressed do not add up"
-                yield programme.at(programme.setting(name, "additive"), what)
+                message = "figures that are suppressed do not add up"
+                yield programme.at(programme.setting(name, "additive"), message)
             if (programme.tables[name].round_to or 1) > 1 and programme.perturbation.decimals:
-                what = "figures rounded to multiples have no digits after the decimal point"
+                message = "figures rounded to multiples have no digits after the decimal point"
                 hint = "leave out decimals in [perturbation]"
-                yield programme.at(programme.setting(name, "round_to"), what, hint)
+                yield programme.at(programme.setting(name, "round_to"), message, hint)
             if programme.tables[name].weight and programme.perturbation.zeros == "table":
-                what = "zeros of a weighted table cannot be perturbed: they have no mean weight"
+                message = "zeros of a weighted table cannot be perturbed: they have no mean weight"
                 place = programme.setting(name, "weight")
-                yield programme.at(place, what, 'use zeros = "keep"')
+                yield programme.at(place, message, 'use zeros = "keep"')
 
     def warnings(
         self, programme: Programme, tables: Sequence[str], opened: OpenedNoise | None
@@ -163,7 +163,10 @@ class NoiseProtection(Protection):
         columns = {figure.of for figure in entry.figures.values() if figure.of is not None}
         own = [
             entry.model_dump(exclude=_APART | _OTHERS),
-            {each: inputs.described_variable(each) for each in used_variables(programme, name)},
+            {
+                used_variable: inputs.described_variable(used_variable)
+                for used_variable in used_variables(programme, name)
+            },
             [official, inputs.totals] if official else [],
             parameters["figures"] if entry.figures else "",
             {column: parameters[f"magnitudes.{column}"] for column in sorted(columns)},

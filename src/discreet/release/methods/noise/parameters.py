@@ -98,9 +98,9 @@ def _read_perturbation_table(programme: Programme) -> PerturbationTable | None:
         return None
     table = PerturbationTable.read(path, format=entry.format, zeros=entry.zeros == "table")
     if entry.zeros == "table" and not table.changes_zeros:
-        what = "the perturbation table holds no noise for zeros"
+        message = "the perturbation table holds no noise for zeros"
         hint = 'use zeros = "keep", or a table with such a row 0'
-        raise PerturbationError(what, code="zeros", hint=hint)
+        raise PerturbationError(message, code="zeros", hint=hint)
     return table
 
 
@@ -182,15 +182,15 @@ def _fits_programme(programme: Programme, parameters: Parameters) -> list[Proble
     problems = []
     grid = programme.keys.grid
     if ("keys", "grid") in programme.index.lines and grid.size != parameters.grid.size:
-        what = "this is not the key grid of the package"
-        problems.append(programme.problem(("keys", "grid"), what, "leave it out"))
+        message = "this is not the key grid of the package"
+        problems.append(programme.problem(("keys", "grid"), message, "leave it out"))
     known = list(parameters.magnitudes)
     for name, table in programme.tables.items():
         for figure, entry in table.figures.items():
             if entry.of is not None and entry.of not in known:
-                what = f"the package has no noise for {entry.of!r}"
+                message = f"the package has no noise for {entry.of!r}"
                 path: KeyPath = ("tables", name, "figures", figure, "of")
-                problems.append(programme.problem(path, what, nearest(entry.of, known)))
+                problems.append(programme.problem(path, message, nearest(entry.of, known)))
     return [*problems, *_unusable(programme, parameters)]
 
 
@@ -201,18 +201,18 @@ def _unusable(programme: Programme, parameters: Parameters) -> Iterator[Problem]
         keys = source.keys
         stated = [keys.secret_file, keys.secret_env, main.secret_file, main.secret_env]
         if keys.id is not None and not any(stated) and parameters.secret is None:
-            what = "the package holds no secret to make record keys with"
+            message = "the package holds no secret to make record keys with"
             hint = "name secret_file, or use data with record keys and column = …"
-            yield programme.problem((*source.keys_path, "id"), what, hint)
+            yield programme.problem((*source.keys_path, "id"), message, hint)
     for name, table in programme.tables.items():
         if (table.round_to or 1) > 1 and parameters.rules.decimals:
-            what = "the package has digits for what is to be rounded to multiples"
-            yield programme.problem(programme.setting(name, "round_to"), what)
+            message = "the package has digits for what is to be rounded to multiples"
+            yield programme.problem(programme.setting(name, "round_to"), message)
     if parameters.rules.zeros == "table":
         for name, table in programme.tables.items():
             if table.weight:
-                what = "zeros of a weighted table cannot be perturbed: they have no mean weight"
-                yield programme.problem(programme.setting(name, "weight"), what)
+                message = "zeros of a weighted table cannot be perturbed: they have no mean weight"
+                yield programme.problem(programme.setting(name, "weight"), message)
 
 
 def unknown_official(programme: Programme, parameters: Parameters) -> Iterator[str]:
@@ -235,8 +235,8 @@ def package_warnings(programme: Programme, parameters: Parameters) -> tuple[str,
     if entry is None or entry.verify_key is not None or entry.signer is not None:
         return ()
     if not parameters.signer:
-        what = "the package of parameters is not signed: whoever can open it could have made it"
-        return (what,)
+        message = "the package of parameters is not signed: whoever can open it could have made it"
+        return (message,)
     return (
         "whose signature the package of parameters carries was not checked; name verify_key, or "
         f'signer = "{parameters.signer}" if that is the key of the office',
@@ -265,8 +265,8 @@ def shared_columns(programme: Programme, parameters: Parameters) -> Iterator[str
     for name, place in places_of(programme).items():
         used = {figure.of for figure in programme.tables[name].figures.values() if figure.of}
         columns.setdefault(place, set()).update(used & shared)
-    several = {tuple(sorted(found)) for found in columns.values() if len(found) > 1}
-    yield from (shared_keys_warning(found) for found in sorted(several))
+    several = {tuple(sorted(column)) for column in columns.values() if len(column) > 1}
+    yield from (shared_keys_warning(item) for item in sorted(several))
 
 
 def ungated_columns(parameters: Parameters) -> tuple[str, ...]:
@@ -304,7 +304,7 @@ def unused_noise(programme: Programme) -> tuple[str, ...]:
 
 def shared_noise(programme: Programme, tables: Sequence[str]) -> Iterator[str]:
     """Warnings about units that share noise with their parts although nobody asked for it."""
-    for source in {each.name: each for each in map(programme.source_of, tables)}.values():
+    for source in {item.name: item for item in map(programme.source_of, tables)}.values():
         parts = plain_parts(source)
         if parts is not None and source.keys.inheritance is None:
             yield (
@@ -362,14 +362,14 @@ def _unfit(programme: Programme, *, with_secret: bool) -> list[Problem]:
     document, keys = programme.document, programme.keys
     problems = []
     if document.parameters is not None:
-        what = "the parameters come from a package already"
-        problems.append(programme.problem(("parameters",), what, "hand that package on"))
+        message = "the parameters come from a package already"
+        problems.append(programme.problem(("parameters",), message, "hand that package on"))
     elif document.perturbation is None and not programme.reported(("perturbation",)):
-        what = "the section [perturbation] is missing"
-        problems.append(programme.problem(("perturbation",), what))
+        message = "the section [perturbation] is missing"
+        problems.append(programme.problem(("perturbation",), message))
     if with_secret and (keys.secret_file is None) == (keys.secret_env is None):
-        what = "exactly one of secret_file and secret_env is needed to hand the secret on"
-        problems.append(programme.problem(("keys", "secret_file"), what))
+        message = "exactly one of secret_file and secret_env is needed to hand the secret on"
+        problems.append(programme.problem(("keys", "secret_file"), message))
     return problems
 
 

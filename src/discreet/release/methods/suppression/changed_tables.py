@@ -157,8 +157,8 @@ def _filled(
     )
     make_whole(solver, own)
     solver.run()
-    found = column_values(solver)
-    if len(found) < size:
+    values = column_values(solver)
+    if len(values) < size:
         return None
-    filled[cells] = np.rint(found[:size]).astype(np.int64)
+    filled[cells] = np.rint(values[:size]).astype(np.int64)
     return None if relations.residuals(filled).any() or (filled < 0).any() else filled

@@ -42,8 +42,8 @@ def check_suppression(programme: Programme, tables: Sequence[str]) -> Found:
             unsaid = not key and any(lost[:2] == path for lost in programme.skipped)
             if not unsaid:
                 yield programme.at(path, problem.what, problem.hint)
-        for each in entry.codes:
-            yield from _variables(programme, ("rules", name, "codes"), each.cells)
+        for code in entry.codes:
+            yield from _variables(programme, ("rules", name, "codes"), code.cells)
         for key, where in rule_filters(entry):  # they tell who asked for protection
             _, wrong = filter_parsed(programme, ("rules", name, key), where)
             yield from wrong
@@ -61,13 +61,13 @@ def _rounded(programme: Programme, tables: Sequence[str]) -> Found:
     stated = programme.suppression
     for key, wrong in (("intervals", stated.intervals), ("earlier", stated.earlier)):
         if wrong:
-            what = "this does not go with rounded figures: it tells, or needs, true ones"
-            yield programme.at(("suppression", key), what, "leave out round_to")
+            message = "this does not go with rounded figures: it tells, or needs, true ones"
+            yield programme.at(("suppression", key), message, "leave out round_to")
     for name in tables:
         table = programme.tables[name]
         if len(table.values) > 1 or table.ratios:
-            what = "tables with rounded figures publish one value, without ratios"
-            yield programme.at(("tables", name, "value"), what, "make one table for each value")
+            message = "tables with rounded figures publish one value, without ratios"
+            yield programme.at(("tables", name, "value"), message, "make one table for each value")
 
 
 def _variables(programme: Programme, path: KeyPath, named: Iterable[str]) -> Found:
@@ -75,8 +75,8 @@ def _variables(programme: Programme, path: KeyPath, named: Iterable[str]) -> Fou
     known = {variable for table in programme.tables.values() for variable in table.by or []}
     for variable in named:
         if variable not in known:
-            what = f"no table is spanned by {variable!r}"
-            yield programme.at(path, what, nearest(variable, sorted(known)))
+            message = f"no table is spanned by {variable!r}"
+            yield programme.at(path, message, nearest(variable, sorted(known)))
 
 
 def _table(programme: Programme, name: str, table: TableEntry, sound: set[str]) -> Found:
@@ -84,11 +84,11 @@ def _table(programme: Programme, name: str, table: TableEntry, sound: set[str]) 
     for doubled in named_twice(table.values):
         yield programme.at((*path, "value"), f"{doubled!r} is named twice")
     if _WEIGHT in table.values:
-        what = f"a value column cannot be called {_WEIGHT!r}: so are sums of weights"
-        yield programme.at((*path, "value"), what, "rename the column")
+        message = f"a value column cannot be called {_WEIGHT!r}: so are sums of weights"
+        yield programme.at((*path, "value"), message, "rename the column")
     if len(table.values) > 1 and FIGURE in (table.by or []):
-        what = f"a table with several values has no variable called {FIGURE!r}"
-        yield programme.at((*path, "by"), what, "rename the variable")
+        message = f"a table with several values has no variable called {FIGURE!r}"
+        yield programme.at((*path, "by"), message, "rename the variable")
     known = list(programme.document.rules)
     if table.rules is None:
         if not programme.reported(programme.setting(name, "rules")):
@@ -119,9 +119,9 @@ def _ratios(programme: Programme, path: KeyPath, table: TableEntry) -> Found:
         )
         for key in ("part", "whole"):
             if (value := getattr(entry, key)) is not None and value not in table.values:
-                what = f"the table does not publish {value!r}"
+                message = f"the table does not publish {value!r}"
                 hint = "a ratio would give away what is hidden of it: name it under value, too"
-                yield programme.at((*place, key), what, hint)
+                yield programme.at((*place, key), message, hint)
         if entry.part == entry.whole and entry.part is not None:
             yield programme.at(place, "part and whole are the same value")
         if ratio in (*table.values, _WEIGHT):
@@ -132,8 +132,8 @@ def _fitting(programme: Programme, name: str, table: TableEntry, rules: RuleSet)
     """Whether the rules can judge the table."""
     place = programme.setting(name, "rules")
     if table.values == [COUNT] and not rules.judges(counts=True):
-        what = "none of these rules looks at counts"
-        yield programme.at(place, what, "name a value column: value = …")
+        message = "none of these rules looks at counts"
+        yield programme.at(place, message, "name a value column: value = …")
     if rules.holdings and not table.holdings:
         hint = 'name the column that says which records belong together: holdings = "group"'
         yield programme.at(place, "a rule looks at holdings, and none are named", hint)
@@ -142,18 +142,18 @@ def _fitting(programme: Programme, name: str, table: TableEntry, rules: RuleSet)
         and not rules.holdings
         and ("tables", name, "holdings") in programme.index.lines
     ):
-        what = "no rule of this table looks at holdings"
-        yield programme.at(("tables", name, "holdings"), what, 'per = "holding" in a rule')
+        message = "no rule of this table looks at holdings"
+        yield programme.at(("tables", name, "holdings"), message, 'per = "holding" in a rule')
     if table.holdings and table.weight and rules.holdings:
-        what = "holdings of a weighted table cannot be told apart"
-        yield programme.at(programme.setting(name, "holdings"), what, "leave out weight or rule")
+        message = "holdings of a weighted table cannot be told apart"
+        yield programme.at(programme.setting(name, "holdings"), message, "leave out weight or rule")
 
 
 def _mark(programme: Programme, path: KeyPath, table: TableEntry, mark: MarkEntry) -> Found:
     if (mark.file is None) == (mark.cells is None):
-        what = "a mark is a file, or names its cells"
+        message = "a mark is a file, or names its cells"
         hint = 'marks = "manual.hst", or [[tables.NAME.marks]] with cells = { region = "01" }'
-        yield programme.at(path, what, hint)
+        yield programme.at(path, message, hint)
         return
     if mark.file is not None:
         yield from file_problems(programme, path, mark.file)
@@ -167,8 +167,8 @@ def _mark(programme: Programme, path: KeyPath, table: TableEntry, mark: MarkEntr
         yield programme.at(path, "the mark says nothing", f"status = … {hint}")
     for variable in mark.cells or {}:
         if variable not in (table.by or []):
-            what = f"the table is not spanned by {variable!r}"
-            yield programme.at(path, what, nearest(variable, table.by or []))
+            message = f"the table is not spanned by {variable!r}"
+            yield programme.at(path, message, nearest(variable, table.by or []))
 
 
 def _names(programme: Programme, tables: Sequence[str]) -> Found:
@@ -181,13 +181,13 @@ def _names(programme: Programme, tables: Sequence[str]) -> Found:
             if not joint or (first, second) in seen:
                 continue
             seen.add((first, second))
-            what = f"{first!r} and {second!r} are both made of column {min(joint)!r}"
+            message = f"{first!r} and {second!r} are both made of column {min(joint)!r}"
             hint = (
                 "cells of suppressed tables are told apart by name: use one variable, "
                 "with alternatives for breakdowns side by side"
             )
             user = next(n for n in group if second in (programme.tables[n].by or []))
-            yield programme.at(("tables", user, "by"), what, hint)
+            yield programme.at(("tables", user, "by"), message, hint)
 
 
 def suppression_warnings(programme: Programme, tables: Sequence[str]) -> tuple[str, ...]:
@@ -257,6 +257,6 @@ def linked_tables(programme: Programme, tables: Sequence[str]) -> tuple[tuple[st
             if old != new:
                 label = {each: new if own == old else own for each, own in label.items()}
     return tuple(
-        tuple(name for name, own in label.items() if own == each)
-        for each in dict.fromkeys(label.values())
+        tuple(name for name, own in label.items() if own == item)
+        for item in dict.fromkeys(label.values())
     )

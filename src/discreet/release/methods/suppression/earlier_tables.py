@@ -76,7 +76,7 @@ def recounted_tables(inputs: Inputs, names: Sequence[str]) -> list[RecountedTabl
     """Earlier tables that tell of the values of a group, counted anew."""
     records = inputs.records[inputs.programme.source_of(names[0]).name]
     entries = [inputs.programme.tables[name] for name in names]
-    return [_counted(inputs, each, entries, records) for each in tables_before(inputs, names)]
+    return [_counted(inputs, table, entries, records) for table in tables_before(inputs, names)]
 
 
 def tables_before(inputs: Inputs, names: Sequence[str]) -> list[EarlierTable]:
@@ -159,9 +159,9 @@ def _then(
     decimals = judge.decimals(value, weight)
     then = table_of_then(published, today, found, column_of(value, weight), decimals)
     if then is None:
-        what = f"no hidden values of {value!r} add up with those published"
+        message = f"no hidden values of {value!r} add up with those published"
         hint = "leave this release out of earlier, and compare it by hand"
-        raise SuppressionError(what, code="earlier", where=before.name, hint=hint)
+        raise SuppressionError(message, code="earlier", where=before.name, hint=hint)
     return then
 
 

@@ -89,7 +89,7 @@ class TableSuppression:
         self, counts: Mapping[str, Counts], spanning: Mapping[str, Any]
     ) -> list[SensitiveTable]:
         """Tables with their sensitive cells."""
-        found = []
+        tables = []
         for name, own in counts.items():
             entry = self.programme.tables[name]
             records = self.inputs.records[self.programme.source_of(name).name]
@@ -97,8 +97,8 @@ class TableSuppression:
             holdings = counted_holdings(records, by, entry, rules_of(self.programme, entry), name)
             primaries = self.judge.primaries(name, entry, own, holdings)
             table = own[all_of(entry.where)]
-            found.append(SensitiveTable(name=name, table=table, primaries=primaries))
-        return found
+            tables.append(SensitiveTable(name=name, table=table, primaries=primaries))
+        return tables
 
     def hidden(
         self, group: Sequence[SensitiveTable], past: Sequence[RecountedTable]
@@ -111,7 +111,7 @@ class TableSuppression:
     ) -> SuppressedTables:
         from discreet.protection.suppression import SharedSuppression
 
-        names = ", ".join(each.name for each in group)
+        names = ", ".join(item.name for item in group)
         if self.tell is not None:
             self.tell(f"hiding cells of {names}")
         weight = self.programme.tables[group[0].name].weight
@@ -120,7 +120,7 @@ class TableSuppression:
         columns = {value: column_of(value, weight) for value in (*values, *before)}
         try:
             done = SharedSuppression.of(
-                [(each.table, list(each.primaries)) for each in group],
+                [(item.table, list(item.primaries)) for item in group],
                 method=self.programme.suppression.method,
                 decimals_of={c: self.judge.decimals(v, weight) for v, c in columns.items() if c},
                 earlier_of={
@@ -180,9 +180,9 @@ class TableSuppression:
             for column, each in done.by_value.items()
         )
         if opened and len(self.programme.protected["suppress"]) > 1:
-            what = f"reasons = {stated!r} would make sensitive counts known"
+            message = f"reasons = {stated!r} would make sensitive counts known"
             hint = 'reasons = "none"'
-            raise SuppressionError(what, code="reasons", where=names, hint=hint)
+            raise SuppressionError(message, code="reasons", where=names, hint=hint)
 
     @property
     def knowledge(self) -> Knowledge | None:
@@ -211,13 +211,19 @@ class TableSuppression:
     def relations(self, table: str, values: Iterable[str]) -> list[ValueRelation]:
         """What adds up among values of a table and of those linked to it, by their columns."""
         told, weight = set(values), self.programme.tables[table].weight
-        found = self.programme.found_relations.get((places_of(self.programme)[table], ""), ())
-        own = [each for each in stated_relations(self.programme) if len(told & {*each.values}) > 1]
-        own += [each for each in found if told >= {*each.values} and each not in own]
+        found_relation = self.programme.found_relations.get(
+            (places_of(self.programme)[table], ""), ()
+        )
+        own = [
+            stated_relation
+            for stated_relation in stated_relations(self.programme)
+            if len(told & {*stated_relation.values}) > 1
+        ]
+        own += [item for item in found_relation if told >= {*item.values} and item not in own]
         renamed = {COUNT: "weight"} if weight else {}
         return [
-            ValueRelation(tuple((renamed.get(name, name), n) for name, n in each.coefs))
-            for each in own
+            ValueRelation(tuple((renamed.get(name, name), n) for name, n in item.coefs))
+            for item in own
         ]
 
     @property
@@ -295,7 +301,7 @@ def components(
 
     every: list[Any] = [*group, *past]
     try:
-        cells = linked_cells([each.table for each in every]).cells
+        cells = linked_cells([item.table for item in every]).cells
     except DiscreetError:
         return [(list(group), list(past))]  # protecting them together says what is wrong
     number = list(range(len(every)))
@@ -304,13 +310,13 @@ def components(
         for other in np.unique(user[part]).tolist():
             if other >= 0 and number[at] != number[other]:
                 old, new = number[at], number[other]
-                number = [new if each == old else each for each in number]
+                number = [new if item == old else item for item in number]
         user[part] = at
     found: list[tuple[list[SensitiveTable], list[RecountedTable]]] = []
     for label in dict.fromkeys(number):
         members = [each for each, own in zip(every, number, strict=True) if own == label]
-        tables = [each for each in members if isinstance(each, SensitiveTable)]
-        found.append((tables, [each for each in members if isinstance(each, RecountedTable)]))
+        tables = [member for member in members if isinstance(member, SensitiveTable)]
+        found.append((tables, [member for member in members if isinstance(member, RecountedTable)]))
     return found
 
 
@@ -351,7 +357,7 @@ def _numbers(parts: Sequence[PartHidden], *, told: bool) -> dict[str, Any]:
         for part in parts
     ]
     keys = ("cells", "hidden", *(("primary", "secondary") if told else ()))
-    return {**{key: sum(each[key] for each in listed) for key in keys}, "parts": listed}
+    return {**{key: sum(item[key] for item in listed) for key in keys}, "parts": listed}
 
 
 def public_text(entries: Mapping[str, Any]) -> str:
@@ -384,17 +390,17 @@ def write_internal(entries: Sequence[Mapping[str, Any]], folder: Path) -> None:
     """Write the internal report, readable by its owner only. CONFIDENTIAL."""
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     words_only = ("text", "advice")
-    systems = [{key: each[key] for key in each if key not in words_only} for each in entries]
+    systems = [{key: item[key] for key in item if key not in words_only} for item in entries]
     content = {"format": f"{_FORMAT}-internal", "format_version": 1, "systems": systems}
     text = json.dumps(content, ensure_ascii=False, indent=2) + "\n"
     lines = ["CONFIDENTIAL", ""]
-    for each in entries:
-        lines.append(f"Tables {', '.join(each['tables'])}")
-        if each["earlier"]:
-            lines.append(f"Published before: {', '.join(each['earlier'])}")
-        for value, words in each["text"].items():
+    for entry in entries:
+        lines.append(f"Tables {', '.join(entry['tables'])}")
+        if entry["earlier"]:
+            lines.append(f"Published before: {', '.join(entry['earlier'])}")
+        for value, words in entry["text"].items():
             lines += [f"Value {value}", words, ""]
-        for name, words in each["advice"].items():
+        for name, words in entry["advice"].items():
             lines += [f"How less would be hidden of {name}", words, ""]
     write_text(folder / INTERNAL[0], text, private=True)
     write_text(folder / INTERNAL[1], "\n".join(lines), private=True)

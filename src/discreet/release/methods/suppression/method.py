@@ -167,17 +167,17 @@ class SuppressionProtection(Protection):
         past = recounted_tables(inputs, names)
         changed = changed_notes(past)
         for done in hider.hidden(judged, past):
-            told = public_entries(done)
-            asked = done.tables if inputs.programme.suppression.hide_less else ()
-            savings = hider.savings(asked, spanning)
-            late = not all(each.pattern.complete for each in done.by_value.values())
+            entries = public_entries(done)
+            tables = done.tables if inputs.programme.suppression.hide_less else ()
+            savings = hider.savings(tables, spanning)
+            late = not all(item.pattern.complete for item in done.by_value.values())
             found = f"the time limit ended the search for {', '.join(done.tables)}; it is safe"
             base = inputs.programme.suppression.round_to
             yield ProtectedGroup(
                 tables={
                     name: ReleasedOutcome(
                         table=table if base is None else round_shown(table, base),
-                        remembered={"hidden": told[name]},
+                        remembered={"hidden": entries[name]},
                         assessed=None,
                         found_codes={},
                     )
@@ -211,9 +211,9 @@ class SuppressionProtection(Protection):
         """Earlier tables that had no part in anything."""
         groups = linked_tables(inputs.programme, made)
         used = {each.name for group in groups for each in tables_before(inputs, group)}
-        for each in inputs.earlier:
-            if each.protect == self.name and each.name not in used:
-                yield f"the earlier table {each.name} tells nothing about a table of this programme"
+        for item in inputs.earlier:
+            if item.protect == self.name and item.name not in used:
+                yield f"the earlier table {item.name} tells nothing about a table of this programme"
 
     def write_reports(
         self, inputs: Inputs, remembered: Mapping[str, Mapping[str, Any]], folder: Path
@@ -267,12 +267,12 @@ def _entries(inputs: Inputs, name: str, group: str) -> list[Any]:
 def _group_digests(inputs: Inputs, tables: Sequence[str]) -> dict[str, str]:
     """Per table with hidden cells, a digest of what all tables of its group ask for."""
     programme = inputs.programme
-    found: dict[str, str] = {}
+    group_digests: dict[str, str] = {}
     for group in linked_tables(programme, tables):
         key = inputs.release_keys[programme.source_of(group[0]).name]
         digest = key.digest({name: _member(inputs, name) for name in group})
-        found |= dict.fromkeys(group, digest)
-    return found
+        group_digests |= dict.fromkeys(group, digest)
+    return group_digests
 
 
 def _member(inputs: Inputs, name: str) -> list[Any]:
@@ -288,10 +288,15 @@ def _member(inputs: Inputs, name: str) -> list[Any]:
         [file_digest(path) for path in files],
         None if rules is None else rules.model_dump(),
         {value: _value(inputs, value).get("decimals", 0) for value in entry.values},
-        {each: inputs.described_variable(each) for each in used_variables(programme, name)},
+        {
+            used_variable: inputs.described_variable(used_variable)
+            for used_variable in used_variables(programme, name)
+        },
         programme.source_of(name).name if len(programme.sources) > 1 else "",
         place_of(programme, programme.source_of(name).name).partition("\n")[2],
-        *sorted(each.text for each in relations_of(programme, name) if {*each.values} & told),
+        *sorted(
+            relation.text for relation in relations_of(programme, name) if {*relation.values} & told
+        ),
     ]
 
 
@@ -332,7 +337,7 @@ def _group_audit(
                 "value": column_of(names[0], weight),
                 "decimals": hider.judge.decimals(names[0], weight),
             }
-            told = ", ".join(each.name for each in group), ", ".join(names)
+            told = ", ".join(item.name for item in group), ", ".join(names)
             try:
                 audits[told] = audit(
                     [published for published, _, _ in rows],
@@ -355,12 +360,16 @@ def _group_audit(
 def _added_up(values: Sequence[str], relations: Sequence[ValueRelation]) -> list[list[str]]:
     """The values in groups: those that relations tie together, directly or not."""
     label = {value: value for value in values}
-    for each in relations:
-        mine = [v for v in values if v in each.values or (v == COUNT and "weight" in each.values)]
+    for relation in relations:
+        mine = [
+            v
+            for v in values
+            if v in relation.values or (v == COUNT and "weight" in relation.values)
+        ]
         for value in mine[1:]:
             old, new = label[value], label[mine[0]]
             label = {v: new if own == old else own for v, own in label.items()}
-    return [[v for v in values if label[v] == each] for each in dict.fromkeys(label.values())]
+    return [[v for v in values if label[v] == item] for item in dict.fromkeys(label.values())]
 
 
 _Row = tuple["ProtectedTable", "Table", "Primary"]
@@ -379,26 +388,26 @@ def _rows(
     rows: list[_Row] = []
     judge = PrimaryJudge(inputs.programme)
     findings = []
-    for each in group:
-        entry = inputs.programme.tables[each.name]
+    for item in group:
+        entry = inputs.programme.tables[item.name]
         if value not in entry.values:
             continue
         number = entry.values.index(value)
-        told = kept[each.name].extras.get("about", {}).get("tells")
+        told = kept[item.name].extras.get("about", {}).get("tells")
         if told != entry.values:
-            findings.append(f"{each.name}: it was published with other values")
+            findings.append(f"{item.name}: it was published with other values")
             continue
-        published = figure_of(kept[each.name].table, number)
+        published = figure_of(kept[item.name].table, number)
         decimals = judge.decimals(value, entry.weight)
         rounded = inputs.programme.suppression.round_to is not None  # the audit compares them
         off = (
             0
             if rounded
-            else differing(published, each.table, column_of(value, entry.weight), decimals)
+            else differing(published, item.table, column_of(value, entry.weight), decimals)
         )
         if off:
-            findings.append(f"{each.name}: {off:,} values of {value!r} are not those of the data")
-        rows.append((published, each.table, each.primaries[number]))
+            findings.append(f"{item.name}: {off:,} values of {value!r} are not those of the data")
+        rows.append((published, item.table, item.primaries[number]))
     for one in past:
         known = value in one.primaries and not (alone and value in one.then)
         if (rows or not alone) and known:
@@ -410,6 +419,6 @@ def _hidden_then(past: RecountedTable, value: str) -> Primary:
     """What is sensitive in an earlier table and was hidden: what was shown stays shown."""
     from discreet.protection.suppression import hidden_in
 
-    found = past.primaries[value]
-    kept = np.where(hidden_in(past.table, past.published(value)), found.verdict, 0)
-    return dataclasses.replace(found, verdict=kept.astype(np.int8))
+    primary = past.primaries[value]
+    kept = np.where(hidden_in(past.table, past.published(value)), primary.verdict, 0)
+    return dataclasses.replace(primary, verdict=kept.astype(np.int8))

@@ -24,9 +24,9 @@ def with_ratios(
     if not ratios:
         return table
     every = (*table.figures, *figures)
-    if not table.several_figures or len({each.name for each in every}) < len(every):
-        what = "ratios are made of two figures of a table, and named otherwise than these"
-        raise SuppressionError(what, code="ratios", where=table.name)
+    if not table.several_figures or len({item.name for item in every}) < len(every):
+        message = "ratios are made of two figures of a table, and named otherwise than these"
+        raise SuppressionError(message, code="ratios", where=table.name)
     index, value, status = [table.index], [table.value.astype(np.float64)], [table.status]
     for number, (part, whole, factor) in enumerate(ratios.values(), len(table.figures)):
         above, below = _everywhere(table, part), _everywhere(table, whole)
@@ -47,7 +47,7 @@ def with_ratios(
         value=np.concatenate(value),
         status=np.concatenate(status),
         figures=every,
-        decimals=max(each.decimals for each in every),
+        decimals=max(item.decimals for item in every),
     )
 
 

@@ -49,14 +49,14 @@ def wanted_values(programme: Programme, entry: TableEntry) -> dict[str, int]:
 
 def unpublished_values(programme: Programme, entry: TableEntry) -> list[str]:
     """Columns that nobody publishes, but that add up with others to values of the table."""
-    told = {value for name in programme.tables for value in programme.tells(name)}
+    values = {value for name in programme.tables for value in programme.tells(name)}
     return list(
         dict.fromkeys(
             value
             for each in stated_relations(programme)
-            if len(told & set(each.values)) > 1 and set(entry.values) & set(each.values)
+            if len(values & set(each.values)) > 1 and set(entry.values) & set(each.values)
             for value in each.values
-            if value not in told and value != COUNT
+            if value not in values and value != COUNT
         )
     )
 
@@ -158,13 +158,13 @@ class PrimaryJudge:
 
 def strictest(found: Sequence[Primary]) -> Primary:
     """What several sets of rules say together about the cells of one table."""
-    sensitive = np.any([each.sensitive for each in found], axis=0)
+    sensitive = np.any([item.sensitive for item in found], axis=0)
     first = found[0]
     levels: dict[str, Any] = {
-        name: np.max([getattr(each, name) for each in found], axis=0)
+        name: np.max([getattr(item, name) for item in found], axis=0)
         for name in ("lower", "upper", "sliding")
     }
-    reasons = [np.where(each.sensitive, each.reason, 0) for each in found]
+    reasons = [np.where(item.sensitive, item.reason, 0) for item in found]
     reason = reasons[0]
     for other in reasons[1:]:
         reason = np.where(reason == 0, other, reason)
@@ -172,11 +172,11 @@ def strictest(found: Sequence[Primary]) -> Primary:
         first,
         verdict=sensitive.astype(np.int8),
         reason=reason.astype(np.int8),
-        rules=np.concatenate([each.rules for each in found]),
+        rules=np.concatenate([item.rules for item in found]),
         rule_status=tuple(code for each in found for code in each.rule_status),
-        at_most=np.min([each.at_most for each in found], axis=0),
-        at_least=np.max([each.at_least for each in found], axis=0),
-        opens=np.any([each.opens for each in found], axis=0),
+        at_most=np.min([item.at_most for item in found], axis=0),
+        at_least=np.max([item.at_least for item in found], axis=0),
+        opens=np.any([item.opens for item in found], axis=0),
         **levels,
     )
 
@@ -199,11 +199,11 @@ def counted_holdings(
         "name": name,
     }
     return {
-        each: count_holdings(records, list(spanning), having=each or None, **counted)
-        for each in ("", *rules.filters)
+        item: count_holdings(records, list(spanning), having=item or None, **counted)
+        for item in ("", *rules.filters)
     }
 
 
 def needed(rules: RuleSet, where: str | None) -> Mapping[str, str]:
     """The filters whose counts a table needs, by themselves: its own, and those of its rules."""
-    return {all_of(where, each): each for each in ("", *rules.filters)}
+    return {all_of(where, item): item for item in ("", *rules.filters)}
