@@ -385,7 +385,7 @@ def test_help_needs_no_engine() -> None:
         "import sys\n"
         "from discreet.cli import main\n"
         "try:\n    main(['--help'])\nexcept SystemExit:\n    pass\n"
-        "heavy = {'polars', 'numpy', 'duckdb', 'numba', 'pydantic', 'pyarrow', 'pandas'}\n"
+        "heavy = {'polars', 'numpy', 'duckdb', 'numba', 'pyarrow', 'pandas'}\n"
         "assert not heavy & set(sys.modules), heavy & set(sys.modules)\n"
     )
     subprocess.run([sys.executable, "-c", code], check=True, stdout=subprocess.DEVNULL)

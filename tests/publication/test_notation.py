@@ -15,7 +15,7 @@ from discreet.publication import legend, notation, write
 from discreet.publication.cells import ListedCells
 from discreet.publication.examples import census_example
 from discreet.publication.notation import check_values, exact_text, number_text, symbols
-from discreet.publication.wording import LANGUAGES, words
+from discreet.publication.vocabulary import LANGUAGES, words
 from discreet.publication.writers.csv import values_column
 from discreet.tables import CellStatus
 

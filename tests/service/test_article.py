@@ -32,7 +32,7 @@ from discreet.release.cell_programme import CellProgramme, protect_by_programme
 from discreet.release.packages import open_parameters
 from discreet_service.client import Client, ServiceJob
 from discreet_service.installation import opened
-from discreet_service.jobs.clearing import show_chain
+from discreet_service.jobs.retention import show_chain
 from discreet_service.problems import ServiceError
 from tests.conftest import without
 from tests.helpers.places import ROOT

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from .evaluation import evaluate as evaluate
     from .evaluation import never_published as never_published
     from .pictures.cell_matrix import hidden_cells as hidden_cells
+    from .pictures.figures import plot as plot
     from .pictures.hidden_shares import hidden_by_code as hidden_by_code
     from .pictures.hidden_shares import hidden_by_part as hidden_by_part
     from .pictures.picture import Picture as Picture

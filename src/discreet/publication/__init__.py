@@ -61,6 +61,7 @@ if TYPE_CHECKING:
     from .notation import number_text as number_text
     from .notation import symbol as symbol
     from .notation import symbols as symbols
+    from .notebook import notebook_html as notebook_html
     from .notes import FIGURES as FIGURES
     from .notes import non_additivity as non_additivity
     from .notes import printed_notes as printed_notes
@@ -69,15 +70,15 @@ if TYPE_CHECKING:
     from .table_files import write as write
     from .table_files import write_atlas as write_atlas
     from .table_files import write_workbook as write_workbook
-    from .wording import LANGUAGES as LANGUAGES
-    from .wording import figure_text as figure_text
-    from .wording import has_total as has_total
-    from .wording import is_figure as is_figure
-    from .wording import labels_at as labels_at
-    from .wording import labels_of as labels_of
-    from .wording import read_words as read_words
-    from .wording import title_in as title_in
-    from .wording import words as words
+    from .vocabulary import LANGUAGES as LANGUAGES
+    from .vocabulary import figure_text as figure_text
+    from .vocabulary import has_total as has_total
+    from .vocabulary import is_figure as is_figure
+    from .vocabulary import labels_at as labels_at
+    from .vocabulary import labels_of as labels_of
+    from .vocabulary import read_words as read_words
+    from .vocabulary import title_in as title_in
+    from .vocabulary import words as words
     from .writers.atlas import write_many as write_many
     from .writers.csv import harmless as harmless
     from .writers.html import caption as caption

@@ -20,7 +20,7 @@ from discreet.publication.boundaries import Boundaries, GridAreas, squares_of
 from discreet.publication.cells import ListedCells, has_number
 from discreet.publication.formats import WriteOptions
 from discreet.publication.layout import BodyRows, PageLayout, footnotes, lay_out
-from discreet.publication.wording import labels_of
+from discreet.publication.vocabulary import labels_of
 from discreet.tables import CellStatus, Dimension, ProtectedTable
 
 #: So many areas are written at a time.

@@ -20,7 +20,7 @@ from discreet.publication.area_figures import MapLevel, areas_of
 from discreet.publication.boundaries import Boundaries
 from discreet.publication.formats import Breaks, WriteOptions
 from discreet.publication.notation import number_text, rounded, symbol
-from discreet.publication.wording import has_total, labels_at, words
+from discreet.publication.vocabulary import has_total, labels_at, words
 from discreet.tables import CellStatus, ProtectedTable
 
 #: A picture holds at most so many areas.

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from discreet.errors import Problem, PublicationError, raise_all
-from discreet.publication.wording import LANGUAGES, labels_of
+from discreet.publication.vocabulary import LANGUAGES, labels_of
 
 if TYPE_CHECKING:
     from xml.etree import ElementTree

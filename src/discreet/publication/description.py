@@ -14,7 +14,7 @@ from discreet.errors import PublicationError
 from discreet.publication.layout import footnotes
 from discreet.publication.notation import legend
 from discreet.publication.notes import part_names, printed_notes
-from discreet.publication.wording import figure_text, labels_of, words
+from discreet.publication.vocabulary import figure_text, labels_of, words
 from discreet.tables import Dimension, Figure, ProtectedTable
 
 _UNPRINTABLE = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff\ud800-\udfff]")

@@ -19,7 +19,7 @@ from discreet.publication.formats import WriteOptions, check_protected
 from discreet.publication.layout import PageLayout, footnotes, headings, laid_out, mark
 from discreet.publication.notation import check_values, legend, symbol
 from discreet.publication.notes import printed_notes
-from discreet.publication.wording import figure_line, is_figure, labels_at, levels_at
+from discreet.publication.vocabulary import figure_line, is_figure, labels_at, levels_at
 from discreet.tables import WITHOUT_NUMBER, ProtectedTable
 
 _STUB, _GROUP = "row", "group"

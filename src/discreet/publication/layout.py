@@ -32,7 +32,7 @@ from discreet.errors import Problem, PublicationError, raise_all
 from discreet.publication.cells import ListedCells, ValueArray, flat_keys, is_complete, stored_cells
 from discreet.publication.formats import CELL_LIMIT, WriteOptions
 from discreet.publication.notation import figure_texts, interval_texts
-from discreet.publication.wording import figure_line, is_figure, labels_at, levels_at, words
+from discreet.publication.vocabulary import figure_line, is_figure, labels_at, levels_at, words
 from discreet.tables import FIGURE, CellStatus, Dimension, Note, ProtectedTable
 
 

@@ -18,7 +18,7 @@ import numpy as np
 from discreet.arrays import FloatArray, IntArray, SmallIntArray, TextArray
 from discreet.errors import PublicationError
 from discreet.publication.cells import ValueArray, distinct_figures
-from discreet.publication.wording import words
+from discreet.publication.vocabulary import words
 from discreet.tables import CellStatus, ProtectedTable
 
 ZERO = "–"

@@ -16,7 +16,7 @@ from discreet.publication.description import check_texts
 from discreet.publication.formats import check_protected
 from discreet.publication.layout import PageLayout, lay_out
 from discreet.publication.notation import check_values, legend
-from discreet.publication.wording import words
+from discreet.publication.vocabulary import words
 from discreet.publication.writers.html import caption, legend_html, notes_html, table_html
 from discreet.tables import ProtectedTable
 

@@ -19,7 +19,7 @@ import numpy.typing as npt
 from discreet.arrays import BoolArray
 from discreet.publication.layout import whole_notes
 from discreet.publication.notation import number_text
-from discreet.publication.wording import LANGUAGES, only_total, words
+from discreet.publication.vocabulary import LANGUAGES, only_total, words
 from discreet.tables import CellStatus, Dimension, Figure, Note, Parts, ProtectedTable
 
 #: Kind of the note that names the suppressed parts.

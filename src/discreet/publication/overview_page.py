@@ -22,7 +22,7 @@ from discreet.publication.description import check_texts, provenance_lines, univ
 from discreet.publication.formats import check_place, check_protected
 from discreet.publication.layout import PageLayout, lay_out
 from discreet.publication.notation import HIDING, Sign, check_values, legend, number_text
-from discreet.publication.wording import Words, figure_line, only_total, title_in, words
+from discreet.publication.vocabulary import Words, figure_line, only_total, title_in, words
 from discreet.publication.writers import html as page
 from discreet.tables import Dimension, ProtectedTable
 

@@ -33,7 +33,7 @@ from discreet.publication.formats import (
 )
 from discreet.publication.layout import arrange, footnotes
 from discreet.publication.notation import check_values
-from discreet.publication.wording import title_in, words
+from discreet.publication.vocabulary import title_in, words
 from discreet.tables import FIGURE, ProtectedTable
 
 _MOST_CLASSES = 7

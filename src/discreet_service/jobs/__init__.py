@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 from discreet.faces import lazy_face
 
 if TYPE_CHECKING:
-    from .clearing import upkeep as upkeep
     from .context import JobContext as JobContext
     from .inputs import JobInputs as JobInputs
     from .kinds import checked_request as checked_request
@@ -18,6 +17,7 @@ if TYPE_CHECKING:
     from .records import Job as Job
     from .records import JobEvent as JobEvent
     from .records import JobState as JobState
+    from .retention import upkeep as upkeep
     from .worker import work as work
 
 lazy_face(__name__)

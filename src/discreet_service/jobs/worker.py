@@ -26,10 +26,10 @@ from typing import Any
 from discreet.errors import DiscreetError
 from discreet.memory_limit import bytes_of
 from discreet_service.jobs.child import Assignment, Report, problem_of, serve_jobs
-from discreet_service.jobs.clearing import keep_up
 from discreet_service.jobs.kinds import KINDS, JobKind, kind_of
 from discreet_service.jobs.queue import JobQueue
 from discreet_service.jobs.records import Job
+from discreet_service.jobs.retention import keep_up
 from discreet_service.operation import log_event
 from discreet_service.problems import ServiceError, problem_document
 

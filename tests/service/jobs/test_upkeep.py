@@ -14,9 +14,9 @@ from discreet.release.packages.keys import write_key_pair
 from discreet_service.audit.kinds import AuditKind
 from discreet_service.audit.query_log import LogMode, LogVerdict
 from discreet_service.database.schema import ASKED_PATTERNS
-from discreet_service.jobs import upkeep as upkeep_module
-from discreet_service.jobs.clearing import TASKS, keep_up, show_chain, upkeep
+from discreet_service.jobs import retention
 from discreet_service.jobs.queue import JobQueue
+from discreet_service.jobs.retention import TASKS, keep_up, show_chain, upkeep
 from discreet_service.people.approvals import ProposalKind
 from discreet_service.permissions import Grant, Principal
 from discreet_service.problems import ServiceError
@@ -149,7 +149,7 @@ def test_what_fails_is_tried_again_soon_and_stops_nothing(
 def test_a_broken_trail_is_told(kept: Service, monkeypatch: pytest.MonkeyPatch) -> None:
     keep_up(kept)
     monkeypatch.setattr(kept.trail, "_key", b"another")
-    upkeep_module.verify_trail(kept)
+    retention.verify_trail(kept)
     assert b"discreet_audit_chain_ok 0.0" in kept.metrics.page()
     other = Service(kept.settings, kept.clock)
     other.metrics.chain.set(True)

@@ -30,7 +30,7 @@ from discreet.publication.choropleth import (
 from discreet.publication.description import check_texts, provenance_lines, universe
 from discreet.publication.formats import WriteOptions
 from discreet.publication.notation import legend
-from discreet.publication.wording import figure_line, labels_at, words
+from discreet.publication.vocabulary import figure_line, labels_at, words
 from discreet.publication.writers import html as page
 from discreet.tables import ProtectedTable
 

@@ -18,7 +18,7 @@ from discreet.publication.cells import ListedCells, cell_chunks, decimals_of, ha
 from discreet.publication.formats import WriteOptions
 from discreet.publication.layout import footnotes
 from discreet.publication.notation import exact_text, interval_texts, symbols
-from discreet.publication.wording import labels_at
+from discreet.publication.vocabulary import labels_at
 from discreet.tables import CellStatus, ProtectedTable
 
 

@@ -40,7 +40,7 @@ from discreet.publication.notation import (
     zero_text,
 )
 from discreet.publication.notes import printed_notes
-from discreet.publication.wording import (
+from discreet.publication.vocabulary import (
     Words,
     figure_line,
     has_total,

@@ -22,7 +22,7 @@ from discreet.publication.formats import WriteOptions
 from discreet.publication.layout import footnotes
 from discreet.publication.notation import legend, symbol
 from discreet.publication.notes import printed_notes, unlisted_text
-from discreet.publication.wording import labels_of, words
+from discreet.publication.vocabulary import labels_of, words
 from discreet.publication.writers.json import numbers_of, write_items
 from discreet.tables import FIGURE, CellStatus, Dimension, Figure, ProtectedTable, figure_dimension
 

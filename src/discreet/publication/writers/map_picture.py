@@ -34,7 +34,7 @@ from discreet.publication.description import check_texts, provenance_lines, univ
 from discreet.publication.formats import WriteOptions
 from discreet.publication.notation import INTERVAL, OFFICIAL, legend, number_text
 from discreet.publication.notes import printed_notes
-from discreet.publication.wording import figure_line, words
+from discreet.publication.vocabulary import figure_line, words
 from discreet.tables import ProtectedTable
 
 #: Above so many areas, those of a class are one shape without names.

@@ -34,7 +34,7 @@ from discreet.publication.notation import (
     number_text,
 )
 from discreet.publication.notes import printed_notes
-from discreet.publication.wording import LANGUAGES, figure_line, has_total, labels_of, words
+from discreet.publication.vocabulary import LANGUAGES, figure_line, has_total, labels_of, words
 from discreet.tables import CellStatus, Dimension, Figure, ProtectedTable
 
 #: Characters of a line.

@@ -22,7 +22,7 @@ from discreet.publication.formats import CELL_LIMIT, WriteOptions
 from discreet.publication.layout import PageLayout, footnotes, laid_out, lay_out, mark
 from discreet.publication.notation import legend
 from discreet.publication.notes import printed_notes
-from discreet.publication.wording import LANGUAGES, figure_text, words
+from discreet.publication.vocabulary import LANGUAGES, figure_text, words
 from discreet.publication.writers.xlsx_sheet import (
     SheetLines,
     Styles,

@@ -48,7 +48,7 @@ from discreet.publication.notation import (
     ZERO,
     figure_texts,
 )
-from discreet.publication.wording import (
+from discreet.publication.vocabulary import (
     figure_line,
     has_total,
     labels_at,

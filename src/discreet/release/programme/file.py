@@ -18,7 +18,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, TypeVar, get_args, get_origin
 
-from pydantic import ValidationError
+from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
 
 from discreet.errors import Problem, ProgrammeError
@@ -540,14 +540,17 @@ def form_problem(
 def _known(path: KeyPath, root: type[ProgrammeEntry]) -> str:
     """The keys that may stand where an unknown one was found, the likeliest first."""
     form = _form_at(root, path[:-1])
-    return "" if form is None else nearest(str(path[-1]), form.names())
+    if form is None:
+        return ""
+    known = [field.alias or name for name, field in form.model_fields.items()]
+    return nearest(str(path[-1]), form.names() if issubclass(form, ProgrammeEntry) else known)
 
 
-def _form_at(form: Any, path: KeyPath) -> type[ProgrammeEntry] | None:
+def _form_at(form: Any, path: KeyPath) -> type[BaseModel] | None:
     """The form of the entry at a key, as the annotations of the schema have it."""
     if form is Document and path[:1] == ("protection",) and len(path) > 1:
         return _form_at(form_of_method(path[1]), path[2:])
-    if isinstance(form, type) and issubclass(form, ProgrammeEntry):
+    if isinstance(form, type) and issubclass(form, BaseModel):
         if not path:
             return form
         fields = {field.alias or name: field for name, field in form.model_fields.items()}

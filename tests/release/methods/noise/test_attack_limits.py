@@ -13,7 +13,7 @@ import discreet as dc
 from discreet.cli.commands import app
 from discreet.errors import ProgrammeError, PublicationError
 from discreet.protection.noise import PerturbationTable
-from discreet.publication.wording import read_words
+from discreet.publication.vocabulary import read_words
 from discreet.release import protect, read_programme
 from discreet.release.methods.noise.exposure import planned_exposure
 from tests.release.conftest import persons, perturbation_table
