@@ -99,12 +99,14 @@ def _check_permissions(name: str, router: APIRouter) -> None:
     for route in router.routes:
         # What is no plain route could hold others that nobody has looked at.
         found = _dependants(route.dependant) if isinstance(route, APIRoute) else ()
-        if not any(hasattr(each.call, "permission") for each in found):
-            what = f"{name}: {getattr(route, 'path', route)} does not say which permission it needs"
-            raise AssertionError(what)
+        if not any(hasattr(item.call, "permission") for item in found):
+            message = (
+                f"{name}: {getattr(route, 'path', route)} does not say which permission it needs"
+            )
+            raise AssertionError(message)
 
 
 def _dependants(dependant: Dependant) -> Iterator[Any]:
-    for each in dependant.dependencies:
-        yield each
-        yield from _dependants(each)
+    for dependency in dependant.dependencies:
+        yield dependency
+        yield from _dependants(dependency)

@@ -72,8 +72,8 @@ def save_backup(settings_file: Path, out: Path) -> dict[str, Any]:
 def restore_backup(file: Path, into: Path) -> dict[str, Any]:
     """Put a backup into a new folder; nothing is there unless all of it is whole."""
     if into.exists() and (not into.is_dir() or any(into.iterdir())):
-        what = "a backup is put into an empty folder; nothing is overwritten"
-        raise ServiceError(what, code="conflict", where=str(into))
+        message = "a backup is put into an empty folder; nothing is overwritten"
+        raise ServiceError(message, code="conflict", where=str(into))
     make_folder(into.absolute().parent)
     place = Path(tempfile.mkdtemp(dir=into.absolute().parent, prefix=".restored-"))
     try:
@@ -130,15 +130,15 @@ def _damaged(file: Path) -> ServiceError:
 
 def _documents(settings: ServiceSettings) -> dict[str, Path]:
     """Packages of parameters, and documents of data sets, by their places in the file."""
-    found = {}
+    paths = {}
     for top, folder, patterns in (
         ("parameters", settings.parameters, (_PACKAGES,)),
         ("datasets", settings.datasets, _DOCUMENTS),
     ):
         for path in (each for pattern in patterns for each in folder.rglob(pattern)):
             if path.is_file() and not path.is_symlink():
-                found[f"{top}/{path.relative_to(folder).as_posix()}"] = path
-    return found
+                paths[f"{top}/{path.relative_to(folder).as_posix()}"] = path
+    return paths
 
 
 def _copy_database(url: sa.URL, target: Path) -> None:

@@ -27,8 +27,8 @@ def _installed() -> Iterator[None]:
     except ModuleNotFoundError as error:
         if (error.name or "").partition(".")[0] in ("discreet", "discreet_service"):
             raise
-        what = f"the service needs the package {error.name}"
-        raise DiscreetError(what, code="missing-package", hint=_EXTRA) from None
+        message = f"the service needs the package {error.name}"
+        raise DiscreetError(message, code="missing-package", hint=_EXTRA) from None
 
 
 def serve(

@@ -66,11 +66,11 @@ class NewService:
 def new_service(folder: Path, person: str, *, name: str = "Statistical office") -> NewService:
     """Make a new service."""
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
-        what = "a new service needs a folder of its own"
-        raise ServiceError(what, code="conflict", where=str(folder))
+        message = "a new service needs a folder of its own"
+        raise ServiceError(message, code="conflict", where=str(folder))
     make_folder(folder, 0o700)
-    for each in _FOLDERS:
-        make_folder(folder / each, 0o700)
+    for item in _FOLDERS:
+        make_folder(folder / item, 0o700)
     Secret.generate().write(folder / "service.secret")
     Secret.generate().write(folder / "package.key")
     write_key_pair(folder / "office")
@@ -103,8 +103,8 @@ def grants_of(roles: Sequence[str]) -> tuple[Grant, ...]:
         role, _, dataset = text.partition("@")
         if role not in ROLES:
             hint = f"roles: {', '.join(ROLES)}"
-            what = f"there is no role {role!r}"
-            raise ServiceError(what, code="invalid-input", where="role", hint=hint)
+            message = f"there is no role {role!r}"
+            raise ServiceError(message, code="invalid-input", where="role", hint=hint)
         found.append(Grant(role, dataset or ALL))
     return tuple(found)
 

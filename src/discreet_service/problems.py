@@ -132,8 +132,8 @@ def _of_words(hint: str, otherwise: str | None = None) -> str:
     if hint in said:
         return said[hint]
     for pattern, german in _patterns():
-        if found := pattern.fullmatch(hint):
-            return german.format(*found.groups())
+        if match := pattern.fullmatch(hint):
+            return german.format(*match.groups())
     return hint if otherwise is None else otherwise
 
 
@@ -170,7 +170,7 @@ def problem_document(error: DiscreetError, request: str, language: str = "en") -
     """
     code = error.code if isinstance(error, ServiceError) else "invalid-input"
     kind = PROBLEM_TYPES[code]
-    told: dict[str, Any] = {
+    document: dict[str, Any] = {
         "type": TYPES_BASE + code,
         "title": kind.de if language == "de" else kind.en,
         "status": kind.status,
@@ -178,12 +178,12 @@ def problem_document(error: DiscreetError, request: str, language: str = "en") -
         "instance": f"urn:discreet:request:{request}",
         "problems": [
             {
-                "where": each.where,
+                "where": problem.where,
                 "code": error.code,
-                "message": each.what,
-                "hint": hint_in(language, each.hint, code),
+                "message": problem.what,
+                "hint": hint_in(language, problem.hint, code),
             }
-            for each in error.problems
+            for problem in error.problems
         ],
     }
     if isinstance(error, ServiceError):
@@ -193,5 +193,5 @@ def problem_document(error: DiscreetError, request: str, language: str = "en") -
             "actual": error.actual,
             "retry_after": error.retry_after,
         }
-        told |= {name: value for name, value in more.items() if value is not None}
-    return told
+        document |= {name: value for name, value in more.items() if value is not None}
+    return document

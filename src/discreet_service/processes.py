@@ -90,9 +90,9 @@ def check_port(host: str, port: int) -> None:
             listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
             listener.bind(address)
     except OSError as error:
-        what = f"nothing can listen here ({error.strerror or 'unknown host'})"
+        message = f"nothing can listen here ({error.strerror or 'unknown host'})"
         hint = "--port names another port; end the program that uses this one"
-        raise DiscreetError(what, code="port", where=f"{host}:{port}", hint=hint) from None
+        raise DiscreetError(message, code="port", where=f"{host}:{port}", hint=hint) from None
 
 
 #: What glibc calls them, and what they become: heaps of threads, bytes from which memory is mapped

@@ -60,9 +60,9 @@ class Service:
     def _secret(self) -> bytes:
         secret = read_private(self.settings.secret_file, "the service's secret").strip()
         if len(secret) < _LEAST_SECRET:
-            what = f"the service's secret needs {_LEAST_SECRET} characters at least"
+            message = f"the service's secret needs {_LEAST_SECRET} characters at least"
             hint = "make one: discreet keys secret FILE"
-            raise ServiceError(what, code="data-not-ready", where="secret_file", hint=hint)
+            raise ServiceError(message, code="data-not-ready", where="secret_file", hint=hint)
         return secret
 
     @cached_property

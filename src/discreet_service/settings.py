@@ -128,12 +128,12 @@ class ServiceSettings:
         try:
             document = tomllib.loads(place.read_text("utf-8"))
         except OSError as error:
-            what = f"the settings cannot be read ({error.strerror})"
+            message = f"the settings cannot be read ({error.strerror})"
             hint = "discreet serve --demo makes an example"
-            raise SettingsError(what, code="settings-file", where=str(path), hint=hint) from None
+            raise SettingsError(message, code="settings-file", where=str(path), hint=hint) from None
         except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-            what = f"this is no TOML file: {error}"
-            raise SettingsError(what, code="settings-file", where=str(path)) from None
+            message = f"this is no TOML file: {error}"
+            raise SettingsError(message, code="settings-file", where=str(path)) from None
         return cls.of(document, place.absolute().parent)
 
     @classmethod
@@ -142,13 +142,13 @@ class ServiceSettings:
         problems: list[Problem] = []
         found = _section(cls, {"folder": ".", **document}, "", folder, problems)
         if not problems:
-            made = cls(**found)
-            problems += _checks(made)
+            settings = cls(**found)
+            problems += _checks(settings)
         if problems:
             raise SettingsError.of(
                 problems, f"{len(problems)} things are wrong with the settings", code="settings"
             )
-        return made
+        return settings
 
     @property
     def base_url(self) -> str:
@@ -184,7 +184,7 @@ def _section(
     if not isinstance(given, Mapping):
         problems.append(Problem("this is a section, with keys of its own", where.rstrip(".")))
         return {}
-    hints, known = get_type_hints(kind), {each.name: each for each in fields(kind)}
+    hints, known = get_type_hints(kind), {item.name: item for item in fields(kind)}
     for name in given:
         if name not in known:
             hint = f"known: {', '.join(known)}"
@@ -201,7 +201,7 @@ def _section(
                 found[name] = tuple(folder / path for path in each.default)
         elif name in _SECTIONS and not where:
             values = _section(_SECTIONS[name], given[name], f"{name}.", folder, problems)
-            if not any(each.where.startswith(f"{name}.") for each in problems):
+            if not any(problem.where.startswith(f"{name}.") for problem in problems):
                 found[name] = _SECTIONS[name](**values)
         else:
             found[name] = _value(hints[name], given[name], place, folder, problems)
@@ -209,7 +209,7 @@ def _section(
 
 
 def _texts(value: Any) -> bool:
-    return isinstance(value, list) and all(isinstance(each, str) for each in value)
+    return isinstance(value, list) and all(isinstance(item, str) for item in value)
 
 
 #: Per type, what is expected, whether a value is such, and what is made of it.
@@ -261,10 +261,10 @@ def _checks(settings: ServiceSettings) -> list[Problem]:
     problems = []
     for place, section in (("limits", settings.limits), ("jobs", settings.jobs)):
         problems += [
-            Problem("this must be above zero", f"{place}.{each.name}")
-            for each in fields(section)
-            if isinstance(number := getattr(section, each.name), int | float) and number <= 0
-            if each.name != "retries" or number < 0
+            Problem("this must be above zero", f"{place}.{item.name}")
+            for item in fields(section)
+            if isinstance(number := getattr(section, item.name), int | float) and number <= 0
+            if item.name != "retries" or number < 0
         ]
     if not 0 < settings.port < 65_536:
         problems.append(Problem("a port lies between 1 and 65535", "port"))

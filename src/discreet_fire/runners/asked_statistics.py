@@ -155,8 +155,8 @@ class AskedStatistics:
         try:
             result = statistic(frame, *asked.arguments, limits=self._limits, **options)
         except (TypeError, ValueError):
-            what = "the statistic cannot be made of these arguments"
-            raise OutputCheckError(what, code="request", where=asked.command) from None
+            message = "the statistic cannot be made of these arguments"
+            raise OutputCheckError(message, code="request", where=asked.command) from None
         more = self._checks(asked, traced)
         result = replace(result, checks=[*result.checks, *more])
         self._tell(asked, traced, result)
@@ -214,15 +214,15 @@ def _review(rule: str, reason: str) -> Check:
 def _read(line: bytes, requests: IO[bytes]) -> StatisticRequest:
     """One request; an error if it is not whole."""
     try:
-        told = json.loads(line)
-        size, command = told["bytes"], told["command"]
-        arguments, options, place = told["arguments"], told["options"], told["line"]
+        document = json.loads(line)
+        size, command = document["bytes"], document["command"]
+        arguments, options, place = document["arguments"], document["options"], document["line"]
         if command not in ASKED or not isinstance(size, int) or not 0 <= size < _LARGEST:
             raise BrokenRequestError
         if not isinstance(arguments, list) or not isinstance(options, dict):
             raise BrokenRequestError
         payload = requests.read(size)
-        if told["format"] == "arrow":
+        if document["format"] == "arrow":
             frame = pl.read_ipc(io.BytesIO(payload))
         else:
             frame = pl.DataFrame([_series(name, one) for name, one in json.loads(payload).items()])
@@ -235,8 +235,8 @@ def _read(line: bytes, requests: IO[bytes]) -> StatisticRequest:
     except (pl.exceptions.PolarsError, OSError):
         raise BrokenRequestError from None
     if set(options) & set(_OWN):
-        what = "rules and entity are those of the centre"
-        raise OutputCheckError(what, code="request", where=command)
+        message = "rules and entity are those of the centre"
+        raise OutputCheckError(message, code="request", where=command)
     return StatisticRequest(
         line=place if isinstance(place, int) and 0 < place < _LONGEST_LINE else 0,
         command=command,

@@ -68,9 +68,9 @@ def rests_on_few(
     known = traced is not None and all(one.traced is not None for one in runs)
     if traced is None and first.counted and _lost_together(first, runs[1:-2]):
         return FEW
-    made = [name for name in first.frame.columns if traced is None or name not in traced.columns]
+    names = [name for name in first.frame.columns if traced is None or name not in traced.columns]
     own = part[traced.numbers] if traced is not None and known else None
-    for name in made:
+    for name in names:
         for rows, moves in _changes(first, runs, name, known=known):
             alike = first.frame[name].gather(rows).n_unique() == 1
             if alike and len(rows) == first.frame.height and not moves[:-2].any():

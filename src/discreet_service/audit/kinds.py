@@ -129,8 +129,8 @@ def _fact(value: FactValue, name: str) -> FactValue:
         return shown_text(value, name)
     if value is None or isinstance(value, int):
         return value
-    if isinstance(value, list | tuple) and all(isinstance(each, str) for each in value):
-        return [shown_text(each, name) for each in value]
+    if isinstance(value, list | tuple) and all(isinstance(item, str) for item in value):
+        return [shown_text(item, name) for item in value]
     raise ValueError(f"{name}: facts are texts, whole numbers, true, false or lists of texts")
 
 

@@ -152,9 +152,9 @@ class QueryLog:
             *([columns.at < until] if until is not None else []),
             *([columns.id < cursor] if cursor is not None else []),
         ]
-        asked = sa.select(QUERY_LOG).where(*conditions).order_by(columns.id.desc())
+        order = sa.select(QUERY_LOG).where(*conditions).order_by(columns.id.desc())
         with self._database.reading() as connection:
-            rows = connection.execute(asked.limit(size + 1)).all()
+            rows = connection.execute(order.limit(size + 1)).all()
         found = tuple(LoggedQuery(**row._asdict()) for row in rows[:size])
         return LogPage(rows=found, cursor=found[-1].id if rows[size:] else None)
 

@@ -80,13 +80,13 @@ class SignedHead:
         """Read one; whether it is genuine, `is_signed_by` tells."""
         try:
             with Path(path).open("rb") as file:
-                told = json.loads(file.read(_LONGEST_FILE))
-            found = cls(**told)
+                document = json.loads(file.read(_LONGEST_FILE))
+            found = cls(**document)
         except (OSError, ValueError, TypeError, RecursionError):
             raise _no_head() from None
-        fits = all(isinstance(each, int) for each in (found.seq, found.at))
+        fits = all(isinstance(item, int) for item in (found.seq, found.at))
         texts = (found.digest, found.key_id, found.signature)
-        if not fits or not all(isinstance(each, str) for each in texts):
+        if not fits or not all(isinstance(text, str) for text in texts):
             raise _no_head()
         return found
 
@@ -292,9 +292,9 @@ class AuditTrail:
             *([columns.at < until] if until is not None else []),
             *([columns.seq < cursor] if cursor is not None else []),
         ]
-        asked = sa.select(AUDIT_ENTRIES).where(*conditions).order_by(columns.seq.desc())
+        order = sa.select(AUDIT_ENTRIES).where(*conditions).order_by(columns.seq.desc())
         with self._database.reading() as connection:
-            rows = connection.execute(asked.limit(size + 1)).all()
+            rows = connection.execute(order.limit(size + 1)).all()
         found = tuple(AuditEntry(**row._asdict()) for row in rows[:size])
         return AuditPage(entries=found, cursor=found[-1].seq if rows[size:] else None)
 
@@ -338,9 +338,9 @@ def _head(connection: sa.Connection) -> tuple[int, str]:
 
 
 def _rows(connection: sa.Connection) -> Iterator[Sequence[Any]]:
-    asked = sa.select(*(AUDIT_ENTRIES.c[name] for name in AuditEntry.__slots__))
-    asked = asked.order_by(AUDIT_ENTRIES.c.seq).execution_options(yield_per=_BATCH)
-    for part in connection.execute(asked).partitions():
+    frame = sa.select(*(AUDIT_ENTRIES.c[name] for name in AuditEntry.__slots__))
+    frame = frame.order_by(AUDIT_ENTRIES.c.seq).execution_options(yield_per=_BATCH)
+    for part in connection.execute(frame).partitions():
         yield from map(tuple, part)
 
 

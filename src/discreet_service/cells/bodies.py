@@ -71,8 +71,8 @@ def body_kind(content_type: str) -> BodyKind:
     kind = BODY_TYPES.get(content_type.partition(";")[0].strip().lower())
     if kind is None:
         hint = f"media types: {', '.join(BODY_TYPES)}"
-        what = "bodies of this type are not read"
-        raise ServiceError(what, code="unsupported-media-type", where="content-type", hint=hint)
+        message = "bodies of this type are not read"
+        raise ServiceError(message, code="unsupported-media-type", where="content-type", hint=hint)
     return kind
 
 
@@ -107,10 +107,10 @@ def read_body(file: IO[bytes], kind: BodyKind, limit: int | RowLimit) -> HandedI
 def check_number(number: int, limit: RowLimit) -> None:
     """Raise an error if there are more rows than one call may have."""
     if number > limit.most:
-        what = f"there are more {limit.rows} than one call may have"
+        message = f"there are more {limit.rows} than one call may have"
         hint = "send them in several calls" if limit.rows == "cells" else "use a programme"
         raise ServiceError(
-            what,
+            message,
             code="too-many-cells",
             where=limit.rows,
             hint=hint,
@@ -129,16 +129,16 @@ def _check_codes(frame: pl.DataFrame) -> None:
 
 def _check_texts(longest: Any, together: Any) -> None:
     if (longest or 0) > _LONGEST_TEXT:
-        what = f"a text has more than {_LONGEST_TEXT} bytes"
-        raise ServiceError(what, code="invalid-body", where="cells")
+        message = f"a text has more than {_LONGEST_TEXT} bytes"
+        raise ServiceError(message, code="invalid-body", where="cells")
     if together > _MOST_TEXT:
         raise _bomb()
 
 
 def _unreadable(kind: BodyKind) -> ServiceError:
-    what = f"the body cannot be read as {kind.value}"
+    message = f"the body cannot be read as {kind.value}"
     hint = _HINTS[kind]
-    return ServiceError(what, code="invalid-body", where="body", hint=hint)
+    return ServiceError(message, code="invalid-body", where="body", hint=hint)
 
 
 _HINTS: Mapping[BodyKind, str] = {
@@ -160,11 +160,11 @@ def _json(file: IO[bytes], limit: RowLimit) -> HandedIn:
     cells = document.pop(limit.rows)
     if isinstance(cells, dict):
         columns = cells
-        if not all(isinstance(each, list) for each in columns.values()):
+        if not all(isinstance(column, list) for column in columns.values()):
             raise _unreadable(BodyKind.json)
-        if len({len(each) for each in columns.values()}) > 1:
-            what = "the columns differ in length"
-            raise ServiceError(what, code="invalid-body", where="cells")
+        if len({len(column) for column in columns.values()}) > 1:
+            message = "the columns differ in length"
+            raise ServiceError(message, code="invalid-body", where="cells")
     else:
         columns = _columns(cells, limit)
     _check_width(len(columns))
@@ -256,7 +256,7 @@ def _parquet(file: IO[bytes], limit: RowLimit) -> HandedIn:
     ):
         raise _bomb()
     # Texts stay numbered until they are known to be short: repeated, they fill the memory.
-    texts = [each.name for each in opened.schema_arrow if _repeats(each.type)]
+    texts = [item.name for item in opened.schema_arrow if _repeats(item.type)]
     numbered = pyarrow.parquet.ParquetFile(
         _reader(file), read_dictionary=texts, arrow_extensions_enabled=False
     )
@@ -357,13 +357,13 @@ def _place(data: memoryview, table: int, number: int) -> int:
 def _check_schema(schema: Any) -> None:
     _check_width(len(schema))
     if len(set(schema.names)) < len(schema):
-        what = "several columns have one name"
-        raise ServiceError(what, code="invalid-body", where="cells")
-    odd = sum(not _plain(each.type) for each in schema)
+        message = "several columns have one name"
+        raise ServiceError(message, code="invalid-body", where="cells")
+    odd = sum(not _plain(item.type) for item in schema)
     if odd:
-        what = f"{odd} columns are of a kind that is not read"
+        message = f"{odd} columns are of a kind that is not read"
         hint = "whole numbers, floats, texts and true or false are"
-        raise ServiceError(what, code="invalid-body", where="cells", hint=hint)
+        raise ServiceError(message, code="invalid-body", where="cells", hint=hint)
 
 
 def _plain(kind: Any) -> bool:
@@ -381,8 +381,8 @@ def _text(kind: Any) -> bool:
 
 def _check_width(columns: int) -> None:
     if columns > MOST_COLUMNS:
-        what = f"there are more than {MOST_COLUMNS} columns"
-        raise ServiceError(what, code="invalid-body", where="cells")
+        message = f"there are more than {MOST_COLUMNS} columns"
+        raise ServiceError(message, code="invalid-body", where="cells")
 
 
 def _check_pieces(pieces: int) -> None:
@@ -392,8 +392,8 @@ def _check_pieces(pieces: int) -> None:
 
 
 def _bomb() -> ServiceError:
-    what = "unpacked, the body would be larger than its cells can be"
-    return ServiceError(what, code="too-large", where="body")
+    message = "unpacked, the body would be larger than its cells can be"
+    return ServiceError(message, code="too-large", where="body")
 
 
 _READERS = {

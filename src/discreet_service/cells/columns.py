@@ -41,8 +41,8 @@ class HandedColumns:
                 self.note("the column is missing", name)
         others = len(set(self.frame.columns) - set(known))
         if others:
-            what = f"{others} columns have other names than those that are read"
-            self.note(what, "cells", f"columns: {', '.join(known)}; send nothing else")
+            message = f"{others} columns have other names than those that are read"
+            self.note(message, "cells", f"columns: {', '.join(known)}; send nothing else")
 
     def note(self, what: str, where: str, hint: str = "") -> None:
         """Note a problem."""
@@ -75,8 +75,8 @@ class HandedColumns:
             return values
         outside = low + int(np.count_nonzero(values >= below))
         if outside:
-            what = f"{outside:,} of {len(values):,} cells have a key off the grid"
-            self.note(what, name, "keys are whole numbers of the grid of the parameter set")
+            message = f"{outside:,} of {len(values):,} cells have a key off the grid"
+            self.note(message, name, "keys are whole numbers of the grid of the parameter set")
             return nothing
         return values
 
@@ -114,11 +114,11 @@ class HandedColumns:
 
     def contradictions(self, count: IntArray, key: IntArray, grid: KeyGrid, where: str) -> None:
         """Note keys that come with different numbers of records, as the same records never do."""
-        found = conflicting_keys(count, key, grid)
-        if found:
-            what = f"{found:,} keys come with different numbers of records"
+        keys = conflicting_keys(count, key, grid)
+        if keys:
+            message = f"{keys:,} keys come with different numbers of records"
             hint = "a key stands for the records of a cell: look at how cells and keys were joined"
-            self.note(what, where, hint)
+            self.note(message, where, hint)
 
     def _column(self, name: str) -> pl.Series | None:
         """A column without gaps, as numbers if it is one of texts that are."""
@@ -139,9 +139,9 @@ def refuse(problems: Iterable[Problem]) -> None:
     listed = list(problems)
     if not listed:
         return
-    what = f"{len(listed)} things are wrong with the cells" if listed[1:] else listed[0].what
-    first = listed[0] if not listed[1:] else Problem(what, "cells")
-    raise ServiceError(what, code=_CODE, where=first.where, hint=first.hint, problems=listed)
+    message = f"{len(listed)} things are wrong with the cells" if listed[1:] else listed[0].what
+    first = listed[0] if not listed[1:] else Problem(message, "cells")
+    raise ServiceError(message, code=_CODE, where=first.where, hint=first.hint, problems=listed)
 
 
 def conflicting_keys(count: IntArray, key: IntArray, grid: KeyGrid) -> int:
@@ -182,8 +182,8 @@ def _doubtful(count: IntArray, key: IntArray, factor: np.uint64) -> BoolArray:
     written[place] = folded
     doubtful = np.zeros(1 << bits, dtype=np.bool_)
     doubtful[place[written[place] != folded]] = True
-    found: BoolArray = doubtful[place]
-    return found
+    mask: BoolArray = doubtful[place]
+    return mask
 
 
 def _by_chance(cells: int, grid: KeyGrid) -> int | None:

@@ -119,7 +119,9 @@ class CountLayout(CellLayout):
         try:
             grid = KeyGrid.of(self.key_grid)
         except DiscreetError as error:
-            problems += [Problem(each.what, "key_grid", each.hint) for each in error.problems]
+            problems += [
+                Problem(problem.what, "key_grid", problem.hint) for problem in error.problems
+            ]
         if problems:
             raise refused_call(problems)
         columns = HandedColumns(frame)
@@ -220,7 +222,7 @@ class SensitiveLayout(CellLayout):
         key = pl.Series(_KEY, np.zeros(frame.height, dtype=np.int64))
         table = self._table(pl.DataFrame({**columns, _KEY: key}), rules.contributions)
         unit = 10.0**-self.decimals if self.value is not None else 1.0
-        marks = [Mark(**each.model_dump()) for each in self.marks]
+        marks = [Mark(**mark.model_dump()) for mark in self.marks]
         return SensitiveSource(
             table=table,
             titles=self.titles,
@@ -244,9 +246,9 @@ class SensitiveLayout(CellLayout):
         try:
             rules = checked_rules(self.rules, "rules")
         except DiscreetError as error:
-            for each in error.problems:
-                where = each.where if each.where == "rules" else f"rules.{each.where}"
-                problems.append(Problem(each.what, where, each.hint))
+            for problem in error.problems:
+                where = problem.where if problem.where == "rules" else f"rules.{problem.where}"
+                problems.append(Problem(problem.what, where, problem.hint))
             return None
         if rules.filters or rules.withheld:
             what, hint = "this looks at records, and only cells are here", "use a programme"
@@ -295,8 +297,8 @@ class HiddenLayout(SensitiveLayout):
         elif column.dtype.is_integer() and column.is_in([0, 1]).all():
             column = column.cast(pl.Boolean)
         if column.dtype != pl.Boolean or column.null_count():
-            what = "this column holds something else than true and false"
-            raise ServiceError(what, code="invalid-input", where="hidden")
+            message = "this column holds something else than true and false"
+            raise ServiceError(message, code="invalid-input", where="hidden")
         return HiddenSource(
             table=source.table,
             titles=source.titles,

@@ -39,7 +39,9 @@ def request_model(operation: Operation) -> type[CellLayout]:
         bases: Any = (layout, operation.settings)
         both: type[CellLayout] = create_model(name, __base__=bases)
         return both
-    needed = any(each.is_required() for each in operation.settings.model_fields.values())
+    needed = any(
+        model_field.is_required() for model_field in operation.settings.model_fields.values()
+    )
     default: Any = ... if needed else operation.settings()
     return create_model(name, __base__=layout, **{operation.section: (operation.settings, default)})  # type: ignore[call-overload, no-any-return]
 
@@ -93,8 +95,8 @@ class CellsCall:
         """
         if not self.draws:
             return None
-        said = "\0".join((f"{self.operation.name} 1", self.owner, self.request.name)).encode()
-        return Secret(hmac.new(self.key, said, hashlib.sha256).digest())
+        content = "\0".join((f"{self.operation.name} 1", self.owner, self.request.name)).encode()
+        return Secret(hmac.new(self.key, content, hashlib.sha256).digest())
 
     def source(self) -> CountSource:
         """What goes in; an error for all that is wrong with it. CONFIDENTIAL."""
@@ -119,10 +121,10 @@ class CellsCall:
     def output(self, source: CountSource | None = None) -> JobOutput:
         """The protected table or the report, as a file."""
         source = self.source() if source is None else source
-        made = self.operation.run(source, self.settings, self.secret())
-        if isinstance(made, ProtectedTable):
-            return table_output(made, self.request.format, self.request.language)
-        return report_output(made, f"{self.request.name}-{self.operation.name}")
+        process = self.operation.run(source, self.settings, self.secret())
+        if isinstance(process, ProtectedTable):
+            return table_output(process, self.request.format, self.request.language)
+        return report_output(process, f"{self.request.name}-{self.operation.name}")
 
     def __repr__(self) -> str:
         return f"<CellsCall {self.operation.name}: confidential>"
@@ -137,7 +139,7 @@ def report_output(report: Mapping[str, Any], name: str) -> JobOutput:
 def run_operation(context: JobContext) -> JobOutput:
     """Carry out an operation: the function of its jobs."""
     service, job = context.service, context.job
-    operation = next(each for each in OPERATIONS.values() if each.job == job.kind)
+    operation = next(item for item in OPERATIONS.values() if item.job == job.kind)
     content = service.job_inputs.get(job.asked()["input"])
     frame, request = unpacked(content, request_model(operation))
     call = CellsCall.of(service, job.owner, operation, frame, request)

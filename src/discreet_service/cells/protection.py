@@ -158,17 +158,17 @@ def protect_values(
     if not columns.problems:
         columns.contradictions(count, key, parameters.grid, "key")
     columns.refuse()
-    numbers = frame.with_columns(as_numbers(each) for each in frame.get_columns())
+    numbers = frame.with_columns(as_numbers(column) for column in frame.get_columns())
     made = [
         _piece(
             parameters, magnitude, (value, shown), names, numbers[at : at + _PIECE], official[at:]
         )
         for at in range(0, max(frame.height, 1), _PIECE)
     ]
-    figures: list[FloatArray] = [each.value.astype(np.float64) for each in made]
+    figures: list[FloatArray] = [item.value.astype(np.float64) for item in made]
     protected = ProtectedCells(
         value=np.concatenate(figures),
-        status=np.concatenate([each.status for each in made]),
+        status=np.concatenate([item.status for item in made]),
         decimals=made[0].decimals,
         notes=made[0].notes,
     )
@@ -271,8 +271,8 @@ def protect_table(
     _check_purpose(plan, purpose)
     columns = HandedColumns(frame)
     entry, pairs = plan.cells, [(str(plan.cells.count), str(plan.cells.cell_key))]
-    pairs += [(str(each.count), str(each.cell_key)) for each in entry.counts.values()]
-    pairs += [(str(each.count), str(each.cell_key)) for each in entry.values.values()]
+    pairs += [(str(count.count), str(count.cell_key)) for count in entry.counts.values()]
+    pairs += [(str(value.count), str(value.cell_key)) for value in entry.values.values()]
     used = [*(entry.by or ()), *(name for pair in pairs for name in pair)]
     used += [*([entry.weight] if entry.weight else [])]
     used += [n for each in entry.values.values() for n in _named(each.model_dump())]
@@ -282,7 +282,7 @@ def protect_table(
     columns.refuse()
     texts = set(entry.by or ())
     numbers = frame.with_columns(
-        as_numbers(each) for each in frame.get_columns() if each.name not in texts
+        as_numbers(column) for column in frame.get_columns() if column.name not in texts
     )
     try:
         return protect_by_programme(numbers, plan), asked[0]
@@ -308,8 +308,8 @@ def _check_codes(columns: HandedColumns, plan: CellProgramme) -> None:
 def _named(columns: Mapping[str, Any]) -> list[str]:
     """The names of columns that an entry has."""
     found: list[str] = []
-    for each in columns.values():
-        found += each if isinstance(each, list) else [each] if each is not None else []
+    for column in columns.values():
+        found += column if isinstance(column, list) else [column] if column is not None else []
     return found
 
 
@@ -340,16 +340,16 @@ def _check_purpose(plan: CellProgramme, purpose: Purpose) -> None:
 
 
 def _trees(given: Mapping[str, Any]) -> dict[str, Classification]:
-    found, problems = {}, []
+    trees, problems = {}, []
     for at, (name, stated) in enumerate(given.items()):
         try:
             tree = TreeLayout.model_validate(stated)
         except ValidationError as error:
             told = error.errors(include_input=False, include_url=False)[:5]
-            problems += [Problem(each["msg"], f"classifications[{at}]") for each in told]
+            problems += [Problem(item["msg"], f"classifications[{at}]") for item in told]
             continue
-        found[name] = Classification.from_parents(
+        trees[name] = Classification.from_parents(
             name, tree.codes, total=tree.total, labels=tree.labels
         )
     refuse(problems)
-    return found
+    return trees

@@ -71,8 +71,8 @@ def secret_of_records(key: bytes, owner: str, name: str) -> Secret:
 
     The same person and name of a file have the same secret, and nobody else can try it out.
     """
-    said = "\0".join(("records 1", owner, name)).encode()
-    return Secret(hmac.new(key, said, hashlib.sha256).digest())
+    content = "\0".join(("records 1", owner, name)).encode()
+    return Secret(hmac.new(key, content, hashlib.sha256).digest())
 
 
 def typed_columns(frame: pl.DataFrame) -> pl.DataFrame:
@@ -126,7 +126,7 @@ class TableEffect:
         number = max(len(moved), 1)
         return {
             "cells": len(moved),
-            "unchanged": sum(not each for each in moved) / number,
+            "unchanged": sum(not item for item in moved) / number,
             "mean_absolute_deviation": sum(moved) / number,
             "largest": max(moved, default=0),
         }
@@ -154,16 +154,16 @@ class RecordsStudy:
             "statement": {name: list(each) for name, each in self.made.statement.items()},
             "tables": [
                 {
-                    "by": list(each.by),
-                    "measures": each.measures(),
+                    "by": list(table.by),
+                    "measures": table.measures(),
                     "cells": [
                         {"codes": list(codes), "before": before, "after": after}
-                        for codes, before, after in each.cells
+                        for codes, before, after in table.cells
                     ],
                 }
-                for each in self.tables
+                for table in self.tables
             ],
-            "risk": None if self.risk is None else [dict(each.rates) for each in self.risk],
+            "risk": None if self.risk is None else [dict(item.rates) for item in self.risk],
         }
 
     def __repr__(self) -> str:
@@ -174,15 +174,15 @@ class RecordsStudy:
 def studied_records(frame: pl.DataFrame, request: RecordsRequest, secret: Secret) -> RecordsStudy:
     """Change records, and find out what that does to tables, and to the risk of those in them."""
     _check_named(frame, request, "there is no such column")
-    made = changed_records(frame, request, secret)
-    after = made.described.frame
+    records = changed_records(frame, request, secret)
+    after = records.described.frame
     _check_named(after, request, "after the steps there is no such column")
     risk = None
     if request.keys:
         before = assess_records(frame, keys=request.keys)
         risk = (before, assess_records(after, keys=request.keys))
     return RecordsStudy(
-        made=made,
+        made=records,
         before=frame.height,
         tables=[_effect(frame, after, by, at) for at, by in enumerate(request.tables)],
         risk=risk,
@@ -207,8 +207,8 @@ def _effect(before: pl.DataFrame, after: pl.DataFrame, by: Sequence[str], at: in
     """The cells of a table that has both, totals among them."""
     counts: list[Mapping[tuple[str, ...], int]] = []
     names = [f"by{place}" for place in range(len(by))]  # some names no table may have
-    for each in (before, after):
-        plain = each.select(
+    for item in (before, after):
+        plain = item.select(
             pl.col(name).cast(pl.String).fill_null(_MISSING).alias(own)
             for name, own in zip(by, names, strict=True)
         )
@@ -239,8 +239,8 @@ def run_records(context: JobContext) -> JobOutput:
     service, job = context.service, context.job
     frame, request = unpacked(service.job_inputs.get(job.asked()["input"]), RecordsRequest)
     context.report(5, "changing")
-    made = changed_records(
+    records = changed_records(
         frame, request, secret_of_records(service.key_for("records"), job.owner, request.name)
     )
     context.report(90, "writing")
-    return records_file(made, request)
+    return records_file(records, request)

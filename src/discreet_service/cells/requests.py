@@ -36,11 +36,11 @@ def read_request(kind: type[Asked], given: Mapping[str, Any]) -> Asked:
     except ValidationError as error:
         found = setting_problems(error)
     problems = []
-    for each in found[:_MOST_TOLD]:
-        place = each.where.split(".")
+    for item in found[:_MOST_TOLD]:
+        place = item.where.split(".")
         if place[0] in kind.model_fields:
             # Deeper than that, names are the caller's own.
-            problems.append(Problem(each.what, ".".join(place[:2]), each.hint))
+            problems.append(Problem(item.what, ".".join(place[:2]), item.hint))
         else:
             hint = f"known: {', '.join(kind.model_fields)}"
             problems.append(Problem("something is said that is not known here", "", hint))
@@ -49,19 +49,21 @@ def read_request(kind: type[Asked], given: Mapping[str, Any]) -> Asked:
 
 def refused_call(problems: list[Problem]) -> ServiceError:
     """The error for all that is wrong with a call."""
-    what = f"{len(problems)} things are wrong with this call" if problems[1:] else problems[0].what
+    message = (
+        f"{len(problems)} things are wrong with this call" if problems[1:] else problems[0].what
+    )
     first = problems[0]
     return ServiceError(
-        what, code="invalid-input", where=first.where, hint=first.hint, problems=problems
+        message, code="invalid-input", where=first.where, hint=first.hint, problems=problems
     )
 
 
 def packed(frame: pl.DataFrame, request: BaseModel) -> bytes:
     """Cells or records and what is asked of them as one input. CONFIDENTIAL."""
-    said = request.model_dump_json().encode()
+    content = request.model_dump_json().encode()
     rows = io.BytesIO()
     frame.write_ipc(rows, compression="zstd")
-    return len(said).to_bytes(_LENGTH, "big") + said + rows.getvalue()
+    return len(content).to_bytes(_LENGTH, "big") + content + rows.getvalue()
 
 
 def unpacked(content: bytes, kind: type[Asked]) -> tuple[pl.DataFrame, Asked]:

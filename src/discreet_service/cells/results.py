@@ -82,15 +82,15 @@ def chosen_format(asked: str | None, accept: str, *, table: bool) -> str:
             return asked
     else:
         types = {RESULT_TYPES[name].partition(";")[0]: name for name in reversed(offered)}
-        wanted = [each.partition(";")[0].strip().lower() for each in accept.split(",")]
-        for each in wanted:
-            if each in types:
-                return types[each]
-            if each in ("*/*", "application/*", ""):
+        wanted = [part.partition(";")[0].strip().lower() for part in accept.split(",")]
+        for item in wanted:
+            if item in types:
+                return types[item]
+            if item in ("*/*", "application/*", ""):
                 return "json"
     hint = f"formats: {', '.join(offered)}"
-    what = "this format is not offered for these cells"
-    raise ServiceError(what, code="unsupported-format", where="format", hint=hint)
+    message = "this format is not offered for these cells"
+    raise ServiceError(message, code="unsupported-format", where="format", hint=hint)
 
 
 def cells_result(cells: ProtectedCells, format: str, language: str) -> CellResult:  # noqa: A002
@@ -119,9 +119,9 @@ def table_result(table: ProtectedTable, format: str, language: str) -> CellResul
 def table_output(table: ProtectedTable, asked: str | None, language: str) -> JobOutput:
     """A protected table as the result of a job."""
     form = chosen_format(asked, "*/*", table=True)
-    made = table_result(table, form, language)
+    result = table_result(table, form, language)
     name = f"{table.name}{'.arrow' if form == 'arrow' else suffix_of(form)}"
-    return JobOutput(file_name=name, media_type=made.media_type, content=made.content)
+    return JobOutput(file_name=name, media_type=result.media_type, content=result.content)
 
 
 def _values(cells: ProtectedCells) -> pl.Series:

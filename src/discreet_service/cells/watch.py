@@ -202,7 +202,7 @@ def _is_uneven(day: _Day, grid: KeyGrid) -> bool:
         return False
     classes = np.minimum(day.counts, _TOGETHER)
     frequent = np.flatnonzero(np.bincount(classes, minlength=_TOGETHER + 1) >= _ENOUGH)
-    return _are_close(day.places) or any(_uneven(day.places[classes == each]) for each in frequent)
+    return _are_close(day.places) or any(_uneven(day.places[classes == item]) for item in frequent)
 
 
 def _are_close(places: Places) -> bool:
@@ -221,9 +221,9 @@ def _in_steps(count: IntArray, place: Places, grid: KeyGrid) -> bool:
     """Whether the keys of a call lie too evenly; repeated ones only make them less even."""
     classes = np.minimum(count, _TOGETHER)
     size = (_TOGETHER + 1) * _RANGES
-    found = np.bincount(classes * _RANGES + (place >> _OF_RANGE), minlength=size)
+    counts = np.bincount(classes * _RANGES + (place >> _OF_RANGE), minlength=size)
     return grid.size > SAMPLE**2 and any(
-        _evenness(row) < -_ODD for row in found.reshape(-1, _RANGES)[1:] if row.sum() >= _ENOUGH
+        _evenness(row) < -_ODD for row in counts.reshape(-1, _RANGES)[1:] if row.sum() >= _ENOUGH
     )
 
 

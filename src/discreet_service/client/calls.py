@@ -244,8 +244,8 @@ def job_call(number: str, method: str = "GET") -> ServiceCall[ServiceJob]:
     """How far a job is, or its end."""
 
     def read(answer: httpx.Response) -> ServiceJob:
-        told = _document(answer) if answer.content else {"state": "cancelled"}
-        return ServiceJob.of({"id": number, **told})
+        document = _document(answer) if answer.content else {"state": "cancelled"}
+        return ServiceJob.of({"id": number, **document})
 
     return ServiceCall(method=method, path=_joined(("jobs", number)), read=read)
 
@@ -307,12 +307,12 @@ def _bytes(answer: httpx.Response) -> bytes:
 
 def _document(answer: httpx.Response) -> dict[str, Any]:
     try:
-        found = answer.json()
+        document = answer.json()
     except ValueError:
         raise _unknown_answer(answer.status_code) from None
-    if not isinstance(found, dict):
+    if not isinstance(document, dict):
         raise _unknown_answer(answer.status_code)
-    return found
+    return document
 
 
 def error_of(answer: httpx.Response) -> ServiceError:
@@ -321,8 +321,8 @@ def error_of(answer: httpx.Response) -> ServiceError:
         told = answer.json()
         code = str(told["type"]).removeprefix(TYPES_BASE)
         problems = [
-            Problem(str(each["message"]), str(each["where"]), str(each["hint"]))
-            for each in told["problems"]
+            Problem(str(item["message"]), str(item["where"]), str(item["hint"]))
+            for item in told["problems"]
         ]
         first = problems[0] if problems else Problem("")
         error = ServiceError(
@@ -350,7 +350,7 @@ def _unknown_answer(status: int) -> ServiceError:
 
 def pause_before_retry(answer: httpx.Response, attempt: int) -> float:
     """Seconds to wait before a request is sent again: as long as the service says."""
-    said = answer.headers.get("retry-after", "")
-    wait = float(said) if said.isdigit() else 0.5 * 2.0**attempt
+    header = answer.headers.get("retry-after", "")
+    wait = float(header) if header.isdigit() else 0.5 * 2.0**attempt
     # Callers who were refused together do not come back together.
     return min(wait, _LONGEST_WAIT) + random.random() * 0.2  # noqa: S311 - no secret

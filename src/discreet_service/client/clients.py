@@ -54,8 +54,8 @@ def _head(key: str | None, language: str) -> dict[str, str]:
 
 
 def _unreachable(error: httpx.TransportError) -> ServiceError:
-    what = f"the service cannot be reached ({type(error).__name__})"
-    return ServiceError(what, code="data-not-ready", where="url", hint="check the address")
+    message = f"the service cannot be reached ({type(error).__name__})"
+    return ServiceError(message, code="data-not-ready", where="url", hint="check the address")
 
 
 def _request(http: httpx.Client | httpx.AsyncClient, call: ServiceCall[Any]) -> httpx.Request:

@@ -51,15 +51,15 @@ def _read(path: Path) -> Any:
     import polars as pl
 
     if not path.exists():
-        what = "there is no such file"
-        raise DiscreetError(what, code="cells-file", where=str(path))
+        message = "there is no such file"
+        raise DiscreetError(message, code="cells-file", where=str(path))
     try:
         if path.suffix.lower() == ".parquet":
             return pl.read_parquet(path)
         texts = pl.read_csv(path, infer_schema=False)
     except pl.exceptions.PolarsError:
-        what = "the file cannot be read as CSV or Parquet"
-        raise DiscreetError(what, code="cells-file", where=str(path)) from None
+        message = "the file cannot be read as CSV or Parquet"
+        raise DiscreetError(message, code="cells-file", where=str(path)) from None
     return texts
 
 
@@ -84,13 +84,13 @@ def _document(path: Path) -> dict[str, Any]:
     """What a file of JSON or TOML says."""
     try:
         text = path.read_text("utf-8")
-        found = tomllib.loads(text) if path.suffix == ".toml" else json.loads(text)
+        document = tomllib.loads(text) if path.suffix == ".toml" else json.loads(text)
     except (OSError, ValueError):
-        what = "the file cannot be read as JSON or TOML"
-        raise DiscreetError(what, code="document", where=str(path)) from None
-    if not isinstance(found, dict):
+        message = "the file cannot be read as JSON or TOML"
+        raise DiscreetError(message, code="document", where=str(path)) from None
+    if not isinstance(document, dict):
         raise DiscreetError("names and values are needed", code="document", where=str(path))
-    return found
+    return document
 
 
 def _write(content: bytes, out: Path) -> None:
@@ -117,19 +117,19 @@ def ask_counts(
     """Protect counts: value and status, in the order of the file."""
     frame = _numbers(_read(cells), [])
     with _client(url, key_file) as client:
-        found = client.protect_counts(
+        protect_counts = client.protect_counts(
             frame, parameter_set, version, n=n, key=key, weight=weight, official=official
         )
     with atomic_path(out) as temporary:
         if format_of(out) == "parquet":
-            found.write_parquet(temporary)
+            protect_counts.write_parquet(temporary)
         elif format_of(out) == "csv":
-            found.write_csv(temporary, line_terminator="\r\n")
+            protect_counts.write_csv(temporary, line_terminator="\r\n")
         else:
             what, hint = "lists of cells are CSV or Parquet", "name the file ….csv"
             raise PublicationError(what, code="format", where=str(out), hint=hint)
-    told = {"cells": found.height, "file": str(out)}
-    show(f"{found.height:,} protected cells are in {out}", told, as_json=as_json)
+    told = {"cells": protect_counts.height, "file": str(out)}
+    show(f"{protect_counts.height:,} protected cells are in {out}", told, as_json=as_json)
 
 
 @command(app, "table", example="discreet ask table c.csv l.json --parameter-set census --out t.csv")
@@ -153,7 +153,7 @@ def ask_table(
     frame = _numbers(_read(cells), by)
     trees = stated.pop("classifications", None)
     with _client(url, key_file, language) as client:
-        found = client.protect_table(
+        protect_table = client.protect_table(
             frame,
             stated,
             parameter_set,
@@ -164,8 +164,8 @@ def ask_table(
             format=format_of(out),
             language=language,
         )
-    assert isinstance(found, bytes)
-    _write(found, out)
+    assert isinstance(protect_table, bytes)
+    _write(protect_table, out)
     show(f"the protected table is in {out}", {"file": str(out)}, as_json=as_json)
 
 
@@ -190,9 +190,9 @@ def ask_run(
     report = method in OPERATIONS and OPERATIONS[method].study is None
     with _client(url, key_file) as client:
         form = None if report else format_of(out)
-        found = client.run(method, _numbers(_read(cells), by), asked, format=form)
-    assert isinstance(found, bytes)
-    _write(found, out)
+        process = client.run(method, _numbers(_read(cells), by), asked, format=form)
+    assert isinstance(process, bytes)
+    _write(process, out)
     show(f"the result is in {out}", {"file": str(out)}, as_json=as_json)
 
 
@@ -223,9 +223,9 @@ def ask_anonymise(
     """Change records by steps; the job of many records is waited for."""
     asked = {"name": out.name.partition(".")[0], **_document(request)}
     with _client(url, key_file) as client:
-        found = client.anonymise_records(_read(records), asked, format=format_of(out))
-    assert isinstance(found, bytes)
-    _write(found, out)
+        anonymise_records = client.anonymise_records(_read(records), asked, format=format_of(out))
+    assert isinstance(anonymise_records, bytes)
+    _write(anonymise_records, out)
     show(f"the changed records are in {out}", {"file": str(out)}, as_json=as_json)
 
 

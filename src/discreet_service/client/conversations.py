@@ -228,8 +228,8 @@ def wait(
         if found.ended:
             break
         if until is not None and time.monotonic() + pause > until:
-            what = "the job has not ended yet"
-            raise ServiceError(what, code="result-not-ready", hint="wait again by its number")
+            message = "the job has not ended yet"
+            raise ServiceError(message, code="result-not-ready", hint="wait again by its number")
         yield pause
         pause = min(2 * pause, _LONGEST_PAUSE)
     if found.state != "done":
@@ -258,8 +258,8 @@ def operation(
     try:
         place = place.format_map(parts)
     except KeyError as missing:
-        what = f"the path needs {missing.args[0]!r}"
-        raise ServiceError(what, code="invalid-input", where="path") from None
+        message = f"the path needs {missing.args[0]!r}"
+        raise ServiceError(message, code="invalid-input", where="path") from None
     content: bytes | None = None
     if body is not None:
         text = json.dumps(body, ensure_ascii=False) if media == "application/json" else body
@@ -286,8 +286,8 @@ def _place_of(described: Mapping[str, Any], name: str) -> tuple[str, str]:
     }
     if name not in found:
         hint = nearest(name[:60], list(found))
-        what = "the interface has no such operation"
-        raise ServiceError(what, code="invalid-input", where="name", hint=hint)
+        message = "the interface has no such operation"
+        raise ServiceError(message, code="invalid-input", where="name", hint=hint)
     return found[name]
 
 

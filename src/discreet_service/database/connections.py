@@ -164,9 +164,9 @@ class ServiceDatabase:
             found = connection.scalar(sa.select(sa.func.max(SERVICE_SCHEMA.c.version)))
         if found is not None and found != VERSION:
             newer = found > VERSION
-            what = f"the database has form {found}; this service knows form {VERSION}"
+            message = f"the database has form {found}; this service knows form {VERSION}"
             hint = "install the newer service" if newer else "restore a backup of this form"
-            raise ServiceError(what, code="data-not-ready", where="database", hint=hint)
+            raise ServiceError(message, code="data-not-ready", where="database", hint=hint)
 
     @contextmanager
     def reading(self) -> Iterator[sa.Connection]:
@@ -210,8 +210,8 @@ class ServiceDatabase:
             raise _failure("overloaded") from None
         except (sa.exc.DataError, OverflowError, UnicodeEncodeError):
             # Numbers without end, texts with NUL or with half of a character.
-            what = "this holds a value that no database keeps"
-            raise ServiceError(what, code="invalid-input") from None
+            message = "this holds a value that no database keeps"
+            raise ServiceError(message, code="invalid-input") from None
         except sa.exc.DBAPIError as error:
             code = "data-not-ready" if error.connection_invalidated else _meaning(error.orig)
             if not code:
@@ -246,9 +246,9 @@ def _sqlite_engine(url: sa.URL) -> sa.Engine:
         os.close(os.open(place, os.O_RDWR | os.O_CREAT, 0o600))
         place.chmod(0o600)
     except OSError as error:
-        what = f"the file of the database cannot be opened ({error.strerror})"
+        message = f"the file of the database cannot be opened ({error.strerror})"
         hint = "check that its folder exists, and its permissions"
-        raise ServiceError(what, code="data-not-ready", where="database", hint=hint) from None
+        raise ServiceError(message, code="data-not-ready", where="database", hint=hint) from None
     engine = sa.create_engine(
         url, hide_parameters=True, pool_size=_CONNECTIONS, max_overflow=0, pool_timeout=_PATIENCE
     )
@@ -294,9 +294,9 @@ def _failure(code: str) -> ServiceError:
 
 
 def _unknown_url() -> ServiceError:
-    what = "this database cannot keep the service's records"
+    message = "this database cannot keep the service's records"
     hint = "sqlite:///FILE or postgresql+psycopg://…"
-    return ServiceError(what, code="data-not-ready", where="database", hint=hint)
+    return ServiceError(message, code="data-not-ready", where="database", hint=hint)
 
 
 def record_of(record: type[_Record], row: sa.Row[Any], /, **stated: Any) -> _Record:

@@ -67,26 +67,26 @@ class DatasetCatalogue:
 
     def drafts(self) -> dict[tuple[str, str], Path]:
         """The folders that hold a readable DATASET.toml, by data set and version."""
-        found: dict[tuple[str, str], Path] = {}
+        paths: dict[tuple[str, str], Path] = {}
         places = [*self.folder.glob(f"*/{DESCRIPTION}"), *self.folder.glob(f"*/*/{DESCRIPTION}")]
         for place in sorted(places):
             try:
                 entry = read_description(place.parent).dataset
             except DiscreetError:
                 continue
-            found.setdefault((entry.id, entry.version), place.parent)
-        return found
+            paths.setdefault((entry.id, entry.version), place.parent)
+        return paths
 
     def records(self, dataset: str = "") -> list[VersionRecord]:
         """Versions that are or were published, the latest first."""
         columns = DATA_VERSIONS.c
-        asked = sa.select(DATA_VERSIONS).order_by(
+        order = sa.select(DATA_VERSIONS).order_by(
             columns.published_at.desc(), columns.dataset, columns.version.desc()
         )
         if dataset:
-            asked = asked.where(columns.dataset == dataset)
+            order = order.where(columns.dataset == dataset)
         with self.database.reading() as connection:
-            return [_record(row) for row in connection.execute(asked).mappings()]
+            return [_record(row) for row in connection.execute(order).mappings()]
 
     def record(self, dataset: str, version: str | None = None) -> VersionRecord:
         """A version that is or was published; the latest published one if none is named."""
@@ -95,12 +95,12 @@ class DatasetCatalogue:
             what = f"there is no data set {dataset[:60]!r}"
             raise ServiceError(what, code="unknown-dataset", where="dataset")
         if version is None:
-            found = next((each for each in known if each.state == "published"), None)
+            found = next((item for item in known if item.state == "published"), None)
             if found is None:
                 what = "no version of this data set is published now"
                 raise ServiceError(what, code="version-retired", where="version")
             return found
-        named = {each.version: each for each in known}
+        named = {item.version: item for item in known}
         if version not in named:
             what, hint = f"there is no version {version[:60]!r}", nearest(version, list(named))
             raise ServiceError(what, code="unknown-dataset", where="version", hint=hint)
@@ -108,16 +108,16 @@ class DatasetCatalogue:
 
     def version(self, dataset: str, version: str | None = None) -> DataVersion:
         """A published version, opened. CONFIDENTIAL."""
-        found = self.record(dataset, version)
-        if found.state == "retired":
+        record = self.record(dataset, version)
+        if record.state == "retired":
             hint = "ask without version for the one that is used now"
-            what = f"the version {found.version!r} is no longer used"
-            raise ServiceError(what, code="version-retired", where="version", hint=hint)
-        name = (found.dataset, found.version)
+            message = f"the version {record.version!r} is no longer used"
+            raise ServiceError(message, code="version-retired", where="version", hint=hint)
+        name = (record.dataset, record.version)
         with self._lock:
             opened = self._opened.get(name)
-            if opened is None or opened.fingerprint != found.fingerprint:
-                self._opened[name] = opened = self._open(found)
+            if opened is None or opened.fingerprint != record.fingerprint:
+                self._opened[name] = opened = self._open(record)
         self._check_parameters(opened)
         return opened
 
@@ -133,20 +133,20 @@ class DatasetCatalogue:
                 raise
             same = False
         if not same:
-            what = "the parameter set of this version is no longer in use"
+            message = "the parameter set of this version is no longer in use"
             hint = "the office must publish a version that names the set in use"
-            raise ServiceError(what, code="data-not-ready", where="version", hint=hint)
+            raise ServiceError(message, code="data-not-ready", where="version", hint=hint)
 
     def _open(self, found: VersionRecord) -> DataVersion:
-        what = "the data of this version are not ready"
+        message = "the data of this version are not ready"
         try:
             opened = open_version(self.folder / found.folder, self._key, self._parameters_of)
         except (DiscreetError, OSError):
-            raise ServiceError(what, code="data-not-ready", where="version") from None
+            raise ServiceError(message, code="data-not-ready", where="version") from None
         same = hmac.compare_digest(opened.fingerprint, found.fingerprint)
         if not same or (opened.dataset, opened.version) != (found.dataset, found.version):
             hint = "the office must publish what was changed as a version of its own"
-            raise ServiceError(what, code="data-not-ready", where="version", hint=hint)
+            raise ServiceError(message, code="data-not-ready", where="version", hint=hint)
         return opened
 
     def publish(self, dataset: str, version: str, person: str) -> VersionRecord:
@@ -203,8 +203,8 @@ class DatasetCatalogue:
                 .values(state="retired", retired_at=self.clock())
             )
             if changed.rowcount == 0:
-                what = "this version is not published"
-                raise ServiceError(what, code="conflict", where="version")
+                message = "this version is not published"
+                raise ServiceError(message, code="conflict", where="version")
             self.trail.append(
                 connection, AuditKind.dataset_retired, person, dataset, {"version": version}
             )

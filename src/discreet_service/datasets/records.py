@@ -69,7 +69,7 @@ class SourceColumns:
         try:
             parse_filter(text).check(self.schema)
         except DiscreetError as error:
-            return [Problem(each.what, where, each.hint) for each in error.problems]
+            return [Problem(problem.what, where, problem.hint) for problem in error.problems]
         return []
 
     def columns_of(self, variable: str) -> list[str]:
@@ -114,7 +114,7 @@ def offered_variables(
         named = [n for n in every if columns.has(n) and (columns.stated_tree(n) or n in public)]
     else:
         named = list(dict.fromkeys(wanted))
-    found = {}
+    variables = {}
     for name in named:
         place = where if wanted is None else f"{where}[{list(wanted).index(name)}]"
         tree = _tree(columns, name, public, place, problems)
@@ -124,10 +124,10 @@ def offered_variables(
                 for each, entry in programme.variables.items()
                 if name in (entry.alternatives or ())
             )
-            found[name] = CatalogueVariable(
+            variables[name] = CatalogueVariable(
                 name=name, tree=tree, geography=name in geography, joined=joined
             )
-    return found
+    return variables
 
 
 def _tree(
@@ -171,15 +171,15 @@ def _complete(
         values = values.fill_nan(None)
     if values.null_count() and tree.missing not in tree.index:
         if name not in public:
-            what = f"{name!r} is missing in some records, and no code stands for that"
+            message = f"{name!r} is missing in some records, and no code stands for that"
             hint = "list the code with the others, or say that it is no secret: public_codes"
-            problems.append(Problem(what, where, hint))
+            problems.append(Problem(message, where, hint))
             return None
         tree = tree.with_missing()
     if not _holds_all(tree, values.drop_nulls()):
-        what = f"some records have values that no code of {name!r} holds"
+        message = f"some records have values that no code of {name!r} holds"
         hint = "discreet protect PROGRAMME --check lists them"
-        problems.append(Problem(what, where, hint))
+        problems.append(Problem(message, where, hint))
         return None
     return tree.replace(found="none")
 

@@ -157,7 +157,7 @@ class FoldedRecords(StoredRecords):
     ) -> tuple[FoldedRecords, FoldedTrees]:
         """A store with a column for each coarser level of some classifications."""
         coarser: dict[str, tuple[str, Mapping[str, str], str]] = {}
-        found: dict[tuple[str, int], Classification] = {}
+        classifications: dict[tuple[str, int], Classification] = {}
         for tree in trees:
             kind = stored.columns.get(tree.source, {}).get("kind", "plain")
             if tree.bounds is not None or tree.level_columns or kind == "plain":
@@ -168,9 +168,9 @@ class FoldedRecords(StoredRecords):
                     continue
                 cut, code_of = levels_folded(tree, number)
                 coarser[name] = (tree.source, code_of, tree.missing)
-                found[tree.name, number] = cut.replace(column=name)
-        given = {each.name: getattr(stored, each.name) for each in fields(StoredRecords)}
-        return cls(**given, coarser=coarser), found
+                classifications[tree.name, number] = cut.replace(column=name)
+        given = {item.name: getattr(stored, item.name) for item in fields(StoredRecords)}
+        return cls(**given, coarser=coarser), classifications
 
     @cached_property
     def _columns(self) -> Mapping[str, Mapping[str, Any]]:
@@ -288,11 +288,11 @@ class DataVersion:
         """The entry that a query would have in the programme, defaults filled in."""
         source = self.units[unit].source
         bare = self.asking(TableEntry.model_validate({"from": source, **asked})).programme
-        found = bare.tables[ANSWER]
-        if found.official is None and bare.sources[source].main:
+        table = bare.tables[ANSWER]
+        if table.official is None and bare.sources[source].main:
             official = rule_where_known(self.inputs.shared.official, self.inputs.totals)
-            found = found.model_copy(update={"official": official or None})
-        return found
+            table = table.model_copy(update={"official": official or None})
+        return table
 
     def asking(self, entry: TableEntry) -> Inputs:
         """The same inputs for a programme that has the table of a query, too.
@@ -348,12 +348,14 @@ def open_version(
     # What a programme may say of its tables, but not of tables that anybody asks for.
     defaults, unfit_programme = inputs.programme.document.defaults, []
     if defaults.protect not in (None, "noise"):
-        what = "tables that are asked for are protected by noise only"
-        unfit_programme.append(Problem(what, "defaults.protect", "leave protect out of [defaults]"))
-    if defaults.additive:
-        what = "figures made additive differ from table to table"
+        message = "tables that are asked for are protected by noise only"
         unfit_programme.append(
-            Problem(what, "defaults.additive", "leave additive out of [defaults]")
+            Problem(message, "defaults.protect", "leave protect out of [defaults]")
+        )
+    if defaults.additive:
+        message = "figures made additive differ from table to table"
+        unfit_programme.append(
+            Problem(message, "defaults.additive", "leave additive out of [defaults]")
         )
     if (
         inputs.programme.document.perturbation is None
@@ -423,19 +425,19 @@ def _unit_problems(description: DatasetDescription, programme: Programme) -> lis
     for name, unit in description.units.items():
         if unit.source not in programme.sources:
             hint = nearest(unit.source, list(programme.sources))
-            what = f"the programme has no source {unit.source!r}"
-            problems.append(Problem(what, f"units.{name}.source", hint))
+            message = f"the programme has no source {unit.source!r}"
+            problems.append(Problem(message, f"units.{name}.source", hint))
             continue
         keys = programme.sources[unit.source].keys
         if not any((keys.column, keys.id, keys.inherit)):
-            what = "records without keys cannot get noise"
-            problems.append(Problem(what, f"units.{name}.source", "state keys in the programme"))
+            message = "records without keys cannot get noise"
+            problems.append(Problem(message, f"units.{name}.source", "state keys in the programme"))
     known = list(programme.variables)
     for at, variable in enumerate(description.dataset.geography):
         if variable not in known:
             hint = nearest(variable, known)
-            what = f"the programme has no variable {variable!r}"
-            problems.append(Problem(what, f"dataset.geography[{at}]", hint))
+            message = f"the programme has no variable {variable!r}"
+            problems.append(Problem(message, f"dataset.geography[{at}]", hint))
     return problems
 
 

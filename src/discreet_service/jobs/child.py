@@ -150,13 +150,13 @@ def problem_of(error: Exception, number: str) -> dict[str, Any]:
     if not isinstance(error, DiscreetError):
         fields = {"job": number, **place_of_failure(error)}
         service_log().error("failure", extra={"fields": fields})
-        what = "this is not the caller's fault; staff finds it by the number of the job"
-        error = ServiceError(what, code="internal")
+        message = "this is not the caller's fault; staff finds it by the number of the job"
+        error = ServiceError(message, code="internal")
     if any(_PLACE.search(text) for one in error.problems for text in (one.what, one.hint)):
         # Words of the library for whoever runs it on their own machine.
         error = ServiceError(PROBLEM_TYPES["invalid-input"].en, code="invalid-input")
     error.problems = tuple(
-        Problem(each.what, "" if _PLACE.search(each.where) else each.where, each.hint)
-        for each in error.problems
+        Problem(problem.what, "" if _PLACE.search(problem.where) else problem.where, problem.hint)
+        for problem in error.problems
     )
     return problem_document(error, number)

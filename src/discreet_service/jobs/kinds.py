@@ -100,8 +100,8 @@ def kind_of(name: str, kinds: Mapping[str, JobKind] = KINDS) -> JobKind:
 
 def function_of(kind: JobKind) -> JobFunction:
     """The function that does a kind of job."""
-    found: JobFunction = _named(kind.function)
-    return found
+    function: JobFunction = _named(kind.function)
+    return function
 
 
 def checked_request(kind: JobKind, request: Mapping[str, Any]) -> dict[str, Any]:
@@ -114,13 +114,13 @@ def checked_request(kind: JobKind, request: Mapping[str, Any]) -> dict[str, Any]
         return schema.model_validate(dict(request)).model_dump(mode="json")
     except ValidationError as error:
         # Without what was sent.
-        told = error.errors(include_input=False, include_context=False, include_url=False)
+        errors = error.errors(include_input=False, include_context=False, include_url=False)
     problems = [
-        Problem(str(each["msg"]), ".".join(["request", *map(str, each["loc"])]))
-        for each in told[:_MOST_TOLD]
+        Problem(str(item["msg"]), ".".join(["request", *map(str, item["loc"])]))
+        for item in errors[:_MOST_TOLD]
     ]
     raise ServiceError(
-        f"{len(told)} things are wrong with this request" if told[1:] else problems[0].what,
+        f"{len(errors)} things are wrong with this request" if errors[1:] else problems[0].what,
         code="invalid-input",
         where=problems[0].where,
         problems=problems,

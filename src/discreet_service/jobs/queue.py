@@ -160,10 +160,10 @@ class JobQueue:
             *([columns.state == state.value] if state else []),
         ]
         if cursor:
-            found = _CURSOR.fullmatch(cursor)
-            if found is None:
+            match = _CURSOR.fullmatch(cursor)
+            if match is None:
                 raise ServiceError("this is no cursor", code="invalid-input", where="cursor")
-            at, number = int(found[1]), found[2]
+            at, number = int(match[1]), match[2]
             same = sa.and_(columns.created_at == at, columns.id < number)
             conditions.append(sa.or_(columns.created_at < at, same))
         asked = sa.select(JOBS).where(*conditions)
@@ -192,14 +192,14 @@ class JobQueue:
         ):
             raise ServiceError("the result is no longer kept", code="job-expired")
         if job.state in (JobState.failed, JobState.cancelled):
-            what = "the job failed" if job.state is JobState.failed else "the job was cancelled"
-            raise ServiceError(what, code="job-failed", hint="the job itself tells why")
+            message = "the job failed" if job.state is JobState.failed else "the job was cancelled"
+            raise ServiceError(message, code="job-failed", hint="the job itself tells why")
         if job.state is not JobState.done or job.result_file is None:
             raise ServiceError("the job is not done yet", code="result-not-ready", retry_after=2)
         place = self.folder / _RESULTS / job.result_file
         if not place.is_file() or place.stat().st_size != job.result_bytes:
-            what = "the file of the result is not as it was released"
-            raise ServiceError(what, code="data-not-ready", hint="hand the job in again")
+            message = "the file of the result is not as it was released"
+            raise ServiceError(message, code="data-not-ready", hint="hand the job in again")
         return job, place
 
     def cancel(self, number: str, owner: str | None) -> Job:
@@ -221,8 +221,8 @@ class JobQueue:
     def counts(self) -> dict[str, int]:
         """How many jobs there are in each state."""
         with self._database.reading() as connection:
-            asked = sa.select(JOBS.c.state, sa.func.count()).group_by(JOBS.c.state)
-            found = {str(state): int(count) for state, count in connection.execute(asked)}
+            groups = sa.select(JOBS.c.state, sa.func.count()).group_by(JOBS.c.state)
+            found = {str(state): int(count) for state, count in connection.execute(groups)}
         return {state.value: found.get(state.value, 0) for state in JobState}
 
     # What workers do --------------------------------------------------------------------------
@@ -428,7 +428,7 @@ class JobQueue:
                 for row in connection.execute(sa.select(JOBS.c.id, JOBS.c.attempt).where(running))
             }
         if self._inputs is not None:
-            self._inputs.sweep({str(json.loads(each).get("input")) for each in wanted})
+            self._inputs.sweep({str(json.loads(item).get("input")) for item in wanted})
         # Files have the times of the system, whatever clock the service goes by.
         limit = time.time() - _YOUNG
         for name, known in ((_RESULTS, kept), (_WORK, at_work)):

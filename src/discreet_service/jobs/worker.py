@@ -194,11 +194,11 @@ class _Watch:
             if self._over.is_set():
                 return _WorkEnd.stopped, Report()
             if time.monotonic() > until:
-                what = f"the job took longer than {kind.minutes} minutes"
-                return _WorkEnd.too_long, self._failed(what, "overloaded")
+                message = f"the job took longer than {kind.minutes} minutes"
+                return _WorkEnd.too_long, self._failed(message, "overloaded")
             if self._child.held() > most:
-                what = "the job took more memory than is allowed"
-                return _WorkEnd.too_large, self._failed(what, "overloaded")
+                message = "the job took more memory than is allowed"
+                return _WorkEnd.too_large, self._failed(message, "overloaded")
             end = self._look()
             if end is not None:
                 return end, Report()
@@ -278,8 +278,8 @@ class _Child:
             text = Path(f"/proc/{self._process.pid}/status").read_text("ascii")
         except OSError:
             return 0
-        found = _HELD.search(text)
-        return 0 if found is None else int(found[1]) * 1024
+        match = _HELD.search(text)
+        return 0 if match is None else int(match[1]) * 1024
 
     def ask_to_stop(self) -> None:
         """Ask it to stop the job at hand."""

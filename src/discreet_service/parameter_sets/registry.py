@@ -111,9 +111,9 @@ class ParameterSets:
 
     def sets(self) -> tuple[ParameterSet, ...]:
         """All of them, by name and time."""
-        asked = sa.select(PARAMETER_SETS).order_by(_TABLE.name, _TABLE.imported_at, _TABLE.version)
+        order = sa.select(PARAMETER_SETS).order_by(_TABLE.name, _TABLE.imported_at, _TABLE.version)
         with self._database.reading() as connection:
-            return tuple(ParameterSet.of(row) for row in connection.execute(asked))
+            return tuple(ParameterSet.of(row) for row in connection.execute(order))
 
     def show(self, name: str, version: str) -> ParameterSet:
         """One of them."""
@@ -133,18 +133,18 @@ class ParameterSets:
         """A set that is not in use yet, opened for those who decide about it. SECRET."""
         found = self.show(name, version)
         if found.state is not SetState.proposed:
-            what = "only drafts are looked into; what was in use stays closed"
-            raise ServiceError(what, code="conflict", where="version")
+            message = "only drafts are looked into; what was in use stays closed"
+            raise ServiceError(message, code="conflict", where="version")
         return found, self._open(found)
 
     def _in_use(self, name: str, version: str | None) -> ParameterSet:
         with self._database.reading() as connection:
             every = [ParameterSet.of(row) for row in self._rows(connection, name)]
-        active = [each for each in every if each.state is SetState.active]
+        active = [item for item in every if item.state is SetState.active]
         # Earlier versions of the service let several be in use: the last one holds.
         current = max(active, key=lambda each: each.activated or 0, default=None)
         if version is not None and (current is None or current.version != version):
-            if any(each.version == version and each.activated is not None for each in every):
+            if any(item.version == version and item.activated is not None for item in every):
                 what, hint = "this version is retired", "ask for the one in use"
                 raise ServiceError(what, code="version-retired", where="version", hint=hint)
             current = None
@@ -200,12 +200,12 @@ class ParameterSets:
     def check(self) -> list[str]:
         """The sets in use whose package cannot be used now, by subject; opens all of them."""
         bad = []
-        for each in self.sets():
-            if each.state is SetState.active:
+        for item in self.sets():
+            if item.state is SetState.active:
                 try:
-                    self._open(each)
+                    self._open(item)
                 except ServiceError:
-                    bad.append(each.subject)
+                    bad.append(item.subject)
         return bad
 
     # -- changes -----------------------------------------------------------------
@@ -275,13 +275,13 @@ class ParameterSets:
         """No version twice, and none that is older than one that was in use."""
         for row in self._rows(connection, found.name):
             if row.version == found.version:
-                what = "this version is there already"
+                message = "this version is there already"
                 hint = "another package has another version"
-                raise ServiceError(what, code="conflict", where="version", hint=hint)
+                raise ServiceError(message, code="conflict", where="version", hint=hint)
             if _was_newer(row, found.version):
-                what = "a newer version was in use, or nothing tells that this one is newer"
+                message = "a newer version was in use, or nothing tells that this one is newer"
                 hint = "pack the parameters with a higher version"
-                raise ServiceError(what, code="conflict", where="version", hint=hint)
+                raise ServiceError(message, code="conflict", where="version", hint=hint)
 
     def activate(self, connection: sa.Connection, agreed: AgreedChange) -> ParameterSet:
         """Bring a proposed set into use; the set that was in use ends by the same act."""

@@ -28,7 +28,7 @@ def parameter_signers(trusted: Sequence[Path], studio_key: Path | None) -> tuple
     if read_verify_key(public) != own:
         what, hint = "the .pub beside it is of another key", "discreet params keys studio"
         raise SettingsError(what, code="settings", where=where, hint=hint)
-    if key_id(own) in {key_id(read_verify_key(each)) for each in trusted}:
+    if key_id(own) in {key_id(read_verify_key(item)) for item in trusted}:
         what = "the studio signs with a key of its own, which signs no policies and no releases"
         hint = "discreet params keys studio; and keep the key of the office off this machine"
         raise SettingsError(what, code="settings", where=where, hint=hint)

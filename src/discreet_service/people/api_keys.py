@@ -140,7 +140,7 @@ class ApiKeys:
             _check_may_make(principal, user)
             _check_grants(grants, grants_held(connection, user.id))
             self._check_number(connection, user.id)
-            made = self._insert(
+            key = self._insert(
                 connection,
                 user,
                 what_for,
@@ -155,13 +155,13 @@ class ApiKeys:
                 principal.name,
                 user.name,
                 {
-                    "key": made.key.id,
+                    "key": key.key.id,
                     "owner": user.name,
-                    "grants": [f"{each.role}@{each.dataset}" for each in made.key.grants],
-                    "expires": made.key.expires,
+                    "grants": [f"{grant.role}@{grant.dataset}" for grant in key.key.grants],
+                    "expires": key.key.expires,
                 },
             )
-        return made
+        return key
 
     @without_values
     def rotate(self, principal: Principal, key: str, overlap_hours: int = 24) -> NewApiKey:
@@ -170,14 +170,14 @@ class ApiKeys:
         The new one may what the old one may, and lasts as long as that did from its beginning.
         """
         if not 0 <= overlap_hours <= _LONGEST_OVERLAP:
-            what = f"the overlap lies between 0 and {_LONGEST_OVERLAP} hours"
-            raise ServiceError(what, code="invalid-input", where="overlap_hours")
+            message = f"the overlap lies between 0 and {_LONGEST_OVERLAP} hours"
+            raise ServiceError(message, code="invalid-input", where="overlap_hours")
         now = self._clock()
         with self._database.writing() as connection:
             row = self._to_change(connection, principal, key)
             if row.revoked_at is not None or now >= row.expires_at or row.successor is not None:
-                what = "this key is over, or has a successor"
-                raise ServiceError(what, code="conflict", where="id", hint="make a new one")
+                message = "this key is over, or has a successor"
+                raise ServiceError(message, code="conflict", where="id", hint="make a new one")
             until = now + row.expires_at - row.created_at
             user = connection.execute(sa.select(USERS).where(USERS.c.id == row.user_id)).one()
             self._check_number(connection, user.id)
@@ -223,14 +223,14 @@ class ApiKeys:
 
     def listed(self, owner: str = "") -> tuple[ApiKey, ...]:
         """All keys, the newest first."""
-        asked = sa.select(API_KEYS, USERS.c.name.label("owner")).join(
+        frame = sa.select(API_KEYS, USERS.c.name.label("owner")).join(
             USERS, USERS.c.id == API_KEYS.c.user_id
         )
         if owner:
-            asked = asked.where(USERS.c.look == look_of(plain_name(owner)))
-        asked = asked.order_by(API_KEYS.c.created_at.desc(), API_KEYS.c.id)
+            frame = frame.where(USERS.c.look == look_of(plain_name(owner)))
+        frame = frame.order_by(API_KEYS.c.created_at.desc(), API_KEYS.c.id)
         with self._database.reading() as connection:
-            return tuple(_shown(row) for row in connection.execute(asked))
+            return tuple(_shown(row) for row in connection.execute(frame))
 
     def forget(self) -> None:
         """Look everything up anew."""
@@ -257,7 +257,7 @@ class ApiKeys:
                 user_id=user.id,
                 name=name,
                 family=family,
-                grants=json.dumps([[each.role, each.dataset] for each in grants]),
+                grants=json.dumps([[grant.role, grant.dataset] for grant in grants]),
                 created_at=now,
                 created_by=by,
                 expires_at=expires,
@@ -339,24 +339,24 @@ def _check_may_make(principal: Principal, user: sa.Row[tuple[object, ...]]) -> N
         return
     if user.kind == SYSTEM and principal.may(Permission.people_manage, ALL):
         return
-    what = "keys are made by those to whom they belong, and by administrators for systems"
-    raise ServiceError(what, code="not-allowed", where="owner")
+    message = "keys are made by those to whom they belong, and by administrators for systems"
+    raise ServiceError(message, code="not-allowed", where="owner")
 
 
 def _check_days(days: int) -> None:
     if not 1 <= days <= _LONGEST_DAYS:
-        what = f"a key lasts 1 to {_LONGEST_DAYS} days"
-        raise ServiceError(what, code="invalid-input", where="days")
+        message = f"a key lasts 1 to {_LONGEST_DAYS} days"
+        raise ServiceError(message, code="invalid-input", where="days")
 
 
 def _check_grants(wanted: Sequence[Grant], held: Sequence[Grant]) -> None:
     if not 0 < len(wanted) <= _MOST_GRANTS:
-        what = f"a key has 1 to {_MOST_GRANTS} roles"
-        raise ServiceError(what, code="invalid-input", where="grants")
+        message = f"a key has 1 to {_MOST_GRANTS} roles"
+        raise ServiceError(message, code="invalid-input", where="grants")
     for at, grant in enumerate(wanted):
         if grant not in held and Grant(grant.role) not in held:
-            what = "the owner of the key does not have this role"
-            raise ServiceError(what, code="not-allowed", where=f"grants[{at}]")
+            message = "the owner of the key does not have this role"
+            raise ServiceError(message, code="not-allowed", where=f"grants[{at}]")
 
 
 def _both(wanted: Sequence[Grant], held: Sequence[Grant]) -> tuple[Grant, ...]:

@@ -307,16 +307,16 @@ class Approvals:
         kind: ProposalKind | None = None,
     ) -> tuple[Proposal, ...]:
         """The proposals that somebody may see, the newest first, 200 at a time."""
-        asked = sa.select(PROPOSALS).order_by(PROPOSALS.c.proposed_at.desc(), PROPOSALS.c.id)
+        order = sa.select(PROPOSALS).order_by(PROPOSALS.c.proposed_at.desc(), PROPOSALS.c.id)
         if state is not None:
-            asked = asked.where(PROPOSALS.c.state == state.value)
+            order = order.where(PROPOSALS.c.state == state.value)
         if kind is not None:
-            asked = asked.where(PROPOSALS.c.kind == kind.value)
+            order = order.where(PROPOSALS.c.kind == kind.value)
         if before is not None:
-            asked = asked.where(PROPOSALS.c.proposed_at < before)
+            order = order.where(PROPOSALS.c.proposed_at < before)
         found: list[Proposal] = []
         with self._database.reading() as connection:
-            for row in connection.execute(asked):
+            for row in connection.execute(order):
                 each = _proposal(row)
                 if may_see(principal, each):
                     found.append(each)
@@ -371,7 +371,7 @@ def may_see(principal: Principal, proposal: Proposal) -> bool:
     wanted = (kind.propose, kind.approve)
     return (
         principal.may(Permission.audit_read)
-        or any(principal.may(each, dataset) for each in wanted)
+        or any(principal.may(item, dataset) for item in wanted)
         or principal.name == proposal.proposer
     )
 
@@ -401,11 +401,11 @@ def _check_still_here(connection: sa.Connection, proposer: str) -> None:
 
 
 def _checked_reason(reason: str) -> str:
-    found = plain_text(reason, "reason")
-    if len(found) < _SHORTEST_REASON:
+    text = plain_text(reason, "reason")
+    if len(text) < _SHORTEST_REASON:
         what, hint = "a reason is needed", "say why, for the one who reads the audit trail"
         raise ServiceError(what, code="invalid-input", where="reason", hint=hint)
-    return found
+    return text
 
 
 def _proposal(row: sa.Row[tuple[object, ...]]) -> Proposal:

@@ -78,8 +78,8 @@ class OidcLogin:
         self._settings, self._clock = settings, clock
         self._origin = _origin(settings.issuer)
         if self._origin is None:
-            what = "the provider is asked over https only"
-            raise ServiceError(what, code="invalid-input", where="oidc.issuer")
+            message = "the provider is asked over https only"
+            raise ServiceError(message, code="invalid-input", where="oidc.issuer")
         self._lock = threading.Lock()
         self._described: tuple[int, dict[str, Any]] | None = None
         self._keys: tuple[int, list[Any]] | None = None
@@ -148,10 +148,10 @@ class OidcLogin:
         """The claims of a token whose signature, issuer, audience, times and nonce are right."""
         settings, now = self._settings, self._clock() // 1000
         try:
-            found = jwt.decode(token, self._key, algorithms=list(_ALGORITHMS))
+            text = jwt.decode(token, self._key, algorithms=list(_ALGORITHMS))
             claims = CodeIDToken(
-                found.claims,
-                found.header,
+                text.claims,
+                text.header,
                 options={
                     "iss": {"essential": True, "value": settings.issuer},
                     "aud": {"essential": True, "value": settings.client_id},
@@ -192,17 +192,17 @@ class OidcLogin:
             described = self._ask("GET", address)
             keys: list[Any] = []
             listed = described.get("keys")
-            for each in listed[:100] if isinstance(listed, list) else []:
-                wanted = isinstance(each, dict) and each.get("kty") in ("RSA", "EC")
-                if not wanted or each.get("use", "sig") != "sig":
+            for item in listed[:100] if isinstance(listed, list) else []:
+                wanted = isinstance(item, dict) and item.get("kty") in ("RSA", "EC")
+                if not wanted or item.get("use", "sig") != "sig":
                     continue
                 public = {
-                    name: value for name, value in each.items() if name not in ("d", "p", "q")
+                    name: value for name, value in item.items() if name not in ("d", "p", "q")
                 }
                 try:
-                    if each["kty"] == "EC":
+                    if item["kty"] == "EC":
                         keys.append(ECKey.import_key(public))
-                    elif len(str(each.get("n"))) * 6 >= _LEAST_RSA:
+                    elif len(str(item.get("n"))) * 6 >= _LEAST_RSA:
                         keys.append(RSAKey.import_key(public))
                 except (JoseError, ValueError, TypeError, KeyError, IndexError):
                     continue
@@ -278,16 +278,16 @@ class OidcLogin:
                     body += part
                     if len(body) > _LONGEST_ANSWER or time.monotonic() > until:
                         raise _unreachable("the provider's answer is too long, or takes too long")
-            found = json.loads(bytes(body))
+            document = json.loads(bytes(body))
         except (httpx.HTTPError, httpx.InvalidURL, OSError):
             # Who waits for a silent provider holds a thread: the next ones are told at once.
             self._silent_until = time.monotonic() + _TIMEOUT
             raise _unreachable("the provider does not answer") from None
         except (ValueError, RecursionError):
             raise _unreachable("the provider's answer cannot be read") from None
-        if not isinstance(found, dict):
+        if not isinstance(document, dict):
             raise _unreachable("the provider's answer cannot be read")
-        return found
+        return document
 
 
 def grant_of(text: str) -> Grant:

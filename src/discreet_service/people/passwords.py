@@ -97,14 +97,14 @@ def check_password(password: str, name: str) -> None:
     plain = _plain(password)
     hint = f"take {SHORTEST} to {LONGEST} characters, several words for instance"
     if not SHORTEST <= len(plain) <= LONGEST or len(password) > 2 * LONGEST:
-        what = "the password is too short or too long"
+        message = "the password is too short or too long"
     elif len(set(plain.casefold())) < _FEWEST_DIFFERENT or plain.isdigit():
-        what = "the password is easy to guess: it has few different characters"
+        message = "the password is easy to guess: it has few different characters"
     elif name.casefold() in plain.casefold():
-        what = "the password is easy to guess: the user's name is part of it"
+        message = "the password is easy to guess: the user's name is part of it"
     else:
         return
-    raise ServiceError(what, code="invalid-input", where="password", hint=hint)
+    raise ServiceError(message, code="invalid-input", where="password", hint=hint)
 
 
 def _plain(password: str) -> str:

@@ -123,19 +123,19 @@ class Sessions:
     @without_values
     def log_out(self, cookie: str, trail: AuditTrail, *, everywhere: bool = False) -> int:
         """End a session as its owner asks, and write that down; how many ended."""
-        found = self.session(cookie)
-        if found is None:
+        session = self.session(cookie)
+        if session is None:
             return 0
         own = SESSIONS.c.digest == self._digest(cookie)
-        gone = sa.delete(SESSIONS).where(SESSIONS.c.user_id == found.user if everywhere else own)
+        gone = sa.delete(SESSIONS).where(SESSIONS.c.user_id == session.user if everywhere else own)
         with self._database.writing() as connection:
             ended = int(connection.execute(gone).rowcount)
             if ended:
                 trail.append(
                     connection,
                     AuditKind.logout,
-                    found.name,
-                    found.name,
+                    session.name,
+                    session.name,
                     {"everywhere": everywhere, "sessions": ended},
                 )
         return ended
@@ -156,8 +156,8 @@ class Sessions:
                 sa.select(sa.func.count()).select_from(LOGIN_ATTEMPTS)
             ).scalar_one()
             if waiting >= _MOST_ATTEMPTS:
-                what = "too many logins have been begun"
-                raise ServiceError(what, code="overloaded", retry_after=60)
+                message = "too many logins have been begun"
+                raise ServiceError(message, code="overloaded", retry_after=60)
             connection.execute(
                 sa.insert(LOGIN_ATTEMPTS).values(
                     digest=self._digest(cookie),
@@ -180,8 +180,8 @@ class Sessions:
             ).first()
             connection.execute(sa.delete(LOGIN_ATTEMPTS).where(LOGIN_ATTEMPTS.c.digest == digest))
         if row is None or self._clock() >= row.ends_at:
-            what = "no login was begun here, or too long ago"
-            raise ServiceError(what, code="not-authenticated", hint="begin the login again")
+            message = "no login was begun here, or too long ago"
+            raise ServiceError(message, code="not-authenticated", hint="begin the login again")
         return LoginAttempt(
             state=row.state, nonce=row.nonce, verifier=row.verifier, begun=row.begun_at
         )

@@ -151,9 +151,9 @@ class Users:
         with self._database.writing() as connection:
             user = _row(connection, name)
             if user.kind == SYSTEM and grant.role not in SYSTEM_ROLES:
-                what = "a system cannot have this role"
+                message = "a system cannot have this role"
                 hint = f"roles of systems: {', '.join(sorted(SYSTEM_ROLES))}"
-                raise ServiceError(what, code="conflict", where="role", hint=hint)
+                raise ServiceError(message, code="conflict", where="role", hint=hint)
             held = _grants(connection, user.id)
             if grant in held:
                 return
@@ -176,9 +176,9 @@ class Users:
                     USER_GRANTS.c.source == _HERE,
                 )
             ).rowcount:
-                what = "this role was not granted here"
+                message = "this role was not granted here"
                 hint = "roles of groups are taken away at the login provider"
-                raise ServiceError(what, code="not-found", where="role", hint=hint)
+                raise ServiceError(message, code="not-found", where="role", hint=hint)
             _end_sessions(connection, user.id)
             facts = {"role": grant.role, "dataset": grant.dataset}
             self._write_down(connection, AuditKind.role_withdrawn, principal.name, user.name, facts)
@@ -204,8 +204,8 @@ class Users:
         with self._database.writing() as connection:
             user = _row(connection, name)
             if user.kind != PERSON or user.issuer is not None:
-                what = "this user logs in without a password"
-                raise ServiceError(what, code="conflict", where="name")
+                message = "this user logs in without a password"
+                raise ServiceError(message, code="conflict", where="name")
             self._set_password(connection, user.id, kept, one_time=True)
             self._write_down(connection, AuditKind.password_reset, principal.name, user.name, {})
         return password
@@ -253,8 +253,8 @@ class Users:
         """Change one's own password; all logins end."""
         check_password(new, name)
         if new == old:
-            what = "the new password is the old one"
-            raise ServiceError(what, code="invalid-input", where="password")
+            message = "the new password is the old one"
+            raise ServiceError(message, code="invalid-input", where="password")
         account = self.login(name, old, address)
         kept = kept_password(new, self._cost)
         with self._database.writing() as connection:
@@ -284,8 +284,8 @@ class Users:
         ).first()
         if found is None:
             if not identity.grants:
-                what = "the groups of this login give no role here"
-                raise ServiceError(what, code="not-allowed", hint="ask the administrators")
+                message = "the groups of this login give no role here"
+                raise ServiceError(message, code="not-allowed", hint="ask the administrators")
             _check_apart(identity.grants)
             # A name that somebody has is never taken over, whatever the provider says.
             number = self._insert(
@@ -342,12 +342,12 @@ class Users:
         look = look_of(plain)
         first = look.partition(" ")[0]
         if not look or first in _RESERVED:
-            what = "this name is kept for the service itself"
-            raise ServiceError(what, code="invalid-input", where="name")
+            message = "this name is kept for the service itself"
+            raise ServiceError(message, code="invalid-input", where="name")
         there = connection.execute(sa.select(USERS.c.id).where(USERS.c.look == look)).first()
         if there is not None:
-            what = "there is a user whose name is this one, or looks like it"
-            raise ServiceError(what, code="conflict", where="name", hint="take another name")
+            message = "there is a user whose name is this one, or looks like it"
+            raise ServiceError(message, code="conflict", where="name", hint="take another name")
         number, now = secrets.token_hex(16), self._clock()
         connection.execute(
             sa.insert(USERS).values(
@@ -408,9 +408,9 @@ class Users:
             for digest, free, longest in counted:
                 row = rows.get(digest)
                 if row is not None and now < row.next_at:
-                    what = "too many attempts to log in under this name"
+                    message = "too many attempts to log in under this name"
                     wait = -((now - row.next_at) // 1000)
-                    raise ServiceError(what, code="rate-limited", retry_after=wait)
+                    raise ServiceError(message, code="rate-limited", retry_after=wait)
                 failures = 0 if row is None else row.failures
                 over, most = failures + 1 - free, max(most, failures)
                 delay = 0 if over < 0 else min(longest, 1 << min(over, 20))
@@ -445,10 +445,10 @@ def _grants(connection: sa.Connection, user: str, source: str = "") -> tuple[Gra
 
 def _row(connection: sa.Connection, name: str) -> sa.Row[tuple[object, ...]]:
     look = look_of(plain_name(name))
-    found = connection.execute(sa.select(USERS).where(USERS.c.look == look)).first()
-    if found is None:
+    row = connection.execute(sa.select(USERS).where(USERS.c.look == look)).first()
+    if row is None:
         raise ServiceError("there is no such user", code="not-found", where="name")
-    return found
+    return row
 
 
 def _account(connection: sa.Connection, row: sa.Row[tuple[object, ...]]) -> UserAccount:
@@ -524,5 +524,5 @@ def _check_apart(grants: Sequence[Grant]) -> None:
     roles = {grant.role for grant in grants} - {"reader"}
     for role in sorted(_APART & roles):
         if roles != {role}:
-            what = f"the role {role} stands beside no other: nobody oversees their own acts"
-            raise ServiceError(what, code="conflict", where="role", hint="take another user")
+            message = f"the role {role} stands beside no other: nobody oversees their own acts"
+            raise ServiceError(message, code="conflict", where="role", hint="take another user")

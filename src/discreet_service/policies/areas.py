@@ -45,8 +45,8 @@ class AreaLevel:
         texts = column.cast(pl.String)
         labels = texts.drop_nulls().unique().sort()
         number = pl.DataFrame({"code": labels, "at": np.arange(len(labels), dtype=np.int64)})
-        found = texts.to_frame("code").join(number, on="code", how="left", maintain_order="left")
-        codes = found["at"].fill_null(_NOWHERE).to_numpy()
+        frame = texts.to_frame("code").join(number, on="code", how="left", maintain_order="left")
+        codes = frame["at"].fill_null(_NOWHERE).to_numpy()
         return cls(system=system, name=name, labels=tuple(labels), codes=codes)
 
     @property

@@ -93,7 +93,7 @@ class AskedTable:
     @property
     def spanned(self) -> int:
         """How many cells the variables span."""
-        return math.prod(each.shown for each in self.by)
+        return math.prod(item.shown for item in self.by)
 
     @property
     def variables(self) -> tuple[str, ...]:

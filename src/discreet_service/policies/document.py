@@ -116,8 +116,8 @@ class CustomGroupPolicy(_Section):
 
     @model_validator(mode="after")
     def _check(self) -> Self:
-        each = [group.variable for group in self.groups]
-        if any(each.count(name) > self.per_variable for name in set(each)):
+        variables = [group.variable for group in self.groups]
+        if any(variables.count(name) > self.per_variable for name in set(variables)):
             raise ValueError("a variable has more groups than per_variable says")
         return self
 
@@ -322,8 +322,8 @@ def _read(path: Path) -> str:
     try:
         content = path.read_bytes()
     except OSError as error:
-        what = f"the policy cannot be read ({error.strerror})"
-        raise PolicyError(what, code="policy", where=path.name) from None
+        message = f"the policy cannot be read ({error.strerror})"
+        raise PolicyError(message, code="policy", where=path.name) from None
     if len(content) > _LARGEST:
         raise PolicyError("this is too large for a policy", code="policy", where=path.name)
     try:

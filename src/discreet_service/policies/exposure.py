@@ -253,7 +253,7 @@ class ReleasedLayers:
         count = len(boxes)
         known = self._columns.get(variable)
         start = 0 if known is None else len(known.levels)
-        made = _Columns(
+        column = _Columns(
             levels=np.zeros(count - start, dtype=np.int64),
             codes=np.zeros(count - start, dtype=np.int64),
             sizes=np.ones(count - start, dtype=np.int64),
@@ -263,28 +263,28 @@ class ReleasedLayers:
             for axis in box:
                 if axis.variable == variable:
                     level = self._levels.setdefault((variable, axis.level), len(self._levels) + 1)
-                    made.levels[at], made.sizes[at] = level, axis.size
-                    made.codes[at] = self._group(axis.codes)
+                    column.levels[at], column.sizes[at] = level, axis.size
+                    column.codes[at] = self._group(axis.codes)
                     # A digest of a small number whose sums tell which numbers were added.
                     found = (level * 0x9E3779B97F4A7C15) & (2**64 - 1)
                     found = ((found ^ (found >> 30)) * 0xBF58476D1CE4E5B9) & (2**64 - 1)
                     found = ((found ^ (found >> 27)) * 0x94D049BB133111EB) & (2**64 - 1)
-                    made.hashes[at] = found ^ (found >> 31)
+                    column.hashes[at] = found ^ (found >> 31)
         if known is not None:
-            made = _Columns(
-                levels=np.concatenate([known.levels, made.levels]),
-                codes=np.concatenate([known.codes, made.codes]),
-                sizes=np.concatenate([known.sizes, made.sizes]),
-                hashes=np.concatenate([known.hashes, made.hashes]),
+            column = _Columns(
+                levels=np.concatenate([known.levels, column.levels]),
+                codes=np.concatenate([known.codes, column.codes]),
+                sizes=np.concatenate([known.sizes, column.sizes]),
+                hashes=np.concatenate([known.hashes, column.hashes]),
             )
         released = len(self._boxes)
         self._columns[variable] = _Columns(
-            levels=made.levels[:released],
-            codes=made.codes[:released],
-            sizes=made.sizes[:released],
-            hashes=made.hashes[:released],
+            levels=column.levels[:released],
+            codes=column.codes[:released],
+            sizes=column.sizes[:released],
+            hashes=column.hashes[:released],
         )
-        return made
+        return column
 
     def _group(self, codes: tuple[str, ...] | None) -> int:
         if codes is None or len(codes) > _MOST_CODES:

@@ -250,29 +250,29 @@ class PoliciesInForce:
         for pattern in (f"*/{POLICY_FILE}", f"*/*/{POLICY_FILE}"):
             for place in sorted(self._folder.glob(pattern)):
                 try:
-                    found = signed_policy(place, signers)
+                    policy = signed_policy(place, signers)
                 except DiscreetError:
                     continue
-                if (found.document.dataset, found.document.version) == (dataset, version):
-                    return found
+                if (policy.document.dataset, policy.document.version) == (dataset, version):
+                    return policy
         raise _none()
 
     def _checked(
         self, text: str, signature: str, dataset: str = "", version: str = ""
     ) -> SignedPolicy:
-        found = policy_of(text, signature, self._signers())
-        about = (found.document.dataset, found.document.version)
+        policy = policy_of(text, signature, self._signers())
+        about = (policy.document.dataset, policy.document.version)
         if dataset and about != (dataset, version):
-            what = "the policy belongs to another data version"
-            raise PolicyError(what, code="policy-signature", where="policy")
-        return found
+            message = "the policy belongs to another data version"
+            raise PolicyError(message, code="policy-signature", where="policy")
+        return policy
 
     def _check_newer(self, connection: sa.Connection, document: PolicyDocument) -> None:
         """An earlier policy, however well signed, does not come back."""
         now = self.policy(connection, document.dataset, document.version)
         if document.revision <= now.revision:
-            what = f"the revision is above {now.revision}"
-            raise ServiceError(what, code="conflict", where="revision")
+            message = f"the revision is above {now.revision}"
+            raise ServiceError(message, code="conflict", where="revision")
 
     def _activate(
         self, connection: sa.Connection, policy: SignedPolicy, person: str, proposal: str

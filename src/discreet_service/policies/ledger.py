@@ -174,8 +174,8 @@ class UniverseLedger:
         exact = policy.least + 2 * policy.blur
         near = NEAR * policy.least
         if min([sketch.size, *(one.size for one in self._sketches)]) < max(exact, near):
-            what = "sketches are too short for this policy"
-            raise PolicyError(what, code="policy-ledger", where="differences.least")
+            message = "sketches are too short for this policy"
+            raise PolicyError(message, code="policy-ledger", where="differences.least")
         found = [
             FewUnits(others=(other.words,), small=True)
             for other, known in zip(self._definitions, self._sketches, strict=True)

@@ -87,12 +87,12 @@ def policy_history(connection: sa.Connection, dataset: str, version: str) -> lis
     rows = connection.execute(
         sa.select(POLICIES).where(columns.dataset == dataset, columns.version == version)
     )
-    found = [
+    records = [
         # It was read when it was taken; what cannot be read any more is no policy.
         record_of(PolicyState, row, revision=PolicyDocument.of_text(row.document).revision)
         for row in rows
     ]
-    return sorted(found, key=lambda one: (-one.revision, one.digest))
+    return sorted(records, key=lambda one: (-one.revision, one.digest))
 
 
 def refused_tables(

@@ -51,7 +51,9 @@ def patterns_of(asked: AskedTable) -> Iterator[AskedPattern]:
     universe = UniverseDefinition.of(asked)
     for one in asked.where:
         if 1 < len(one.codes) < one.size:
-            rest = tuple(each for each in universe.conditions if each[0] != one.variable)
+            rest = tuple(
+                condition for condition in universe.conditions if condition[0] != one.variable
+            )
             about = UniverseDefinition(unit=asked.unit, conditions=rest)
             yield AskedPattern("partitions", about.digest, f"{one.variable}={'|'.join(one.codes)}")
     shown = [f"{one.name}/{'+'.join(level.name for level in one.levels)}" for one in asked.by]

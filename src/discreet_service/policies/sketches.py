@@ -59,8 +59,8 @@ class UniverseSketch:
         try:
             content = AESGCM(key).decrypt(sealed[:_NONCE], sealed[_NONCE:], about)
         except (InvalidTag, ValueError):
-            what = "the ledger of universes was changed"
-            raise PolicyError(what, code="policy-ledger", where="released_universes") from None
+            message = "the ledger of universes was changed"
+            raise PolicyError(message, code="policy-ledger", where="released_universes") from None
         count, size = np.frombuffer(content[:16], dtype="<i8").tolist()
         end = 16 + 8 * len(PRIMES) * (2 * size - 1)
         sums = np.frombuffer(content[16:end], dtype="<i8").astype(np.int64)

@@ -75,12 +75,12 @@ def hidden_parts(
     >>> hidden_parts(counts, [codes, codes], [True, True], limits).tolist()
     [[False, False], [False, True]]
     """
-    found = np.zeros([len(each) for each in levels], dtype=np.bool_)
-    for part in product(*(range(len(each)) for each in levels)):
+    parts = np.zeros([len(level) for level in levels], dtype=np.bool_)
+    for part in product(*(range(len(level)) for level in levels)):
         cells = np.ix_(*(each[level] for each, level in zip(levels, part, strict=True)))
         tells = [bool(level) and each for level, each in zip(part, judged, strict=True)]
         sparse = SparsityShares.of(counts[cells], limits.small, tells).exceeds(limits)
-        found[part] = sparse or (unknown is not None and bool(unknown[cells].all()))
-    for axis in range(found.ndim):
-        found = np.logical_or.accumulate(found, axis=axis)
-    return found
+        parts[part] = sparse or (unknown is not None and bool(unknown[cells].all()))
+    for axis in range(parts.ndim):
+        parts = np.logical_or.accumulate(parts, axis=axis)
+    return parts

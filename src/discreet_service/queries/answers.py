@@ -90,8 +90,8 @@ class Answers:
     def prepared(self, dataset: str, query: TableQuery) -> PreparedQuery:
         """A query in its canonical form, with its plan; an error lists all that is wrong."""
         if query.dataset not in (None, dataset):
-            what = "the query names another data set than its address"
-            raise ServiceError(what, code="invalid-query", where="dataset")
+            message = "the query names another data set than its address"
+            raise ServiceError(message, code="invalid-query", where="dataset")
         version = self.datasets.version(dataset, query.version)
         found, order = canonical_query(query, version)
         written = query.model_dump_json(exclude={"format", "language", "dataset"})
@@ -129,15 +129,17 @@ class Answers:
     def programme(self, inputs: Inputs, version: DataVersion) -> list[tuple[str, PreparedQuery]]:
         """The tables of a programme as policies judge them, each with its place."""
         found = []
-        for each in programme_queries(inputs, version):
-            query, order = canonical_query(each.query, version)
+        for programme_query in programme_queries(inputs, version):
+            query, order = canonical_query(programme_query.query, version)
             plan = plan_of(query, version, self.limits, key=self._key)
-            cells = plan.cells * each.figures
+            cells = plan.cells * programme_query.figures
             # An answer lacks sparse parts, a release shows them: neither admits the other.
             digest = hmac.new(self._key, f"programme 1\n{plan.asked.digest}".encode(), "sha256")
             asked = replace(plan.asked, cells=cells, programme=True, digest=digest.hexdigest())
             plan = replace(plan, cells=cells, asked=asked)
-            found.append((each.where, PreparedQuery(version=version, plan=plan, order=order)))
+            found.append(
+                (programme_query.where, PreparedQuery(version=version, plan=plan, order=order))
+            )
         return found
 
     def admit_programme(
@@ -246,9 +248,9 @@ class Answers:
         except DiscreetError as error:
             if error.code in _TOLD:
                 raise
-            what = "these figures cannot be made of these variables"
+            message = "these figures cannot be made of these variables"
             hint = "ask for the figures one by one to see which"
-            raise ServiceError(what, code="invalid-query", where="measures", hint=hint) from None
+            raise ServiceError(message, code="invalid-query", where="measures", hint=hint) from None
 
     def document(self, prepared: PreparedQuery) -> dict[str, Any]:
         """A prepared query as a job keeps it."""

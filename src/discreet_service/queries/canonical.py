@@ -181,12 +181,12 @@ class _Reader:
         """A variable by its name; each at most once in `by` and once in `where`."""
         found = self.unit.variables.get(name)
         if found is None:
-            what = f"there is no variable {name[:60]!r}"
+            message = f"there is no variable {name[:60]!r}"
             several = [n for n, each in self.unit.variables.items() if name in each.joined]
             hint = nearest(name, list(self.unit.variables))
             if several:
                 hint = f"it is several classifications; ask for one of {', '.join(several)}"
-            self.wrong(what, f"{where}.variable", hint, "unknown-variable")
+            self.wrong(message, f"{where}.variable", hint, "unknown-variable")
             return None
         if member in self.named.setdefault(name, []):
             self.wrong(f"{name!r} stands twice under {member}", where, "name it once")
@@ -242,8 +242,8 @@ class _Reader:
         """Codes that stand on none of the levels named."""
         off = [at for at in codes if not any(variable.on_level(at, k) for k in levels)]
         if off and levels:
-            what = f"code {variable.tree.codes[off[0]]!r} does not stand on this level"
-            self.wrong(what, f"{where}.codes", "leave level out, or correct it")
+            message = f"code {variable.tree.codes[off[0]]!r} does not stand on this level"
+            self.wrong(message, f"{where}.codes", "leave level out, or correct it")
 
     def spanning(self, query: TableQuery, filters: dict[str, _Filter]) -> list[_Spanning]:
         """What spans the table."""
@@ -251,8 +251,8 @@ class _Reader:
         totals = [] if isinstance(query.totals, str) else query.totals
         for at, name in enumerate(totals):
             if name not in names:
-                what = f"{name[:60]!r} does not span the table"
-                self.wrong(what, f"totals[{at}]", nearest(name, names))
+                message = f"{name[:60]!r} does not span the table"
+                self.wrong(message, f"totals[{at}]", nearest(name, names))
         found = []
         for at, entry in enumerate(query.by):
             where = f"by[{at}]"
@@ -261,7 +261,7 @@ class _Reader:
                 continue
             total = query.totals == "all" or entry.variable in totals
             # The positions of the codes that a member of `by` shows.
-            numbers = [self.level(variable, each, f"{where}.level") for each in entry.level or ()]
+            numbers = [self.level(variable, item, f"{where}.level") for item in entry.level or ()]
             numbers = [number for number in numbers if number]
             if entry.codes is not None:
                 codes = self.positions(variable, entry.codes, f"{where}.codes")
@@ -300,8 +300,8 @@ class _Reader:
         around = set(condition.codes)
         left = {at for at in shown if inside[at]}
         if variable.above(around).intersection(shown) or not left:
-            what = f"the codes of {variable.name!r} under where do not fit those under by"
-            self.wrong(what, where, "name a finer level under by, or coarser codes under where")
+            message = f"the codes of {variable.name!r} under where do not fit those under by"
+            self.wrong(message, where, "name a finer level under by, or coarser codes under where")
         return tuple(sorted(left | around if total else left))
 
     def check_columns(self) -> None:
@@ -312,11 +312,13 @@ class _Reader:
             same.setdefault(("column", variable.tree.source), []).append(name)
             for whole in variable.joined:
                 same.setdefault(("variable", whole), []).append(name)
-        for names in dict.fromkeys(tuple(sorted(each)) for each in same.values()):
+        for names in dict.fromkeys(tuple(sorted(item)) for item in same.values()):
             if len(names) > 1:
-                what = f"{', '.join(map(repr, names))} describe the same; they do not go together"
+                message = (
+                    f"{', '.join(map(repr, names))} describe the same; they do not go together"
+                )
                 hint = "ask for one of them, and for the other in a query of its own"
-                self.wrong(what, "by", hint)
+                self.wrong(message, "by", hint)
 
     def check_measures(self, measures: Sequence[Measure], by: Sequence[str]) -> None:
         """Measures that need variables which do not span the table."""
@@ -325,8 +327,8 @@ class _Reader:
                 continue
             for name in needed_variables(measure, self.unit):
                 if name not in by:
-                    what = f"{measure.name!r} needs the variable {name[:60]!r} under by"
-                    self.wrong(what, f"measures[{at}]")
+                    message = f"{measure.name!r} needs the variable {name[:60]!r} under by"
+                    self.wrong(message, f"measures[{at}]")
 
 
 def _lets_all_through(condition: _Filter) -> bool:

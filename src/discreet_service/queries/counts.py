@@ -127,8 +127,8 @@ def joint_filter(texts: Sequence[str], schema: Any) -> str | nw.Expr | None:
     whole = all_of(*texts)
     if len(whole) <= LONGEST_TEXT:
         return whole or None
-    given = [_expression(text, schema) for text in texts if text.strip()]
-    return reduce(lambda one, other: one & other, given)
+    expressions = [_expression(text, schema) for text in texts if text.strip()]
+    return reduce(lambda one, other: one & other, expressions)
 
 
 def _expression(text: str, schema: Any) -> nw.Expr:
@@ -231,8 +231,8 @@ class _AnswerRun:
     def _universe(self) -> dict[str, str]:
         """Who is counted, in words: by the programme, and by the query."""
         usual = self.version.entry(self.query.unit)
-        said = usual.universe or ({"en": usual.where} if usual.where else {})
-        return universe_of(self.query, self.unit, said)
+        universe = usual.universe or ({"en": usual.where} if usual.where else {})
+        return universe_of(self.query, self.unit, universe)
 
     @cached_property
     def figures(self) -> dict[str, Any]:
@@ -265,7 +265,7 @@ class _AnswerRun:
         """The counts behind the table: those of its figures, and of all records for its parts."""
         needs = dict(self.inputs.programme.method(ANSWER).needs(self.inputs, ANSWER))
         schema = self.version.records(self.query.unit)[0].collect_schema()
-        asked = [
+        queries = [
             Query(
                 by=self.trees,
                 where=joint_filter([key, *self.narrowed()], schema),
@@ -278,8 +278,8 @@ class _AnswerRun:
         ]
         wants_all = self.guarded and (self.conditions or UNIVERSE not in needs)
         if wants_all:
-            asked.append(Query(by=self.trees, weight=self.entry.weight or None, name=ANSWER))
-        found = self.version.counted(self.query.unit, asked)
+            queries.append(Query(by=self.trees, weight=self.entry.weight or None, name=ANSWER))
+        found = self.version.counted(self.query.unit, queries)
         told = all_of(*self.conditions)
         counts = {
             key: dataclasses.replace(table, where=all_of(key, told))

@@ -101,9 +101,9 @@ def asked_format(named: str | None, accept: str) -> AnswerFormat:
 
 def _quality(options: list[str]) -> float:
     for option in options:
-        found = _QUALITY.match(option)
-        if found:
-            return min(float(found[1]), 1.0)
+        match = _QUALITY.match(option)
+        if match:
+            return min(float(match[1]), 1.0)
     return 1.0
 
 
@@ -117,7 +117,7 @@ def write_answer(
     """Write a table as a file of a format, and give its path."""
     options: dict[str, Any] = {"language": language}
     if form.writer == "json-stat":
-        options["geo"] = [each.name for each in table.spanning if each.name in geography]
+        options["geo"] = [item.name for item in table.spanning if item.name in geography]
     place = folder / f"{table.name}{suffix_of(form.writer)}"
     try:
         return write(table, place, format=form.writer, **options)

@@ -161,8 +161,8 @@ def read_query(document: Any) -> TableQuery:
     try:
         return TableQuery.model_validate(document)
     except ValidationError as error:
-        found = error.errors(include_url=False, include_input=False, include_context=True)
-    raise refused(list(dict.fromkeys(_problem(each) for each in found)))
+        errors = error.errors(include_url=False, include_input=False, include_context=True)
+    raise refused(list(dict.fromkeys(_problem(item) for item in errors)))
 
 
 def refused(problems: Sequence[Problem], code: str = "invalid-query") -> ServiceError:
@@ -190,8 +190,8 @@ def _problem(details: ErrorDetails) -> Problem:
         form = _FORMS.get(str(path[0]), TableQuery) if path else TableQuery
         hint = nearest(shown, list(form.model_fields))
         return Problem("there is no such member", place([*path, shown]), hint)
-    what = _KINDS[kind].format(**context) if kind in _KINDS else details["msg"]
-    return Problem(what, place(path))
+    message = _KINDS[kind].format(**context) if kind in _KINDS else details["msg"]
+    return Problem(message, place(path))
 
 
 _FORMS: Mapping[str, type[QueryEntry]] = {

@@ -80,12 +80,12 @@ def _wrong(measure: Measure, unit: CatalogueUnit, where: str) -> Iterator[Proble
             if (value.sums if measure.kind == "sum" else value.means)
         ]
         if measure.of not in allowed:
-            what = f"there is no value column {measure.of[:60]!r} for a {measure.kind}"
-            yield Problem(what, f"{where}.{measure.kind}", nearest(measure.of, allowed))
+            message = f"there is no value column {measure.of[:60]!r} for a {measure.kind}"
+            yield Problem(message, f"{where}.{measure.kind}", nearest(measure.of, allowed))
         return
     if measure.of not in figures:
-        what = f"there is no figure {measure.of[:60]!r}"
-        yield Problem(what, where, nearest(measure.of, figures))
+        message = f"there is no figure {measure.of[:60]!r}"
+        yield Problem(message, where, nearest(measure.of, figures))
     elif measure.kind == "share" and _figure(measure.of, unit).kind not in COUNTED:
         yield Problem("shares are of counts and sums", f"{where}.share")
 
@@ -147,4 +147,4 @@ def _title(figure: str, unit: CatalogueUnit) -> Mapping[str, str]:
 
 def _titles(label: Mapping[str, str], kind: str) -> dict[str, str]:
     first = next(iter(label.values()))
-    return {each: f"{label.get(each, first)} ({_SUFFIX[kind][each]})" for each in ("en", "de")}
+    return {item: f"{label.get(item, first)} ({_SUFFIX[kind][item]})" for item in ("en", "de")}

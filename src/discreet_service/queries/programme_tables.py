@@ -37,17 +37,17 @@ class ProgrammeQuery:
 
 def programme_queries(inputs: Inputs, version: DataVersion) -> list[ProgrammeQuery]:
     """The queries that a programme answers; an error lists all that is no query."""
-    found: list[ProgrammeQuery] = []
+    queries: list[ProgrammeQuery] = []
     problems: list[Problem] = []
     programme = inputs.programme
     for name in programme.tables:
         source = programme.source_of(name).name
-        unit = next((each for each in version.units.values() if each.source == source), None)
+        unit = next((item for item in version.units.values() if item.source == source), None)
         if unit is None:
             what, hint = f"the data set offers no unit of the source {source!r}", "another source"
             problems.append(programme.problem(("tables", name, "from"), what, hint))
             continue
-        found += _queries_of(programme, name, unit, version, problems)
+        queries += _queries_of(programme, name, unit, version, problems)
     if problems:
         several = len(problems) > 1
         raise ServiceError(
@@ -57,7 +57,7 @@ def programme_queries(inputs: Inputs, version: DataVersion) -> list[ProgrammeQue
             hint="" if several else problems[0].hint,
             problems=problems,
         )
-    return found
+    return queries
 
 
 def _queries_of(
@@ -73,9 +73,9 @@ def _queries_of(
     for variable in entry.by or ():
         choices.append(_classifications(variable, unit))
         if not choices[-1]:
-            what = f"the data set offers no variable {variable!r} of {unit.name}"
+            message = f"the data set offers no variable {variable!r} of {unit.name}"
             hint = "the office offers it in DATASET.toml: variables"
-            problems.append(programme.problem((*path, "by"), what, hint))
+            problems.append(programme.problem((*path, "by"), message, hint))
     usual = version.entry(unit.name).where or ""
     universes: dict[str, tuple[KeyPath, int]] = {} if entry.figures else {"": (path, 1)}
     for figure, each in entry.figures.items():
@@ -102,7 +102,7 @@ def _classifications(name: str, unit: CatalogueUnit) -> list[CatalogueVariable]:
     """A variable as the data set offers it: itself, or each of its classifications."""
     if name in unit.variables:
         return [unit.variables[name]]
-    return [each for each in unit.variables.values() if name in each.joined]
+    return [variable for variable in unit.variables.values() if name in variable.joined]
 
 
 def _beyond_usual(where: str, usual: str) -> str:
@@ -173,7 +173,7 @@ def _leaves(
 ) -> BoolArray | None:
     """Per code, whether it is a finest one that is let through; None if one is only in part."""
     tree = variable.tree
-    found = np.zeros(len(tree), dtype=np.bool_)
+    mask = np.zeros(len(tree), dtype=np.bool_)
     positions = np.flatnonzero(tree.is_leaf).tolist()
     whole = str(schema[tree.source]).startswith(("Int", "UInt"))
     literals = [each for part in parts for each in part.literals if isinstance(each, int | float)]
@@ -186,20 +186,20 @@ def _leaves(
             # Values of an interval, some between every two at which a comparison may change.
             low = tree.bounds[number]
             high = tree.bounds[number + 1]
-            edges = [each for each in (low, high) if math.isfinite(each)]
-            inner = sorted({*edges, *(each for each in literals if low <= each < high)})
+            edges = [item for item in (low, high) if math.isfinite(item)]
+            inner = sorted({*edges, *(literal for literal in literals if low <= literal < high)})
             step = 1 if whole else 0.5
-            tried = {*inner, *(each - step for each in inner), *(each + step for each in inner)}
+            tried = {*inner, *(item - step for item in inner), *(item + step for item in inner)}
             tried |= {(one + other) / 2 for one, other in itertools.pairwise(inner)}
             if whole:
-                tried = {float(math.floor(each)) for each in tried}
-            values = sorted(each for each in tried if low <= each < high) or [low]
+                tried = {float(math.floor(item)) for item in tried}
+            values = sorted(item for item in tried if low <= item < high) or [low]
             number += 1
         passed = _passed(values, parts, tree.source, schema)
         if passed.any() != passed.all():
             return None
-        found[at] = bool(passed.all())
-    return found
+        mask[at] = bool(passed.all())
+    return mask
 
 
 def _passed(
@@ -215,8 +215,8 @@ def _passed(
             series = series == "true"
         series = series.cast(dtype, strict=False)
     frame = nw.from_native(series.to_frame(), eager_only=True)
-    found = np.ones(len(values), dtype=np.bool_)
+    mask = np.ones(len(values), dtype=np.bool_)
     for part in parts:
         own = frame.select(own=part.to_narwhals(frame.schema)).to_native()["own"]
-        found &= own.fill_null(value=False).to_numpy()
-    return found
+        mask &= own.fill_null(value=False).to_numpy()
+    return mask

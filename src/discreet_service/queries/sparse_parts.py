@@ -51,15 +51,15 @@ def reached_levels(
     """
     column = variables[name].tree.source
     others = {other: one for other, one in variables.items() if one.tree.source == column}
-    found, waiting = {name: level}, [name]
+    levels, waiting = {name: level}, [name]
     while waiting and level and len(others) > 1:
         first = waiting.pop()
         for other, one in others.items():
-            reached = _added_up(others[first], found[first], one) if other != first else 0
-            if reached > found.get(other, 0):
-                found[other] = reached
+            reached = _added_up(others[first], levels[first], one) if other != first else 0
+            if reached > levels.get(other, 0):
+                levels[other] = reached
                 waiting.append(other)
-    return found
+    return levels
 
 
 def _added_up(one: CatalogueVariable, level: int, other: CatalogueVariable) -> int:
@@ -105,8 +105,8 @@ def _atoms(one: CatalogueVariable, other: CatalogueVariable) -> tuple[_Atoms, _A
     if one.tree.bounds is None:
         numbers: dict[str | None, int] = {}
         mine, theirs = (
-            {at: [numbers.setdefault(code, len(numbers))] for at, code in _leaves(each)}
-            for each in (one, other)
+            {at: [numbers.setdefault(code, len(numbers))] for at, code in _leaves(item)}
+            for item in (one, other)
         )
         return mine, theirs
     edges = np.unique([*(one.tree.bounds or ()), *(other.tree.bounds or ())])
@@ -123,15 +123,15 @@ def _leaves(variable: CatalogueVariable) -> Iterator[tuple[int, str | None]]:
 
 def _intervals(variable: CatalogueVariable, edges: np.ndarray) -> _Atoms:
     bounds = np.searchsorted(edges, np.asarray(variable.tree.bounds))
-    found: _Atoms = {}
+    intervals: _Atoms = {}
     number = 0
     for at, code in _leaves(variable):
         if code is None:
-            found[at] = [len(edges)]
+            intervals[at] = [len(edges)]
         else:
-            found[at] = [*range(int(bounds[number]), int(bounds[number + 1]))]
+            intervals[at] = [*range(int(bounds[number]), int(bounds[number + 1]))]
             number += 1
-    return found
+    return intervals
 
 
 def _labels(variable: CatalogueVariable, level: int, atoms: _Atoms, size: int) -> PositionArray:
@@ -240,7 +240,7 @@ def _standing(
         return
     reached = [reached_levels(unit.variables, name, level) for level in levels]
     for one in same:
-        found = tuple(each.get(one.name, 0) for each in reached)
+        found = tuple(item.get(one.name, 0) for item in reached)
         if any(found):
             yield one.name, found
 
@@ -332,8 +332,8 @@ class SparseParts:
             if not (
                 many
                 and any(
-                    (each != part and all(a <= b for a, b in zip(each, part, strict=True)))
-                    for each in parts
+                    (item != part and all(a <= b for a, b in zip(item, part, strict=True)))
+                    for item in parts
                 )
             )
         ]
@@ -368,7 +368,7 @@ class SparseParts:
     ) -> BoolArray:
         """Which parts of an answer are hidden: an axis for each variable, the last for measures."""
         unit = version.units[query.unit]
-        shape = [max(each.levels) + 1 for each in query.by]
+        shape = [max(item.levels) + 1 for item in query.by]
         masks = []
         for measure in query.measures:
             hidden = np.zeros(shape, dtype=np.bool_)
@@ -407,7 +407,7 @@ class SparseParts:
                 [dimension.index[variable.tree.codes[at]] for at in variable.cuts[level].tolist()]
                 for level in (0, *one.levels)
             ]
-            levels.append([np.array(each, dtype=np.int32) for each in codes])
+            levels.append([np.array(code, dtype=np.int32) for code in codes])
         return hidden_parts(counts, levels, tells, limits, unknown)
 
 

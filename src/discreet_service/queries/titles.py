@@ -41,12 +41,12 @@ def universe_of(
     """Whom an answer counts; nothing for everybody."""
     if not query.where:
         return dict(usual)
-    found = {}
+    universe = {}
     for language in _LANGUAGES:
         said = [said_in(usual, language)] if usual else []
         said += [_condition(one, unit, language) for one in query.where]
-        found[language] = "; ".join(said)
-    return found
+        universe[language] = "; ".join(said)
+    return universe
 
 
 def _condition(one: FilterCodes, unit: CatalogueUnit, language: str) -> str:

@@ -196,8 +196,8 @@ class ReleaseCatalogue:
             if (folder / SEAL).exists() or (folder / MANIFEST).exists():
                 yield folder
             elif folder.is_dir():
-                inside = sorted(each for each in folder.iterdir() if not each.name.startswith("."))
-                yield from (each for each in inside if each.is_dir())
+                inside = sorted(path for path in folder.iterdir() if not path.name.startswith("."))
+                yield from (item for item in inside if item.is_dir())
 
     def __repr__(self) -> str:
         return f"<ReleaseCatalogue: {len(self._served):,} releases>"
@@ -237,10 +237,10 @@ class _OpenedTables:
 
     def get(self, key: tuple[str, str]) -> ProtectedTable | None:
         with self._lock:
-            found = self._held.get(key)
-            if found is not None:
+            table = self._held.get(key)
+            if table is not None:
                 self._held.move_to_end(key)
-            return found
+            return table
 
     def put(self, key: tuple[str, str], table: ProtectedTable) -> None:
         with self._lock:

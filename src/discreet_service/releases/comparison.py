@@ -78,7 +78,7 @@ def changed_cells(new: ProtectedTable, old: ProtectedTable) -> dict[str, Any]:
         0, named=True
     )
     added = {name: each for name, each in codes.items() if each["added"] or each["removed"]}
-    moved = any(counts[each] for each in kinds) or bool(added)
+    moved = any(counts[kind] for kind in kinds) or bool(added)
     cells = [
         cell
         for kind, chosen in kinds.items()
@@ -126,14 +126,14 @@ def reasons(
     known: Sequence[Mapping[str, Any]],
 ) -> list[dict[str, Any]]:
     """Why a table differs, as far as both sides tell."""
-    found = [dict(each) for each in known]
-    listed = {each["reason"] for each in found}
+    found = [dict(item) for item in known]
+    listed = {item["reason"] for item in found}
     mine, theirs = new.provenance, old.provenance
-    digests = [each.digests.get("data") for each in (mine, theirs)]
+    digests = [item.digests.get("data") for item in (mine, theirs)]
     if "data" not in listed and None not in digests and digests[0] != digests[1]:
         found.append({"reason": "data"})
     same_data = None not in digests and digests[0] == digests[1]
-    tables = [each.digests.get("perturbation_table") for each in (mine, theirs)]
+    tables = [item.digests.get("perturbation_table") for item in (mine, theirs)]
     # These digests are keyed with the data: they can be compared only where those are the same.
     if "parameters" not in listed and same_data and None not in tables and tables[0] != tables[1]:
         found.append({"reason": "parameters"})
@@ -164,7 +164,7 @@ def _origins(
         new, old = made_of.get(name), was_made_of.get(name)
         if new and old and new != old:
             found.append({"reason": reason} | ({"before": old, "after": new} if named else {}))
-    listed = {each["reason"] for each in found}
+    listed = {item["reason"] for item in found}
     for name, reason in (("data_versions", "data"), ("data_version", "data"),
                          ("parameters", "parameters")):  # fmt: skip
         new, old = draft.manifest.get(name), before.manifest.get(name)

@@ -76,14 +76,15 @@ def run_programme(context: JobContext) -> JobOutput:
         "judged": judged,
         "seal": summary.seal,
         "tables": [
-            {"name": each.name, "title": each.title, "cells": each.cells} for each in summary.tables
+            {"name": table.name, "title": table.title, "cells": table.cells}
+            for table in summary.tables
         ],
         "cells": summary.cells,
         "warnings": [
-            each.replace(str(inputs.programme.path.parent), "the data set")
-            for each in summary.warnings
+            warning.replace(str(inputs.programme.path.parent), "the data set")
+            for warning in summary.warnings
             # Noise of the data set that these tables have no use for is nobody's mistake.
-            if each not in unused_noise(inputs.programme)
+            if warning not in unused_noise(inputs.programme)
         ],
         "attacks": None,
     }
@@ -135,10 +136,10 @@ def read_draft(folder: Path, keys: tuple[bytes, ...], name: str) -> ReleaseDraft
     try:
         summary = json.loads((folder / _SUMMARY).read_text("utf-8"))
     except (OSError, ValueError):
-        what = "there is no such draft, or it is not done"
-        raise ServiceError(what, code="result-not-ready", where="draft") from None
+        message = "there is no such draft, or it is not done"
+        raise ServiceError(message, code="result-not-ready", where="draft") from None
     try:
-        found = open_release(folder / RELEASE, keys, name)
+        release = open_release(folder / RELEASE, keys, name)
     except UnservedFolderError as error:
         raise ServiceError(error.what, code="conflict", where="draft", hint=error.hint) from None
-    return ReleaseDraft(release=found, summary=summary)
+    return ReleaseDraft(release=release, summary=summary)

@@ -122,7 +122,7 @@ class ProgrammeShelf:
 
     def every(self) -> list[StoredProgramme]:
         """All programmes, the latest first."""
-        names = [each.name for each in self.folder.glob("*") if _NUMBER.fullmatch(each.name)]
+        names = [path.name for path in self.folder.glob("*") if _NUMBER.fullmatch(path.name)]
         found = []
         for name in names:
             try:
@@ -151,9 +151,9 @@ class ProgrammeShelf:
     def drafts(self, number: str) -> list[str]:
         """The drafts that were begun, the latest first."""
         folder = self._place(number) / _DRAFTS
-        found = [each for each in folder.glob("*") if _NUMBER.fullmatch(each.name)]
-        found.sort(key=lambda each: (each.stat().st_mtime_ns, each.name), reverse=True)
-        return [each.name for each in found]
+        paths = [path for path in folder.glob("*") if _NUMBER.fullmatch(path.name)]
+        paths.sort(key=lambda each: (each.stat().st_mtime_ns, each.name), reverse=True)
+        return [item.name for item in paths]
 
     def _place(self, number: str) -> Path:
         if not _NUMBER.fullmatch(number):
@@ -186,7 +186,7 @@ def checked(text: bytes) -> dict[str, Any]:
     raw = parsed(text)
     # Keys that only a data set may have.
     index = LineIndex.of(text.decode("utf-8-sig").replace("\r\n", "\n"))
-    known = sorted({each.rpartition(".")[2] for each in _ALLOWED} - {"*"})
+    known = sorted({item.rpartition(".")[2] for item in _ALLOWED} - {"*"})
     hint = "files, keys, parameters and rules are those of the data set"
     problems = [
         *(
@@ -220,8 +220,8 @@ def parsed(text: bytes) -> dict[str, Any]:
         what, hint = "this is no text in UTF-8", "a programme is a TOML file"
         raise ServiceError(what, code="invalid-body", hint=hint) from None
     except tomllib.TOMLDecodeError as error:
-        found = re.search(r"at line (\d+), column (\d+)", str(error))
-        where = f"line {found[1]}, column {found[2]}" if found else ""
+        match = re.search(r"at line (\d+), column (\d+)", str(error))
+        where = f"line {match[1]}, column {match[2]}" if match else ""
         hint = "texts stand in quotes, each key once, one key per line"
         what = "this is no valid TOML"
         raise ServiceError(what, code="invalid-body", where=where, hint=hint) from None
@@ -244,7 +244,7 @@ def _beyond(value: Any, path: KeyPath, forms: tuple[str, ...]) -> Iterator[KeyPa
             for form in forms
             for part in ((key if "." not in key and key != "*" else "\0"), "*")
         ]
-        fits = tuple(each for each in bare if each in _ALLOWED)
+        fits = tuple(item for item in bare if item in _ALLOWED)
         if fits:
             yield from _beyond(inner, (*path, key), fits)
         else:
@@ -253,14 +253,14 @@ def _beyond(value: Any, path: KeyPath, forms: tuple[str, ...]) -> Iterator[KeyPa
 
 def _named_data(raw: Mapping[str, Any]) -> list[Problem]:
     hint = 'dataset = "census"'
-    found = []
+    problems = []
     if not isinstance(raw.get("dataset"), str) or not raw["dataset"]:
-        found.append(Problem("the programme names no data set", "dataset", hint))
+        problems.append(Problem("the programme names no data set", "dataset", hint))
     if not isinstance(raw.get("version", ""), str):
-        found.append(Problem("a version is a text", "version", 'version = "2026-1"'))
+        problems.append(Problem("a version is a text", "version", 'version = "2026-1"'))
     if not isinstance(raw.get("tables"), dict) or not raw["tables"]:
-        found.append(Problem("the programme asks for no table", "tables", "[tables.NAME]"))
-    return found
+        problems.append(Problem("the programme asks for no table", "tables", "[tables.NAME]"))
+    return problems
 
 
 # -- with the data set --------------------------------------------------------------
@@ -348,9 +348,9 @@ def _beyond_the_data(programme: Programme, base: Programme) -> list[Problem]:
     for table, entry in programme.document.tables.items():
         for at, name in enumerate(entry.by or []):
             if name not in names:
-                what = f"the data set has no variable {name!r}"
+                message = f"the data set has no variable {name!r}"
                 place: KeyPath = ("tables", table, "by", at)
-                problems.append(programme.problem(place, what, nearest(name, names)))
+                problems.append(programme.problem(place, message, nearest(name, names)))
         for path, where in _filters(table, entry):
             problems += _telling_columns(programme, path, where)
     return problems + _telling_columns(
@@ -376,9 +376,9 @@ def _telling_columns(programme: Programme, path: KeyPath, where: str | None) -> 
     for source in programme.sources.values():
         keys = source.keys
         telling |= {*(keys.id or ()), *(keys.by or ()), *([keys.column] if keys.column else ())}
-    what = "records cannot be chosen by what identifies them"
+    message = "records cannot be chosen by what identifies them"
     return [
-        programme.problem(path, what, "filter by variables of the data set")
+        programme.problem(path, message, "filter by variables of the data set")
         for name in sorted(set(columns) & telling)
     ]
 
@@ -389,10 +389,11 @@ def _without_places(error: DiscreetError, *places: Path) -> list[Problem]:
     hidden += [str(place.parent) for place in places]
 
     def plain(text: str) -> str:
-        for each in sorted(hidden, key=len, reverse=True):
-            text = text.replace(f"{each}, ", "").replace(each, "the data set")
+        for item in sorted(hidden, key=len, reverse=True):
+            text = text.replace(f"{item}, ", "").replace(item, "the data set")
         return text
 
     return [
-        Problem(plain(each.what), plain(each.where), plain(each.hint)) for each in error.problems
+        Problem(plain(problem.what), plain(problem.where), plain(problem.hint))
+        for problem in error.problems
     ]

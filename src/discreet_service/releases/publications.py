@@ -137,9 +137,11 @@ class Publications:
             try:
                 self._settle_begun()
             except OSError:
-                what = "it is written down, but the files cannot be put in their place"
+                message = "it is written down, but the files cannot be put in their place"
                 hint = "the service tries again by itself; staff sees to the folder of releases"
-                raise ServiceError(what, code="data-not-ready", hint=hint, retry_after=60) from None
+                raise ServiceError(
+                    message, code="data-not-ready", hint=hint, retry_after=60
+                ) from None
 
     def settle(self) -> list[str]:
         """Complete what was begun and not done, or take it back; the releases concerned.
@@ -212,9 +214,9 @@ class Publications:
         return "" if found is None else found.identity
 
     def _begun(self) -> list[sa.Row[Any]]:
-        asked = sa.select(PUBLICATIONS).where(PUBLICATIONS.c.begun).order_by(PUBLICATIONS.c.release)
+        order = sa.select(PUBLICATIONS).where(PUBLICATIONS.c.begun).order_by(PUBLICATIONS.c.release)
         with self._database.reading() as connection:
-            return list(connection.execute(asked).all())
+            return list(connection.execute(order).all())
 
     def _settle_begun(self) -> list[str]:
         rows = self._begun()
@@ -301,7 +303,7 @@ def _identity(place: Path) -> str:
 
 def _left(shelf: Path) -> list[Path]:
     """Folders in the making."""
-    return [each for each in shelf.glob(".*.new*") if _LEFT.fullmatch(each.name)]
+    return [path for path in shelf.glob(".*.new*") if _LEFT.fullmatch(path.name)]
 
 
 # -- folders -------------------------------------------------------------------------

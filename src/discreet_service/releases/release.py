@@ -135,8 +135,8 @@ class SealedFiles:
 
     def _changed(self) -> ServiceError:
         self.doubtful = True
-        what = "the release is just being replaced, or not in order"
-        return ServiceError(what, code="data-not-ready", retry_after=1)
+        message = "the release is just being replaced, or not in order"
+        return ServiceError(message, code="data-not-ready", retry_after=1)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -271,16 +271,19 @@ def _listed(
             )
             languages = manifest["languages"]
             variables = tuple(
-                (each["name"], _titles_of(each["classifications"][0], each["name"], languages))
-                for each in spanning
+                (
+                    element["name"],
+                    _titles_of(element["classifications"][0], element["name"], languages),
+                )
+                for element in spanning
             )
             titles = about["titles"] or _made_titles(variables, languages)
-            figures = tuple(each["name"] for each in about["figures"])
+            figures = tuple(element["name"] for element in about["figures"])
             told = [release, entry["name"], *titles.values(), *figures]
             for variable, texts in variables:
                 told += [variable, *texts.values()]
-            for each in about["figures"]:
-                told += each["titles"].values()
+            for item in about["figures"]:
+                told += item["titles"].values()
             yield (
                 name,
                 (
@@ -303,7 +306,10 @@ def _listed(
 def _titles_of(tree: Mapping[str, Any], name: str, languages: Sequence[str]) -> Mapping[str, str]:
     """The headings of a variable, as `Dimension.title` gives them."""
     titles = tree["titles"] if (bool(tree["titles"]) or tree["name"] == name) else {}
-    return {each: titles.get(each) or next(iter(titles.values()), name) for each in languages}
+    return {
+        language: titles.get(language) or next(iter(titles.values()), name)
+        for language in languages
+    }
 
 
 def _made_titles(

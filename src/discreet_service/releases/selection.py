@@ -97,8 +97,8 @@ class Selection:
     @cached_property
     def numbered(self) -> BoolArray:
         """Which cells show a number."""
-        found: BoolArray = np.isin(self.cells[1], WITHOUT_NUMBER, invert=True)
-        return found
+        mask: BoolArray = np.isin(self.cells[1], WITHOUT_NUMBER, invert=True)
+        return mask
 
     def numbers(self) -> list[Any]:
         """The values as JSON takes them; None for cells without a number."""
@@ -112,7 +112,7 @@ class Selection:
         if not table.several_figures:
             return [table.figure_decimals()] * self.size
         places = np.array([figure.decimals for figure in table.figures])
-        return [int(each) for each in places[self.index[-1]].tolist()]
+        return [int(place) for place in places[self.index[-1]].tolist()]
 
     @cached_property
     def figures(self) -> tuple[Figure, ...]:
@@ -146,7 +146,7 @@ class Selection:
                 for note in printed_notes(self.table)
             ),
             name=table.name,
-            titles=table.titles or {each: table.title(each) for each in LANGUAGES},
+            titles=table.titles or {item: table.title(item) for item in LANGUAGES},
             universe=table.universe,
             decimals=table.decimals,
             figures=self.figures,
@@ -174,15 +174,15 @@ class Selection:
         """The codes of a dimension side by side."""
         dimension = self.table.dimensions[at]
         codes = tuple(self.codes(at))
-        spoken = {each: self.labels(at, each) for each in LANGUAGES}
+        spoken = {item: self.labels(at, item) for item in LANGUAGES}
         tree = Classification(
             name=dimension.name,
             codes=codes,
             parents=(-1,) + (0,) * (len(codes) - 1),
             labels={
-                code: {each: spoken[each][k] for each in LANGUAGES} for k, code in enumerate(codes)
+                code: {item: spoken[item][k] for item in LANGUAGES} for k, code in enumerate(codes)
             },
-            titles={each: dimension.title(each) for each in LANGUAGES},
+            titles={item: dimension.title(item) for item in LANGUAGES},
         )
         return Dimension(classifications=(tree,), chosen=True)
 
@@ -192,7 +192,7 @@ class Selection:
         found = []
         for remark in table.cell_notes:
             codes = [*remark.codes, *[None] * (len(table.dimensions) - len(remark.codes))]
-            if all(each is None for each in codes):
+            if all(code is None for code in codes):
                 continue  # it is printed with the notes of the table
             if all(each is None or each in self.codes(at) for at, each in enumerate(codes)):
                 shown = [codes[at] for at in spanning]
@@ -216,12 +216,12 @@ def select(
         part = wanted.get(dimension.name)
         kept.append(part is not None)
         if part is None and dimension.name == FIGURE and table.several_figures:
-            what = "say which figures are wanted"
-            raise ServiceError(what, code="invalid-selection", where=FIGURE)
+            message = "say which figures are wanted"
+            raise ServiceError(message, code="invalid-selection", where=FIGURE)
         positions.append(np.asarray([0] if part is None else list(part), dtype=np.int32))
     size = math.prod(map(len, positions))
     if size > most:
-        what = f"{size:,} cells are asked for at once; {most:,} are given"
+        message = f"{size:,} cells are asked for at once; {most:,} are given"
         hint = "select fewer codes, or ask in several parts"
-        raise ServiceError(what, code="too-many-selected", limit=most, actual=size, hint=hint)
+        raise ServiceError(message, code="too-many-selected", limit=most, actual=size, hint=hint)
     return Selection(table=table, positions=tuple(positions), kept=tuple(kept))

@@ -218,10 +218,10 @@ class ReviewDesk:
 
     def own_one(self, principal: Principal, number: int) -> OwnSubmission:
         """One of one's own submissions; of others nobody is told that there are any."""
-        found = next((one for one in self.own(principal) if one.number == number), None)
-        if found is None:
+        submission = next((one for one in self.own(principal) if one.number == number), None)
+        if submission is None:
             raise ServiceError("there is no such submission", code="not-found", where="submission")
-        return found
+        return submission
 
     def answer(self, principal: Principal, number: int, *, text: str) -> None:
         """Answer what reviewers asked about one's own submission."""
@@ -249,8 +249,8 @@ class ReviewDesk:
             if folder_problem(target, found.intent, found.record) or (
                 file not in (MANIFEST, SUMS) and digest != found.intent["outputs"][file]
             ):
-                what = "what was released is not there as it was"
-                raise ServiceError(what, code="data-not-ready")
+                message = "what was released is not there as it was"
+                raise ServiceError(message, code="data-not-ready")
         with self._database.writing() as connection:
             self._trail.append(
                 connection,
@@ -310,8 +310,8 @@ class ReviewDesk:
             folder = store / ("program" if one.role == "program" else "outputs")
             content = (folder / one.name).read_bytes() if (folder / one.name).is_file() else b""
             if hashlib.sha256(content).hexdigest() != one.sha256:
-                what = "this file is not what was handed in"
-                raise ServiceError(what, code="data-not-ready", where="file")
+                message = "this file is not what was handed in"
+                raise ServiceError(message, code="data-not-ready", where="file")
             return one.name, content
 
     def decide(
@@ -350,8 +350,8 @@ class ReviewDesk:
             found = view(queue, number).row.standing
             # The version holds both together: what is decided now is what is approved.
             if found.version == version and found.parts and not found.decisions:
-                what = "nobody decided on the outputs yet"
-                raise ServiceError(what, code="conflict", where="outputs")
+                message = "nobody decided on the outputs yet"
+                raise ServiceError(message, code="conflict", where="outputs")
             return approve(queue, number, despite_conflicts=despite_conflicts, **words)
 
         return self._act(principal, number, act, done)
@@ -393,8 +393,8 @@ def _of_others(queue: Queue, principal: Principal, number: int) -> QueueView:
     """A submission in full, if it is not one's own."""
     found = view(queue, number)
     if same_person(found.row.researcher, principal.name):
-        what = "nobody reviews what they handed in"
-        raise ServiceError(what, code="not-allowed", where="submission")
+        message = "nobody reviews what they handed in"
+        raise ServiceError(message, code="not-allowed", where="submission")
     return found
 
 
@@ -458,5 +458,5 @@ def _translated(error: OutputCheckError) -> ServiceError:
     if error.code in _CODES or error.code in _CONFLICTS:
         code = _CODES.get(error.code, "conflict")
         return ServiceError(error.what, code=code, where=where, hint=hint)
-    what = "the review queue cannot be used; its keepers should look at it"
-    return ServiceError(what, code="data-not-ready")
+    message = "the review queue cannot be used; its keepers should look at it"
+    return ServiceError(message, code="data-not-ready")

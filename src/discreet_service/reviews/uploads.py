@@ -103,9 +103,9 @@ def unpacked(
     if main and main not in programs:
         raise _refused("there is no such do-file in it", "main")
     if not main and len(programs) != 1:
-        what = "it holds several do-files" if programs else "there is no do-file in it"
+        message = "it holds several do-files" if programs else "there is no do-file in it"
         hint = "say which is to be run" if programs else "hand in a .do file or a .zip with one"
-        raise _refused(what, "main" if programs else "file", hint)
+        raise _refused(message, "main" if programs else "file", hint)
     if log and (log not in files or not log.lower().endswith(LOGS)):
         hint = f"logs end in {' or '.join(LOGS)}"
         raise _refused("there is no such log in it", "log", hint)

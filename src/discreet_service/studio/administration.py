@@ -77,9 +77,9 @@ def show_administration(visit: KnownVisit) -> Response:
         health=_health(visit.service) if sees_status else None,
         states=words("job_states", visit.language),
         versions=[
-            each
-            for each in visit.service.datasets.records()
-            if visit.principal.may(Permission.datasets_publish, each.dataset)
+            record
+            for record in visit.service.datasets.records()
+            if visit.principal.may(Permission.datasets_publish, record.dataset)
         ],
         drafts=_drafts(visit),
         places=[
@@ -92,9 +92,9 @@ def _drafts(visit: Visit) -> list[tuple[str, str]]:
     """Data versions that lie in a folder, were never published, and that somebody may publish."""
     if not visit.principal.may(Permission.datasets_publish):
         return []
-    known = {(each.dataset, each.version) for each in visit.service.datasets.records()}
+    known = {(record.dataset, record.version) for record in visit.service.datasets.records()}
     found = sorted(visit.service.datasets.drafts().keys() - known)
-    return [each for each in found if visit.principal.may(Permission.datasets_publish, each[0])]
+    return [item for item in found if visit.principal.may(Permission.datasets_publish, item[0])]
 
 
 def _health(service: Service) -> dict[str, Any]:
@@ -165,7 +165,7 @@ def _trail_page(
         rows,
         path="/administration/trail",
         fields=asked,
-        choices={"kind": {each: each for each in sorted(one.value for one in AuditKind)}},
+        choices={"kind": {item: item for item in sorted(one.value for one in AuditKind)}},
         cursor=found["next"],
         up="administration",
         term="trail",
@@ -204,9 +204,9 @@ def show_log(
     """The query log, the newest first; that somebody read it stands in the trail."""
     asked = {"person": person, "dataset": dataset, "digest": digest, "verdict": verdict}
     spoken = words("log", visit.language)
-    ends = {each.value: spoken[each.value] for each in LogVerdict}
+    ends = {item.value: spoken[item.value] for item in LogVerdict}
     wanted = {name: text.strip() for name, text in asked.items()}
-    found = search_log(
+    log = search_log(
         visit,
         wanted["person"],
         wanted["dataset"],
@@ -222,11 +222,11 @@ def show_log(
             *(_when(one["at"]), one["principal"], f"{one['dataset']} {one['version']}"),
             *(ends[one["verdict"]], ", ".join(one["rules"]), f"{one['cells']:,}", one["digest"]),
         )
-        for one in found["rows"]
+        for one in log["rows"]
     ]
     columns = ("when", "person", "dataset", "verdict", "rules", "cells", "digest")
     return list_page(visit, "log", columns, rows, fields=asked, choices={"verdict": ends},
-                     cursor=found["next"], up="administration", term="trail")  # fmt: skip
+                     cursor=log["next"], up="administration", term="trail")  # fmt: skip
 
 
 def _when(at: str) -> str:
@@ -247,7 +247,7 @@ def _chosen(kinds: type[_Kind], name: str, where: str) -> _Kind | None:
     """What was chosen in a form; None for all."""
     if not name:
         return None
-    for each in kinds:
-        if each.value == name:
-            return each
+    for kind in kinds:
+        if kind.value == name:
+            return kind
     raise ServiceError(f"there is no {where} of this name", code="invalid-input", where=where)

@@ -58,7 +58,7 @@ def python_value(value: Any, depth: int) -> str:
         inner = [f"{pad}{json.dumps(k)}: {python_value(v, depth + 1)},\n" for k, v in value.items()]
         return "{\n" + "".join(inner) + "    " * depth + "}"
     if isinstance(value, list):
-        return f"[{', '.join(python_value(each, depth + 1) for each in value)}]"
+        return f"[{', '.join(python_value(item, depth + 1) for item in value)}]"
     return str(value) if value is None or isinstance(value, bool) else _plain(value)
 
 
@@ -73,7 +73,7 @@ def r_value(value: Any, depth: int) -> str:
         inner = [f"{pad}`{name}` = {r_value(each, depth + 1)}" for name, each in value.items()]
         return "list(\n" + ",\n".join(inner) + "\n" + "  " * depth + ")"
     if isinstance(value, list):
-        return f"list({', '.join(r_value(each, depth + 1) for each in value)})"
+        return f"list({', '.join(r_value(item, depth + 1) for item in value)})"
     if value is None or isinstance(value, bool):
         return "NULL" if value is None else str(value).upper()
     return _plain(value)

@@ -139,16 +139,16 @@ def line_chart(
     >>> line_chart("a", "A", "A", [[(0, 0), (1, 1)]], axis, axis).paths[-2].d
     'M16 224L438 30'
     """
-    made, x, y = _frame(name, title, told, across, upward)
+    chart, x, y = _frame(name, title, told, across, upward)
     for kind, points in zip(("a", "b"), lines, strict=False):
         places = [(x(at), y(value)) for at, value in points]
         if not places:
             continue
         steps = "L".join(f"{_short(at)} {_short(value)}" for at, value in places)
-        made.path(f"M{steps}", f"line {kind}")
+        chart.path(f"M{steps}", f"line {kind}")
         mark = rectangle if kind == "b" else _dot
-        made.path("".join(mark(at - 3, value - 3, 6, 6) for at, value in places), f"dots {kind}")
-    return made
+        chart.path("".join(mark(at - 3, value - 3, 6, 6) for at, value in places), f"dots {kind}")
+    return chart
 
 
 def _dot(x: float, y: float, width: float, height: float) -> str:
@@ -166,7 +166,7 @@ def bar_chart(
     upward: ChartAxis,
 ) -> Drawing:
     """A chart with a bar per whole number and design, side by side."""
-    made, x, y = _frame(name, title, told, across, upward)
+    chart, x, y = _frame(name, title, told, across, upward)
     width = 0.8 * (x(1) - x(0)) / len(bars)
     for number, (kind, points) in enumerate(zip(("a", "b"), bars, strict=False)):
         begin = -0.4 * (x(1) - x(0)) + number * width
@@ -175,5 +175,5 @@ def bar_chart(
             for at, value in points
             if value > 0
         ]
-        made.path("".join(paths), f"bar {kind}")
-    return made
+        chart.path("".join(paths), f"bar {kind}")
+    return chart

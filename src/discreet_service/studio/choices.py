@@ -160,15 +160,15 @@ def _several(pairs: Iterable[tuple[str, str]]) -> list[tuple[str, str]]:
         counts[name] = counts.get(name, 0) + 1
     for name, value in pairs:
         whole = counts[name] > 1 or name in _SHOWN or name.startswith(("pick.", "find."))
-        found += [(name, each) for each in ([value] if whole else value.split(",")) if each]
+        found += [(name, item) for item in ([value] if whole else value.split(",")) if item]
     return found
 
 
 def _listed(name: str, values: Sequence[str]) -> list[tuple[str, str]]:
     """A list as parameters: one, unless an item has a comma of its own."""
-    if any("," in each for each in values):
+    if any("," in value for value in values):
         # One alone would be divided; an empty one beside it is passed over.
-        return [*((name, each) for each in values), *([(name, "")] if len(values) == 1 else [])]
+        return [*((name, value) for value in values), *([(name, "")] if len(values) == 1 else [])]
     return [(name, ",".join(values))]
 
 
@@ -183,7 +183,7 @@ def address(path: str, pairs: Pairs) -> str:
 
 
 def _names(text: str | None) -> tuple[str, ...] | None:
-    return None if text is None else tuple(each for each in text.split(",") if each)[:20]
+    return None if text is None else tuple(part for part in text.split(",") if part)[:20]
 
 
 def _number(text: str | None, otherwise: int) -> int:

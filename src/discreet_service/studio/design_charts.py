@@ -59,7 +59,7 @@ def _whole_ticks(low: int, high: int) -> list[tuple[float, str]]:
 
 def _percents(high: float) -> tuple[float, list[tuple[float, str]]]:
     """The upper end of an axis in per cent, and its ticks."""
-    step = next((each for each in (2, 5, 10, 20) if high <= 5 * each), 25)
+    step = next((item for item in (2, 5, 10, 20) if high <= 5 * item), 25)
     top = max(step * math.ceil(high / step - 1e-9), step)
     return top, [(at, str(at)) for at in range(0, top + 1, step)]
 
@@ -76,8 +76,8 @@ def noise_chart(
     designs: Sequence[AssessedDesign], row: int | None, words: Words, language: str
 ) -> Drawing:
     """How likely each noise is."""
-    bars = [noise_of(each, row) for each in designs]
-    reach = max(each.table.max_noise for each in designs)
+    bars = [noise_of(design, row) for design in designs]
+    reach = max(design.table.max_noise for design in designs)
     across = ChartAxis(title=words["noise"], low=-reach - 0.6, high=reach + 0.6,
                        ticks=_whole_ticks(-reach, reach))  # fmt: skip
     top, ticks = _percents(max(value for each in bars for _, value in each))
@@ -89,36 +89,36 @@ def noise_chart(
 
 def tableau_chart(design: AssessedDesign, head: str, words: Words, language: str) -> Drawing:
     """Each count as a bar along the cell key, coloured by noise."""
-    found = rows_of(design.table, None, most=_MOST_ROWS, language=language)
-    colours = noise_colours(found.noise())
-    foot = _HEAD + len(found.rows) * _LINE
-    made = _picture(f"tableau{head.strip()}", words["chart_tableau"] + head,
+    rows = rows_of(design.table, None, most=_MOST_ROWS, language=language)
+    colours = noise_colours(rows.noise())
+    foot = _HEAD + len(rows.rows) * _LINE
+    picture = _picture(f"tableau{head.strip()}", words["chart_tableau"] + head,
                     _KEYS + _SIDE + 12, foot + 62, words["tableau_told"])  # fmt: skip
     for noise, colour in colours.items():
         parts = [
-            rectangle(_SIDE + found.share(part.lower) * _KEYS, _HEAD + number * _LINE + 2,
-                      found.share(part.width) * _KEYS, _LINE - 4)
-            for number, row in enumerate(found.rows)
+            rectangle(_SIDE + rows.share(part.lower) * _KEYS, _HEAD + number * _LINE + 2,
+                      rows.share(part.width) * _KEYS, _LINE - 4)
+            for number, row in enumerate(rows.rows)
             for part in row.segments
             if part.noise == noise
         ]  # fmt: skip
-        made.path("".join(parts), "part", colour)
-    for number, row in enumerate(found.rows):
-        made.text(_SIDE - 8, _HEAD + (number + 0.5) * _LINE + 4, row.label, "end")
+        picture.path("".join(parts), "part", colour)
+    for number, row in enumerate(rows.rows):
+        picture.text(_SIDE - 8, _HEAD + (number + 0.5) * _LINE + 4, row.label, "end")
         for part in row.segments:
             name = _signed(part.noise)
-            if found.share(part.width) * _KEYS > 8 * len(name) + 6:
-                at = _SIDE + found.share(part.lower + part.upper) / 2 * _KEYS
-                made.text(at, _HEAD + (number + 0.5) * _LINE + 4, name, "mid",
+            if rows.share(part.width) * _KEYS > 8 * len(name) + 6:
+                at = _SIDE + rows.share(part.lower + part.upper) / 2 * _KEYS
+                picture.text(at, _HEAD + (number + 0.5) * _LINE + 4, name, "mid",
                           ink_on(colours[part.noise]))  # fmt: skip
     for tenth in range(0, 11, 2):
         at = _SIDE + tenth / 10 * _KEYS
-        made.path(f"M{at:g} {foot}v5", "axis")
-        made.text(at, foot + 18, number_text(tenth / 10, 1, language), "mid")
-    made.text(_SIDE + _KEYS / 2, foot + 35, words["cell_key"], "mid quiet")
-    _legend(made, colours, foot + 43)
-    made.note = words["example_order"] if design.is_example else ""
-    return made
+        picture.path(f"M{at:g} {foot}v5", "axis")
+        picture.text(at, foot + 18, number_text(tenth / 10, 1, language), "mid")
+    picture.text(_SIDE + _KEYS / 2, foot + 35, words["cell_key"], "mid quiet")
+    _legend(picture, colours, foot + 43)
+    picture.note = words["example_order"] if design.is_example else ""
+    return picture
 
 
 def _picture(name: str, title: str, width: int, height: int, told: str) -> Drawing:
@@ -156,20 +156,22 @@ def percent_text(share: Fraction, language: str) -> str:
 
 def transition_chart(design: AssessedDesign, head: str, words: Words, language: str) -> Drawing:
     """Original by published count, with probabilities in per cent."""
-    found = rows_of(design.table, None, most=_MOST_ROWS, language=language)
-    columns = sorted({row.count + part.noise for row in found.rows for part in row.segments})
+    rows = rows_of(design.table, None, most=_MOST_ROWS, language=language)
+    columns = sorted({row.count + part.noise for row in rows.rows for part in row.segments})
     place = {value: _SIDE + number * _CELL for number, value in enumerate(columns)}
-    foot = _HEAD + 38 + len(found.rows) * _LINE
+    foot = _HEAD + 38 + len(rows.rows) * _LINE
     width, title = _SIDE + len(columns) * _CELL + 6, words["chart_transition"] + head
-    made = _picture(f"transition{head.strip()}", title, width, foot + 4, words["transition_told"])
-    made.text(_SIDE + len(columns) * _CELL / 2, _HEAD + 8, words["published"], "mid quiet")
-    made.text(_SIDE - 8, _HEAD + 30, words["count"], "end quiet")
+    picture = _picture(
+        f"transition{head.strip()}", title, width, foot + 4, words["transition_told"]
+    )
+    picture.text(_SIDE + len(columns) * _CELL / 2, _HEAD + 8, words["published"], "mid quiet")
+    picture.text(_SIDE - 8, _HEAD + 30, words["count"], "end quiet")
     for value, at in place.items():
-        made.text(at + _CELL / 2, _HEAD + 30, str(value), "mid")
+        picture.text(at + _CELL / 2, _HEAD + 30, str(value), "mid")
     cells = [
         (number, row.count + noise, share)
-        for number, row in enumerate(found.rows)
-        for noise, share in row.shares(found.scale).items()
+        for number, row in enumerate(rows.rows)
+        for noise, share in row.shares(rows.scale).items()
         if share
     ]
     for step, (_, colour) in enumerate(SHARE_CLASSES):
@@ -179,26 +181,26 @@ def transition_chart(design: AssessedDesign, head: str, words: Words, language: 
             if share_class(float(share)) == step
         ]
         if parts:
-            made.path("".join(parts), "cell", colour)
+            picture.path("".join(parts), "cell", colour)
     same = [
         rectangle(place[row.count] + 1.5, _HEAD + 39.5 + number * _LINE, _CELL - 3, _LINE - 3)
-        for number, row in enumerate(found.rows)
+        for number, row in enumerate(rows.rows)
         if row.count in place and any(part.noise == 0 for part in row.segments)
     ]
-    made.path("".join(same), "same")
-    for number, row in enumerate(found.rows):
-        made.text(_SIDE - 8, _HEAD + 54 + number * _LINE, row.label, "end")
+    picture.path("".join(same), "same")
+    for number, row in enumerate(rows.rows):
+        picture.text(_SIDE - 8, _HEAD + 54 + number * _LINE, row.label, "end")
     for number, value, share in cells:
         ink = ink_on(SHARE_CLASSES[share_class(float(share))][1])
-        made.text(place[value] + _CELL / 2, _HEAD + 54 + number * _LINE,
+        picture.text(place[value] + _CELL / 2, _HEAD + 54 + number * _LINE,
                   percent_text(share, language), "mid", ink)  # fmt: skip
-    made.note = words["transition_note"]
-    return made
+    picture.note = words["transition_note"]
+    return picture
 
 
 def quality_chart(designs: Sequence[AssessedDesign], words: Words, language: str) -> Drawing:
     """The expected relative error by count."""
-    lines = [each.errors() for each in designs]
+    lines = [design.errors() for design in designs]
     values = [value for line in lines for _, value in line if value > 0] or [1.0]
     low, high = min(*values, 1) * 0.8, max(*values, 10) * 1.2
     across = ChartAxis(
@@ -215,7 +217,7 @@ def quality_chart(designs: Sequence[AssessedDesign], words: Words, language: str
 
 def risk_chart(designs: Sequence[AssessedDesign], words: Words, language: str) -> Drawing:
     """How likely a sum and its parts determine a part, by its count."""
-    lines = [each.found() for each in designs]
+    lines = [design.found() for design in designs]
     values = [value for line in lines for _, value in line] or [0.1, 1.0]
     first = math.floor(math.log10(min(values)))
     last = max(math.ceil(math.log10(max(values))), first + 1)
@@ -226,12 +228,12 @@ def risk_chart(designs: Sequence[AssessedDesign], words: Words, language: str) -
     end = max((int(at) for line in lines for at, _ in line), default=1)
     across = ChartAxis(title=words["part"], low=0.5, high=end + 0.5, ticks=_whole_ticks(1, end))
     ends = [[(at, once(value, words, language)) for at, value in line] for line in lines]
-    told = "; ".join(f"{line[0][0]:.0f}: {line[0][1]} … {line[-1][0]:.0f}: {line[-1][1]}"
+    frame = "; ".join(f"{line[0][0]:.0f}: {line[0][1]} … {line[-1][0]:.0f}: {line[-1][1]}"
                      for line in ends if line)  # fmt: skip
     title = words["chart_risk"]
-    made = line_chart("risk", title, f"{title}. {told}", lines, across, upward)
-    made.note = words["risk_note"] if all(lines) else words["risk_never"]
-    return made
+    chart = line_chart("risk", title, f"{title}. {frame}", lines, across, upward)
+    chart.note = words["risk_note"] if all(lines) else words["risk_never"]
+    return chart
 
 
 def once(share: float, words: Words, language: str) -> str:
@@ -261,7 +263,7 @@ def once(share: float, words: Words, language: str) -> str:
 
 def origin_chart(designs: Sequence[AssessedDesign], words: Words, language: str) -> Drawing:
     """How likely a published value was a 1 or a 2."""
-    lines = [each.origins() for each in designs]
+    lines = [design.origins() for design in designs]
     end = max((int(at) for line in lines for at, _ in line), default=1)
     top, ticks = _percents(max((value for line in lines for _, value in line), default=10))
     across = ChartAxis(title=words["published"], low=-0.5, high=end + 0.5,
@@ -274,7 +276,7 @@ def origin_chart(designs: Sequence[AssessedDesign], words: Words, language: str)
 
 def attack_chart(designs: Sequence[AssessedDesign], words: Words, language: str) -> Drawing:
     """How likely averaging finds a count, by its exposure."""
-    lines = [each.averaged(_EXPOSURES) for each in designs]
+    lines = [design.averaged(_EXPOSURES) for design in designs]
     across = ChartAxis(
         title=words["exposure"], low=1, high=_EXPOSURES[-1], logarithmic=True,
         ticks=[(at, str(at)) for at in (1, 2, 4, 8, 15, 27, 50, 100, 200, 400)],
@@ -283,6 +285,6 @@ def attack_chart(designs: Sequence[AssessedDesign], words: Words, language: str)
                        ticks=[(at, str(at)) for at in range(0, 101, 20)])  # fmt: skip
     title = words["chart_attack"]
     told = f"{title}. {_told(lines, language, 1)}"
-    made = line_chart("attack", title, told, lines, across, upward)
-    made.note = words["attack_note"]
-    return made
+    chart = line_chart("attack", title, told, lines, across, upward)
+    chart.note = words["attack_note"]
+    return chart

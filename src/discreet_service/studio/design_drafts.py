@@ -121,8 +121,8 @@ def draft_of(visit: Visit, name: str, version: str) -> tuple[ParameterSet, Pertu
 
 def next_version(service: Service, name: str) -> str:
     """The version that a new set could have."""
-    numbers = [int(each.version) for each in service.parameter_sets.sets()
-               if each.name == name and re.fullmatch("[0-9]{1,9}", each.version)]  # fmt: skip
+    numbers = [int(item.version) for item in service.parameter_sets.sets()
+               if item.name == name and re.fullmatch("[0-9]{1,9}", item.version)]  # fmt: skip
     return str(max(numbers, default=0) + 1)
 
 
@@ -131,8 +131,8 @@ def _check_may_save(principal: Principal, name: str, version: str) -> None:
     check_allowed(principal, Permission.parameters_propose)
     for where, word in (("statistic", name), ("version", version)):
         if not re.fullmatch(WORD, word):
-            what = "up to 80 letters, digits, dots, - and _ are needed here"
-            raise ServiceError(what, code="invalid-input", where=where)
+            message = "up to 80 letters, digits, dots, - and _ are needed here"
+            raise ServiceError(message, code="invalid-input", where=where)
 
 
 def _ordered_anew(wish: DesignWish, name: str, version: str) -> PerturbationTable:
@@ -146,16 +146,16 @@ def _with_the_rest(service: Service, name: str, table: PerturbationTable) -> Par
     if taken is None:
         return parameters_of({}, table)
     if taken.rules.zeros == "table":
-        what = "the version in use changes zeros, which designs of the studio do not"
+        message = "the version in use changes zeros, which designs of the studio do not"
         hint = "make this set by command: discreet params pack"
-        raise ServiceError(what, code="conflict", where="statistic", hint=hint)
+        raise ServiceError(message, code="conflict", where="statistic", hint=hint)
     return dataclasses.replace(taken, perturbation_table=table, statistic="", version="", signer="")
 
 
 def _in_use(service: Service, name: str) -> Parameters | None:
     """The parameters of a statistic that came into use last, opened. SECRET."""
-    active = [each for each in service.parameter_sets.sets()
-              if each.name == name and each.state is SetState.active]  # fmt: skip
+    active = [item for item in service.parameter_sets.sets()
+              if item.name == name and item.state is SetState.active]  # fmt: skip
     if not active:
         return None
     last = max(active, key=lambda each: each.activated or 0)

@@ -58,8 +58,8 @@ def released_tables(visit: Visit, language: str) -> list[tuple[str, str]]:
     if not visit.principal.may(Permission.releases_read):
         return []
     listed = visit.service.releases.tables().values()
-    return [(each.id, f"{each.release}: {each.title(language)}")
-            for each in listed if not each.figures]  # fmt: skip
+    return [(item.id, f"{item.release}: {item.title(language)}")
+            for item in listed if not item.figures]  # fmt: skip
 
 
 def may_see_true(principal: Principal, dataset: str = "") -> bool:
@@ -83,7 +83,7 @@ def _expected(title: str, table: ProtectedTable, designs: Sequence[AssessedDesig
     return DesignEffect(
         title=title,
         true=False,
-        expected=[expected_quality(each.table, counts) for each in designs],
+        expected=[expected_quality(design.table, counts) for design in designs],
         all_cells=sum(counts.values()),
     )
 
@@ -120,22 +120,22 @@ def dataset_effect(
         if not len(table):
             raise ServiceError("the table has no cells", code="invalid-input", where="table")
         _note(visit, prepared, len(table))
-        drawn = [perturb(table, each.table) for each in designs]
-        values = [published_values(table, each)[0] for each in drawn]
+        drawn = [perturb(table, design.table) for design in designs]
+        values = [published_values(table, item)[0] for item in drawn]
         labels = [dimension.labels(language) for dimension in table.dimensions]
         cells: list[tuple[Sequence[str], int, Sequence[int]]] = [
             (
                 [told[part[at]] for told, part in zip(labels, table.index, strict=True)],
                 int(table.count[at]),
-                [int(each[at]) for each in values],
+                [int(value[at]) for value in values],
             )
             for at in range(min(len(table), SHOWN_CELLS))
         ]
         return DesignEffect(
             title=title,
             true=True,
-            expected=[expected_quality(each.table, table) for each in designs],
-            actual=[actual_quality(table, each) for each in drawn],
+            expected=[expected_quality(design.table, table) for design in designs],
+            actual=[actual_quality(table, item) for item in drawn],
             cells=cells,
             all_cells=len(table),
         )

@@ -80,7 +80,7 @@ class AssessedDesign:
 
     def averaged(self, exposures: Sequence[float]) -> list[tuple[float, float]]:
         """How likely averaging finds a count, in per cent, by exposure."""
-        return [(each, 100 * self.odds.averaged(each)) for each in exposures]
+        return [(exposure, 100 * self.odds.averaged(exposure)) for exposure in exposures]
 
     def origins(self) -> list[tuple[float, float]]:
         """Published value, and how likely it was a 1 or a 2, in per cent."""
@@ -95,8 +95,8 @@ class AssessedDesign:
 
     def errors(self) -> list[tuple[float, float]]:
         """Original count, and the expected relative error in per cent."""
-        told = self.curve.by_count.select("count", "relative_error").iter_rows()
-        return [(float(count), 100 * error) for count, error in told]
+        iter_rows = self.curve.by_count.select("count", "relative_error").iter_rows()
+        return [(float(count), 100 * error) for count, error in iter_rows]
 
     def key_figures(self) -> Mapping[str, float]:
         """The main figures by name; shares between 0 and 1."""

@@ -46,9 +46,9 @@ def show_sets(visit: _Proposer) -> Response:
 
 def _sets(visit: Visit, problems: Sequence[Problem] = ()) -> Response:
     waiting = {
-        each.subject: each
-        for each in visit.service.approvals.proposals(visit.principal, ProposalState.open)
-        if each.kind.value.startswith("parameter-")
+        proposal.subject: proposal
+        for proposal in visit.service.approvals.proposals(visit.principal, ProposalState.open)
+        if proposal.kind.value.startswith("parameter-")
     }
     # Which published data sets use a set.
     found: dict[str, list[str]] = {}

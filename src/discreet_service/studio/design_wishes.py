@@ -130,8 +130,8 @@ class DesignFields:
         stay = _number(self.stay, "stay", problems) if self.fixed else None
         never = _whole(self.never, problems)
         if noise is not None and not (noise == int(noise) and 1 <= noise <= LARGEST_NOISE):
-            what = f"the largest noise is a whole number from 1 to {LARGEST_NOISE} here"
-            problems.append(Problem(what, "noise", "more noise: discreet ptable design"))
+            message = f"the largest noise is a whole number from 1 to {LARGEST_NOISE} here"
+            problems.append(Problem(message, "noise", "more noise: discreet ptable design"))
         if stay is not None and not 0 < stay <= 100:
             problems.append(Problem("a share that stays is above 0 and at most 100 %", "stay"))
         if self.order not in ORDERS:
@@ -156,9 +156,9 @@ def offered_variance(problems: Sequence[Problem]) -> Decimal | None:
     >>> offered_variance([Problem("row 1 needs a variance of at least 2", "variance")])
     Decimal('2.5')
     """
-    found = [_LEAST.search(each.what) for each in problems]
-    least = [Decimal(match[1]) for match in found if match]
-    if not least or len(least) != len(found):
+    matches = [_LEAST.search(problem.what) for problem in problems]
+    least = [Decimal(match[1]) for match in matches if match]
+    if not least or len(least) != len(matches):
         return None
     return Decimal(math.ceil(max(least) * 5)) / 4
 
@@ -181,8 +181,8 @@ def _whole(text: str, problems: list[Problem]) -> tuple[int, ...]:
         problems.append(Problem("whole numbers are needed, commas between", "never"))
         return ()
     found = tuple(sorted({int(part) for part in parts}))
-    if len(found) > MOST_NEVER or not all(1 <= each <= LARGEST_NEVER for each in found):
-        what = f"up to {MOST_NEVER} figures from 1 to {LARGEST_NEVER} can be avoided here"
-        problems.append(Problem(what, "never"))
+    if len(found) > MOST_NEVER or not all(1 <= item <= LARGEST_NEVER for item in found):
+        message = f"up to {MOST_NEVER} figures from 1 to {LARGEST_NEVER} can be avoided here"
+        problems.append(Problem(message, "never"))
         return ()
     return found

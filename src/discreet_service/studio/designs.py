@@ -152,8 +152,8 @@ def run_designer(visit: FormVisit, form: _Sent) -> Response:
         designs, _, wrong = form.read()
         try:
             if any(wrong) or (form.which == "b" and not form.compared):
-                what = "there is no such design to save"
-                raise ServiceError(what, code="invalid-input", where="which")
+                message = "there is no such design to save"
+                raise ServiceError(message, code="invalid-input", where="which")
             wish = designs[form.which == "b"].wish
             if wish is None:
                 raise AssertionError("designs of forms have wishes")
@@ -193,7 +193,7 @@ def _shown(visit: Visit, form: DesignerForm, unsaved: Sequence[Problem] = ()) ->
         drawn["figures"] = figures_of(designs, spoken, language)
         if form.act == "effect":
             drawn |= _effect(visit, form, designs, language)
-    statistics = sorted({each.name for each in visit.service.parameter_sets.sets()})
+    statistics = sorted({item.name for item in visit.service.parameter_sets.sets()})
     statistic = form.statistic or "".join(statistics[:1])
     version = form.version or next_version(visit.service, statistic)
     return page(
@@ -204,7 +204,7 @@ def _shown(visit: Visit, form: DesignerForm, unsaved: Sequence[Problem] = ()) ->
         form=form,
         designs=designs,
         wrong=wrong,
-        offered=[offered_variance(each) for each in wrong],
+        offered=[offered_variance(item) for item in wrong],
         unsaved=unsaved,
         may_save=visit.principal.may(Permission.parameters_propose),
         can_sign=can_sign(visit.service),
@@ -258,7 +258,7 @@ def figures_of(
     designs: Sequence[AssessedDesign], spoken: Mapping[str, str], language: str
 ) -> list[tuple[str, list[str]]]:
     """The main figures of one design or two, as they are written."""
-    told = [each.key_figures() for each in designs]
+    told = [design.key_figures() for design in designs]
     rows = []
     for name, (digits, factor) in _WRITTEN.items():
         cells = []

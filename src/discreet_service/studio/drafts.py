@@ -120,12 +120,12 @@ def show_draft(programme: str, draft: str, visit: _Producer, release: _Name = No
         about=title_of_programme(shelf_of(visit.service).text(record.id), language),
         draft=told,
         tables=[
-            (each.name, each.title(language), each.cells)
-            for each in islice(found.release.tables.values(), MOST_TABLES)
+            (table.name, table.title(language), table.cells)
+            for table in islice(found.release.tables.values(), MOST_TABLES)
         ],
         statements=[
-            said_in(each["text"], language)
-            for each in (told["quality"] or {}).get("statements", ())
+            said_in(item["text"], language)
+            for item in (told["quality"] or {}).get("statements", ())
         ],
         releases=sorted(visit.service.releases.releases()),
         compared=name if told["published"] else "",
@@ -177,15 +177,17 @@ def publish_draft(
     if not _NAME.fullmatch(release.strip()):
         what, hint = "this is no name of a release", "letters, digits, - and _, such as census-2026"
         raise ServiceError(what, code="invalid-input", where="release", hint=hint)
-    asked = PublicationRequest(draft=draft, release=release.strip(), confirm=confirm, reason=reason)
+    request = PublicationRequest(
+        draft=draft, release=release.strip(), confirm=confirm, reason=reason
+    )
     meanwhile = False
     try:
-        told = publish_programme(visit, programme, asked)
+        told = publish_programme(visit, programme, request)
     except ServiceError as error:
         if error.code != "changed-meanwhile":
             raise
         meanwhile = True
-        told = publish_programme(visit, programme, asked.model_copy(update={"confirm": ""}))
+        told = publish_programme(visit, programme, request.model_copy(update={"confirm": ""}))
     if "proposal" in told:
         return back_to("/approvals")
     found = _opened(visit.service, programme, draft)
@@ -236,9 +238,9 @@ def tally(changes: list[dict[str, Any]]) -> dict[str, int]:
     1
     """
     found = {"new": 0, "changed": 0, "same": 0, "gone": 0, "cells": 0}
-    for each in changes:
-        found[(each["change"] if each["change"] in found else "changed")] += 1
-        found["cells"] += sum(each.get(name, 0) for name in _DIFFERING)
+    for change in changes:
+        found[(change["change"] if change["change"] in found else "changed")] += 1
+        found["cells"] += sum(change.get(name, 0) for name in _DIFFERING)
     return found
 
 
@@ -249,21 +251,21 @@ def shown_changes(
     shown, left = [], _ALL_CELLS
     if len(changes) > MOST_TABLES:
         changes = sorted(changes, key=lambda each: each["change"] not in _FIRST)[:MOST_TABLES]
-    for each in changes:
-        listed = found.release.tables.get(each["table"])
+    for change in changes:
+        listed = found.release.tables.get(change["table"])
         cells: list[ShownCell] = []
-        named = each.get("cells", [])[: min(_CELLS, left)]
+        named = change.get("cells", [])[: min(_CELLS, left)]
         if named:
-            table = found.release.read_table(each["table"])
+            table = found.release.read_table(change["table"])
             cells = [_shown_cell(table, cell, language) for cell in named]
             left -= len(cells)
         shown.append(
             ShownChange(
-                title=each["table"] if listed is None else listed.title(language),
-                change=_CHANGES.get(each["change"], "kind_large"),
-                differing={name: each[name] for name in _DIFFERING if name in each},
-                reasons=each.get("reasons", []),
-                codes=each.get("codes", {}),
+                title=change["table"] if listed is None else listed.title(language),
+                change=_CHANGES.get(change["change"], "kind_large"),
+                differing={name: change[name] for name in _DIFFERING if name in change},
+                reasons=change.get("reasons", []),
+                codes=change.get("codes", {}),
                 cells=cells,
             )
         )

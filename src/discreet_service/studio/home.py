@@ -93,7 +93,7 @@ def first_table(service: Service, principal: Principal) -> str:
                 next((v for v in unit.variables.values() if v.geography is wanted), None)
                 for wanted in (True, False)
             ]
-            by = [f"{each.name}:{each.levels[0].name}" for each in chosen if each is not None]
+            by = [f"{item.name}:{item.levels[0].name}" for item in chosen if item is not None]
             if by:
                 asked = [("unit", unit.name), ("by", ",".join(by))]
                 return address(f"/tables/{record.dataset}", asked)
@@ -103,7 +103,7 @@ def first_table(service: Service, principal: Principal) -> str:
 def _waiting(visit: Visit) -> list[Proposal]:
     """Proposals of others on which they can decide."""
     found = visit.service.approvals.proposals(visit.principal, ProposalState.open)
-    return [each for each in found if each.proposer != visit.principal.name]
+    return [item for item in found if item.proposer != visit.principal.name]
 
 
 @router.post("/language", dependencies=[OpenToAll])

@@ -90,9 +90,14 @@ class OperationForm:
     @classmethod
     def begun(cls, operation: Operation, **texts: str) -> OperationForm:
         """A form with what pages begin with."""
-        begin = {each.name: each.text_of(each.usual) for each in _layout_fields(operation)}
-        for each in _setting_fields(operation):
-            begin[each.name] = each.text_of(getattr(operation.begin, each.name))
+        begin = {
+            layout_field.name: layout_field.text_of(layout_field.usual)
+            for layout_field in _layout_fields(operation)
+        }
+        for setting_field in _setting_fields(operation):
+            begin[setting_field.name] = setting_field.text_of(
+                getattr(operation.begin, setting_field.name)
+            )
         if issubclass(operation.takes, SensitiveSource):
             begin |= dict.fromkeys(_RULES, "") | {"minimum_frequency": "3"}
         return cls(operation=operation, texts={**begin, **_BESIDE, **texts})
@@ -101,7 +106,7 @@ class OperationForm:
     async def sent(cls, operation: Operation, request: Request) -> OperationForm:
         """The form that was sent, with the text of its file."""
         form, begun = await request.form(), cls.begun(operation).texts
-        yes = {each.name: "" for each in _fields(operation) if each.kind == "yes"}
+        yes = {field.name: "" for field in _fields(operation) if field.kind == "yes"}
         texts = await sent_texts(form, list(begun), file="cells")
         marks = {
             name: tuple(str(value) for value in form.getlist(name)[: _MOST_MARKS + 1])
@@ -181,7 +186,7 @@ def _values(
     fields: Sequence[SettingField], texts: Mapping[str, str], problems: list[Problem]
 ) -> dict[str, Any]:
     """What fields say; one that is empty is left to its model."""
-    found = {each.name: value_of(each, texts[each.name], problems) for each in fields}
+    found = {field.name: value_of(field, texts[field.name], problems) for field in fields}
     return {name: value for name, value in found.items() if value is not None}
 
 
@@ -189,7 +194,7 @@ def _rules(texts: Mapping[str, str], problems: list[Problem]) -> dict[str, Any]:
     numbers = {name: stated_number(texts[name], name, problems, _RULES[name]) for name in _RULES}
     shares = [[n, numbers.pop(f"dominance_{n}")] for n in (1, 2)]
     rules: dict[str, Any] = {name: each for name, each in numbers.items() if each is not None}
-    shares = [each for each in shares if each[1] is not None]
+    shares = [share for share in shares if share[1] is not None]
     if shares:
         rules["dominance"] = shares if len(shares) > 1 else shares[0]
     if not rules and not problems:
@@ -298,18 +303,26 @@ def _shown(
     problems: Sequence[Problem] = (),
 ) -> HTMLResponse:
     operation, language = form.operation, language_of(request)
-    said = operation.words(operation.name, language)
+    words = operation.words(operation.name, language)
     return page(
         request,
         "operation",
         status=422 if problems else 200,
         secret=True,
-        title=said["title"],
-        said=said,
+        title=words["title"],
+        said=words,
         path=f"/{operation.page}",
         form=form.texts,
-        columns_of=[each for each in _layout_fields(operation) if each.name != "name"],
-        name_field=next(each for each in _layout_fields(operation) if each.name == "name"),
+        columns_of=[
+            layout_field
+            for layout_field in _layout_fields(operation)
+            if layout_field.name != "name"
+        ],
+        name_field=next(
+            layout_field
+            for layout_field in _layout_fields(operation)
+            if layout_field.name == "name"
+        ),
         settings=_setting_fields(operation),
         rules=_RULES if issubclass(operation.takes, SensitiveSource) else {},
         problems=problems,
@@ -394,8 +407,8 @@ def _listed(study: Study, marks: Sequence[Any], call: CellsCall) -> Iterator[dic
     """Hidden cells, and those that a decision has opened, which can be closed again."""
     request, language = call.request, call.request.language
     decimals = getattr(request, "decimals", 0)
-    decided = {tuple(each.cells[name] for name in request.by): each for each in marks}
-    hidden: Mapping[tuple[str, ...], HiddenCell] = {each.codes: each for each in study.hidden or ()}
+    decided = {tuple(item.cells[name] for name in request.by): item for item in marks}
+    hidden: Mapping[tuple[str, ...], HiddenCell] = {item.codes: item for item in study.hidden or ()}
     for codes in (*hidden, *(codes for codes in decided if codes not in hidden)):
         cell, mark = hidden.get(codes), decided.get(codes)
         yield {

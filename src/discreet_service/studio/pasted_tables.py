@@ -82,8 +82,8 @@ def stated_number(text: str, where: str, problems: list[Problem], kind: type[int
     try:
         return kind(stripped)
     except ValueError:
-        what = "a whole number is needed" if kind is int else "a number is needed"
-        problems.append(Problem(what, where))
+        message = "a whole number is needed" if kind is int else "a number is needed"
+        problems.append(Problem(message, where))
         return None
 
 
@@ -120,20 +120,22 @@ def published_cells(
     table: ProtectedTable, by: Sequence[str]
 ) -> Iterator[tuple[tuple[str, ...], dict[str, Any]]]:
     """The cells of a protected table, its zeros among them, with what is known of each."""
-    for told in table.to_polars(complete=True, labels=False).iter_rows(named=True):
-        yield tuple(str(told[name]) for name in by), told
+    for row in table.to_polars(complete=True, labels=False).iter_rows(named=True):
+        yield tuple(str(row[name]) for name in by), row
 
 
 def long_texts(form: Any, long: Collection[str]) -> list[Problem]:
     """Fields that hold more than a word or two."""
     return [
-        Problem(f"more than {LONGEST} characters", each.name)
-        for each in fields(form)
-        if each.name not in long and len(getattr(form, each.name)) > LONGEST
+        Problem(f"more than {LONGEST} characters", field.name)
+        for field in fields(form)
+        if field.name not in long and len(getattr(form, field.name)) > LONGEST
     ]
 
 
 def refused_form(problems: list[Problem]) -> ServiceError:
     """The error for all that is wrong with a form."""
-    what = f"{len(problems)} things are wrong with this form" if problems[1:] else problems[0].what
-    return ServiceError(what, code="invalid-input", where=problems[0].where, problems=problems)
+    message = (
+        f"{len(problems)} things are wrong with this form" if problems[1:] else problems[0].what
+    )
+    return ServiceError(message, code="invalid-input", where=problems[0].where, problems=problems)

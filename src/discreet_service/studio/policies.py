@@ -62,7 +62,7 @@ def show_policies(visit: KnownVisit) -> Response:
     _check_any(visit.principal)
     found = []
     for record in visit.service.datasets.records():
-        if any(visit.principal.may(each, record.dataset) for each in POLICY_PERMISSIONS):
+        if any(visit.principal.may(item, record.dataset) for item in POLICY_PERMISSIONS):
             states = _states(visit.service, record.dataset, record.version)
             active = next((one for one in states if one.state == "active"), None)
             found.append((record, active, sum(one.state == "proposed" for one in states)))
@@ -191,7 +191,7 @@ def _heading(request: Request, word: str, about: str) -> str:
 
 
 def _check_any(principal: Principal, dataset: str = "") -> None:
-    if not any(principal.may(each, dataset) for each in POLICY_PERMISSIONS):
+    if not any(principal.may(item, dataset) for item in POLICY_PERMISSIONS):
         check_allowed(principal, Permission.refusals_explain, dataset)
 
 
@@ -230,7 +230,7 @@ def _policy_page(
         title=_heading(visit, "title", f": {dataset} {version}"),
         dataset=dataset,
         version=version,
-        public=[each for each in _flat(signed.document.public()) if each[0] not in _KNOWN],
+        public=[item for item in _flat(signed.document.public()) if item[0] not in _KNOWN],
         signed=signed if approves else None,
         states=states,
         refused=refused,
@@ -257,7 +257,9 @@ def _asked(
             if variable is not None:
                 name = f"{variable.tree.title(language)} ({name})"
                 levels = ", ".join(
-                    variable.level(each).name for each in numbers if 0 < each < len(variable.cuts)
+                    variable.level(number).name
+                    for number in numbers
+                    if 0 < number < len(variable.cuts)
                 )
             found.append((place, name, levels, ", ".join(map(str, one["codes"] or []))))
     return found

@@ -87,18 +87,18 @@ def show_programmes(
 ) -> Response:
     """The programmes that one may work on, the latest first."""
     language, shelf = visit.language, shelf_of(visit.service)
-    found = list_programmes(visit, number, _SIZE)
+    programmes = list_programmes(visit, number, _SIZE)
     served = visit.service.releases.releases()
     shown = [
         {
-            **each,
-            "title": title_of_programme(shelf.text(each["id"]), language),
-            "drafts": len(shelf.drafts(each["id"])),
-            "published": published_as(visit.service, each["id"], served),
+            **item,
+            "title": title_of_programme(shelf.text(item["id"]), language),
+            "drafts": len(shelf.drafts(item["id"])),
+            "published": published_as(visit.service, item["id"], served),
         }
-        for each in found["programmes"]
+        for item in programmes["programmes"]
     ]
-    more = found["total"] > number * _SIZE
+    more = programmes["total"] > number * _SIZE
     return page(visit, "programmes", programmes=shown, next=number + 1 if more else 0,
                 datasets=_datasets(visit))  # fmt: skip
 
@@ -149,7 +149,7 @@ def show_programme(programme: str, visit: _Producer) -> Response:
         verdict = {"valid": False, "version": None, "tables": [], "problems": [told]}
     lines = text.rstrip("\n").split("\n")
     jobs = jobs_of(visit, record)
-    numbers = [*jobs, *(each for each in shelf.drafts(record.id) if each not in jobs)]
+    numbers = [*jobs, *(draft for draft in shelf.drafts(record.id) if draft not in jobs)]
     states = words("job_states", visit.language)
     return page(
         visit,
@@ -160,7 +160,7 @@ def show_programme(programme: str, visit: _Producer) -> Response:
         problems=told_problems(verdict, lines),
         lines=lines[:_LINES],
         more=max(len(lines) - _LINES, 0),
-        drafts=[draft_entry(visit.service, record, each) for each in numbers],
+        drafts=[draft_entry(visit.service, record, number) for number in numbers],
         states=states,
         published=published_as(visit.service, record.id),
         key=secrets.token_hex(16),
@@ -196,12 +196,12 @@ def _editor(visit: Visit, form: ProgrammeForm, dataset: str = "", *, status: int
 def told_problems(verdict: dict[str, Any], lines: list[str]) -> list[dict[str, Any]]:
     """What is wrong, with the number of the line and what stands there."""
     found = []
-    for each in verdict["problems"]:
-        place = _LINE.fullmatch(each["where"])
-        where = place[2] if place else each["where"]
+    for item in verdict["problems"]:
+        place = _LINE.fullmatch(item["where"])
+        where = place[2] if place else item["where"]
         number = int(place[1]) if place else _line_of(where, lines)
         text = lines[number - 1].strip() if 0 < number <= len(lines) else ""
-        found.append({**each, "line": number, "text": text[:200], "place": where})
+        found.append({**item, "line": number, "text": text[:200], "place": where})
     return sorted(found, key=lambda each: each["line"])
 
 
@@ -261,13 +261,13 @@ def draft_entry(service: Service, record: StoredProgramme, draft: str) -> dict[s
 
 def _datasets(visit: Visit) -> list[str]:
     """The data sets that somebody may have programmes run over."""
-    found = [
-        each.dataset
-        for each in visit.service.datasets.records()
-        if each.state == "published"
-        and visit.principal.may(Permission.programmes_run, each.dataset)
+    datasets = [
+        record.dataset
+        for record in visit.service.datasets.records()
+        if record.state == "published"
+        and visit.principal.may(Permission.programmes_run, record.dataset)
     ]
-    return [*dict.fromkeys(found)]
+    return [*dict.fromkeys(datasets)]
 
 
 def title_of_programme(text: str, language: str) -> str:
@@ -301,7 +301,7 @@ def _example(visit: Visit, dataset: str) -> str:
     titles = dict(visit.service.datasets.record(dataset, version.version).facts.get("title") or {})
     lines = [
         f"dataset = {_quoted(dataset)}",
-        f"title = {_texts({each: titles.get(each, dataset) for each in ('en', 'de')})}",
+        f"title = {_texts({item: titles.get(item, dataset) for item in ('en', 'de')})}",
         'languages = ["en", "de"]',
         "",
         "[defaults]",
@@ -316,19 +316,21 @@ def _example_table(version: DataVersion, name: str) -> list[str]:
     """A table by a place and something else."""
     unit = version.units[name]
     chosen = [
-        next((each for each in unit.variables.values() if each.geography is place), None)
+        next(
+            (variable for variable in unit.variables.values() if variable.geography is place), None
+        )
         for place in (True, False)
     ]
-    spanning = [each for each in chosen if each is not None]
+    spanning = [item for item in chosen if item is not None]
     titles = {}
     for language, joint, last in (("en", " by ", " and "), ("de", " nach ", " und ")):
-        parts = [each.tree.title(language) for each in spanning]
+        parts = [item.tree.title(language) for item in spanning]
         titles[language] = joint.join([said_in(unit.label, language, name), last.join(parts)])
     source = version.inputs.programme.sources[unit.source]
     return [
         f"[tables.{name}]",
         *([] if source.main else [f"from = {_quoted(unit.source)}"]),
-        f"by = {json.dumps([each.name for each in spanning], ensure_ascii=False)}",
+        f"by = {json.dumps([item.name for item in spanning], ensure_ascii=False)}",
         f"title = {_texts(titles)}",
     ]
 

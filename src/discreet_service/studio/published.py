@@ -35,9 +35,9 @@ _SIZE = 50
 @router.get("/releases")
 def show_releases(visit: _Reader, number: _Page = 1) -> Response:
     """All releases, the youngest first."""
-    found = list_releases(visit, visit.language, number, _SIZE)
-    more = found["total"] > number * _SIZE
-    return page(visit, "releases", releases=found["releases"], next=number + 1 if more else 0)
+    releases = list_releases(visit, visit.language, number, _SIZE)
+    more = releases["total"] > number * _SIZE
+    return page(visit, "releases", releases=releases["releases"], next=number + 1 if more else 0)
 
 
 @router.get("/releases/{release}")

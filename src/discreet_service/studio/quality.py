@@ -59,14 +59,14 @@ class UsedExposure:
 def show_quality(visit: _Reader) -> Response:
     """The data versions that somebody may look at."""
     records = [
-        each
-        for each in visit.service.datasets.records()
-        if visit.principal.may(Permission.quality_read, each.dataset)
+        record
+        for record in visit.service.datasets.records()
+        if visit.principal.may(Permission.quality_read, record.dataset)
     ]
     language = visit.language
     titles = {
-        (each.dataset, each.version): said_in(each.facts["title"], language, each.dataset)
-        for each in records
+        (record.dataset, record.version): said_in(record.facts["title"], language, record.dataset)
+        for record in records
     }
     return page(visit, "quality", records=records, titles=titles)
 
@@ -106,7 +106,7 @@ def show_dashboard(dataset: str, version: str, visit: _Reader, unit: str = "") -
         explains=explains,
         sparse=visit.service.answers.sparse_tables(opened),
         hides=policy.sparsity.then == "hide",
-        verdicts=[each.value for each in LogVerdict],
+        verdicts=[item.value for item in LogVerdict],
         labels={one.name: said_in(one.label, language, one.name) for one in opened.units.values()},
         **shown,
     )
@@ -121,7 +121,7 @@ def _exposure_rows(
 ) -> list[tuple[str, str, list[UsedExposure | None]]]:
     """Variable, level, and the use of its limit everywhere and in each kind of place."""
     places = dict(_places(unit, policy))
-    variables = [each for each in unit.variables.values() if not each.geography]
+    variables = [item for item in unit.variables.values() if not item.geography]
     targets: dict[tuple[str, str, str], Box] = {}
     for variable in variables:
         for axis in _axes(variable):

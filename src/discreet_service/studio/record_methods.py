@@ -127,13 +127,16 @@ class RecordsForm:
 async def form_of(request: Request) -> RecordsForm:
     """A dependency: the fields of a form that was sent, with the text of its file."""
     form = await request.form()
-    names = [each.name for each in fields(RecordsForm) if each.name != "steps"]
+    names = [item.name for item in fields(RecordsForm) if item.name != "steps"]
     texts = await sent_texts(form, names, file="rows")
     steps = []
     for at in range(MOST_STEPS):
         method = form.get(f"step{at}")
         if isinstance(method, str) and method in METHODS:
-            said = {each.name: form.get(f"step{at}-{each.name}") for each in option_fields(method)}
+            said = {
+                option_field.name: form.get(f"step{at}-{option_field.name}")
+                for option_field in option_fields(method)
+            }
             steps.append((method, {k: text for k, text in said.items() if isinstance(text, str)}))
     return RecordsForm(**texts, steps=tuple(steps))
 
@@ -237,7 +240,7 @@ def _outcome(service: Service, asked: RecordsRequest, study: RecordsStudy) -> di
         "study": study,
         "after": study.made.described.frame.height,
         "statement": study.made.statement[language],
-        "tables": [_table(each, language) for each in study.tables],
+        "tables": [_table(table, language) for table in study.tables],
         "risk": _risk(study, language),
         "code": file_call_texts(base, path, functions, "records.csv", stated),
     }
@@ -275,5 +278,5 @@ def _risk(study: RecordsStudy, language: str) -> list[tuple[str, str, str]]:
     """Indicators before and after: what each is called, and both figures."""
     if study.risk is None:
         return []
-    before, after = (dict(each.told(language)) for each in study.risk)
+    before, after = (dict(item.told(language)) for item in study.risk)
     return [(label, figure, after.get(label, "–")) for label, figure in before.items()]

@@ -59,7 +59,7 @@ def option_fields(method: str) -> tuple[OptionField, ...]:
 
 def _kind(hint: Any) -> FieldKind | None:
     """What the field of an option takes; None where it has no field, such as names of files."""
-    parts = [each for each in _alternatives(hint) if each is not type(None)]
+    parts = [alternative for alternative in _alternatives(hint) if alternative is not type(None)]
     if len(parts) == 2 and str in parts:  # one name, or several
         parts.remove(str)
     if len(parts) != 1:
@@ -99,14 +99,14 @@ def stated_step(
     {'method': 'top_code', 'variable': 'age', 'above': 90.0}
     """
     step: dict[str, Any] = {"method": method}
-    for each in option_fields(method) if method in METHODS else ():
-        text = texts.get(each.name, "").strip()
+    for option_field in option_fields(method) if method in METHODS else ():
+        text = texts.get(option_field.name, "").strip()
         if not text:
             continue
-        place = f"{where}.{each.name}"
-        value = _value(each.kind, text, place, problems)
+        place = f"{where}.{option_field.name}"
+        value = _value(option_field.kind, text, place, problems)
         if value is not None:
-            step[each.name] = value
+            step[option_field.name] = value
     return step
 
 
@@ -120,8 +120,10 @@ def _value(kind: FieldKind, text: str, place: str, problems: list[Problem]) -> A
     if kind == "names":
         return listed_names(text)
     if kind == "numbers":
-        found = [stated_number(each, place, problems, float) for each in listed_names(text)]
-        return [each for each in found if each is not None]
+        found = [
+            stated_number(listed_name, place, problems, float) for listed_name in listed_names(text)
+        ]
+        return [item for item in found if item is not None]
     lines = [line.strip() for line in text.splitlines() if line.strip()]
     if kind == "conditions":
         return lines
@@ -134,15 +136,15 @@ def _value(kind: FieldKind, text: str, place: str, problems: list[Problem]) -> A
 
 def _pairs(lines: Sequence[str], place: str, problems: list[Problem]) -> dict[str, str]:
     """Lines such as "married = partnered"."""
-    found: dict[str, str] = {}
+    pairs: dict[str, str] = {}
     for number, line in enumerate(lines, start=1):
         old, sign, new = (part.strip() for part in line.partition("="))
-        if not sign or not old or old in found:
+        if not sign or not old or old in pairs:
             hint = "old code = new code, each old code once"
             problems.append(Problem(f"line {number} says something else", place, hint))
             continue
-        found[old] = new
-    return found
+        pairs[old] = new
+    return pairs
 
 
 def _pram(lines: Sequence[str], place: str, problems: list[Problem]) -> dict[str, Any]:
@@ -150,11 +152,11 @@ def _pram(lines: Sequence[str], place: str, problems: list[Problem]) -> dict[str
     found: dict[str, Any] = {}
     for number, line in enumerate(lines, start=1):
         parts = listed_names(line)
-        shares = [stated_number(each, place, problems, float) for each in parts[1:]]
+        shares = [stated_number(part, place, problems, float) for part in parts[1:]]
         if not parts or len(parts) > 3 or parts[0] in found or None in shares:
             hint = "variable, share that stays, weight of the change; the last two can be left out"
             problems.append(Problem(f"line {number} says something else", place, hint))
             continue
-        names = "+".join(each.strip() for each in parts[0].split("+"))
+        names = "+".join(part.strip() for part in parts[0].split("+"))
         found[names] = dict(zip(("stay", "alpha"), shares, strict=False))
     return found

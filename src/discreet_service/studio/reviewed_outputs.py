@@ -224,8 +224,8 @@ class ReviewSheet:
     def _differences_of(self, part: OutputPart) -> Iterator[str]:
         now, noted = self.differences()
         for sentence in (*now, *noted):
-            found = _DIFFERENCE.fullmatch(sentence)
-            own = found is not None and not found[4] and part.covers(found[3])
+            match = _DIFFERENCE.fullmatch(sentence)
+            own = match is not None and not match[4] and part.covers(match[3])
             if own or part.covers(sentence):
                 yield sentence
 

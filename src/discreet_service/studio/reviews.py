@@ -125,12 +125,15 @@ class ReviewForm:
                 raise ServiceError(
                     "there is no such verdict", code="invalid-input", where="outputs"
                 )
-            made = OutputDecision(
+            decision = OutputDecision(
                 verdict=PartVerdict(chosen), comment=self.comments.get(number, "").strip()
             )
             before = standing.decisions.get(number)
-            if before is None or (before.verdict, before.comment) != (made.verdict, made.comment):
-                found[number] = made
+            if before is None or (before.verdict, before.comment) != (
+                decision.verdict,
+                decision.comment,
+            ):
+                found[number] = decision
         if self.rest:
             accepted = OutputDecision(verdict=PartVerdict.accept)
             for part in standing.parts:
@@ -138,8 +141,8 @@ class ReviewForm:
                     found.setdefault(part.number, accepted)
         if not found:
             hint = "choose what becomes of an output, or accept the others"
-            what = "nothing was decided that was not decided before"
-            raise ServiceError(what, code="invalid-input", where="outputs", hint=hint)
+            message = "nothing was decided that was not decided before"
+            raise ServiceError(message, code="invalid-input", where="outputs", hint=hint)
         return found
 
 
@@ -150,13 +153,13 @@ async def _form_of(request: Request) -> ReviewForm:
     for name, value in form.items():
         if (place := _FIELD.fullmatch(name)) and isinstance(value, str):
             if len(value) > _LONGEST_REASON:
-                what = f"a comment has {_LONGEST_REASON:,} characters at most"
-                raise ServiceError(what, code="invalid-input", where="comment")
+                message = f"a comment has {_LONGEST_REASON:,} characters at most"
+                raise ServiceError(message, code="invalid-input", where="comment")
             fields[place[1]][int(place[2])] = value
     told = {name: str(form.get(name, "")) for name in ("version", "reason", "act", "from")}
     if len(told["reason"]) > _LONGEST_REASON:
-        what = f"a reason has {_LONGEST_REASON:,} characters at most"
-        raise ServiceError(what, code="invalid-input", where="reason")
+        message = f"a reason has {_LONGEST_REASON:,} characters at most"
+        raise ServiceError(message, code="invalid-input", where="reason")
     return ReviewForm(
         version=_whole(told["version"]),
         verdicts=fields["verdict"],

@@ -88,7 +88,7 @@ class _SortedLayout(PageLayout):
             decimals: Any = block.decimals
             bounds = block.bounds
             if bounds is not None:
-                low, high = (each.reshape(block.value.shape)[place].ravel() for each in bounds)
+                low, high = (bound.reshape(block.value.shape)[place].ravel() for bound in bounds)
                 bounds = (low, high)
             yield BodyRows(
                 0,
@@ -177,7 +177,7 @@ def _variables(
     }
     for name in (*down, *across):
         own, other = (across, down) if name in across else (down, across)
-        left = [each for each in own if each != name]
+        left = [item for item in own if item != name]
         moves = {"turn": _view(view, left, [*other, name], turned=name in across)}
         at = own.index(name)
         if at:

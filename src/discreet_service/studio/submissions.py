@@ -63,8 +63,8 @@ class SubmissionForm:
         if not self.files:
             raise _wrong("there is no program", "file", "choose a do-file, or a folder with one")
         if sum(len(content) for _, content in self.files) > settings.upload_bytes:
-            what = "this is larger than what is taken"
-            raise ServiceError(what, code="too-large", limit=settings.upload_bytes)
+            message = "this is larger than what is taken"
+            raise ServiceError(message, code="too-large", limit=settings.upload_bytes)
         named = [name for name, _ in self.files if self.main in (name, name.rpartition("/")[2])]
         main = named[0] if len(named) == 1 else self.main
         told: dict[str, Any] = {"main": main, "project": self.project, "data": self.data}

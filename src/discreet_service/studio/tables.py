@@ -70,8 +70,8 @@ def show_builder(dataset: str, visit: _Reader) -> Response:
         dataset=dataset,
         record=record,
         description=said_in(record.facts.get("description") or {}, language),
-        units=[(each.name, said_in(each.label, language, each.name))
-               for each in version.units.values()],
+        units=[(unit.name, said_in(unit.label, language, unit.name))
+               for unit in version.units.values()],
         choices=choices,
         variables=_choices(choices, language),
         measures=_measures(choices, language),
@@ -220,11 +220,11 @@ def _refused(request: Request, error: ServiceError, facts: Mapping[str, Any]) ->
 
 def _choices(choices: TableChoices, language: str) -> list[dict[str, Any]]:
     """The variables in the form; those of one heading are told apart by their names."""
-    found = [_choice(each, choices, language) for each in choices.unit.variables.values()]
-    titles = [each["title"] for each in found]
-    for each in found:
-        if titles.count(each["title"]) > 1:
-            each["title"] = f"{each['title']} ({each['name']})"
+    found = [_choice(variable, choices, language) for variable in choices.unit.variables.values()]
+    titles = [entry["title"] for entry in found]
+    for item in found:
+        if titles.count(item["title"]) > 1:
+            item["title"] = f"{item['title']} ({item['name']})"
     return found
 
 
@@ -235,7 +235,7 @@ def _choice(variable: CatalogueVariable, choices: TableChoices, language: str) -
     picked = choices.picks.get(variable.name, ())
     numbers = variable.level_numbers
     chosen = set() if levels is None else {
-        numbers.get(each, 0) for each in levels
+        numbers.get(level, 0) for level in levels
     } or {variable.finest}  # fmt: skip
     opened = choices.opened == variable.name
     codes = _codes(variable, chosen, set(picked), choices.wanted, language) if opened else []
@@ -245,17 +245,17 @@ def _choice(variable: CatalogueVariable, choices: TableChoices, language: str) -
         "geography": variable.geography,
         "levels": [
             {
-                "name": each.name,
-                "label": each.name
-                if each.name != str(each.number)
-                else f"{words('builder', language)['level']} {each.number}",
-                "codes": each.codes,
-                "chosen": each.number in chosen,
+                "name": level.name,
+                "label": level.name
+                if level.name != str(level.number)
+                else f"{words('builder', language)['level']} {level.number}",
+                "codes": level.codes,
+                "chosen": level.number in chosen,
             }
-            for each in variable.levels
+            for level in variable.levels
         ],
         "used": levels is not None or bool(picked),
-        "picked": [(each, tree.label(each, language)) for each in picked if each in tree.index],
+        "picked": [(item, tree.label(item, language)) for item in picked if item in tree.index],
         "opened": opened,
         "wanted": choices.wanted if opened else "",
         "codes": codes[:_SHOWN_CODES],
@@ -270,7 +270,7 @@ def _codes(
     tree, text = variable.tree, wanted.casefold()
     levels = sorted(chosen or range(1, variable.finest + 1))
     members = {at for number in levels for at in variable.cuts[number].tolist()}
-    found = []
+    codes = []
     for at in _walk(tree.parents):
         if at not in members:
             continue
@@ -278,10 +278,10 @@ def _codes(
         label = tree.label(code, language)
         if code in picked or text in label.casefold() or text in code.casefold():
             depth = min(int(tree.levels[at]) - levels[0], 4)
-            found.append(
+            codes.append(
                 {"code": code, "label": label, "picked": code in picked, "depth": max(depth, 0)}
             )
-    return found
+    return codes
 
 
 def _walk(parents: Sequence[int]) -> list[int]:
@@ -356,15 +356,15 @@ def _examples(version: DataVersion, language: str) -> list[tuple[str, str]]:
     """First tables: of each unit one by its first variables, coarse."""
     found = []
     for unit in version.units.values():
-        names = [each for each in unit.variables.values() if len(each.levels[0].name)]
+        names = [variable for variable in unit.variables.values() if len(variable.levels[0].name)]
         if not names:
             continue
         first, *others = names
-        second = next((each for each in others if not each.geography), None)
-        named = [each for each in (first, second) if each is not None]
-        by = ",".join(f"{each.name}:{each.levels[0].name}" for each in named)
+        second = next((other for other in others if not other.geography), None)
+        named = [item for item in (first, second) if item is not None]
+        by = ",".join(f"{item.name}:{item.levels[0].name}" for item in named)
         label = said_in(unit.label, language, unit.name)
-        joined = ", ".join(each.tree.title(language) for each in named)
+        joined = ", ".join(item.tree.title(language) for item in named)
         found.append((f"{label}: {joined}", address(
             f"/tables/{version.dataset}/result", [("unit", unit.name), ("by", by)]
         )))  # fmt: skip

@@ -32,13 +32,13 @@ _Owner = Annotated[Visit, Depends(visit_with(Permission.jobs_own))]
 @router.get("/jobs")
 def show_jobs(visit: _Owner, cursor: Annotated[str, Query(max_length=60)] = "") -> Response:
     """One's jobs, the newest first."""
-    found = visit.service.jobs.jobs(visit.principal.name, cursor=cursor)
+    jobs = visit.service.jobs.jobs(visit.principal.name, cursor=cursor)
     language = visit.language
     return page(
         visit,
         "jobs",
-        jobs=found.jobs,
-        cursor=found.cursor,
+        jobs=jobs.jobs,
+        cursor=jobs.cursor,
         states=words("job_states", language),
         kinds=words("job_kinds", language),
     )

@@ -79,8 +79,8 @@ class _AddressReader:
             elif variable in self.spanning:
                 self.spanning[variable][prefix] = items
             else:
-                what = "the variable does not stand under by"
-                self.problems.append(Problem(what, f"{prefix}.{variable}"[:60]))
+                message = "the variable does not stand under by"
+                self.problems.append(Problem(message, f"{prefix}.{variable}"[:60]))
         if self.problems:
             raise refused(self.problems)
         return {**self.plain, "by": list(self.spanning.values()), "where": conditions}
@@ -107,4 +107,4 @@ def _measure(item: str) -> Any:
     if kind != "share":
         return {kind: rest}
     figure, _, over = rest.partition(":")
-    return {"share": figure, "over": [each for each in over.split("+") if each]}
+    return {"share": figure, "over": [part for part in over.split("+") if part]}

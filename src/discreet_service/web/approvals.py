@@ -56,7 +56,7 @@ def list_proposals(
 ) -> dict[str, Any]:
     """The proposals that one may see, the newest first, 200 at a time."""
     found = visit.service.approvals.proposals(visit.principal, state, before)
-    return {"proposals": [_shown(each) for each in found]}
+    return {"proposals": [_shown(item) for item in found]}
 
 
 @router.get("/api/v1/proposals/{proposal}")
@@ -88,16 +88,16 @@ def show_approvals(visit: KnownVisit) -> Response:
     """The page of what waits."""
     found = visit.service.approvals.proposals(visit.principal)
     kinds = {kind: getattr(facts, visit.language) for kind, facts in KINDS.items()}
-    waiting = [each for each in found if each.state is ProposalState.open]
+    waiting = [item for item in found if item.state is ProposalState.open]
     return page(
         visit,
         "approvals",
         waiting=waiting,
-        over=[each for each in found if each.state is not ProposalState.open][:50],
+        over=[item for item in found if item.state is not ProposalState.open][:50],
         kinds=kinds,
-        mine={each.id for each in waiting if each.proposer == visit.principal.name},
-        decides={each.id for each in waiting if _may_decide(visit.principal, each)},
-        contents={each.id: content_address(each) for each in found},
+        mine={item.id for item in waiting if item.proposer == visit.principal.name},
+        decides={item.id for item in waiting if _may_decide(visit.principal, item)},
+        contents={item.id: content_address(item) for item in found},
     )
 
 

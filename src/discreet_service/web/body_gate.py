@@ -53,7 +53,7 @@ class HeldBytes:
         if self.total <= self.most:
             return True
         names = list(self._sizes)
-        return sum(self._sizes[each] for each in names[: names.index(body) + 1]) <= self.most
+        return sum(self._sizes[name] for name in names[: names.index(body) + 1]) <= self.most
 
     def let_go(self, body: object) -> None:
         """A body is no longer held."""

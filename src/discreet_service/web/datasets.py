@@ -46,7 +46,7 @@ def list_datasets(visit: _Reader, language: LanguageParameter = None) -> dict[st
         for name, each in sorted(latest.items())
         if visit.principal.may(Permission.catalogue_read, name)
     ]
-    return {"datasets": [_summary(each, spoken) for each in shown]}
+    return {"datasets": [_summary(item, spoken) for item in shown]}
 
 
 @router.get("/datasets/{dataset}")
@@ -56,13 +56,13 @@ def get_dataset(dataset: str, visit: _Reader, language: LanguageParameter = None
     latest = visit.service.datasets.record(dataset)
     versions = [
         {
-            "version": each.version,
-            "state": each.state,
-            "period": each.facts.get("period"),
-            "published": _day(each.published_at),
-            "parameters": each.facts.get("parameters"),
+            "version": record.version,
+            "state": record.state,
+            "period": record.facts.get("period"),
+            "published": _day(record.published_at),
+            "parameters": record.facts.get("parameters"),
         }
-        for each in visit.service.datasets.records(dataset)
+        for record in visit.service.datasets.records(dataset)
     ]
     return {**_summary(latest, spoken), "versions": versions}
 
@@ -74,11 +74,11 @@ def get_dataset_version(
     """A version with its units, their variables, values and key figures."""
     spoken = language or visit.language
     record = visit.service.datasets.record(dataset, version)
-    told = _summary(record, spoken) | {"state": record.state}
+    dataset_version = _summary(record, spoken) | {"state": record.state}
     if record.state == "published":
         opened = visit.service.datasets.version(dataset, version)
-        told["units"] = [_unit(unit, spoken) for unit in opened.units.values()]
-    return told
+        dataset_version["units"] = [_unit(unit, spoken) for unit in opened.units.values()]
+    return dataset_version
 
 
 @router.get("/datasets/{dataset}/variables")
@@ -97,7 +97,7 @@ def list_variables(
         "dataset": opened.dataset,
         "version": opened.version,
         "unit": found.name,
-        "variables": [_variable(each, spoken) for each in found.variables.values()],
+        "variables": [_variable(variable, spoken) for variable in found.variables.values()],
     }
 
 
@@ -122,9 +122,9 @@ def list_codes(
     else:
         number = found.level_numbers.get(level, 0)
         if not number:
-            hint = nearest(level, [each.name for each in found.levels])
-            what = f"{variable[:60]!r} has no level {level[:60]!r}"
-            raise ServiceError(what, code="not-found", where="level", hint=hint)
+            hint = nearest(level, [item.name for item in found.levels])
+            message = f"{variable[:60]!r} has no level {level[:60]!r}"
+            raise ServiceError(message, code="not-found", where="level", hint=hint)
         positions = found.cuts[number].tolist()
     spoken, start = language or visit.language, (page - 1) * size
     return {
@@ -186,7 +186,7 @@ def _unit(unit: CatalogueUnit, language: str) -> dict[str, Any]:
         "name": unit.name,
         "label": said_in(unit.label, language, unit.name),
         "labels": dict(unit.label),
-        "variables": [_variable(each, language) for each in unit.variables.values()],
+        "variables": [_variable(variable, language) for variable in unit.variables.values()],
         "values": [
             {
                 "column": value.column,
@@ -215,7 +215,7 @@ def _variable(variable: CatalogueVariable, language: str) -> dict[str, Any]:
     return {
         "name": variable.name,
         "label": tree.title(language),
-        "labels": {each: tree.title(each) for each in ("en", "de")},
+        "labels": {item: tree.title(item) for item in ("en", "de")},
         "geography": variable.geography,
         "codes": len(tree),
         "total": tree.total,
@@ -232,7 +232,7 @@ def _code(variable: CatalogueVariable, at: int, language: str) -> dict[str, Any]
     return {
         "code": code,
         "label": tree.label(code, language),
-        "labels": {each: tree.label(code, each) for each in ("en", "de")},
+        "labels": {item: tree.label(code, item) for item in ("en", "de")},
         "level": int(tree.levels[at]),
         "parent": tree.parent(code),
     }
@@ -243,17 +243,17 @@ def _asked_unit(version: DataVersion, name: str | None) -> CatalogueUnit:
         return next(iter(version.units.values()))
     if name not in version.units:
         hint = nearest(name, list(version.units))
-        what = f"there is no unit {name[:60]!r}"
-        raise ServiceError(what, code="not-found", where="unit", hint=hint)
+        message = f"there is no unit {name[:60]!r}"
+        raise ServiceError(message, code="not-found", where="unit", hint=hint)
     return version.units[name]
 
 
 def _asked_variable(version: DataVersion, name: str, unit: str | None) -> CatalogueVariable:
     """A variable of a unit; of the first unit that has it if none is named."""
     units = [_asked_unit(version, unit)] if unit is not None else list(version.units.values())
-    for each in units:
-        if name in each.variables:
-            return each.variables[name]
+    for item in units:
+        if name in item.variables:
+            return item.variables[name]
     known = list(dict.fromkeys(variable for each in units for variable in each.variables))
     what, hint = f"there is no variable {name[:60]!r}", nearest(name, known)
     raise ServiceError(what, code="unknown-variable", where="variable", hint=hint)

@@ -89,8 +89,8 @@ def example_body(operation: str, name: str = "usual") -> Any:
     >>> example_body("run_query")["by"]
     ['sex']
     """
-    found = next(each for each in operation_examples()[operation].calls if each.name == name)
-    return value_of(found.body, found.media)
+    call = next(item for item in operation_examples()[operation].calls if item.name == name)
+    return value_of(call.body, call.media)
 
 
 @cache
@@ -135,7 +135,7 @@ def answer_schema(kind: str) -> dict[str, Any]:
     """
     parts = _alternatives(kind)
     if len(parts) > 1:
-        return {"anyOf": [answer_schema(each) for each in parts]}
+        return {"anyOf": [answer_schema(part) for part in parts]}
     if kind[:1] + kind[-1:] == "[]":
         return {"type": "array", "items": answer_schema(kind[1:-1])}
     if kind[:1] + kind[-1:] == "{}":

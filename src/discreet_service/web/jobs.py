@@ -69,10 +69,10 @@ def create_job(
 ) -> JSONResponse:
     """Hand in a job. With the same `Idempotency-Key` the same request is the same job."""
     kind = kind_of(body.kind)
-    asked = checked_request(kind, body.request)
-    check_allowed(visit.principal, kind.permission, _dataset_of(asked))
+    request = checked_request(kind, body.request)
+    check_allowed(visit.principal, kind.permission, _dataset_of(request))
     job = visit.service.jobs.submit(
-        kind=body.kind, owner=visit.principal.name, request=asked, idempotency_key=idempotency_key
+        kind=body.kind, owner=visit.principal.name, request=request, idempotency_key=idempotency_key
     )
     headers = {"Location": f"{router.prefix}/{job.id}", "Retry-After": "2"}
     return JSONResponse(_shown(job, visit.principal), status_code=202, headers=headers)
@@ -135,8 +135,8 @@ def get_job_result(job: str, visit: Owner) -> Response:
         "Repr-Digest": f"sha-256=:{base64.b64encode(bytes.fromhex(digest)).decode()}:",
         "Cache-Control": "private, no-cache",
     }
-    given = visit.headers.get("if-none-match", "")
-    tags = [each.strip().removeprefix("W/").strip('"') for each in given.split(",")]
+    header = visit.headers.get("if-none-match", "")
+    tags = [part.strip().removeprefix("W/").strip('"') for part in header.split(",")]
     if digest in tags or "*" in tags:
         return Response(status_code=304, headers=headers)
     return FileResponse(
@@ -165,8 +165,8 @@ async def stream_job_events(
     after = 0
     if last_event_id:
         if not _NUMBER.fullmatch(last_event_id):
-            what = "this is no number of an event"
-            raise ServiceError(what, code="invalid-input", where="Last-Event-ID")
+            message = "this is no number of an event"
+            raise ServiceError(message, code="invalid-input", where="Last-Event-ID")
         after = int(last_event_id)
     found = await run_in_threadpool(visit.service.jobs.job, job, visit.principal.name)
     events = await run_in_threadpool(visit.service.jobs.events, job, after)
@@ -257,15 +257,15 @@ def _dataset_of(asked: dict[str, Any]) -> str:
 
 def _check_range(request: Request, size: int) -> None:
     """Refuse a part that is not there; what is no simple range is as if it had not been said."""
-    said = request.headers.get("range")
-    if said is None:
+    header = request.headers.get("range")
+    if header is None:
         return
-    found = _RANGE.fullmatch(said.strip())
-    first, last = (found[1], found[2]) if found else (None, None)
+    match = _RANGE.fullmatch(header.strip())
+    first, last = (match[1], match[2]) if match else (None, None)
     senseless = first is not None and last is not None and int(last) < int(first)
     if (first is None and last is None) or senseless:
         headers = request.scope["headers"]
-        request.scope["headers"] = [each for each in headers if each[0].lower() != b"range"]
+        request.scope["headers"] = [item for item in headers if item[0].lower() != b"range"]
     elif (first is not None and int(first) >= size) or (first is None and int(last or 0) == 0):
-        what = "the result is not that long"
-        raise ServiceError(what, code="no-such-range", where="range", limit=size)
+        message = "the result is not that long"
+        raise ServiceError(message, code="no-such-range", where="range", limit=size)

@@ -59,7 +59,7 @@ def create_key(body: NewKeyBody, visit: KnownVisit, response: Response) -> dict[
     made = visit.service.api_keys.create(
         visit.principal,
         name=body.name,
-        grants=[each.grant() for each in body.grants],
+        grants=[grant.grant() for grant in body.grants],
         owner=body.owner,
         days=body.days,
     )
@@ -71,7 +71,7 @@ def list_keys(visit: KnownVisit) -> dict[str, Any]:
     """One's own keys; for administrators all keys. None shows the key itself."""
     of_all = visit.principal.may(Permission.people_manage, ALL) and not visit.principal.key
     found = visit.service.api_keys.listed("" if of_all else visit.principal.name)
-    return {"keys": [shown_key(each) for each in found]}
+    return {"keys": [shown_key(item) for item in found]}
 
 
 @router.post("/{key}:rotate", status_code=201)
@@ -96,7 +96,7 @@ def shown_key(key: ApiKey) -> dict[str, Any]:
         "id": key.id,
         "name": key.name,
         "owner": key.owner,
-        "grants": [{"role": each.role, "dataset": each.dataset} for each in key.grants],
+        "grants": [{"role": grant.role, "dataset": grant.dataset} for grant in key.grants],
         "created": iso_time(key.created),
         "expires": iso_time(key.expires),
         "last_used": iso_time(key.last_used),

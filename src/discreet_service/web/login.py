@@ -50,7 +50,9 @@ def get_me(visit: KnownVisit) -> dict[str, Any]:
         "name": visit.principal.name,
         "kind": visit.principal.kind,
         "key": visit.principal.key or None,
-        "grants": [{"role": each.role, "dataset": each.dataset} for each in visit.principal.grants],
+        "grants": [
+            {"role": grant.role, "dataset": grant.dataset} for grant in visit.principal.grants
+        ],
         "time": iso_time(visit.service.clock()),
     }
 
@@ -140,8 +142,8 @@ def finish_elsewhere(request: Request, service: ServiceDep) -> Response:
     # What the provider answered, each thing once.
     given = request.query_params.multi_items()
     if len(given) > 20 or len({name for name, _ in given}) != len(given):
-        what = "the provider's answer cannot be read"
-        raise ServiceError(what, code="not-authenticated", hint="begin the login again")
+        message = "the provider's answer cannot be read"
+        raise ServiceError(message, code="not-authenticated", hint="begin the login again")
     account = service.users.arrive(service.oidc.finish(attempt, dict(given)))
     cookie = service.sessions.start(account, session_cookie(request))
     # A redirect would still count as coming from the provider, without the session's cookie.

@@ -112,18 +112,18 @@ def _needs(app: FastAPI) -> dict[str, str | None]:
     for context in iter_route_contexts(app.routes):
         route = context.original_route
         if isinstance(route, APIRoute):
-            calls = [each.call for each in _dependants(route.dependant)]
-            named = [each.permission for each in calls if hasattr(each, "permission")]
-            permission = next((each.value for each in named if each is not None), None)
+            calls = [dependant.call for dependant in _dependants(route.dependant)]
+            named = [call.permission for call in calls if hasattr(call, "permission")]
+            permission = next((item.value for item in named if item is not None), None)
             login = "" if known_principal in calls else None
             found[route.name] = login if permission is None else permission
     return found
 
 
 def _dependants(dependant: Dependant) -> Iterator[Any]:
-    for each in dependant.dependencies:
-        yield each
-        yield from _dependants(each)
+    for dependency in dependant.dependencies:
+        yield dependency
+        yield from _dependants(dependency)
 
 
 def _completed(document: dict[str, Any], needs: Mapping[str, str | None]) -> dict[str, Any]:
@@ -193,7 +193,7 @@ _DESCRIBED = {
 def _add_call(operation: dict[str, Any], call: CallExample) -> None:
     """A call as an example: in its parameters, its body and its answer."""
     parameters = operation.setdefault("parameters", [])
-    places = {each["name"]: each for each in parameters}
+    places = {parameter["name"]: parameter for parameter in parameters}
     further: dict[str, str] = {}
     for given, where in ((call.path, "path"), (call.query, "query"), (call.headers, "header")):
         for name, value in given.items():
@@ -252,7 +252,7 @@ def _add_problems(operation: dict[str, Any], needs: str | None) -> None:
         operation["description"] = f"{operation['description']}\n\nNeeds `{needs}`.".strip()
         operation["x-permission"] = needs
     wanted = {"401": needs is not None, "403": bool(needs), "429": True}
-    wanted["404"] = any(each["in"] == "path" for each in parameters)
+    wanted["404"] = any(parameter["in"] == "path" for parameter in parameters)
     wanted["422"] = bool(parameters) or "requestBody" in operation
     for status in sorted(wanted):
         if wanted[status] and status not in said:

@@ -70,10 +70,10 @@ def add_operation(operation: Operation, to: APIRouter = router) -> None:
         limit = service.settings.limits.cells_protect
         return await answered_from_body(request, service, limit, answer)
 
-    said = operation.words(operation.name)
-    ways: list[tuple[Any, str, str]] = [(run, "", said["run_call"])]
+    words = operation.words(operation.name)
+    ways: list[tuple[Any, str, str]] = [(run, "", words["run_call"])]
     if operation.study is not None:
-        ways.append((study, "/study", said["study_call"]))
+        ways.append((study, "/study", words["study_call"]))
     for (endpoint, end, summary), name in zip(ways, operation.calls, strict=True):
         to.add_api_route(
             f"/{operation.address}{end}",

@@ -112,7 +112,7 @@ def page(
     service = service_of(request)
     session = session_of(request)
     cookie = session_cookie(request) if session is not None else None
-    titles = {each.page: each.words(each.name, language)["title"] for each in OPERATIONS.values()}
+    titles = {item.page: item.words(item.name, language)["title"] for item in OPERATIONS.values()}
     layout = {**titles, **words("base", language)}
     spoken = {**layout, **words(said_in or template, language)}
     principal = principal_of(request)
@@ -182,11 +182,11 @@ def _all_words() -> Mapping[str, Mapping[str, Mapping[str, str]]]:
     for folder in _FOLDERS:
         for path in (folder / "words.toml", *sorted((folder / "words").glob("*.toml"))):
             if path.is_file():
-                told = tomllib.loads(path.read_text("utf-8"))
-                twice = found.keys() & told.keys()
+                document = tomllib.loads(path.read_text("utf-8"))
+                twice = found.keys() & document.keys()
                 if twice:
                     raise AssertionError(f"{path.name}: {sorted(twice)}")
-                found |= told
+                found |= document
     return found
 
 

@@ -47,7 +47,7 @@ def _told(found: ParameterSet) -> dict[str, Any]:
 @router.get("")
 def list_parameter_sets(visit: _Reader) -> dict[str, Any]:
     """The parameter sets there are; never what is in them. Times are milliseconds since 1970."""
-    return {"parameter_sets": [_told(each) for each in visit.service.parameter_sets.sets()]}
+    return {"parameter_sets": [_told(item) for item in visit.service.parameter_sets.sets()]}
 
 
 @router.get("/{name}/{version}")

@@ -37,7 +37,7 @@ class NewUserBody(BaseModel):
 @router.get("/api/v1/people")
 def list_people(visit: Manager) -> dict[str, Any]:
     """Everybody who is known, with their roles."""
-    return {"people": [_shown(each) for each in visit.service.users.accounts()]}
+    return {"people": [_shown(account) for account in visit.service.users.accounts()]}
 
 
 @router.post("/api/v1/people", status_code=201)
@@ -91,7 +91,9 @@ def show_people(
 ) -> Response:
     """The page of people: those whose names hold what is wanted."""
     sought = wanted.strip().casefold()
-    found = [each for each in visit.service.users.accounts() if sought in each.name.casefold()]
+    found = [
+        account for account in visit.service.users.accounts() if sought in account.name.casefold()
+    ]
     shown = found[:_MOST_SHOWN]
     return page(visit, "people", people=shown, wanted=wanted, more=len(found) - len(shown))
 
@@ -188,7 +190,7 @@ def _person_page(
     made: NewApiKey | None = None,
 ) -> Response:
     name = service.users.name_of(user)
-    known = {each.dataset for each in service.datasets.records()}
+    known = {record.dataset for record in service.datasets.records()}
     known |= {dataset for dataset, _ in service.datasets.drafts()}
     return page(
         request,
@@ -217,7 +219,7 @@ def _shown(account: UserAccount) -> dict[str, Any]:
         "id": account.id,
         "name": account.name,
         "kind": account.kind,
-        "grants": [{"role": each.role, "dataset": each.dataset} for each in account.grants],
+        "grants": [{"role": grant.role, "dataset": grant.dataset} for grant in account.grants],
         "login": "provider" if account.elsewhere else "password",
         "disabled": account.disabled,
         "created": iso_time(account.created),

@@ -181,7 +181,7 @@ def area_report(visit: Visit, dataset: str, version: str, unit: str) -> AreaRepo
         raise ServiceError("there is no such unit", code="not-found", where="unit")
     with visit.service.database.reading() as connection:
         policy = visit.service.policies.in_force.policy(connection, dataset, version)
-    found = compared_areas(opened, unit, policy.differences.least)
+    areas = compared_areas(opened, unit, policy.differences.least)
     with visit.service.database.writing() as connection:
         visit.service.trail.append(
             connection,
@@ -190,7 +190,7 @@ def area_report(visit: Visit, dataset: str, version: str, unit: str) -> AreaRepo
             f"{dataset}@{version}",
             {"report": f"areas of {unit}", "digest": policy.digest},
         )
-    return found
+    return areas
 
 
 def _ensure(service: Service, dataset: str, version: str) -> None:

@@ -58,19 +58,19 @@ def problem_response(request: Request, error: DiscreetError) -> Response:
     """The response that tells of an error."""
     if not isinstance(error, ServiceError) and error.code in _OURS:
         error = ServiceError(PROBLEM_TYPES[_OURS[error.code]].en, code=_OURS[error.code])
-    told = problem_document(error, request_number(request), language_of(request))
+    document = problem_document(error, request_number(request), language_of(request))
     headers = {"Cache-Control": "no-store"}
-    if told["status"] == 401:
+    if document["status"] == 401:
         headers["WWW-Authenticate"] = 'Bearer realm="discreet"'
-    if "retry_after" in told:
-        headers["Retry-After"] = str(told["retry_after"])
+    if "retry_after" in document:
+        headers["Retry-After"] = str(document["retry_after"])
     if _for_machines(request.url.path) or "text/html" not in request.headers.get("accept", ""):
         return JSONResponse(
-            told, status_code=told["status"], media_type=MEDIA_TYPE, headers=headers
+            document, status_code=document["status"], media_type=MEDIA_TYPE, headers=headers
         )
     place = request.url.path + (f"?{request.url.query}" if request.url.query else "")
-    text = _page(told, language_of(request), place if request.method == "GET" else "/")
-    return HTMLResponse(text, told["status"], headers)
+    text = _page(document, language_of(request), place if request.method == "GET" else "/")
+    return HTMLResponse(text, document["status"], headers)
 
 
 def request_number(request: Request) -> str:
@@ -82,7 +82,7 @@ def _page(told: dict[str, Any], language: str, place: str) -> str:
     """A page for people."""
     words = {name: html.escape(str(told[name])) for name in ("title", "detail", "instance")}
     hints = "".join(
-        f"<li>{html.escape(each['hint'])}</li>" for each in told["problems"] if each["hint"]
+        f"<li>{html.escape(item['hint'])}</li>" for item in told["problems"] if item["hint"]
     )
     home, enter = ("Startseite", "Anmelden") if language == "de" else ("Home", "Log in")
     onward = quote(place, safe="", errors="replace")  # paths may hold bytes that are no text
@@ -102,9 +102,9 @@ def _page(told: dict[str, Any], language: str, place: str) -> str:
 def _of_validation(error: RequestValidationError) -> ServiceError:
     """What pydantic found wrong, without quoting what was sent."""
     problems = []
-    for each in error.errors():
-        where = ".".join(str(part) for part in each["loc"] if part not in ("body", "query", "path"))
-        problems.append(Problem(str(each["msg"]).partition(", input")[0], where))
+    for item in error.errors():
+        where = ".".join(str(part) for part in item["loc"] if part not in ("body", "query", "path"))
+        problems.append(Problem(str(item["msg"]).partition(", input")[0], where))
     shown = problems[:20]
     return ServiceError(
         f"{len(problems)} things are wrong with this request" if problems[1:] else shown[0].what,
@@ -133,12 +133,12 @@ def add_problem_pages(app: FastAPI) -> None:
     @app.exception_handler(ClientDisconnect)
     def left(request: Request, _: ClientDisconnect) -> Response:
         # Nobody is there who could be told, and nothing of ours failed.
-        what = "the body ends before its end"
-        return problem_response(request, ServiceError(what, code="invalid-body", where="body"))
+        message = "the body ends before its end"
+        return problem_response(request, ServiceError(message, code="invalid-body", where="body"))
 
     @app.exception_handler(Exception)
     def failed(request: Request, error: Exception) -> Response:
         fields = {"request": request_number(request), **place_of_failure(error)}
         service_log().error("failure", extra={"fields": fields})
-        what = "this is not the caller's fault; staff finds it by the number of the request"
-        return problem_response(request, ServiceError(what, code="internal"))
+        reason = "this is not the caller's fault; staff finds it by the number of the request"
+        return problem_response(request, ServiceError(reason, code="internal"))

@@ -146,15 +146,15 @@ def list_programmes(
 ) -> dict[str, Any]:
     """Programmes over the data sets that one may use, the latest first."""
     found = [
-        each
-        for each in shelf_of(visit.service).every()
-        if visit.principal.may(Permission.programmes_run, each.dataset)
+        item
+        for item in shelf_of(visit.service).every()
+        if visit.principal.may(Permission.programmes_run, item.dataset)
     ]
     return {
         "page": page,
         "size": size,
         "total": len(found),
-        "programmes": [_entry(each) for each in found[(page - 1) * size : page * size]],
+        "programmes": [_entry(item) for item in found[(page - 1) * size : page * size]],
     }
 
 
@@ -229,7 +229,8 @@ def _verdict(
         "version": version,
         "tables": tables,
         "problems": [
-            {"where": each.where, "message": each.what, "hint": each.hint} for each in problems
+            {"where": problem.where, "message": problem.what, "hint": problem.hint}
+            for problem in problems
         ],
     }
 
@@ -332,31 +333,31 @@ def publish_programme(
     second person approves the proposal.
     """
     shelf, record = programme_of(visit, programme, Permission.releases_publish)
-    found = _draft(visit.service, shelf, record, asked.draft, asked.release)
+    draft = _draft(visit.service, shelf, record, asked.draft, asked.release)
     before = visit.service.releases.releases().get(asked.release)
     if before is not None:
         check_changeable(visit, before)
     # The word that stands for a draft in the place of a release, for one person.
     old = "" if before is None else before.identity
-    parts = (record.id, found.release.id, found.release.identity, old, visit.principal.name)
+    parts = (record.id, draft.release.id, draft.release.identity, old, visit.principal.name)
     key = visit.service.key_for("publication of releases")
     word = hmac.new(key, "\0".join(parts).encode(), "sha256").hexdigest()[:32]
     told = {
         "release": asked.release,
-        "seal": found.release.identity,
+        "seal": draft.release.identity,
         "replaces": None if before is None else before.identity,
     }
     if not asked.confirm:
-        changes = _changes(visit.service, record, found, before)
+        changes = _changes(visit.service, record, draft, before)
         return {**told, "published": False, "confirm": word, "changes": changes} | {
-            "warnings": found.summary.get("warnings", [])
+            "warnings": draft.summary.get("warnings", [])
         }
     if not hmac.compare_digest(asked.confirm.encode(), word.encode()):
         what = "draft or release are not what was looked at"
         hint = "ask again without confirm, and look at the changes"
         raise ServiceError(what, code="changed-meanwhile", where="confirm", hint=hint)
-    visit.service.check_publishable(found)
-    about = found.summary
+    visit.service.check_publishable(draft)
+    about = draft.summary
     judged = about.get("judged") or ["a draft of an earlier version of the service"]
     if not visit.service.policies.released(about["dataset"], about["version"], judged):
         what, hint = "the policies have not admitted the tables of this draft", "run it again"
@@ -365,7 +366,7 @@ def publish_programme(
     both = record.dataset if before is None or origin == record.dataset else ""
     with visit.service.database.writing() as connection:
         made = visit.service.publications.propose(
-            connection, found, record, principal=visit.principal, reason=asked.reason, dataset=both
+            connection, draft, record, principal=visit.principal, reason=asked.reason, dataset=both
         )
     return {**told, "published": False, "proposal": made.id, "digest": made.digest}
 

@@ -274,25 +274,27 @@ def _options(request: Request, members: Mapping[str, Any]) -> CellOptions:
                 raise _wrong("this is no JSON", name) from None
     given.setdefault("language", language_of(request))
     try:
-        made = CellOptions.model_validate(given)
+        options = CellOptions.model_validate(given)
     except ValidationError as error:
-        told = error.errors(include_input=False, include_url=False, include_context=False)
-        raise _refused(told) from None
-    if made.by and made.layout is not None:
+        errors = error.errors(include_input=False, include_url=False, include_context=False)
+        raise _refused(errors) from None
+    if options.by and options.layout is not None:
         raise _wrong("the layout says this already", "by")
-    return made
+    return options
 
 
 def _refused(told: list[Any]) -> ServiceError:
     known = CellOptions.model_fields
     problems = [
-        Problem(each["msg"], ".".join(map(str, each["loc"])))
-        if each["loc"] and each["loc"][0] in known
+        Problem(item["msg"], ".".join(map(str, item["loc"])))
+        if item["loc"] and item["loc"][0] in known
         else Problem("something is said that is not known here", "", f"known: {', '.join(known)}")
-        for each in told[:20]
+        for item in told[:20]
     ]
-    what = f"{len(problems)} things are wrong with this call" if problems[1:] else problems[0].what
-    return ServiceError(what, code="invalid-input", where=problems[0].where, problems=problems)
+    message = (
+        f"{len(problems)} things are wrong with this call" if problems[1:] else problems[0].what
+    )
+    return ServiceError(message, code="invalid-input", where=problems[0].where, problems=problems)
 
 
 def _wrong(what: str, where: str) -> ServiceError:

@@ -107,8 +107,8 @@ def _answered(
         "Cache-Control": "private, no-cache",
         "Content-Language": language,
     }
-    given = [each.strip().removeprefix("W/").strip('"') for each in (known or "").split(",")]
-    if tag in given or "*" in given:
+    texts = [part.strip().removeprefix("W/").strip('"') for part in (known or "").split(",")]
+    if tag in texts or "*" in texts:
         note_query(
             visit.service,
             visit.principal,

@@ -99,8 +99,8 @@ def _changed(
     if frame.height > MOST_AT_ONCE:
         check_allowed(principal, Permission.jobs_own)
         return accepted_job(hand_in_records(service, principal, frame, asked, again))
-    made = changed_records(frame, asked, secret_for(service, principal.name, asked))
-    return sent_file(records_file(made, asked))
+    records = changed_records(frame, asked, secret_for(service, principal.name, asked))
+    return sent_file(records_file(records, asked))
 
 
 def sent_file(file: Any) -> Response:

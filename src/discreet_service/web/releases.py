@@ -62,8 +62,8 @@ def chosen_language(service: Service, given: str, request: Request) -> str:
         return spoken
     if given:
         hint = f"known: {', '.join(LANGUAGES)}"
-        what = "there is no such language"
-        raise ServiceError(what, code="invalid-input", where="language", hint=hint)
+        message = "there is no such language"
+        raise ServiceError(message, code="invalid-input", where="language", hint=hint)
     return service.settings.languages[0]
 
 
@@ -110,7 +110,7 @@ def list_releases(
     shown = found[(page - 1) * size : page * size]
     return {
         **_paged(found, page, size),
-        "releases": [_release_entry(each, spoken) for each in shown],
+        "releases": [_release_entry(item, spoken) for item in shown],
     }
 
 
@@ -130,7 +130,7 @@ def get_release(
     )
     words = query.casefold().split()
     tables = [
-        each for each in found.tables.values() if all(word in each.searched for word in words)
+        table for table in found.tables.values() if all(word in table.searched for word in words)
     ]
     about = [name for name in found.manifest.get("reports", {}) if name in found.published]
     return {
@@ -139,7 +139,9 @@ def get_release(
         "software": found.manifest.get("software"),
         "reports": about,
         **_paged(tables, page, size),
-        "tables": [_table_entry(each, spoken) for each in tables[(page - 1) * size : page * size]],
+        "tables": [
+            _table_entry(table, spoken) for table in tables[(page - 1) * size : page * size]
+        ],
     }
 
 
@@ -181,9 +183,13 @@ def get_release_table(
     # Pages, sheets and whole grids have an end; files of cells that are stored have none.
     most = visit.service.settings.limits.cells_job
     if (FORMATS[form].page is not None or complete) and listed.cells > most:
-        what = f"a file of this form holds at most {most:,} cells; the table has {listed.cells:,}"
+        message = (
+            f"a file of this form holds at most {most:,} cells; the table has {listed.cells:,}"
+        )
         hint = "ask for parquet, with complete=false"
-        raise ServiceError(what, code="too-many-cells", limit=most, actual=listed.cells, hint=hint)
+        raise ServiceError(
+            message, code="too-many-cells", limit=most, actual=listed.cells, hint=hint
+        )
     options = {"complete": complete, **({"labels": labels} if form in ("csv", "html") else {})}
     etag = etag_of(found.identity, listed.name, form, spoken, labels, complete)
     return conditional(
@@ -209,13 +215,13 @@ def chosen_format(given: str, request: Request) -> str:
     if given:
         if given not in FORMATS:
             hint = nearest(given[:40], list(FORMATS))
-            what = "there is no such format"
-            raise ServiceError(what, code="unsupported-format", where="format", hint=hint)
+            message = "there is no such format"
+            raise ServiceError(message, code="unsupported-format", where="format", hint=hint)
         return given
     wanted = request.headers.get("accept", "*/*")
     ranked: list[tuple[float, int, str]] = []
-    for each in wanted.split(",")[:50]:
-        kind, *more = (part.strip() for part in each.split(";"))
+    for item in wanted.split(",")[:50]:
+        kind, *more = (part.strip() for part in item.split(";"))
         weight = next((part[2:] for part in more if part.startswith("q=")), "1")
         number = float(weight) if re.fullmatch(r"[01](\.\d{0,3})?", weight) else 0.0
         if number > 0:
@@ -226,15 +232,15 @@ def chosen_format(given: str, request: Request) -> str:
         if kind in _ACCEPTED:
             return _ACCEPTED[kind]
     hint = f"known: {', '.join(_ACCEPTED)}"
-    what = "no format of the header Accept is offered"
-    raise ServiceError(what, code="unsupported-format", where="accept", hint=hint)
+    message = "no format of the header Accept is offered"
+    raise ServiceError(message, code="unsupported-format", where="accept", hint=hint)
 
 
 def _published(release: ServedRelease, listed: ListedTable, form: str, language: str) -> str:
     """The published file of a table in a format and language; empty if there is none."""
-    for each in outputs(listed.name, [form], release.languages):
-        if each.language == language and each.file in listed.files:
-            return each.file
+    for output in outputs(listed.name, [form], release.languages):
+        if output.language == language and output.file in listed.files:
+            return output.file
     return ""
 
 

@@ -72,14 +72,14 @@ def address_key(address: str) -> str:
     ('2001:db8::/64', '192.0.2.7', '192.0.2.7')
     """
     try:
-        found = ipaddress.ip_address(address.partition("%")[0])
+        ip_address = ipaddress.ip_address(address.partition("%")[0])
     except ValueError:
         return address[:64]
-    if isinstance(found, ipaddress.IPv6Address):
-        if found.ipv4_mapped is not None:
-            return str(found.ipv4_mapped)
-        return str(ipaddress.ip_network((found, _SIX), strict=False))
-    return str(found)
+    if isinstance(ip_address, ipaddress.IPv6Address):
+        if ip_address.ipv4_mapped is not None:
+            return str(ip_address.ipv4_mapped)
+        return str(ipaddress.ip_network((ip_address, _SIX), strict=False))
+    return str(ip_address)
 
 
 _POLICY = (
@@ -181,7 +181,8 @@ class _Bounds:
             # No name that somebody else could let point here.
             hosts=frozenset((named, settings.host, "localhost", "127.0.0.1", "::1")),
             proxies=tuple(
-                ipaddress.ip_network(each, strict=False) for each in settings.trusted_proxies
+                ipaddress.ip_network(trusted_proxy, strict=False)
+                for trusted_proxy in settings.trusted_proxies
             ),
             secure=settings.secure,
             base_url=settings.base_url,
@@ -247,8 +248,8 @@ class SecurityGate:
             service_log().error("failure", extra={"fields": fields})
             if back.started:
                 raise
-            what = "this is not the caller's fault; staff finds it by the number of the request"
-            await self._tell(ServiceError(what, code="internal"), scope, receive, back)
+            message = "this is not the caller's fault; staff finds it by the number of the request"
+            await self._tell(ServiceError(message, code="internal"), scope, receive, back)
         finally:
             if body is not None:
                 body.let_go()
@@ -267,10 +268,10 @@ class SecurityGate:
     def _checked(self, scope: Scope) -> int:
         """Refuse what can be refused by its head; the number of bytes that its body may have."""
         headers = Headers(scope=scope)
-        found = _HOST.fullmatch(headers.get("host", "").lower())
-        if len(headers.getlist("host")) != 1 or found is None:
+        match = _HOST.fullmatch(headers.get("host", "").lower())
+        if len(headers.getlist("host")) != 1 or match is None:
             raise ServiceError("this is no host", code="invalid-input", where="host")
-        if found[1].strip("[]") not in self._bounds.hosts:
+        if match[1].strip("[]") not in self._bounds.hosts:
             raise ServiceError("this host is not served here", code="not-found", where="host")
         if len(scope.get("raw_path") or b"") + len(scope["query_string"]) > _LONGEST_TARGET:
             raise ServiceError("the address is too long", code="too-large", limit=_LONGEST_TARGET)
@@ -278,14 +279,14 @@ class SecurityGate:
         if "cookie" in headers and _from_elsewhere(scope, headers, self._bounds.base_url):
             raise _foreign()
         if headers.get("content-encoding", "identity").strip().lower() != "identity":
-            what = "bodies are read as they are, not compressed"
-            raise ServiceError(what, code="unsupported-media-type", where="content-encoding")
+            message = "bodies are read as they are, not compressed"
+            raise ServiceError(message, code="unsupported-media-type", where="content-encoding")
         limit = _body_limit(scope["path"], headers, self._bounds)
         stated = headers.get("content-length")
         if stated is not None and "transfer-encoding" in headers:
             # A proxy may take the other one for the end, and what follows for a request.
-            what = "a body has one length"
-            raise ServiceError(what, code="invalid-input", where="content-length")
+            message = "a body has one length"
+            raise ServiceError(message, code="invalid-input", where="content-length")
         if stated is not None and not _LENGTH.fullmatch(stated):
             raise ServiceError("this is no length", code="invalid-body", where="content-length")
         if stated is not None and int(stated) > limit:
@@ -307,8 +308,8 @@ class SecurityGate:
         else:
             wait = self._nobodies.wait(address)
         if wait:
-            what = "too many requests in a short time"
-            raise ServiceError(what, code="rate-limited", retry_after=wait)
+            message = "too many requests in a short time"
+            raise ServiceError(message, code="rate-limited", retry_after=wait)
 
 
 class _BodyGate:
@@ -328,8 +329,8 @@ class _BodyGate:
             if self._read > self._limit:
                 self.refused = _too_large(self._limit)
             elif not room:
-                what = "too many bodies are read at once"
-                self.refused = ServiceError(what, code="overloaded", retry_after=2)
+                reason = "too many bodies are read at once"
+                self.refused = ServiceError(reason, code="overloaded", retry_after=2)
             if self.refused is not None:
                 # Of a kind that frameworks hand on as it is.
                 raise HTTPException(413)
@@ -378,7 +379,7 @@ def _with_true_caller(scope: dict[str, Any], bounds: _Bounds) -> dict[str, Any]:
         for name in (b"x-forwarded-for", b"x-forwarded-proto", b"x-forwarded-host")
     }
     hops = (b"x-forwarded-", b"forwarded", b"x-real-ip")
-    scope["headers"] = [each for each in headers if not each[0].startswith(hops)]
+    scope["headers"] = [header for header in headers if not header[0].startswith(hops)]
     peer = scope["client"][0] if scope.get("client") else ""
     trusted = _is_trusted(peer, bounds.proxies)
     scope["discreet.trusted"] = trusted
@@ -390,7 +391,7 @@ def _with_true_caller(scope: dict[str, Any], bounds: _Bounds) -> dict[str, Any]:
         scope["scheme"] = scheme
     host = said[b"x-forwarded-host"].rpartition(",")[2].strip().lower()
     if host:
-        kept = [each for each in scope["headers"] if each[0] != b"host"]
+        kept = [item for item in scope["headers"] if item[0] != b"host"]
         scope["headers"] = [*kept, (b"host", host.encode("latin-1"))]
     return scope
 
@@ -399,27 +400,27 @@ def _is_trusted(
     address: str, proxies: Sequence[ipaddress.IPv4Network | ipaddress.IPv6Network]
 ) -> bool:
     try:
-        found = ipaddress.ip_address(address)
+        ip_address = ipaddress.ip_address(address)
     except ValueError:
         return False
-    if isinstance(found, ipaddress.IPv6Address) and found.ipv4_mapped is not None:
-        found = found.ipv4_mapped
-    return any(found in network for network in proxies)
+    if isinstance(ip_address, ipaddress.IPv6Address) and ip_address.ipv4_mapped is not None:
+        ip_address = ip_address.ipv4_mapped
+    return any(ip_address in network for network in proxies)
 
 
 def _true_address(
     peer: str, chain: str, proxies: Sequence[ipaddress.IPv4Network | ipaddress.IPv6Network]
 ) -> str:
     """The last address of the chain that no trusted proxy has; all before it can be made up."""
-    found = peer
-    for each in reversed(chain.split(",")):
+    true_address = peer
+    for part in reversed(chain.split(",")):
         try:
-            found = str(ipaddress.ip_address(each.strip()))
+            true_address = str(ipaddress.ip_address(part.strip()))
         except ValueError:
-            return found
-        if not _is_trusted(found, proxies):
-            return found
-    return found
+            return true_address
+        if not _is_trusted(true_address, proxies):
+            return true_address
+    return true_address
 
 
 def _from_elsewhere(scope: Scope, headers: Headers, base_url: str) -> bool:
@@ -458,14 +459,14 @@ def _origin_of(address: str) -> str:
 
 def _cookie(headers: Headers, name: str) -> str | None:
     """The value of a cookie; None without, and if it comes twice: one was put there by others."""
-    found = [
+    texts = [
         value.strip()
         for line in headers.getlist("cookie")
         for each in line.split(";")
         for key, _, value in (each.partition("="),)
         if key.strip() == name
     ]
-    return found[0] if len(found) == 1 and found[0] else None
+    return texts[0] if len(texts) == 1 and texts[0] else None
 
 
 def _body_limit(path: str, headers: Headers, bounds: _Bounds) -> int:
@@ -477,11 +478,11 @@ def _body_limit(path: str, headers: Headers, bounds: _Bounds) -> int:
 
 
 def _too_large(limit: int) -> ServiceError:
-    what = "the body is larger than what is read here"
-    return ServiceError(what, code="too-large", limit=limit or None)
+    message = "the body is larger than what is read here"
+    return ServiceError(message, code="too-large", limit=limit or None)
 
 
 def _foreign() -> ServiceError:
-    what = "this was sent by a page of another site, and changes nothing"
+    message = "this was sent by a page of another site, and changes nothing"
     hint = "use the pages of the service, or a key in place of a login"
-    return ServiceError(what, code="not-allowed", where="origin", hint=hint)
+    return ServiceError(message, code="not-allowed", where="origin", hint=hint)

@@ -59,8 +59,8 @@ def get_ready(service: ServiceDep) -> dict[str, str]:
         with service.database.reading() as connection:
             connection.execute(sa.text("SELECT 1"))
     except (sa.exc.SQLAlchemyError, ServiceError):
-        what = "the database does not answer"
-        raise ServiceError(what, code="data-not-ready", retry_after=5) from None
+        message = "the database does not answer"
+        raise ServiceError(message, code="data-not-ready", retry_after=5) from None
     return {"status": "ready"}
 
 

@@ -141,18 +141,18 @@ def list_submissions(visit: Reviewer, every: bool = False) -> dict[str, Any]:
 @router.get("/{submission}")
 def get_submission(visit: Reviewer, submission: int) -> JSONResponse:
     """All of a submission of somebody else. CONFIDENTIAL."""
-    found = visit.service.reviews.report(visit.principal, submission)
+    report = visit.service.reviews.report(visit.principal, submission)
     told = {
-        **found.view.to_dict(),
-        "program": found.program,
-        "rewritten": found.rewritten,
-        "log": found.log,
-        "cleaned": found.cleaned,
-        "links": list(found.links),
-        "damage": list(found.damage),
+        **report.view.to_dict(),
+        "program": report.program,
+        "rewritten": report.rewritten,
+        "log": report.log,
+        "cleaned": report.cleaned,
+        "links": list(report.links),
+        "damage": list(report.damage),
     }
     told["outputs"] = [
-        {**one, "text": found.outputs.get(one["output"], "")} for one in told.pop("parts")
+        {**one, "text": report.outputs.get(one["output"], "")} for one in told.pop("parts")
     ]
     return JSONResponse(told, headers={"Cache-Control": "no-store"})
 
@@ -180,15 +180,15 @@ def act_on_submission(
 ) -> dict[str, Any]:
     """Approve, reject, send back or release a submission; ask its researcher, or note something."""
     if asked.act == "release":
-        found = visit.service.reviews.release(
+        release = visit.service.reviews.release(
             visit.principal, submission, reason=asked.reason, version=asked.version
         )
-        return _told(found)
+        return _told(release)
     if asked.act in ("ask", "say"):
-        found = visit.service.reviews.talk(
+        release = visit.service.reviews.talk(
             visit.principal, submission, asked.act, text=asked.reason
         )
-        return _told(found)
+        return _told(release)
     return _told(
         visit.service.reviews.end(
             visit.principal,

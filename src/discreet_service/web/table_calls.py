@@ -58,13 +58,13 @@ def said_in_call(request: Request, members: Mapping[str, Any]) -> dict[str, Any]
     given: dict[str, Any] = dict(members)
     for name, text in request.query_params.multi_items():
         if name != _ASKED or given:
-            what = "a call is described once: beside its rows, or in the address"
-            raise ServiceError(what, code="invalid-input", where=_ASKED)
+            message = "a call is described once: beside its rows, or in the address"
+            raise ServiceError(message, code="invalid-input", where=_ASKED)
         try:
             given = dict(json.load(io.StringIO(text)))
         except (ValueError, TypeError, RecursionError):
-            what = "this is no JSON object"
-            raise ServiceError(what, code="invalid-input", where=_ASKED) from None
+            message = "this is no JSON object"
+            raise ServiceError(message, code="invalid-input", where=_ASKED) from None
     return given
 
 

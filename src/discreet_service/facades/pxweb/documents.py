@@ -64,12 +64,12 @@ def _link(kind: str, address: str, language: str) -> dict[str, str]:
 
 def code_list(table_id: str, dimension: Dimension, name: str, language: str, base: str) -> Any:
     """A list of codes; None if the variable has none of that name."""
-    for each in level_lists(table_id, dimension):
-        if each.id == name:
+    for level_list in level_lists(table_id, dimension):
+        if level_list.id == name:
             labels = dimension.labels(language)
             return {
-                "id": each.id,
-                "label": each.labels[language],
+                "id": level_list.id,
+                "label": level_list.labels[language],
                 "language": language,
                 "languages": ["en", "de"],
                 "elimination": False,
@@ -81,9 +81,9 @@ def code_list(table_id: str, dimension: Dimension, name: str, language: str, bas
                         "valueMap": [dimension.codes[at]],
                         "notes": [],
                     }
-                    for at in each.positions
+                    for at in level_list.positions
                 ],
-                "links": [_link("self", f"{base}/codelists/{each.id}", language)],
+                "links": [_link("self", f"{base}/codelists/{level_list.id}", language)],
             }
     return None
 
@@ -153,7 +153,7 @@ def _dimension(
     }
     figures = table.several_figures and at == len(table.dimensions) - 1
     if figures:
-        category["unit"] = {each.name: _unit(each, language) for each in selection.figures}
+        category["unit"] = {figure.name: _unit(figure, language) for figure in selection.figures}
     elif children := _children(selection, at):
         category["child"] = children
     if notes := _code_notes(selection, at, language):
@@ -163,12 +163,12 @@ def _dimension(
         extension["eliminationValueCode"] = dimension.total
     extension["codelists"] = [
         {
-            "id": each.id,
-            "label": each.labels[language],
+            "id": level_list.id,
+            "label": level_list.labels[language],
             "type": "Valueset",
-            "links": [_link("metadata", f"{base}/codelists/{each.id}", language)],
+            "links": [_link("metadata", f"{base}/codelists/{level_list.id}", language)],
         }
-        for each in level_lists(table_id, dimension)
+        for level_list in level_lists(table_id, dimension)
     ]
     return {"label": title, "category": category, "extension": extension}
 
@@ -193,13 +193,13 @@ def _children(selection: Selection, at: int) -> dict[str, list[str]]:
 def _code_notes(selection: Selection, at: int, language: str) -> dict[str, list[str]]:
     """The notes about single codes that are shown."""
     there = set(selection.codes(at))
-    found: dict[str, list[str]] = {}
+    code_notes: dict[str, list[str]] = {}
     for remark in selection.table.cell_notes:
         named = [k for k, code in enumerate(remark.codes) if code is not None]
         code = remark.codes[at] if at < len(remark.codes) else None
         if named == [at] and code in there:
-            found.setdefault(str(code), []).append(remark.note.text(language))
-    return found
+            code_notes.setdefault(str(code), []).append(remark.note.text(language))
+    return code_notes
 
 
 def _extension(selection: Selection, table_id: str, language: str, notes: int) -> dict[str, Any]:
@@ -221,7 +221,7 @@ def _extension(selection: Selection, table_id: str, language: str, notes: int) -
         "noteMandatory": {str(at): True for at in range(notes)},
         "px": {
             "tableid": table_id,
-            "decimals": max([each.decimals for each in selection.figures] or [table.decimals]),
+            "decimals": max([figure.decimals for figure in selection.figures] or [table.decimals]),
             "official-statistics": True,
             "aggregallowed": False,
             "copyright": False,
@@ -299,7 +299,7 @@ def csv_text(selection: Selection, query: PxQuery) -> bytes:
     rows = _grid([texts[at] for at in stub])
     across = _grid([texts[at] for at in heading])
     contents = _contents(selection, language) if selection.figures else _CONTENTS[language]
-    head = [titles[at] for at in stub] + ([" ".join(each) for each in across] or [contents])
+    head = [titles[at] for at in stub] + ([" ".join(item) for item in across] or [contents])
     if not heading:
         head = [*[titles[at] for at in stub], contents]
     cells = printed_cells(selection)
@@ -310,7 +310,7 @@ def csv_text(selection: Selection, query: PxQuery) -> bytes:
         writer.writerow([_harmless([table.title(language)])[0]])
         writer.writerow([])
     writer.writerow(_harmless(head))
-    plain = [_Plain(each) if each[-1:].isdigit() else each for each in cells]
+    plain = [_Plain(cell) if cell[-1:].isdigit() else cell for cell in cells]
     for number, row in enumerate(rows):
         writer.writerow([*_harmless(row), *(plain[at] for at in place[number].tolist())])
     return file.getvalue().encode("utf-8")
@@ -340,7 +340,7 @@ def _csv_texts(selection: Selection, at: int, query: PxQuery) -> list[str]:
     codes, labels = selection.codes(at), selection.labels(at, query.language)
     table = selection.table
     if table.several_figures and at == len(table.dimensions) - 1:
-        labels = [figure_text(each, query.language) for each in selection.figures]
+        labels = [figure_text(figure, query.language) for figure in selection.figures]
     if query.texts == "UseCodes":
         return codes
     if query.texts == "UseTexts":
@@ -351,8 +351,8 @@ def _csv_texts(selection: Selection, at: int, query: PxQuery) -> list[str]:
 def _grid(texts: Sequence[list[str]]) -> list[tuple[str, ...]]:
     """All combinations, the last goes fastest."""
     found: list[tuple[str, ...]] = [()]
-    for each in texts:
-        found = [(*before, text) for before in found for text in each]
+    for item in texts:
+        found = [(*before, text) for before in found for text in item]
     return found
 
 
@@ -361,8 +361,8 @@ def placement(selection: Selection, query: PxQuery) -> tuple[list[int], list[int
     table = selection.table
     names = {dimension.name: at for at, dimension in enumerate(table.dimensions)}
     shown = set(selection.shown)
-    stub = [names[each] for each in query.stub if names[each] in shown]
-    heading = [names[each] for each in query.heading if names[each] in shown]
+    stub = [names[item] for item in query.stub if names[item] in shown]
+    heading = [names[item] for item in query.heading if names[item] in shown]
     left = [at for at in selection.shown if at not in (*stub, *heading)]
     figures = len(table.dimensions) - 1 if table.several_figures else -1
     if figures in left and not heading:

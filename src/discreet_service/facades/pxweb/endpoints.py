@@ -77,8 +77,8 @@ def _in_window(request: Request, service: ServiceDep, principal: Reader) -> Serv
     who = caller_address(request) if anonymous else f"{principal.kind} {principal.name}"
     if wait := windows.wait(who):
         calls = calls_in_window(service)
-        what = f"at most {calls} calls can be made in {WINDOW} seconds"
-        raise ServiceError(what, code="rate-limited", retry_after=wait, limit=calls)
+        message = f"at most {calls} calls can be made in {WINDOW} seconds"
+        raise ServiceError(message, code="rate-limited", retry_after=wait, limit=calls)
     return service
 
 
@@ -95,8 +95,8 @@ def _language(request: Request, service: Service) -> str:
     given = request.query_params.get("lang", "").lower()
     if given and given not in LANGUAGES:
         hint = f"known: {', '.join(service.settings.languages)}"
-        what = "there is no such language"
-        raise ServiceError(what, code="invalid-selection", where="lang", hint=hint)
+        message = "there is no such language"
+        raise ServiceError(message, code="invalid-selection", where="lang", hint=hint)
     return given or service.settings.languages[0]
 
 
@@ -116,14 +116,16 @@ def get_px_config(service: ServiceDep) -> dict[str, Any]:
     return {
         "apiVersion": _API,
         "appVersion": __version__,
-        "languages": [{"id": each, "label": _NAMES.get(each, each)} for each in languages],
+        "languages": [
+            {"id": language, "label": _NAMES.get(language, language)} for language in languages
+        ],
         "defaultLanguage": languages[0],
         "maxDataCells": cells_at_once(service),
         "maxCallsPerTimeWindow": calls_in_window(service),
         "timeWindow": WINDOW,
         "license": "",
         "sourceReferences": [
-            {"language": each, "text": service.settings.name} for each in languages
+            {"language": language, "text": service.settings.name} for language in languages
         ],
         "defaultDataFormat": DEFAULT_FORMAT,
         "dataFormats": list(PX_FORMATS),
@@ -145,14 +147,14 @@ def list_px_tables(
 ) -> dict[str, Any]:
     """Released tables, page by page; those that contain all words of the query."""
     language, base = _language(request, service), f"{_base(service)}/tables"
-    found = found_tables(service, query, past_days)
-    pages = max(1, math.ceil(len(found) / size))
+    tables = found_tables(service, query, past_days)
+    pages = max(1, math.ceil(len(tables) / size))
     if page > pages:
-        what = f"there are {pages:,} pages"
-        raise ServiceError(what, code="not-found", where="pageNumber", limit=pages, actual=page)
+        message = f"there are {pages:,} pages"
+        raise ServiceError(message, code="not-found", where="pageNumber", limit=pages, actual=page)
     releases = service.releases.releases()
     titles = {name: release.title(language) for name, release in releases.items()}
-    shown = found[(page - 1) * size : page * size]
+    shown = tables[(page - 1) * size : page * size]
 
     def link(kind: str, number: int) -> dict[str, str]:
         address = f"{base}?lang={language}&pageNumber={number}&pageSize={size}"
@@ -163,15 +165,15 @@ def list_px_tables(
     return {
         "language": language,
         "tables": [
-            table_entry(each, language, _base(service), titles.get(each.release, each.release))
-            for each in shown
+            table_entry(item, language, _base(service), titles.get(item.release, item.release))
+            for item in shown
         ],
         "page": {
             "pageNumber": page,
             "pageSize": size,
-            "totalElements": len(found),
+            "totalElements": len(tables),
             "totalPages": pages,
-            "links": [link(*each) for each in beside],
+            "links": [link(*item) for item in beside],
         },
         "links": [link("self", page)],
     }
@@ -182,16 +184,16 @@ def found_tables(service: Service, query: str, past_days: int | None = None) -> 
     from datetime import UTC, datetime, timedelta
 
     words = [word.strip("*").casefold() for word in query.split()]
-    found = [
-        each
-        for each in service.releases.tables().values()
-        if all(word in each.searched for word in words)
+    tables = [
+        table
+        for table in service.releases.tables().values()
+        if all(word in table.searched for word in words)
     ]
     if past_days is None:
-        return found
+        return tables
     now = datetime.fromtimestamp(service.clock() / 1000, UTC).date()
     first = (now - timedelta(days=past_days)).isoformat() if past_days < 700_000 else ""
-    return [each for each in found if each.updated and each.updated[:10] >= first]
+    return [item for item in tables if item.updated and item.updated[:10] >= first]
 
 
 @router.get("/tables/{table}")
@@ -221,21 +223,25 @@ def get_px_metadata(request: Request, service: ReadsReleases, table: str) -> Res
         what = "the saved query is about another table"
         raise ServiceError(what, code="invalid-selection", where="savedQuery")
     lists = PxQuery.of_parameters(
-        [each for each in request.query_params.multi_items() if each[0].lower()[:8] == "codelist"],
+        [
+            multi_item
+            for multi_item in request.query_params.multi_items()
+            if multi_item[0].lower()[:8] == "codelist"
+        ],
         language,
     )
 
     def made() -> bytes:
         if form == "json-px":
             return json_bytes(json_px_metadata(found, language))
-        wanted = {each.name: list(range(len(each))) for each in found.dimensions}
+        wanted = {dimension.name: list(range(len(dimension))) for dimension in found.dimensions}
         if lower.get("defaultselection", "").lower() == "true":
             wanted = default_positions(found, cells_at_once(service))
         selection = select(found, wanted, most=found.grid_size)
         if saved is not None:
             selection = _meant(service, saved)[1]
         elif lists.codelists:
-            every = {each.name: ["*"] for each in found.dimensions}
+            every = {dimension.name: ["*"] for dimension in found.dimensions}
             asked = replace(lists, values=every)
             size = found.grid_size
             selection = selection_of(asked, found, table, most=size, first=size)
@@ -258,11 +264,11 @@ def get_px_default_selection(request: Request, service: ReadsReleases, table: st
                 "language": language,
                 "selection": [
                     {
-                        "variableCode": each.name,
+                        "variableCode": item.name,
                         "codelist": None,
-                        "valueCodes": [each.codes[at] for at in chosen[each.name]],
+                        "valueCodes": [item.codes[at] for at in chosen[item.name]],
                     }
-                    for each in found.dimensions
+                    for item in found.dimensions
                 ],
                 "placement": {
                     "heading": across,
@@ -321,8 +327,8 @@ def _order(selection: Selection, query: PxQuery) -> list[int] | None:
     if not query.stub and not query.heading:
         return None
     names = [dimension.name for dimension in selection.table.dimensions]
-    stub = [names.index(each) for each in query.stub]
-    heading = [names.index(each) for each in query.heading]
+    stub = [names.index(item) for item in query.stub]
+    heading = [names.index(item) for item in query.heading]
     left = [at for at in selection.shown if at not in (*stub, *heading)]
     return [at for at in (*stub, *left, *heading) if at in selection.shown]
 
@@ -346,20 +352,20 @@ def get_px_code_list(request: Request, service: ReadsReleases, codelist: str) ->
     table, _, rest = codelist.partition("~")
     if table not in service.releases.tables():
         raise _no_list()
-    found = _variable(service, table, rest.rpartition("~")[0])
-    if found is None or find_level_list(table, found, codelist) is None:
+    variable = _variable(service, table, rest.rpartition("~")[0])
+    if variable is None or find_level_list(table, variable, codelist) is None:
         raise _no_list()
     base = _base(service)
 
     def made() -> bytes:
-        return json_bytes(code_list(table, found, codelist, language, base))
+        return json_bytes(code_list(table, variable, codelist, language, base))
 
     return px_answer(request, service, table, _JSON, made)
 
 
 def _variable(service: Service, table: str, name: str) -> Dimension | None:
     every = service.releases.table(table).dimensions
-    return next((each for each in every if each.name == name), None)
+    return next((item for item in every if item.name == name), None)
 
 
 def _no_list() -> ServiceError:
@@ -420,8 +426,8 @@ def _meant(service: Service, saved: Mapping[str, Any]) -> tuple[PxQuery, Selecti
     """What a saved query means; an error if it means nothing."""
     name, most = str(saved["tableId"]), cells_at_once(service)
     wanted = query_of(saved, {})
-    found = service.releases.table(name)
-    return wanted, selection_of(wanted, found, name, most=most, first=most)
+    table = service.releases.table(name)
+    return wanted, selection_of(wanted, table, name, most=most, first=most)
 
 
 def _saved(service: Service, number: str, query: Mapping[str, Any]) -> dict[str, Any]:

@@ -60,12 +60,12 @@ class PxQuery:
     @property
     def separator(self) -> str:
         """What stands between the columns of CSV."""
-        return next((_SEPARATORS[each] for each in self.params if each in _SEPARATORS), ",")
+        return next((_SEPARATORS[param] for param in self.params if param in _SEPARATORS), ",")
 
     @property
     def texts(self) -> str:
         """One of UseCodes, UseTexts, UseCodesAndTexts."""
-        return next((each for each in self.params if each in _TEXTS), "UseTexts")
+        return next((param for param in self.params if param in _TEXTS), "UseTexts")
 
     @classmethod
     def of_parameters(cls, given: Iterable[tuple[str, str]], language: str) -> PxQuery:
@@ -107,17 +107,17 @@ class PxQuery:
         form = (found.get("outputformat") or DEFAULT_FORMAT).lower()
         if form not in PX_FORMATS:
             problems.append(_unknown("format", form, "outputFormat", tuple(PX_FORMATS)))
-        known = {each.lower(): each for each in FORMAT_PARAMS}
+        known = {entry.lower(): entry for entry in FORMAT_PARAMS}
         params = []
-        for each in found["outputformatparams"]:
-            if each.lower() in known:
-                params.append(known[each.lower()])
+        for item in found["outputformatparams"]:
+            if item.lower() in known:
+                params.append(known[item.lower()])
             else:
-                problems.append(_unknown("parameter", each, "outputFormatParams", FORMAT_PARAMS))
+                problems.append(_unknown("parameter", item, "outputFormatParams", FORMAT_PARAMS))
         for group in (_TEXTS, tuple(_SEPARATORS)):
             if len({*params} & {*group}) > 1:
-                what = f"only one of {', '.join(group)} can be asked for"
-                problems.append(Problem(what, "outputFormatParams"))
+                message = f"only one of {', '.join(group)} can be asked for"
+                problems.append(Problem(message, "outputFormatParams"))
         raise_selection(problems)
         return cls(
             values=found["values"],
@@ -137,9 +137,9 @@ def _unknown(kind: str, given: str, where: str, known: Sequence[str]) -> Problem
 def raise_selection(problems: Sequence[Problem]) -> None:
     """Raise one error for everything that is wrong with a selection."""
     if problems:
-        what = problems[0].what if len(problems) == 1 else f"{len(problems)} things are wrong"
+        message = problems[0].what if len(problems) == 1 else f"{len(problems)} things are wrong"
         raise ServiceError(
-            what,
+            message,
             code="invalid-selection",
             where=problems[0].where,
             hint=problems[0].hint,
@@ -174,7 +174,7 @@ def _read_body(body: Any, found: dict[str, Any], problems: list[Problem]) -> Non
 
 
 def _is_texts(value: Any) -> bool:
-    return isinstance(value, list) and all(isinstance(each, str) for each in value)
+    return isinstance(value, list) and all(isinstance(item, str) for item in value)
 
 
 # -- lists of codes -----------------------------------------------------------------
@@ -198,14 +198,14 @@ def level_lists(table_id: str, dimension: Dimension) -> list[LevelList]:
     for k, tree in enumerate(trees):
         for level in range(1, tree.depth + 1):
             own = (dimension.breakdown == k) & (dimension.levels == level)
-            given = tree.level_names[level - 1 : level]
+            level_name = tree.level_names[level - 1 : level]
             words = {"en": f"level {level}", "de": f"Ebene {level}"}
             found.append(
                 LevelList(
                     id=f"{table_id}~{dimension.name}~{k}.{level}",
                     labels={
-                        each: f"{tree.title(each)}: {given[0] if given else words[each]}"
-                        for each in LANGUAGES
+                        item: f"{tree.title(item)}: {level_name[0] if level_name else words[item]}"
+                        for item in LANGUAGES
                     },
                     positions=tuple(np.flatnonzero(own).tolist()),
                 )
@@ -215,7 +215,10 @@ def level_lists(table_id: str, dimension: Dimension) -> list[LevelList]:
 
 def find_level_list(table_id: str, dimension: Dimension, name: str) -> LevelList | None:
     """The list of codes of a name, if the variable has it."""
-    return next((each for each in level_lists(table_id, dimension) if each.id == name), None)
+    return next(
+        (level_list for level_list in level_lists(table_id, dimension) if level_list.id == name),
+        None,
+    )
 
 
 # -- what is meant ------------------------------------------------------------------
@@ -263,15 +266,15 @@ def _positions(
     if named is not None:
         known = find_level_list(table_id, dimension, named)
         if known is None:
-            lists = [each.id for each in level_lists(table_id, dimension)]
+            lists = [level_list.id for level_list in level_lists(table_id, dimension)]
             problems.append(_unknown("list of codes", named, f"codelist[{name}]", lists))
             return None
         codes = {dimension.codes[at]: at for at in known.positions}
     expressions = query.values.get(name)
     if not expressions and named is None:
         if name == FIGURE and table.several_figures:
-            what = "say which figures are wanted: nothing stands for all of them together"
-            problems.append(Problem(what, f"valueCodes[{name}]", "write *"))
+            message = "say which figures are wanted: nothing stands for all of them together"
+            problems.append(Problem(message, f"valueCodes[{name}]", "write *"))
         return None
     found = chosen_positions(expressions or ["*"], codes, name, problems)
     if not found and not problems:
@@ -284,7 +287,7 @@ def default_positions(table: ProtectedTable, first: int) -> dict[str, list[int]]
 
     The longest variables are cut to their totals and the codes right below, then to their totals.
     """
-    found = {each.name: list(range(len(each))) for each in table.dimensions}
+    found = {item.name: list(range(len(item))) for item in table.dimensions}
 
     def size() -> int:
         return math.prod(map(len, found.values()))
@@ -388,12 +391,12 @@ def _called(
 ) -> Sequence[str]:
     """The codes that a function means: of the first or last, or between two."""
     if name in ("top", "bottom"):
-        if len(given) not in (1, 2) or not all(_WHOLE.fullmatch(each) for each in given):
+        if len(given) not in (1, 2) or not all(_WHOLE.fullmatch(item) for item in given):
             return wrong(f"{name}({','.join(given)})")
         number, start = int(given[0]), int(given[1]) if given[1:] else 0
         line = order if name == "top" else order[::-1]
         return line[start : start + number]
-    ends = [each[1:-1] if each.startswith("[") else each for each in given]
+    ends = [item[1:-1] if item.startswith("[") else item for item in given]
     if len(ends) != (2 if name == "range" else 1):
         return wrong(f"{name}({','.join(given)})")
     for end in ends:
@@ -460,10 +463,10 @@ def saved_query(body: Any, language: str) -> tuple[str, dict[str, Any]]:
         problems.append(Problem("this is no language", "language"))
     if not isinstance(given.get("outputFormat") or "", str):
         problems.append(Problem("this is no format", "outputFormat"))
-    if not isinstance(params, list) or not all(isinstance(each, str) for each in params):
+    if not isinstance(params, list) or not all(isinstance(param, str) for param in params):
         problems.append(Problem("names of parameters are needed", "outputFormatParams"))
     problems += [
-        Problem("there is no such member", str(each)[:60]) for each in given if each not in _KNOWN
+        Problem("there is no such member", str(item)[:60]) for item in given if item not in _KNOWN
     ]
     raise_selection(problems)
     query = {

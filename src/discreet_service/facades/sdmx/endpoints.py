@@ -97,8 +97,8 @@ _TEXTS = {
 
 def _language(request: Request, service: Service) -> str:
     """The first language of the header that there is, else that of the service."""
-    for each in request.headers.get("accept-language", "").split(",")[:20]:
-        spoken = each.strip()[:2].lower()
+    for part in request.headers.get("accept-language", "").split(",")[:20]:
+        spoken = part.strip()[:2].lower()
         if spoken in LANGUAGES:
             return spoken
     return service.settings.languages[0]
@@ -106,28 +106,28 @@ def _language(request: Request, service: Service) -> str:
 
 def _parts(rest: str, names: tuple[str, ...]) -> dict[str, str]:
     """The parts of a path, with * for those that are not there."""
-    given = rest.strip("/").split("/") if rest.strip("/") else []
-    if len(given) > len(names):
-        what = f"the address has {len(given)} parts, at most {len(names)} are known"
-        raise ServiceError(what, code="invalid-query", where="path", hint="/".join(names))
-    return {name: (given[at] if at < len(given) else "*") for at, name in enumerate(names)}
+    parts = rest.strip("/").split("/") if rest.strip("/") else []
+    if len(parts) > len(names):
+        reason = f"the address has {len(parts)} parts, at most {len(names)} are known"
+        raise ServiceError(reason, code="invalid-query", where="path", hint="/".join(names))
+    return {name: (parts[at] if at < len(parts) else "*") for at, name in enumerate(names)}
 
 
 def _check_version(version: str) -> None:
-    if not any(each in _CURRENT for each in version.split(",")):
+    if not any(part in _CURRENT for part in version.split(",")):
         what, hint = "there is no such version", f"write {VERSION} or ~"
         raise ServiceError(what, code="not-found", where="version", hint=hint)
 
 
 def _of_agency(agency: str) -> bool:
-    return any(each in ("*", "all", AGENCY) for each in agency.split(","))
+    return any(part in ("*", "all", AGENCY) for part in agency.split(","))
 
 
 def _accepted(request: Request, kind: str, others: tuple[str, ...]) -> str:
     """The version of a format that the caller takes; empty for any."""
     header = request.headers.get("accept", "*/*")
-    for each in header.lower().split(",")[:50]:
-        name, _, rest = each.strip().partition(";")
+    for part in header.lower().split(",")[:50]:
+        name, _, rest = part.strip().partition(";")
         version = re.search(r"version=([0-9.]+)", rest)
         if name.strip() == kind:
             return version[1] if version else ""
@@ -175,15 +175,15 @@ def get_sdmx_structure(request: Request, service: ServiceDep, _: Reader, rest: s
     _check_word("detail", detail, _DETAILS)
     language = _language(request, service)
     releases = service.releases.releases()
-    seals = sorted(each.identity for each in releases.values())
+    seals = sorted(release.identity for release in releases.values())
     etag = etag_of(rest, references, detail, language, *seals)
-    dates = [each.date for each in releases.values() if each.date]
+    dates = [release.date for release in releases.values() if release.date]
     prepared = updated_of(max(dates, default="")) or _NO_DATE
 
     def made() -> bytes:
         content = _structures(service, kinds, parts, references, language)
         if detail in ("allstubs", "allcompletestubs"):
-            content = {name: [_stub(each) for each in found] for name, found in content.items()}
+            content = {name: [_stub(item) for item in found] for name, found in content.items()}
         return json_bytes(message(content, language, prepared))
 
     return conditional(request, service, etag, f"{_STRUCTURE_TYPE}; version=2.0.0", made)
@@ -214,24 +214,24 @@ def _structures(
 ) -> dict[str, list[Any]]:
     """The structures asked for, and those they refer to or that refer to them."""
     flows = _flows(service)
-    wanted = {each for each in parts["id"].split(",") if each not in ("*", "all")}
+    wanted = {part for part in parts["id"].split(",") if part not in ("*", "all")}
     found: dict[str, dict[str, Any]] = {name: {} for name in _KINDS}
     if _of_agency(parts["agency"]):
         for kind in kinds:
             own = [flow for flow in flows if not wanted or _meant(kind, flow, wanted)]
             also = _also(kind, references)
-            opened = [each for each in (kind, *also) if each != "dataflow"]
+            opened = [entry for entry in (kind, *also) if entry != "dataflow"]
             if opened and len(own) > _MOST_TABLES:
-                what = f"structures of at most {_MOST_TABLES} tables are given at once"
+                reason = f"structures of at most {_MOST_TABLES} tables are given at once"
                 hint = "name one, or ask for dataflows without references"
                 raise ServiceError(
-                    what, code="too-many-cells", limit=_MOST_TABLES, actual=len(own), hint=hint
+                    reason, code="too-many-cells", limit=_MOST_TABLES, actual=len(own), hint=hint
                 )
             for flow in own:
                 exact = wanted if kind in _PREFIXES else set()
                 _add(service, found, flow, kind, language, exact)
-                for each in also:
-                    _add(service, found, flow, each, language, set())
+                for item in also:
+                    _add(service, found, flow, item, language, set())
             if kind == "codelist" or "codelist" in also:
                 for states in status_lists(language):
                     if kind != "codelist" or not wanted or states["id"] in wanted:
@@ -247,7 +247,7 @@ def _meant(kind: str, flow: str, wanted: set[str]) -> bool:
     if kind not in _PREFIXES:
         return flow in wanted
     start = f"{_PREFIXES[kind]}{flow}"
-    return any(each == start or each.startswith(f"{start}_") for each in wanted)
+    return any(item == start or item.startswith(f"{start}_") for item in wanted)
 
 
 def _also(kind: str, references: str) -> tuple[str, ...]:
@@ -255,7 +255,7 @@ def _also(kind: str, references: str) -> tuple[str, ...]:
     if references in _KINDS:
         return (references,)
     if references == "all":
-        return tuple(each for each in _KINDS if each != kind)
+        return tuple(item for item in _KINDS if item != kind)
     known = _REFERENCES[kind]
     return known.get(references) or known.get(_SAME.get(references, ""), ())
 
@@ -280,7 +280,7 @@ def _add(
         made = [table.concept_scheme(language)]
     else:
         made = list(table.code_lists(language))
-    found[kind] |= {each["id"]: each for each in made if not exact or each["id"] in exact}
+    found[kind] |= {item["id"]: item for item in made if not exact or item["id"] in exact}
 
 
 # -- data ---------------------------------------------------------------------------
@@ -324,10 +324,10 @@ def get_sdmx_data(request: Request, service: ServiceDep, _: Reader, rest: str) -
 
 def _data_format(request: Request) -> tuple[str, str]:
     """The first media type of Accept that is offered, and the version of SDMX-CSV."""
-    for each in request.headers.get("accept", "*/*").lower().split(",")[:50]:
-        name, _, rest = each.strip().partition(";")
-        found = re.search(r"version=([0-9.]+)", rest)
-        version = found[1] if found else ""
+    for part in request.headers.get("accept", "*/*").lower().split(",")[:50]:
+        name, _, rest = part.strip().partition(";")
+        match = re.search(r"version=([0-9.]+)", rest)
+        version = match[1] if match else ""
         if name.strip() in _OFFERED and version in _OFFERED[name.strip()]:
             kind = _JSON_TYPE if name.strip() in _JSON_TYPES else _DATA_TYPE
             return kind, "1.0" if version.startswith("1.") else "2.0"
@@ -339,7 +339,7 @@ def _one_flow(service: Service, parts: Mapping[str, str]) -> str:
     """The dataflow that is named: one, for structures differ."""
     flows = _flows(service)
     named = flows if parts["id"] in ("*", "all") else parts["id"].split(",")
-    found = [each for each in named if each in flows] if _of_agency(parts["agency"]) else []
+    found = [item for item in named if item in flows] if _of_agency(parts["agency"]) else []
     if not found:
         raise ServiceError("there is no such dataflow", code="not-found", where="id")
     if len(found) > 1:
@@ -353,9 +353,9 @@ def _query(request: Request, key: str, csv: str) -> SdmxQuery:
     filters: dict[str, list[str]] = {}
     told: dict[str, Any] = {}
     for name, value in request.query_params.multi_items():
-        found = _FILTER.fullmatch(name)
-        if found is not None:
-            filters.setdefault(found[1], []).append(value)
+        match = _FILTER.fullmatch(name)
+        if match is not None:
+            filters.setdefault(match[1], []).append(value)
         elif name in _NUMBERS:
             member, least = _NUMBERS[name]
             if not re.fullmatch(r"\d{1,9}", value) or int(value) < least:
@@ -386,8 +386,8 @@ def data_message(
     frame = wanted_columns(query, table, cells, language)
     along = query.at_observation
     if along and along not in (*table.dimensions, ALL_DIMENSIONS):
-        what = "there is no such dimension"
-        raise ServiceError(what, code="invalid-query", where="dimensionAtObservation")
+        reason = "there is no such dimension"
+        raise ServiceError(reason, code="invalid-query", where="dimensionAtObservation")
     inner = [along] if along in table.dimensions else list(table.dimensions)
     outer = [name for name in table.dimensions if name not in inner]
     columns = {name: _dimension(table, frame, at, language)
@@ -406,7 +406,7 @@ def data_message(
         "attributes": {
             "dataSet": [],
             "series": [],
-            "observation": [each[0] for each in attributes.values()],
+            "observation": [attribute[0] for attribute in attributes.values()],
         },
         "dataSets": [0],
     }
@@ -423,7 +423,7 @@ def _dimension(
     name = table.dimensions[at]
     given = frame[name].to_list()
     there = set(given)
-    codes = [each for each in table.codes(at, language) if each["id"] in there]
+    codes = [code for code in table.codes(at, language) if code["id"] in there]
     place = {each["id"]: k for k, each in enumerate(codes)}
     told = {"id": name, **named(table.titles(at), language), "keyPosition": at, "values": codes}
     return told, [place[code] for code in given]
@@ -435,15 +435,15 @@ def _attribute(
     """An attribute with the values that occur, and the number of each observation's value."""
     texts, codelist = ATTRIBUTES[name]
     given = frame[name].to_list()
-    values = list(dict.fromkeys(each for each in given if each is not None))
+    values = list(dict.fromkeys(item for item in given if item is not None))
     place = {each: k for k, each in enumerate(values)}
     known: Mapping[str, Any] = STATUS[codelist] if codelist else {}
     shown = [
-        {"id": each, **named(known[each], language)} if codelist else {"value": each}
-        for each in values
+        {"id": value, **named(known[value], language)} if codelist else {"value": value}
+        for value in values
     ]
     told = {"id": name, **named(texts, language), "values": shown}
-    return told, [None if each is None else place[each] for each in given]
+    return told, [None if item is None else place[item] for item in given]
 
 
 def _measures(frame: pl.DataFrame, language: str) -> list[dict[str, Any]]:
@@ -456,9 +456,9 @@ def _told(frame: pl.DataFrame, attributes: Sequence[Sequence[int | None]]) -> li
     """What is told of each observation: its value, and the numbers of its attributes."""
     values = []
     if "OBS_VALUE" in frame.columns:
-        values = [[_number(each) for each in frame["OBS_VALUE"].to_list()]]
+        values = [[_number(item) for item in frame["OBS_VALUE"].to_list()]]
     lines = [*values, *attributes]
-    return [list(each) for each in zip(*lines, strict=True)] if lines else [[]] * frame.height
+    return [list(item) for item in zip(*lines, strict=True)] if lines else [[]] * frame.height
 
 
 def _number(value: Any) -> Any:
@@ -478,7 +478,7 @@ def _data_set(
     """The observations under their keys; in series where some dimensions stand outside."""
 
     def keys(names: Sequence[str]) -> list[str]:
-        return [":".join(map(str, each)) for each in zip(*(numbers[n] for n in names), strict=True)]
+        return [":".join(map(str, item)) for item in zip(*(numbers[n] for n in names), strict=True)]
 
     observed = dict.fromkeys(("structure",), 0) | {"action": "Information"}
     if not outer:

@@ -55,10 +55,10 @@ class SdmxQuery:
 
 def _raise(problems: Sequence[Problem], code: str) -> None:
     if problems:
-        what = problems[0].what if len(problems) == 1 else f"{len(problems)} things are wrong"
+        message = problems[0].what if len(problems) == 1 else f"{len(problems)} things are wrong"
         first = problems[0]
         raise ServiceError(
-            what, code=code, where=first.where, hint=first.hint, problems=problems[:50]
+            message, code=code, where=first.where, hint=first.hint, problems=problems[:50]
         )
 
 
@@ -75,19 +75,19 @@ def _filtered(given: str, codes: Sequence[str], where: str, problems: list[Probl
     if given in known:
         return {given}
     listed = given.split(",")
-    if all(each in known for each in listed):
+    if all(item in known for item in listed):
         return set(listed)
     passing = set(known)
     for part in given.split("+"):
-        found = _OPERATION.fullmatch(part)
-        if found is None:
-            lost = [each for each in part.split(",") if each not in known]
-            what = f"{len(lost)} codes of {where} are not there" if lost[1:] else "no such code"
-            problems.append(Problem(what, where, nearest(lost[0][:60], codes) if lost else ""))
+        match = _OPERATION.fullmatch(part)
+        if match is None:
+            lost = [item for item in part.split(",") if item not in known]
+            message = f"{len(lost)} codes of {where} are not there" if lost[1:] else "no such code"
+            problems.append(Problem(message, where, nearest(lost[0][:60], codes) if lost else ""))
             return set()
-        test = _TESTS[found[1]]
-        texts = found[2].split(",")
-        keep = any if found[1] not in ("ne", "nc") else all
+        test = _TESTS[match[1]]
+        texts = match[2].split(",")
+        keep = any if match[1] not in ("ne", "nc") else all
         passing &= {code for code in known if keep(test(code, text) for text in texts)}
     return passing
 
@@ -103,9 +103,9 @@ def _keys(query: SdmxQuery, table: SdmxTable, problems: list[Problem]) -> list[l
         if parts == ["*"]:
             return []
         if len(parts) != width:
-            what = f"a key needs {width} parts, {len(parts)} given"
+            message = f"a key needs {width} parts, {len(parts)} given"
             hint = f"{'.'.join(table.dimensions)}; for codes with a point: c[DIMENSION]=CODE"
-            problems.append(Problem(what, "key", hint))
+            problems.append(Problem(message, "key", hint))
             return []
         keys.append(["" if part == "*" else part for part in parts])
     return keys
@@ -117,9 +117,9 @@ def wanted_cells(query: SdmxQuery, table: SdmxTable, *, most: int) -> ListedCell
     passing = _passing(query, table, keys)
     size = math.prod(map(len, passing))
     if size > most:
-        what = f"{size:,} observations are asked for at once; {most:,} are given"
+        message = f"{size:,} observations are asked for at once; {most:,} are given"
         hint = "ask for fewer, with a key or c[DIMENSION]=…"
-        raise ServiceError(what, code="too-many-cells", limit=most, actual=size, hint=hint)
+        raise ServiceError(message, code="too-many-cells", limit=most, actual=size, hint=hint)
     if size == 0:
         raise ServiceError("there are no such observations", code="not-found")
     return _chosen(query, table, passing, keys)
@@ -147,8 +147,8 @@ def _passing(query: SdmxQuery, table: SdmxTable, keys: list[list[str]]) -> list[
     for at, name in enumerate(table.dimensions):
         codes = _codes_of(table, at)
         found = set(codes)
-        for given in query.filters.get(name, ()):
-            found &= _filtered(given, codes, name, problems)
+        for item in query.filters.get(name, ()):
+            found &= _filtered(item, codes, name, problems)
         asked = {key[at] for key in keys}
         lost = [code for code in asked if code and code not in set(codes)]
         problems += [
@@ -165,7 +165,7 @@ def _chosen(
     query: SdmxQuery, table: SdmxTable, passing: list[list[int]], keys: list[list[str]]
 ) -> ListedCells:
     whole = table.table
-    positions = tuple(np.asarray(each, dtype=np.int32) for each in passing)
+    positions = tuple(np.asarray(item, dtype=np.int32) for item in passing)
     positions = positions[: len(whole.dimensions)]  # a single figure is no dimension
     selection = Selection(table=whole, positions=positions, kept=(True,) * len(positions))
     index, (value, status) = selection.index, selection.cells
@@ -184,15 +184,15 @@ def _chosen(
 
 def _in_keys(table: SdmxTable, selection: Selection, keys: list[list[str]]) -> BoolArray:
     """Which cells one of several keys means."""
-    found = np.zeros(selection.size, dtype=np.bool_)
+    mask = np.zeros(selection.size, dtype=np.bool_)
     every = [{code: k for k, code in enumerate(_codes_of(table, at))} for at in range(len(keys[0]))]
     for key in keys:
         fits = np.ones(selection.size, dtype=np.bool_)
         for at, code in enumerate(key[: len(selection.positions)]):
             if code:
                 fits &= selection.index[at] == every[at][code]
-        found |= fits
-    return found
+        mask |= fits
+    return mask
 
 
 def _of_series(
@@ -206,8 +206,8 @@ def _of_series(
     spanning = len(table.table.spanning)
     if along and along not in (*table.dimensions, ALL_DIMENSIONS):
         hint = nearest(along, [*table.dimensions, ALL_DIMENSIONS])
-        what = "there is no such dimension"
-        raise ServiceError(what, code="invalid-query", where="dimensionAtObservation", hint=hint)
+        message = "there is no such dimension"
+        raise ServiceError(message, code="invalid-query", where="dimensionAtObservation", hint=hint)
     if along == ALL_DIMENSIONS:
         others: list[int] = []
     else:
@@ -257,13 +257,13 @@ def wanted_attributes(given: str) -> set[str]:
     (['CONF_STATUS', 'OBS_STATUS'], set())
     """
     found: set[str] = set()
-    for each in given.split(","):
-        if each in ("dsd", "obs", "all"):
+    for part in given.split(","):
+        if part in ("dsd", "obs", "all"):
             found |= set(ATTRIBUTES)
-        elif each in ATTRIBUTES:
-            found.add(each)
-        elif each not in ("none", "dataset", "series", "msd"):
-            hint = nearest(each[:60], ["dsd", "obs", "all", "none", *ATTRIBUTES])
-            what = "there is no such attribute"
-            raise ServiceError(what, code="invalid-query", where="attributes", hint=hint)
+        elif part in ATTRIBUTES:
+            found.add(part)
+        elif part not in ("none", "dataset", "series", "msd"):
+            hint = nearest(part[:60], ["dsd", "obs", "all", "none", *ATTRIBUTES])
+            message = "there is no such attribute"
+            raise ServiceError(message, code="invalid-query", where="attributes", hint=hint)
     return found

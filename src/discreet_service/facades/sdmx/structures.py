@@ -123,7 +123,7 @@ class SdmxTable:
         """The headings of a dimension, by language."""
         if at == len(self.table.spanning):
             return {"en": "Figure", "de": "Kennzahl"}
-        return {each: self.table.spanning[at].title(each) for each in LANGUAGES}
+        return {item: self.table.spanning[at].title(item) for item in LANGUAGES}
 
     def data_structure(self, language: str) -> dict[str, Any]:
         """Its data structure."""
@@ -169,7 +169,7 @@ class SdmxTable:
 
     @property
     def _own_titles(self) -> dict[str, str]:
-        return {each: self.table.title(each) for each in LANGUAGES}
+        return {item: self.table.title(item) for item in LANGUAGES}
 
     def concept_scheme(self, language: str) -> dict[str, Any]:
         """The concepts of its components."""
@@ -194,12 +194,12 @@ class SdmxTable:
         if at == len(self.table.spanning):
             return self._figures(language)
         dimension = self.table.spanning[at]
-        spoken = {each: labels_of(dimension, each) for each in LANGUAGES}
+        spoken = {item: labels_of(dimension, item) for item in LANGUAGES}
         parents = dimension.parents.tolist()
         return [
             {
                 "id": code,
-                **named({each: spoken[each][k] or code for each in LANGUAGES}, language),
+                **named({item: spoken[item][k] or code for item in LANGUAGES}, language),
                 **({"parent": dimension.codes[parents[k]]} if parents[k] >= 0 else {}),
             }
             for k, code in enumerate(dimension.codes)
@@ -243,7 +243,7 @@ def message(
             "id": "discreet",
             "test": False,
             "prepared": prepared,
-            "contentLanguages": [language, *(each for each in LANGUAGES if each != language)],
+            "contentLanguages": [language, *(item for item in LANGUAGES if item != language)],
             "sender": {"id": AGENCY},
         },
         "data": {kind: list(each) for kind, each in content.items() if each},
