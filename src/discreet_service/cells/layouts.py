@@ -6,6 +6,7 @@ In: cells of one table (CONFIDENTIAL), what is said of their columns, and for so
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Mapping
 from typing import Annotated, Any, Literal
 
@@ -64,9 +65,9 @@ class CellLayout(Settings):
         """Headings by language."""
         return {str(language): each for language, each in self.title.items()}
 
+    @abstractmethod
     def source(self, frame: pl.DataFrame, operation: Operation, settings: Settings) -> CountSource:
         """The table of some cells. CONFIDENTIAL."""
-        raise NotImplementedError
 
     def spanning(self, frame: pl.DataFrame) -> Any:
         """The spanning variables, with their trees."""
