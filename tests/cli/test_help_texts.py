@@ -12,7 +12,6 @@ from rich.text import Text
 from typer.testing import CliRunner
 
 from discreet.cli.commands import app
-from discreet.cli.program import ELSEWHERE, _elsewhere
 
 
 def commands(command: Any, *words: str) -> Iterator[tuple[tuple[str, ...], Any]]:
@@ -22,9 +21,10 @@ def commands(command: Any, *words: str) -> Iterator[tuple[tuple[str, ...], Any]]
 
 
 def every() -> Iterator[tuple[tuple[str, ...], Any]]:
-    yield from commands(typer.main.get_command(app))
-    for word in ELSEWHERE:
-        yield from commands(typer.main.get_command(_elsewhere(word)), word)
+    program: Any = typer.main.get_command(app)
+    for name in program.list_commands(None):
+        program.make_ready(name)
+    yield from commands(program)
 
 
 def texts(command: Any) -> Iterator[tuple[str, str]]:

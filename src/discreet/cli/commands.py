@@ -9,19 +9,6 @@ from typing import Annotated, Literal
 import typer
 
 from discreet._version import __version__
-from discreet.cli import (
-    cubes,
-    drafts,
-    keys,
-    params,
-    parts,
-    programmes,
-    ptable,
-    records,
-    slivers,
-    stores,
-    suppression,
-)
 from discreet.cli.program import (
     By,
     CommandGroup,
@@ -47,16 +34,6 @@ from discreet.cli.program import (
 from discreet.cli.records import Read, ShowValues, opened
 
 app = group("Statistical disclosure control for official statistics.", kind=CommandGroup)
-app.add_typer(cubes.app, name="cube")
-app.add_typer(keys.app, name="keys")
-app.add_typer(params.app, name="params")
-app.add_typer(parts.app, name="parts")
-app.add_typer(drafts.app, name="programme")
-app.add_typer(ptable.app, name="ptable")
-app.add_typer(stores.app, name="store")
-records.register(app)
-slivers.register(app)
-suppression.register(app)
 
 
 def _version(wanted: bool) -> None:
@@ -93,9 +70,6 @@ def demo(
     with progress_bar("Demo") as report:
         summary = run(out, persons=persons, products=products, progress=report)
     show(summary.text(), summary.described(), as_json=as_json)
-
-
-programmes.register(app)
 
 
 @command(

@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, ParamSpec, TypeVar, g
 
 import typer
 from typer.core import TyperCommand, TyperGroup
-from typer.models import OptionInfo
+from typer.models import CommandInfo, OptionInfo
 
 from discreet.errors import DiscreetError, DiscreetWarning
 
@@ -231,8 +231,42 @@ ELSEWHERE = {
 }
 
 
-#: The commands that are made of settings: loaded when one is called, or all are listed.
-OPERATIONS = "discreet.cli.operations"
+#: Commands that stand in no group, as they are declared.
+SINGLE = typer.Typer()
+#: The commands that are made of settings.
+OPERATIONS = "operations"
+#: Modules of this package, each with its commands: loaded when one is called, or all are listed.
+_MODULES: dict[str, tuple[str, ...]] = {
+    "records": ("detect", "structure-file", "assess-records"),
+    "slivers": ("find-slivers",),
+    "suppression": ("suppress", "audit"),
+    "programmes": (
+        *("new", "protect", "anonymise", "verify", "transmit"),
+        *("attack", "attack-periods", "check-revision"),
+    ),
+    OPERATIONS: (),
+}
+#: The groups of this package, each with its module.
+_GROUPS = {
+    "cube": "cubes",
+    "keys": "keys",
+    "params": "params",
+    "parts": "parts",
+    "programme": "drafts",
+    "ptable": "ptable",
+    "store": "stores",
+}
+
+
+@functools.cache
+def _loaded(module: str) -> Any:
+    """A module of this package; its commands that stand in no group are in `SINGLE` then."""
+    commands = importlib.import_module(f"discreet.cli.{module}")
+    if module == OPERATIONS:
+        SINGLE.registered_commands += commands.app.registered_commands
+    elif module in _MODULES:
+        commands.register(SINGLE)
+    return commands
 
 
 def plain(text: str) -> str:
@@ -279,39 +313,66 @@ def _elsewhere(word: str) -> typer.Typer:
 
 
 class CommandGroup(_Group):
-    """The whole program; with --json, wrong words too are answered with an error object."""
+    """The whole program: each command is loaded and made ready when it is called.
+
+    With --json, wrong words too are answered with an error object.
+    """
 
     _as_json = False
 
-    def _load_operations(self) -> None:
-        """Add the commands that are made of settings."""
-        app = importlib.import_module(OPERATIONS).app
-        for name, made in typer.main.get_group(app).commands.items():
-            self.add_command(made, name)
-
     def list_commands(self, ctx: Any) -> list[str]:
         """Single commands first, then groups, those of other packages before the rest."""
-        self._load_operations()
-        known = [name for name in super().list_commands(ctx) if name not in ELSEWHERE]
-        single = [name for name in known if not isinstance(self.commands[name], TyperGroup)]
-        return [*single, *ELSEWHERE, *(name for name in known if name not in single)]
+        for module in _MODULES:
+            _loaded(module)
+        return [*(str(single.name) for single in SINGLE.registered_commands), *ELSEWHERE, *_GROUPS]
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
-        """A command; of a group elsewhere no more than its line of help."""
-        found = super().get_command(ctx, cmd_name)
-        if found is None and cmd_name in ELSEWHERE:
-            return TyperGroup(name=cmd_name, help=ELSEWHERE[cmd_name][1])
-        if found is None:
-            self._load_operations()
-            found = super().get_command(ctx, cmd_name)
-        return found
+        """A command that is ready; of another no more than its line of help."""
+        if cmd_name in self.commands:
+            return self.commands[cmd_name]
+        if cmd_name in ELSEWHERE:
+            text = ELSEWHERE[cmd_name][1]
+        elif cmd_name in _GROUPS:
+            text = _loaded(_GROUPS[cmd_name]).app.info.help
+        else:
+            single = self._single(cmd_name)
+            return single and TyperGroup(name=cmd_name, help=single.help)
+        return TyperGroup(name=cmd_name, help=text)
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
-        """The command that is called; a group elsewhere is loaded now."""
-        if args and args[0] in ELSEWHERE and args[0] not in self.commands:
-            app = _elsewhere(args[0])
-            self.add_command(typer.main.get_command(app), args[0])
+        """The command that is called, made ready."""
+        for name in args[:1]:
+            self.make_ready(name)
         return super().resolve_command(ctx, args)
+
+    def make_ready(self, name: str) -> None:
+        """Load a command with its options; all of them if it is not there, to name a near one."""
+        if name in self.commands:
+            return
+        if name in ELSEWHERE:
+            self.add_command(typer.main.get_command(_elsewhere(name)), name)
+        elif name in _GROUPS:
+            self.add_command(typer.main.get_group(_loaded(_GROUPS[name]).app), name)
+        elif single := self._single(name):
+            self.add_command(
+                typer.main.get_command_from_info(
+                    single, pretty_exceptions_short=True, rich_markup_mode="rich"
+                ),
+                name,
+            )
+        else:
+            for other in {*self.list_commands(None)} - {*ELSEWHERE}:
+                self.make_ready(other)
+
+    def _single(self, name: str) -> CommandInfo | None:
+        """What is declared of a command that stands in no group."""
+        for wanted in ((m for m, names in _MODULES.items() if name in names), _MODULES):
+            for module in wanted:
+                _loaded(module)
+            for single in SINGLE.registered_commands:
+                if single.name == name:
+                    return single
+        return None
 
     def make_context(self, info_name: str | None, args: list[str], *more: Any, **extra: Any) -> Any:
         """Read the words of the program."""
@@ -357,7 +418,8 @@ def command(
     def add(function: _Function) -> Callable[..., None]:
         epilog = f"Example: [bold]{plain(example)}[/bold]"
         safe = guarded(function)
-        parent.command(
+        holder = SINGLE if parent.info.cls is CommandGroup else parent
+        holder.command(
             name,
             cls=_Command,
             help=plain(inspect.getdoc(function) or ""),
