@@ -23,6 +23,7 @@ What a caller should know although it is no error is a `DiscreetWarning`.
 
 from __future__ import annotations
 
+import difflib
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Self
@@ -43,6 +44,7 @@ __all__ = [
     "RecordKeyError",
     "SuppressionError",
     "TableError",
+    "nearest",
     "raise_all",
     "shortened",
 ]
@@ -72,6 +74,19 @@ def shortened(problems: Sequence[Problem], limit: int) -> list[Problem]:
     if len(problems) > limit:
         shown.append(Problem(f"and {len(problems) - limit:,} more"))
     return shown
+
+
+def nearest(name: str, known: Sequence[str]) -> str:
+    """A hint that names the likeliest of the known names, or all of them.
+
+    >>> nearest("wher", ["where", "weight"])
+    "did you mean 'where'?"
+    """
+    close = difflib.get_close_matches(name, known, n=1, cutoff=0.6)
+    if close:
+        return f"did you mean {close[0]!r}?"
+    shown = ", ".join(list(known)[:20]) + (", …" if len(known) > 20 else "")
+    return f"known: {shown}" if known else ""
 
 
 def raise_all(

@@ -7,12 +7,44 @@ problem for each that is not; no value is quoted.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Annotated, Any
 
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import (
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    StringConstraints,
+    ValidationError,
+)
 from pydantic_core import PydanticCustomError
 
 from discreet.errors import Problem
+
+
+def is_number(value: Any) -> bool:
+    """Whether it is a number, and no truth value."""
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def number(value: Any) -> Any:
+    """A finite number, whole or not, as it is written."""
+    if not is_number(value) or not abs(value) < float("inf"):
+        raise PydanticCustomError("number", "must be a number")
+    return value
+
+
+def name_list(value: Any) -> Any:
+    """A bare name stands for a list of one."""
+    return [value] if isinstance(value, str) else value
+
+
+Text = Annotated[str, StringConstraints(min_length=1)]
+NameList = Annotated[list[Text], BeforeValidator(name_list), Field(min_length=1)]
+Number = Annotated[Any, BeforeValidator(number)]
+Limit = Annotated[Any, Field(ge=0), BeforeValidator(number)]
+Positive = Annotated[Any, Field(gt=0), BeforeValidator(number)]
+Count = Annotated[int, Field(ge=1)]
 
 
 class Settings(BaseModel):

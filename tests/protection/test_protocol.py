@@ -23,7 +23,7 @@ from discreet.arrays import FloatArray, IntArray
 from discreet.cli.commands import app
 from discreet.errors import DiscreetError, Problem, ProgrammeError, PublicationError
 from discreet.files import texts_of
-from discreet.protection import protocol
+from discreet.protection import registry
 from discreet.protection.protocol import (
     AssessedTable,
     Counts,
@@ -208,9 +208,9 @@ formats = ["csv"]
 def thousands() -> Iterator[Thousands]:
     """The method, known as long as the test runs."""
     method = Thousands()
-    protocol.register(method)
+    registry.register(method)
     yield method
-    protocol.withdraw("thousands")
+    registry.withdraw("thousands")
 
 
 @pytest.fixture
@@ -441,7 +441,7 @@ def test_an_unknown_method_is_refused_and_the_known_ones_are_listed(programme: P
     assert "known: noise, suppress" in found
     assert "protection.thousands: there is no such method" in found
     with pytest.raises(DiscreetError, match="there is no method of protection 'thousands'"):
-        protocol.protection("thousands")
+        registry.protection("thousands")
 
 
 def test_an_earlier_release_by_another_method_is_held_against_a_new_one(
@@ -456,11 +456,11 @@ def test_an_earlier_release_by_another_method_is_held_against_a_new_one(
     later.write_text(f'{head}{rules}{table}protect = "suppress"\nrules = "few"\n')
     text = "the counts were published with multiples of 1,000 (first/"
     assert text in mistakes(later)
-    protocol.withdraw("thousands")
+    registry.withdraw("thousands")
     try:
         assert "there is no method of protection 'thousands'" in mistakes(later)
     finally:
-        protocol.register(Thousands())
+        registry.register(Thousands())
 
 
 def test_what_cannot_be_audited_is_not(
@@ -595,7 +595,7 @@ def test_what_a_method_does_not_say_claims_no_safety() -> None:
     assert method.given_away(None, {}) is None  # not attacked, which a release warns of
     verdicts, findings = method.audited(None, {"T1": {}}, None, {}, None)
     assert (verdicts, findings) == ({}, ["T1: tables of this method are not audited"])
-    assert "the figures of two methods tell more together" in protocol.clash("short", "noise")[0]
+    assert "the figures of two methods tell more together" in registry.clash("short", "noise")[0]
 
 
 @pytest.mark.parametrize(
@@ -609,7 +609,7 @@ def test_what_a_method_does_not_say_claims_no_safety() -> None:
 def test_names_and_reports_are_taken_once(changes: dict[str, Any], message: str) -> None:
     method = type("Other", (Thousands,), changes)()
     with pytest.raises(DiscreetError, match=message):
-        protocol.register(method)
+        registry.register(method)
 
 
 @pytest.mark.parametrize(
@@ -629,10 +629,13 @@ def test_a_method_says_things_that_make_sense(
 
 
 def test_every_method_has_its_row() -> None:
-    names = [method.name for method in protocol.protections()]
+    names = [method.name for method in registry.protections()]
     assert names == ["noise", "suppress", "rounding", "unit-noise", "invariant", "sample"]
-    assert protocol.protection(protocol.DEFAULT).name == "noise"
-    assert sorted(texts_of("discreet.release.methods", "manners", "de")) == sorted(names)
+    assert registry.protection(registry.DEFAULT).name == "noise"
+    for method in registry.protections():
+        package = type(method).__module__.rpartition(".")[0]
+        assert texts_of(package, "methods", "en")[method.name] == method.manner
+        assert method.called("de") not in (method.name, method.manner)
 
 
 @pytest.mark.parametrize(
@@ -640,12 +643,12 @@ def test_every_method_has_its_row() -> None:
     sorted(
         path.relative_to(RELEASE).as_posix()
         for path in RELEASE.rglob("*.py")
-        if path.relative_to(RELEASE).parts[0] not in ("methods", "packages", "report")
+        if path.relative_to(RELEASE).parts[0] not in ("attacks", "methods", "packages", "report")
     ),
 )
 def test_a_release_names_no_method(path: str) -> None:
     tree = ast.parse((RELEASE / path).read_text("utf-8"))
-    names = {method.name for method in protocol.protections()}
+    names = {method.name for method in registry.protections()}
     said = [
         node.lineno
         for node in ast.walk(tree)

@@ -7,8 +7,7 @@ import tomllib
 
 import pytest
 
-from discreet.errors import DiscreetError
-from discreet.release.programme.file import nearest
+from discreet.errors import DiscreetError, nearest
 from discreet_service.problems import PROBLEM_TYPES, ServiceError, hint_in, problem_document
 from tests.helpers.asgi_browser import AsgiBrowser
 from tests.helpers.places import ROOT

@@ -190,7 +190,8 @@ def perturb(
     as_json: Json = False,
 ) -> None:
     """Protect cells that a database or another tool has counted."""
-    from discreet.release import protect_cells_to_file, warnings_about
+    from discreet.protection.problems import warnings_about
+    from discreet.release import protect_cells_to_file
 
     _check_choice(programme, (by, count, cell_key, ptable_file))
     if programme is not None:

@@ -48,7 +48,7 @@ def check(
 ) -> None:
     """Check that a perturbation table is valid; and, with --for, what a programme exposes."""
     from discreet.protection.noise import PerturbationTable
-    from discreet.release import warnings_about
+    from discreet.protection.problems import warnings_about
 
     if (average is not None or out is not None) and programme is None:
         raise typer.BadParameter("a limit and a page go with --for PROGRAMME")
@@ -107,7 +107,7 @@ def show_parameters(
     """Say in words what a table does, draw it, and print its parameters. SECRET."""
     from discreet.assessment import describe, draw
     from discreet.protection.noise import PerturbationTable
-    from discreet.release import warnings_about
+    from discreet.protection.problems import warnings_about
 
     table = PerturbationTable.read(file, format=file_format)
     rows, words = table.parameters(), describe(table, language)
@@ -135,7 +135,8 @@ def convert(
     as_json: Json = False,
 ) -> None:
     """Write a perturbation table in another format; every key keeps its noise."""
-    from discreet.release import convert_perturbation_table, warnings_about
+    from discreet.protection.problems import warnings_about
+    from discreet.release import convert_perturbation_table
 
     warn(warnings_about(source))
     written, moved = convert_perturbation_table(
@@ -263,7 +264,7 @@ def compare(
     """Say how two perturbation tables differ. SECRET."""
     from discreet.assessment import compare as compare_tables
     from discreet.protection.noise import PerturbationTable
-    from discreet.release import warnings_about
+    from discreet.protection.problems import warnings_about
 
     warn([*warnings_about(first), *warnings_about(second)])
     tables = [

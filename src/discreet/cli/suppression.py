@@ -359,7 +359,8 @@ def _records_suppressed(given: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
 
 
 def _record_table(given: Mapping[str, Any]) -> RecordTable:
-    from discreet.release import RecordTable, rules_from, spanning_of, warnings_about
+    from discreet.protection.problems import warnings_about
+    from discreet.release import RecordTable, rules_from, spanning_of
 
     if given["rules_file"] is not None and warnings_about(given["rules_file"]):
         warn([f"others on this computer can read the rules: chmod 600 {given['rules_file']}"])

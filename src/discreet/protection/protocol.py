@@ -1,4 +1,4 @@
-"""`Protection`: all that a release knows of a method of protection, and the methods there are.
+"""`Protection`: all that a release knows of a method of protection.
 
 In: what a programme says of tables, and their true counts (CONFIDENTIAL). Out: protected
 tables, with what is said about them. A method names what it needs of the tabulation, checks
@@ -18,7 +18,8 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple, Protocol, 
 
 import numpy as np
 
-from discreet.errors import DiscreetError, Problem
+from discreet.errors import Problem
+from discreet.files import texts_of
 from discreet.tables import codes_found
 
 if TYPE_CHECKING:
@@ -29,9 +30,6 @@ if TYPE_CHECKING:
 
 #: In what a table tells: the number of records.
 COUNT = "count"
-
-#: The method of tables that name none.
-DEFAULT = "noise"
 
 #: What files about a release as a whole are called, whatever protects its tables.
 OWN_REPORTS = frozenset({"index", "release", "quality", "decisions"})
@@ -46,60 +44,94 @@ Place: TypeAlias = tuple[str | int, ...]
 Placed: TypeAlias = tuple[Place, Problem]
 
 
-class TableView(Protocol):
-    """What a programme says of a table, as far as every method may ask."""
+class FileView(Protocol):
+    """A file of settings, as far as methods may ask."""
 
     @property
-    def source(self) -> str | None:
-        """Whose records it counts; None for the main ones."""
-
-    @property
-    def by(self) -> list[str] | None:
-        """The spanning variables."""
-
-    @property
-    def where(self) -> str | None:
-        """The filter."""
-
-    @property
-    def weight(self) -> str | None:
-        """The column of weights."""
-
-
-class ProgrammeView(Protocol):
-    """A programme, as far as every method may ask."""
-
-    @property
-    def tables(self) -> Mapping[str, TableView]:
-        """The tables, in the order of the file."""
-
-    def settings(self, method: str) -> Any:
-        """[protection.NAME], in the form that the method gives it."""
-
-    def keyed(self, table: str) -> bool:
-        """Whether the records of a table have keys."""
+    def path(self) -> Path:
+        """Where it was read from."""
 
     def file(self, name: str) -> Path:
-        """A file that the programme names."""
+        """A file that it names."""
 
     def problem(self, path: Sequence[str | int], what: str, hint: str = "") -> Problem:
         """Something wrong at a key."""
 
+    def at(self, path: Place, what: str, hint: str = "") -> Placed:
+        """Something wrong at a key, with the key."""
+
+
+class ProgrammeView(FileView, Protocol):
+    """A programme, as far as methods may ask."""
+
+    @property
+    def document(self) -> Any:
+        """Its sections."""
+
+    @property
+    def sources(self) -> Mapping[str, Any]:
+        """The records of each kind of unit, by name; the main ones first."""
+
+    @property
+    def tables(self) -> Mapping[str, Any]:
+        """The tables with the defaults filled in, in the order of the file."""
+
+    def settings(self, method: str) -> Any:
+        """[protection.NAME], in the form that the method gives it."""
+
+    def value(self, name: str) -> Any:
+        """[values.NAME]: how a value is printed."""
+
+    def source_of(self, table: str) -> Any:
+        """The source whose records a table counts."""
+
+    def method(self, table: str) -> Protection:
+        """How a table is protected."""
+
+    def keyed(self, table: str) -> bool:
+        """Whether the records of a table have keys."""
+
+    def setting(self, table: str, key: str) -> Place:
+        """Where a setting of a table stands."""
+
 
 class InputsView(Protocol):
-    """What a release is made from, as far as every method may ask. CONFIDENTIAL."""
+    """What a release is made from, as far as methods may ask. CONFIDENTIAL."""
 
     @property
     def programme(self) -> ProgrammeView:
         """The programme."""
 
     @property
+    def records(self) -> Mapping[str, Any]:
+        """The records of each source."""
+
+    @property
     def grid(self) -> KeyGrid:
         """The key grid."""
 
     @property
+    def secrets(self) -> Mapping[str, Secret]:
+        """The secret of the record keys of each source that has one."""
+
+    @property
     def opened(self) -> Mapping[str, Any]:
         """Per method, what it has opened."""
+
+
+def all_of(*filters: str | None) -> str:
+    """The filter that asks for several at once.
+
+    >>> all_of("age >= 18", None, "sex == 'm' or sex == 'w'")
+    "(age >= 18) and (sex == 'm' or sex == 'w')"
+    """
+    texts = [text.strip() for text in filters if text and text.strip()]
+    return texts[0] if len(texts) == 1 else " and ".join(f"({text})" for text in texts)
+
+
+def figure_filter(table: Any, figure: str) -> str:
+    """Which records count for one figure of a table."""
+    return all_of(table.where, table.figures[figure].where)
 
 
 class NamedColumn(NamedTuple):
@@ -283,6 +315,16 @@ class Protection(ABC):
         """Whether a finished release can be audited."""
         return type(self).audited is not Protection.audited
 
+    def called(self, language: str) -> str:
+        """What readers call it: its manner, in other languages by the `words.toml` beside it."""
+        if language == "en":
+            return self.manner
+        try:
+            words = texts_of(type(self).__module__.rpartition(".")[0], "methods", language)
+        except (KeyError, OSError, ValueError):
+            return self.name
+        return words.get(self.name, self.name)
+
     # -- what every method answers ---------------------------------------------------
 
     @abstractmethod
@@ -413,74 +455,3 @@ class Protection(ABC):
     ) -> tuple[Mapping[tuple[str, str], AuditVerdict], Sequence[str]]:
         """Verdicts on a linked group of a finished release, by tables and value; findings."""
         return {}, [f"{', '.join(counted)}: tables of this method are not audited"]
-
-
-_METHODS: dict[str, Protection] = {}
-_UNUSED: list[Callable[[], Iterable[Protection]]] = []
-
-
-def register_when_used(methods: Callable[[], Iterable[Protection]]) -> None:
-    """Register methods as soon as any is asked for, and load their modules no earlier."""
-    _UNUSED.append(methods)
-
-
-def _known() -> dict[str, Protection]:
-    while _UNUSED:
-        for method in _UNUSED.pop(0)():
-            register(method)
-    return _METHODS
-
-
-def register(method: Protection) -> None:
-    """Make a method known to releases.
-
-    Raises:
-        DiscreetError: If its name or a report is taken.
-    """
-    own = {file.partition(".")[0] for file in method.reports}
-    taken = {file.partition(".")[0] for other in _known().values() for file in other.reports}
-    if own & OWN_REPORTS:
-        message = f"a report cannot be called {', '.join(sorted(own & OWN_REPORTS))}"
-        raise DiscreetError(message, code="protection", where=method.name)
-    if method.name in _METHODS or taken & own:
-        message = "there is a method of this name, or with such a report"
-        raise DiscreetError(message, code="protection", where=method.name)
-    _METHODS[method.name] = method
-
-
-def withdraw(name: str) -> None:
-    """Make a method unknown again."""
-    del _known()[name]
-
-
-def protections() -> tuple[Protection, ...]:
-    """All methods, in the order in which they were registered."""
-    return tuple(_known().values())
-
-
-def protection(name: str) -> Protection:
-    """The method of a name.
-
-    Raises:
-        DiscreetError: If there is none; lists those there are.
-    """
-    if name not in _known():
-        message = f"there is no method of protection {name!r}"
-        hint = f"known: {', '.join(_METHODS)}"
-        raise DiscreetError(message, code="protection", where="protect", hint=hint)
-    return _METHODS[name]
-
-
-def clash(first: str, second: str) -> tuple[str, ...]:
-    """Why two methods must not publish figures of the same records and values.
-
-    >>> clash("one", "another")
-    ('the figures of two methods tell more together than each alone',)
-    """
-    pair = {first: second, second: first}
-    said = [
-        method.beside[pair[name]]
-        for name, method in _known().items()
-        if name in pair and pair[name] in method.beside
-    ]
-    return tuple(said) or ("the figures of two methods tell more together than each alone",)

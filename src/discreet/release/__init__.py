@@ -8,7 +8,6 @@ programmes for records.
 
 from typing import TYPE_CHECKING
 
-import discreet.release.methods  # noqa: F401 - what programmes can ask for
 from discreet.faces import lazy_face
 
 if TYPE_CHECKING:
@@ -17,6 +16,12 @@ if TYPE_CHECKING:
     from .anonymisation import anonymise_records as anonymise_records
     from .anonymisation import check_steps as check_steps
     from .anonymisation import step_form as step_form
+    from .attacks.attack import attack as attack
+    from .attacks.attack import attack_periods as attack_periods
+    from .attacks.exposure import PlannedExposure as PlannedExposure
+    from .attacks.exposure import planned_exposure as planned_exposure
+    from .attacks.page import attack_page as attack_page
+    from .attacks.page import planned_page as planned_page
     from .cell_programme import CellProgramme as CellProgramme
     from .cell_programme import protect_by_programme as protect_by_programme
     from .cell_totals import with_missing_totals as with_missing_totals
@@ -41,12 +46,6 @@ if TYPE_CHECKING:
     from .lookup import perturb_invariant_to_file as perturb_invariant_to_file
     from .lookup import protect_cells as protect_cells
     from .lookup import protect_cells_to_file as protect_cells_to_file
-    from .methods.noise.attack_page import attack_page as attack_page
-    from .methods.noise.attack_page import planned_page as planned_page
-    from .methods.noise.attacks import attack as attack
-    from .methods.noise.attacks import attack_periods as attack_periods
-    from .methods.noise.exposure import PlannedExposure as PlannedExposure
-    from .methods.noise.exposure import planned_exposure as planned_exposure
     from .methods.noise.parameters import OpenedNoise as OpenedNoise
     from .methods.noise.parameters import noise_warnings as noise_warnings
     from .methods.noise.parameters import read_parameters as read_parameters
@@ -73,25 +72,20 @@ if TYPE_CHECKING:
     from .programme.file import Programme as Programme
     from .programme.file import ProgrammeFile as ProgrammeFile
     from .programme.file import key_line as key_line
-    from .programme.file import nearest as nearest
     from .programme.file import raise_problems as raise_problems
     from .programme.file import read_form as read_form
-    from .programme.problems import warnings_about as warnings_about
     from .programme.rules import RuleSet as RuleSet
     from .programme.schema import COUNTED as COUNTED
     from .programme.schema import Decimals as Decimals
     from .programme.schema import Document as Document
     from .programme.schema import FigureEntry as FigureEntry
-    from .programme.schema import NameList as NameList
     from .programme.schema import ProgrammeEntry as ProgrammeEntry
     from .programme.schema import QualityEntry as QualityEntry
     from .programme.schema import TableEntry as TableEntry
-    from .programme.schema import Text as Text
     from .programme.schema import Texts as Texts
     from .programme.toml_lines import KeyPath as KeyPath
     from .programme.toml_lines import LineIndex as LineIndex
     from .programme.universes import UNIVERSE as UNIVERSE
-    from .programme.universes import all_of as all_of
     from .programme.variables import columns_of as columns_of
     from .programme.variables import found_codes as found_codes
     from .programme.variables import rule_where_known as rule_where_known

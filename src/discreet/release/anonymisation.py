@@ -26,7 +26,14 @@ from pydantic import ConfigDict, Field, ValidationError, create_model
 
 from discreet._version import __version__
 from discreet.confidential import without_values
-from discreet.errors import DiscreetError, DiscreetWarning, Problem, ProgrammeError, raise_all
+from discreet.errors import (
+    DiscreetError,
+    DiscreetWarning,
+    Problem,
+    ProgrammeError,
+    nearest,
+    raise_all,
+)
 from discreet.files import make_folder, write_text
 from discreet.microdata import (
     DescribedRecords,
@@ -37,6 +44,7 @@ from discreet.microdata import (
     write_described,
 )
 from discreet.pretabular import METHODS, broken_promise, suspicion
+from discreet.protection.problems import Opener, stated_secret_problems
 from discreet.release.confidential_files import write_confidential
 from discreet.release.programme.checks import check_records
 from discreet.release.programme.file import (
@@ -45,22 +53,14 @@ from discreet.release.programme.file import (
     form_of,
     form_problem,
     main_source,
-    nearest,
     raise_problems,
     read_form,
 )
-from discreet.release.programme.problems import Opener, stated_secret_problems
-from discreet.release.programme.schema import (
-    DataEntry,
-    Languages,
-    NameList,
-    ProgrammeEntry,
-    Text,
-    Texts,
-)
+from discreet.release.programme.schema import DataEntry, Languages, ProgrammeEntry, Texts
 from discreet.release.run.files import check_internal
 from discreet.release.run.inputs import read_records
 from discreet.release.state.seal import file_digest
+from discreet.settings import NameList, Text
 
 if TYPE_CHECKING:
     from discreet.microdata import Secret

@@ -15,10 +15,9 @@ import numpy as np
 
 from discreet._version import __version__
 from discreet.classifications import Classification
-from discreet.errors import Problem, TableError, raise_all
+from discreet.errors import Problem, TableError, nearest, raise_all
 from discreet.keygrid import KeyGrid
 from discreet.record_batches import collected
-from discreet.release.programme.file import nearest
 from discreet.tables import CellStatus, ProtectedTable, Provenance, Table
 
 if TYPE_CHECKING:

@@ -25,14 +25,14 @@ from discreet.errors import (
     MicrodataError,
     Problem,
     SuppressionError,
+    nearest,
     raise_all,
 )
+from discreet.protection.protocol import all_of
 from discreet.record_batches import collected
 from discreet.release.cell_totals import with_missing_totals
-from discreet.release.programme.file import nearest
 from discreet.release.programme.rules import RuleSet, rule_filters, rule_problems
 from discreet.release.programme.schema import RuleSetEntry
-from discreet.release.programme.universes import all_of
 from discreet.rules import Primary, known_rules, read_bounds
 from discreet.tables import Spanning, Table, ValueRelation, to_polars
 

@@ -21,7 +21,7 @@ import numpy as np
 from discreet.confidential import without_values
 from discreet.derived import rounded
 from discreet.errors import Problem, PublicationError, raise_all
-from discreet.files import atomic_path, make_folder, texts_of, write_text
+from discreet.files import atomic_path, make_folder, write_text
 from discreet.publication import (
     CONF_STATUS,
     MEASURE,
@@ -282,8 +282,7 @@ def _lines(
     """The observations; those that are hidden with their true values. CONFIDENTIAL."""
     import polars as pl
 
-    method = inputs.programme.method(table.name)
-    manner = method.manner if language == "en" else _manners().get(method.name, method.name)
+    manner = inputs.programme.method(table.name).called(language)
     notes = [note.text(language) for note in printed_notes(table)]
     remark = " ".join([_PROTECTED[language].format(manner), *notes])
     for cells in cell_chunks(table):
@@ -312,8 +311,3 @@ def _with_truth(frame: pl.DataFrame, truth: pl.DataFrame) -> pl.DataFrame:
     return joined.with_columns(
         pl.when(hidden).then(each).otherwise(name).alias(name) for name, each in told.items()
     ).drop(_TRUE, _CONF)
-
-
-def _manners() -> Mapping[str, str]:
-    """Methods of protection in German; others by their name."""
-    return texts_of("discreet.release.methods", "manners", "de")

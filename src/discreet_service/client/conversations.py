@@ -17,8 +17,8 @@ import httpx
 import polars as pl
 from pydantic import ValidationError
 
+from discreet.errors import nearest
 from discreet.operations import OPERATIONS
-from discreet.release import nearest
 from discreet.settings import setting_problems
 from discreet_service.cells import refused_call
 from discreet_service.client import calls

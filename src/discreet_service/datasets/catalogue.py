@@ -17,8 +17,7 @@ from typing import Any, Literal
 
 import sqlalchemy as sa
 
-from discreet.errors import DiscreetError
-from discreet.release import nearest
+from discreet.errors import DiscreetError, nearest
 from discreet_service.audit import AuditKind, AuditTrail
 from discreet_service.database import DATA_SETS, DATA_VERSIONS, ServiceDatabase
 from discreet_service.datasets.versions import (

@@ -13,10 +13,10 @@ from typing import Any
 import polars as pl
 
 from discreet.classifications import Classification
-from discreet.errors import DiscreetError, Problem
+from discreet.errors import DiscreetError, Problem, nearest
 from discreet.microdata import DatabaseTable, StoredRecords, distant_records, parse_filter
 from discreet.record_batches import collected
-from discreet.release import Inputs, columns_of, found_codes, nearest, spanning_variables
+from discreet.release import Inputs, columns_of, found_codes, spanning_variables
 from discreet.tables import COLUMNS, FIGURE, code_texts
 from discreet_service.datasets.variables import CatalogueVariable
 

@@ -25,7 +25,7 @@ from pydantic import Field, StringConstraints
 from discreet._version import __version__
 from discreet.classifications import Classification, levels_folded
 from discreet.confidential import without_values
-from discreet.errors import Problem
+from discreet.errors import Problem, nearest
 from discreet.microdata import Secret, StoredRecords, distant_records
 from discreet.protection.protocol import SharedParameters
 from discreet.release import (
@@ -34,22 +34,20 @@ from discreet.release import (
     FigureEntry,
     Inputs,
     KeyedRecords,
-    NameList,
     OpenedNoise,
     Parameters,
     Programme,
     ProgrammeEntry,
     TableEntry,
-    Text,
     Texts,
     key_line,
-    nearest,
     open_inputs,
     opened_noise,
     raise_problems,
     read_form,
     rule_where_known,
 )
+from discreet.settings import NameList, Text
 from discreet.store import Store, tree_digest
 from discreet.tables import Table, code_texts
 from discreet.tabulation import Query, tabulate_many

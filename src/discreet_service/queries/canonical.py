@@ -23,8 +23,7 @@ from typing import Any
 
 import numpy as np
 
-from discreet.errors import Problem
-from discreet.release import nearest
+from discreet.errors import Problem, nearest
 from discreet_service.datasets import CatalogueUnit, CatalogueVariable, DataVersion
 from discreet_service.problems import ServiceError
 from discreet_service.queries.grammar import FilterEntry, TableQuery, refused

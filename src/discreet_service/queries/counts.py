@@ -22,8 +22,8 @@ from discreet.classifications import Classification
 from discreet.confidential import without_values
 from discreet.microdata import StoredRecords, distant_records, parse_filter
 from discreet.protection.parts import PartRules, check_parts, joint_decisions, suppress_parts
-from discreet.protection.protocol import Counts
-from discreet.release import UNIVERSE, Inputs, NoiseTables, TableEntry, all_of, annotated
+from discreet.protection.protocol import Counts, all_of
+from discreet.release import UNIVERSE, Inputs, NoiseTables, TableEntry, annotated
 from discreet.tables import Dimension, ProtectedTable, Table
 from discreet.tabulation import Query
 from discreet_service.datasets import ANSWER, CatalogueUnit, DataVersion

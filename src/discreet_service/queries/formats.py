@@ -14,9 +14,8 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from discreet.errors import DiscreetError
+from discreet.errors import DiscreetError, nearest
 from discreet.publication import suffix_of, write
-from discreet.release import nearest
 from discreet.tables import ProtectedTable
 from discreet_service.problems import ServiceError
 

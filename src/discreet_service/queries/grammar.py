@@ -22,8 +22,7 @@ from pydantic import (
 )
 from pydantic_core import ErrorDetails, PydanticCustomError
 
-from discreet.errors import Problem
-from discreet.release import nearest
+from discreet.errors import Problem, nearest
 from discreet_service.problems import ServiceError
 
 #: Variables in one query, codes in one list, figures in one table.

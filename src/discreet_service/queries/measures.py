@@ -10,8 +10,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from discreet.errors import Problem
-from discreet.release import COUNTED, FigureEntry, nearest
+from discreet.errors import Problem, nearest
+from discreet.release import COUNTED, FigureEntry
 from discreet_service.datasets import COUNTS, CatalogueUnit
 from discreet_service.queries.grammar import MeasureEntry
 

@@ -20,7 +20,8 @@ import polars as pl
 from discreet.arrays import BoolArray
 from discreet.errors import Problem
 from discreet.microdata import Filter, parse_filter
-from discreet.release import Inputs, KeyPath, Programme, all_of
+from discreet.protection.protocol import all_of
+from discreet.release import Inputs, KeyPath, Programme
 from discreet_service.datasets import CatalogueUnit, CatalogueVariable, DataVersion
 from discreet_service.problems import ServiceError
 from discreet_service.queries.grammar import FilterEntry, SpanningEntry, TableQuery

@@ -20,8 +20,9 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from discreet.errors import DiscreetError, Problem
+from discreet.errors import DiscreetError, Problem, nearest
 from discreet.files import make_folder, write_text
+from discreet.protection.protocol import all_of
 from discreet.release import (
     Document,
     Inputs,
@@ -31,12 +32,10 @@ from discreet.release import (
     ProgrammeFile,
     QualityEntry,
     TableEntry,
-    Text,
-    all_of,
-    nearest,
     open_programme,
     read_form,
 )
+from discreet.settings import Text
 from discreet_service.datasets import DataVersion
 from discreet_service.problems import ServiceError
 

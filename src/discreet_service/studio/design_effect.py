@@ -19,7 +19,7 @@ import numpy as np
 
 from discreet import perturb
 from discreet.assessment import Quality, actual_quality, expected_quality, published_values
-from discreet.release import all_of
+from discreet.protection.protocol import all_of
 from discreet.tables import CellStatus, ProtectedTable, Table
 from discreet.tabulation import Query
 from discreet_service.audit import AuditKind, LogMode, LogVerdict

@@ -9,8 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from discreet.errors import Problem
-from discreet.release import nearest
+from discreet.errors import Problem, nearest
 from discreet_service.queries import TableQuery, read_query, refused
 
 _SINGLE = ("unit", "version", "format", "language")

@@ -12,7 +12,7 @@ from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Depends, Query
 
-from discreet.release import nearest
+from discreet.errors import nearest
 from discreet_service.datasets import CatalogueUnit, CatalogueVariable, DataVersion, VersionRecord
 from discreet_service.permissions import Permission
 from discreet_service.problems import ServiceError

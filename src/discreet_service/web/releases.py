@@ -13,8 +13,9 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Depends, Query, Request
 from fastapi.responses import Response
 
+from discreet.errors import nearest
 from discreet.publication import FORMATS, LANGUAGES, describe, suffix_of
-from discreet.release import SEAL, nearest, outputs
+from discreet.release import SEAL, outputs
 from discreet.tables import ProtectedTable
 from discreet_service.permissions import Permission
 from discreet_service.problems import ServiceError

@@ -24,7 +24,7 @@ from discreet.assessment.attacks import (
 )
 from discreet.errors import PerturbationError, PublicationError, TableError
 from discreet.protection.noise import PerturbationTable
-from discreet.release.methods.noise.attack_page import attack_page
+from discreet.release.attacks.page import attack_page
 from discreet.tables import ProtectedTable, Table
 
 

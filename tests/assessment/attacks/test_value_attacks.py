@@ -13,7 +13,7 @@ import discreet as dc
 from discreet.assessment.attacks import AttackReport
 from discreet.errors import DisclosureWarning, PerturbationError
 from discreet.protection.noise import count_ingredient
-from discreet.release.methods.noise.attack_page import attack_page
+from discreet.release.attacks.page import attack_page
 from discreet.tables import CellStatus, ProtectedTable, Table
 
 NOISE = dc.MagnitudeNoise(

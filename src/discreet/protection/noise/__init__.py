@@ -61,6 +61,7 @@ if TYPE_CHECKING:
     from .unit_factors import UnitNoise as UnitNoise
     from .unit_factors import noisy as noisy
     from .unit_factors import with_unit_noise as with_unit_noise
+    from .unit_method import UnitNoiseProtection as UnitNoiseProtection
     from .unit_sums import UnitRisk as UnitRisk
     from .unit_sums import noisy_ingredient as noisy_ingredient
     from .unit_sums import noisy_sums as noisy_sums

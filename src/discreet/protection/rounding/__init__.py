@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from .counts import rounded_table as rounded_table
     from .counts import rounding_table as rounding_table
     from .hidden_cells import round_shown as round_shown
+    from .method import RoundingProtection as RoundingProtection
     from .settings import LARGEST_BASE as LARGEST_BASE
     from .settings import RoundingSettings as RoundingSettings
 

@@ -11,31 +11,9 @@ import re
 from collections.abc import Mapping
 from itertools import pairwise
 
-from discreet.errors import Problem
+from discreet.errors import Problem, nearest
 from discreet.microdata import ReadingOptions, is_url
-from discreet.protection.protocol import (
-    COUNT,
-    DEFAULT,
-    OWN_REPORTS,
-    Protection,
-    clash,
-    protection,
-    protections,
-)
-from discreet.release.programme.file import (
-    MAIN,
-    Programme,
-    ProgrammeFile,
-    RecordSource,
-    key_line,
-    nearest,
-)
-from discreet.release.programme.parameter_checks import (
-    FROM_PACKAGE,
-    check_figures,
-    check_parameters,
-)
-from discreet.release.programme.problems import (
+from discreet.protection.problems import (
     Found,
     file_problems,
     filter_parsed,
@@ -44,6 +22,14 @@ from discreet.release.programme.problems import (
     named_twice,
     stated_secret_problems,
     unset_variable,
+)
+from discreet.protection.protocol import COUNT, OWN_REPORTS, Protection
+from discreet.protection.registry import DEFAULT, clash, protection, protections
+from discreet.release.programme.file import MAIN, Programme, ProgrammeFile, RecordSource, key_line
+from discreet.release.programme.parameter_checks import (
+    FROM_PACKAGE,
+    check_figures,
+    check_parameters,
 )
 from discreet.release.programme.relations import check_relations
 from discreet.release.programme.schema import VariableEntry

@@ -8,7 +8,6 @@ data.
 from __future__ import annotations
 
 import copy
-import difflib
 import os
 import re
 import tomllib
@@ -21,8 +20,9 @@ from typing import Any, TypeVar, get_args, get_origin
 from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
 
-from discreet.errors import Problem, ProgrammeError
-from discreet.protection.protocol import DEFAULT, Protection, protection, protections
+from discreet.errors import Problem, ProgrammeError, nearest
+from discreet.protection.protocol import Protection
+from discreet.protection.registry import DEFAULT, protection, protections
 from discreet.release.programme.schema import (
     DataEntry,
     Document,
@@ -35,6 +35,7 @@ from discreet.release.programme.schema import (
     SourceKeysEntry,
     SuppressionEntry,
     TableEntry,
+    ValueEntry,
     VariableEntry,
     form_of_method,
 )
@@ -332,6 +333,10 @@ class Programme(ProgrammeFile):
         form = protection(method).settings
         return self.document.protection.get(method, None if form is None else form())
 
+    def value(self, name: str) -> ValueEntry:
+        """[values.NAME], or how a value is printed that has no section."""
+        return self.document.values.get(name) or ValueEntry()
+
     def keyed(self, table: str) -> bool:
         """Whether the records of a table have keys."""
         keys = self.source_of(table).keys
@@ -559,19 +564,6 @@ def _form_at(form: Any, path: KeyPath) -> type[BaseModel] | None:
     if get_origin(form) in (dict, list):
         return _form_at(inner[-1], path[1:]) if path else None
     return next(filter(None, (_form_at(item, path) for item in inner)), None)
-
-
-def nearest(name: str, known: Sequence[str]) -> str:
-    """A hint that names the likeliest of the known names, or all of them.
-
-    >>> nearest("wher", ["where", "weight"])
-    "did you mean 'where'?"
-    """
-    close = difflib.get_close_matches(name, known, n=1, cutoff=0.6)
-    if close:
-        return f"did you mean {close[0]!r}?"
-    shown = ", ".join(list(known)[:20]) + (", …" if len(known) > 20 else "")
-    return f"known: {shown}" if known else ""
 
 
 def raise_problems(place: str, problems: Sequence[Problem]) -> None:

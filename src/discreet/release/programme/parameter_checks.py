@@ -11,9 +11,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
 from pathlib import PurePath
 
-from discreet.errors import DiscreetError
-from discreet.release.programme.file import Programme, nearest
-from discreet.release.programme.problems import (
+from discreet.errors import DiscreetError, nearest
+from discreet.protection.problems import (
     Found,
     filter_parsed,
     missing_keys,
@@ -21,6 +20,7 @@ from discreet.release.programme.problems import (
     stated_secret_problems,
     unset_variable,
 )
+from discreet.release.programme.file import Programme
 from discreet.release.programme.schema import (
     FigureEntry,
     MagnitudeEntry,

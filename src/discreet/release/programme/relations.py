@@ -10,9 +10,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from discreet.errors import DiscreetError
-from discreet.protection.protocol import clash, protections
+from discreet.protection.problems import Found
+from discreet.protection.registry import clash, protections
 from discreet.release.programme.file import Programme
-from discreet.release.programme.problems import Found
 from discreet.release.programme.universes import places_of
 from discreet.tables import ValueRelation
 

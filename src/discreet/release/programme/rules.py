@@ -12,8 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from discreet.errors import DiscreetError, Problem
-from discreet.release.programme.file import nearest
+from discreet.errors import DiscreetError, Problem, nearest
 from discreet.release.programme.schema import RulesEntry, RuleSetEntry
 from discreet.rules import (
     CodeRules,

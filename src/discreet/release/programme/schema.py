@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from pydantic import (
     AfterValidator,
-    BaseModel,
     BeforeValidator,
     ConfigDict,
     Field,
@@ -27,7 +26,8 @@ from pydantic_core import ErrorDetails, InitErrorDetails, PydanticCustomError
 
 from discreet.keygrid import KeyGrid
 from discreet.microdata import ReadingOptions
-from discreet.protection.protocol import COUNT, protections
+from discreet.protection.protocol import COUNT
+from discreet.protection.registry import protections
 from discreet.publication import FORMATS, MAPS
 from discreet.release.programme.values import (
     Language,
@@ -40,8 +40,6 @@ from discreet.release.programme.values import (
     key_grid,
     language,
     marks,
-    name_list,
-    number,
     one_of,
     reading_option,
     rule_mistake,
@@ -49,33 +47,26 @@ from discreet.release.programme.values import (
     texts,
 )
 from discreet.rules import known_rules
+from discreet.settings import Count, Limit, NameList, Number, Positive, Settings, Text, name_list
 from discreet.tables import FigureKind
 
 if TYPE_CHECKING:
     from discreet.derived import KeyFigure
 
-Text = Annotated[str, StringConstraints(min_length=1)]
 LanguageKey = Annotated[str, AfterValidator(language)]
 Texts = Annotated[dict[LanguageKey, str], BeforeValidator(texts)]
-NameList = Annotated[list[Text], BeforeValidator(name_list), Field(min_length=1)]
 Grid = Annotated[KeyGrid, BeforeValidator(key_grid), PlainSerializer(lambda grid: grid.size)]
 Bound = Annotated[Any, BeforeValidator(bound)]
-Number = Annotated[Any, BeforeValidator(number)]
-Limit = Annotated[Any, Field(ge=0), BeforeValidator(number)]
-Positive = Annotated[Any, Field(gt=0), BeforeValidator(number)]
-Count = Annotated[int, Field(ge=1)]
 Decimals = Annotated[int, Field(ge=0, le=15)]
 Date = Annotated[str | None, BeforeValidator(date)]
 #: A level of areas, by its name or its number from the coarsest, 1, on.
 AreaLevel = Text | Count
 
 
-class ProgrammeEntry(BaseModel):
+class ProgrammeEntry(Settings):
     """A section of a programme, or an entry in one: unknown keys are mistakes."""
 
-    model_config = ConfigDict(
-        extra="forbid", strict=True, frozen=True, arbitrary_types_allowed=True
-    )
+    model_config = ConfigDict(arbitrary_types_allowed=True)
 
     @classmethod
     def names(cls) -> list[str]:

@@ -16,6 +16,7 @@ from pydantic_core import PydanticCustomError
 from discreet.errors import DiscreetError
 from discreet.keygrid import KeyGrid
 from discreet.microdata import form_of
+from discreet.settings import is_number, name_list
 
 Language = Literal["en", "de"]
 
@@ -35,11 +36,6 @@ def language(value: str) -> str:
     return value
 
 
-def name_list(value: Any) -> Any:
-    """A bare name stands for a list of one."""
-    return [value] if isinstance(value, str) else value
-
-
 def key_grid(value: Any) -> Any:
     """A key grid, as a number or a power."""
     if isinstance(value, bool) or not isinstance(value, int | str):
@@ -49,18 +45,6 @@ def key_grid(value: Any) -> Any:
     except DiscreetError as error:
         hint = {"hint": error.hint.replace("{", "(").replace("}", ")")}
         raise PydanticCustomError("grid", "this is not a key grid", hint) from None
-
-
-def is_number(value: Any) -> bool:
-    """Whether it is a number, and no truth value."""
-    return isinstance(value, int | float) and not isinstance(value, bool)
-
-
-def number(value: Any) -> Any:
-    """A finite number, whole or not, as it is written."""
-    if not is_number(value) or not abs(value) < float("inf"):
-        raise PydanticCustomError("number", "must be a number")
-    return value
 
 
 def bound(value: Any) -> Any:

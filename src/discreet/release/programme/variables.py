@@ -12,12 +12,12 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
 
 from discreet.classifications import MISSING, TOTAL, Classification, natural_order
-from discreet.errors import DiscreetError, Problem, ProgrammeError
+from discreet.errors import DiscreetError, Problem, ProgrammeError, nearest
 from discreet.files import toml_key, toml_value
 from discreet.microdata import DatabaseTable, DistantCubes, StoredRecords, distant_records
+from discreet.protection.problems import problems_of
 from discreet.record_batches import collected
-from discreet.release.programme.file import Programme, RecordSource, key_column, nearest
-from discreet.release.programme.problems import problems_of
+from discreet.release.programme.file import Programme, RecordSource, key_column
 from discreet.release.programme.schema import VariableEntry
 from discreet.release.programme.toml_lines import KeyPath
 

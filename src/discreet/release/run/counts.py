@@ -17,11 +17,11 @@ from typing import TYPE_CHECKING, Any
 
 from discreet.errors import DiscreetError, ProgrammeError, PublicationError
 from discreet.microdata import KeyedBefore, distant_records
+from discreet.protection.problems import problems_of
 from discreet.protection.protocol import Counts
 from discreet.record_batches import collected
 from discreet.release.inputs import Inputs
 from discreet.release.programme.file import RecordSource, key_column, key_line
-from discreet.release.programme.problems import problems_of
 from discreet.release.programme.universes import UNIVERSE
 from discreet.release.programme.variables import found_classifications
 

@@ -19,10 +19,10 @@ from discreet.classifications import MISSING
 from discreet.confidential import without_values
 from discreet.errors import Problem
 from discreet.microdata import KeyedBefore, distant_records
+from discreet.protection.problems import Opener, not_yet_known
 from discreet.record_batches import collected
 from discreet.release.inputs import Inputs
 from discreet.release.programme.file import Programme, RecordSource, key_line, raise_problems
-from discreet.release.programme.problems import Opener, not_yet_known
 from discreet.release.programme.toml_lines import KeyPath
 from discreet.release.programme.variables import check_codes, columns_of, spanning_variables
 from discreet.release.run.area_files import area_level_problems

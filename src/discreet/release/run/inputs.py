@@ -24,7 +24,9 @@ from discreet.microdata import (
     matching,
     with_squares,
 )
-from discreet.protection.protocol import COUNT, Protection, SharedParameters, protections
+from discreet.protection.problems import Opener, not_yet_known, present
+from discreet.protection.protocol import COUNT, Protection, SharedParameters
+from discreet.protection.registry import protections
 from discreet.release.inputs import Inputs, beside_programme
 from discreet.release.programme.checks import check_programme
 from discreet.release.programme.file import (
@@ -34,7 +36,6 @@ from discreet.release.programme.file import (
     load,
     raise_problems,
 )
-from discreet.release.programme.problems import Opener, not_yet_known, present
 from discreet.release.programme.relations import related_mixtures
 from discreet.release.programme.universes import places_of
 from discreet.release.programme.variables import (

@@ -14,8 +14,8 @@ from typing import Any
 
 from discreet.errors import Problem, PublicationError
 from discreet.microdata import since_column
+from discreet.protection.problems import Opener
 from discreet.release.programme.file import Programme
-from discreet.release.programme.problems import Opener
 from discreet.release.programme.schema import PeriodEntry
 from discreet.release.state.memory import ReleaseState, read_release
 

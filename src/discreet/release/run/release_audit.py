@@ -15,7 +15,8 @@ from pathlib import Path
 from typing import Any
 
 from discreet.errors import PublicationError
-from discreet.protection.protocol import AuditVerdict, Counts, ReleaseContext, protections
+from discreet.protection.protocol import AuditVerdict, Counts, ReleaseContext
+from discreet.protection.registry import protections
 from discreet.release.inputs import Inputs
 from discreet.release.programme.variables import spanning_variables
 from discreet.release.run.counts import counted_tables

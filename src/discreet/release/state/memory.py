@@ -33,7 +33,8 @@ from discreet.files import (
     write_text,
 )
 from discreet.microdata import DatabaseTable, distant_records
-from discreet.protection.protocol import COUNT, clash, protection
+from discreet.protection.protocol import COUNT
+from discreet.protection.registry import clash, protection
 from discreet.publication import cells_frame, described, rebuilt, with_cells, without_cells
 from discreet.record_batches import collected
 from discreet.release.programme.file import Programme

@@ -20,9 +20,8 @@ from typing import Any
 
 import numpy as np
 
-from discreet.errors import Problem
+from discreet.errors import Problem, nearest
 from discreet.publication import LANGUAGES
-from discreet.release import nearest
 from discreet.tables import FIGURE, Dimension, ProtectedTable
 from discreet_service.problems import ServiceError
 from discreet_service.releases import Selection, select

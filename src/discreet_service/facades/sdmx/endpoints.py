@@ -13,8 +13,8 @@ import polars as pl
 from fastapi import APIRouter, Depends, Request
 from fastapi.responses import Response
 
+from discreet.errors import nearest
 from discreet.publication import LANGUAGES, ListedCells
-from discreet.release import nearest
 from discreet_service.facades import json_bytes, updated_of
 from discreet_service.facades.sdmx.queries import (
     ALL_DIMENSIONS,

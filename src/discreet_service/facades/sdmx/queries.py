@@ -15,9 +15,8 @@ import numpy as np
 import polars as pl
 
 from discreet.arrays import BoolArray, CellIndex
-from discreet.errors import Problem
+from discreet.errors import Problem, nearest
 from discreet.publication import ListedCells, WriteOptions, observations
-from discreet.release import nearest
 from discreet_service.facades.sdmx.structures import AGENCY, ATTRIBUTES, VERSION, SdmxTable
 from discreet_service.problems import ServiceError
 from discreet_service.releases import Selection

@@ -11,6 +11,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from discreet.errors import Problem
+from discreet.protection.problems import Opener
 from discreet.protection.protocol import (
     COUNT,
     Counts,
@@ -20,6 +21,8 @@ from discreet.protection.protocol import (
     Protection,
     ReleaseContext,
     SharedParameters,
+    all_of,
+    figure_filter,
 )
 from discreet.release.inputs import Inputs
 from discreet.release.methods.noise.parameters import (
@@ -37,8 +40,6 @@ from discreet.release.methods.noise.parameters import (
 )
 from discreet.release.methods.noise.tables import NoiseTables, opened_noise
 from discreet.release.programme.file import Programme
-from discreet.release.programme.problems import Opener
-from discreet.release.programme.universes import all_of, figure_filter
 from discreet.release.programme.variables import used_variables
 
 if TYPE_CHECKING:

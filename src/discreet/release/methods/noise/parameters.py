@@ -16,20 +16,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from discreet.errors import PerturbationError, Problem
-from discreet.release.programme.file import (
-    Programme,
-    load,
-    nearest,
-    plain_parts,
-    raise_problems,
-)
+from discreet.errors import PerturbationError, Problem, nearest
+from discreet.protection.problems import Opener, present, warnings_about
+from discreet.release.programme.file import Programme, load, plain_parts, raise_problems
 from discreet.release.programme.parameter_checks import (
     check_figures,
     check_parameters,
     check_thresholds,
 )
-from discreet.release.programme.problems import Opener, present, warnings_about
 from discreet.release.programme.toml_lines import KeyPath, dotted
 from discreet.release.programme.universes import places_of
 from discreet.release.programme.variables import rule_where_known

@@ -13,12 +13,17 @@ from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any, Literal
 
 from discreet.errors import DisclosureWarning, TableError
-from discreet.protection.protocol import AssessedTable, Counts, ReleasedOutcome
+from discreet.protection.protocol import (
+    AssessedTable,
+    Counts,
+    ReleasedOutcome,
+    all_of,
+    figure_filter,
+)
 from discreet.release.inputs import Inputs
 from discreet.release.methods.noise.parameters import OpenedNoise
 from discreet.release.programme.schema import TableEntry
 from discreet.release.programme.toml_lines import KeyPath
-from discreet.release.programme.universes import all_of, figure_filter
 from discreet.release.programme.variables import official_rule
 
 if TYPE_CHECKING:

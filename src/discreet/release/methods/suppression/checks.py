@@ -10,9 +10,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from itertools import combinations
 
-from discreet.protection.protocol import COUNT
-from discreet.release.programme.file import Programme, nearest
-from discreet.release.programme.problems import (
+from discreet.errors import nearest
+from discreet.protection.problems import (
     Found,
     file_problems,
     filter_parsed,
@@ -20,6 +19,8 @@ from discreet.release.programme.problems import (
     named_twice,
     warnings_about,
 )
+from discreet.protection.protocol import COUNT
+from discreet.release.programme.file import Programme
 from discreet.release.programme.relations import idle_relations, linked_by_relations
 from discreet.release.programme.rules import RuleSet, rule_filters, rule_problems
 from discreet.release.programme.schema import MarkEntry, TableEntry

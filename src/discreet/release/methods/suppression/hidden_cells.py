@@ -21,7 +21,7 @@ import numpy as np
 
 from discreet.errors import DiscreetError, SuppressionError
 from discreet.files import write_text
-from discreet.protection.protocol import COUNT, Counts
+from discreet.protection.protocol import COUNT, Counts, all_of
 from discreet.release.inputs import Inputs
 from discreet.release.methods.suppression.earlier_tables import RecountedTable
 from discreet.release.methods.suppression.ratios import with_ratios
@@ -32,7 +32,7 @@ from discreet.release.methods.suppression.sensitive_cells import (
     rules_of,
 )
 from discreet.release.programme.relations import stated_relations
-from discreet.release.programme.universes import all_of, places_of
+from discreet.release.programme.universes import places_of
 from discreet.tables import Figure, ProtectedTable, Table, ValueRelation, figure_dimension
 
 if TYPE_CHECKING:

@@ -15,14 +15,13 @@ import numpy as np
 
 from discreet.errors import DiscreetError, ProgrammeError
 from discreet.plugins import plugin, suffix_of
-from discreet.protection.protocol import COUNT, Counts
+from discreet.protection.problems import problems_of
+from discreet.protection.protocol import COUNT, Counts, all_of
 from discreet.release.programme.file import Programme
-from discreet.release.programme.problems import problems_of
 from discreet.release.programme.relations import stated_relations
 from discreet.release.programme.rules import RuleSet
 from discreet.release.programme.schema import TableEntry
 from discreet.release.programme.toml_lines import KeyPath
-from discreet.release.programme.universes import all_of
 
 if TYPE_CHECKING:
     from discreet.rules import Marks, Primary

@@ -12,21 +12,21 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic import Field
 
-from discreet.errors import DiscreetError, ProgrammeError
+from discreet.errors import DiscreetError, ProgrammeError, nearest
 from discreet.protection.protocol import (
     Counts,
+    InputsView,
     NamedColumn,
     Placed,
+    ProgrammeView,
     ProtectedGroup,
     Protection,
     ReleaseContext,
     ReleasedOutcome,
+    figure_filter,
 )
 from discreet.record_batches import collected
-from discreet.release.inputs import Inputs
-from discreet.release.programme.file import Programme, nearest
-from discreet.release.programme.schema import Count, NameList, Positive, ProgrammeEntry, Text
-from discreet.release.programme.universes import figure_filter
+from discreet.settings import Count, NameList, Positive, Settings, Text
 from discreet.tables import codes_found
 
 if TYPE_CHECKING:
@@ -39,7 +39,7 @@ _DESIGN = ("replicates", "factor", "strata", "units", "fraction")
 _CLASSES = ("worst", "bracketed", "withheld", "min_records")
 
 
-class SampleEntry(ProgrammeEntry):
+class SampleEntry(Settings):
     """[protection.sample]: how the sample was drawn, and what is shown of estimates."""
 
     of: Text | None = None
@@ -89,7 +89,7 @@ class SampleProtection(Protection):
     assessed = False
     estimates = True
 
-    def check(self, programme: Programme, tables: Sequence[str]) -> Iterable[Placed]:
+    def check(self, programme: ProgrammeView, tables: Sequence[str]) -> Iterable[Placed]:
         """Designs and classes that contradict themselves, figures that a sample does not give."""
         if not tables:
             return
@@ -118,7 +118,9 @@ class SampleProtection(Protection):
                     place = ("tables", name, "figures", figure)
                     yield programme.at(place, "a sample gives counts, sums and shares")
 
-    def warnings(self, programme: Programme, tables: Sequence[str], opened: Any) -> Iterable[str]:
+    def warnings(
+        self, programme: ProgrammeView, tables: Sequence[str], opened: Any
+    ) -> Iterable[str]:
         """A sample of which nobody says what it is drawn from."""
         if tables and programme.settings(self.name).of is None:
             yield (
@@ -126,7 +128,7 @@ class SampleProtection(Protection):
                 "estimates show; name their source, of = …, in [protection.sample]"
             )
 
-    def follows(self, programme: Programme, table: str) -> Sequence[str]:
+    def follows(self, programme: ProgrammeView, table: str) -> Sequence[str]:
         """The tables of full counts, of the same universe."""
         entry: SampleEntry = programme.settings(self.name)
         where = programme.tables[table].where or ""
@@ -138,7 +140,7 @@ class SampleProtection(Protection):
             and programme.method(name).parts
         ]
 
-    def columns(self, programme: Programme, table: str) -> Iterable[NamedColumn]:
+    def columns(self, programme: ProgrammeView, table: str) -> Iterable[NamedColumn]:
         """Replicate weights, strata, units, and values."""
         entry: SampleEntry = programme.settings(self.name)
         for column in entry.replicates or []:
@@ -152,23 +154,23 @@ class SampleProtection(Protection):
                 place = ("tables", table, "figures", figure, "of")
                 yield NamedColumn(place, described.of, numeric=True)
 
-    def linked(self, programme: Programme, tables: Sequence[str]) -> Sequence[tuple[str, ...]]:
+    def linked(self, programme: ProgrammeView, tables: Sequence[str]) -> Sequence[tuple[str, ...]]:
         """Each table alone."""
         return [(name,) for name in tables]
 
-    def needs(self, inputs: Inputs, table: str) -> Mapping[str, Mapping[str, int]]:
+    def needs(self, inputs: InputsView, table: str) -> Mapping[str, Mapping[str, int]]:
         """The records that all figures are about."""
         return {inputs.programme.tables[table].where or "": {}}
 
     def protect(
-        self, inputs: Inputs, counted: Mapping[str, Counts], context: ReleaseContext
+        self, inputs: InputsView, counted: Mapping[str, Counts], context: ReleaseContext
     ) -> Iterator[ProtectedGroup]:
         """The estimates of each table."""
         for name in counted:
             made = {name: self._outcome(inputs, name, context)}
             yield ProtectedGroup(tables=made, internal=None, warnings=())
 
-    def _outcome(self, inputs: Inputs, name: str, context: ReleaseContext) -> ReleasedOutcome:
+    def _outcome(self, inputs: InputsView, name: str, context: ReleaseContext) -> ReleasedOutcome:
         from discreet.derived import estimate_sample
 
         programme = inputs.programme
@@ -195,7 +197,7 @@ class SampleProtection(Protection):
             found_codes=codes_found(table.spanning),
         )
 
-    def _replicates(self, programme: Programme, records: Any) -> list[str]:
+    def _replicates(self, programme: ProgrammeView, records: Any) -> list[str]:
         """The columns of replicate weights; a star stands for what comes after."""
         entry: SampleEntry = programme.settings(self.name)
         known = records.collect_schema().names()
@@ -215,10 +217,10 @@ class SampleProtection(Protection):
             found += names
         return list(dict.fromkeys(found))
 
-    def statement(self, inputs: Inputs, table: str) -> tuple[Note, ...]:
+    def statement(self, inputs: InputsView, table: str) -> tuple[Note, ...]:
         """Nothing: the tables say it."""
         return ()
 
-    def quality(self, inputs: Inputs, counts: IntArray) -> FloatArray:
+    def quality(self, inputs: InputsView, counts: IntArray) -> FloatArray:
         """Nothing is done to counts."""
         return counts.astype("float64") * 0.0

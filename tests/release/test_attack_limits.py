@@ -15,7 +15,7 @@ from discreet.errors import ProgrammeError, PublicationError
 from discreet.protection.noise import PerturbationTable
 from discreet.publication.vocabulary import read_words
 from discreet.release import protect, read_programme
-from discreet.release.methods.noise.exposure import planned_exposure
+from discreet.release.attacks.exposure import planned_exposure
 from tests.release.conftest import persons, perturbation_table
 
 LIMITS = "[defaults]"
@@ -129,7 +129,7 @@ def test_pages_for_the_office_and_for_everybody(programme: Path, language: str) 
 
 
 def attack_page_words(language: str) -> dict[str, str]:
-    return read_words("discreet.release.methods.noise")[language]
+    return read_words("discreet.release.attacks")[language]
 
 
 def test_pages_are_html(programme: Path) -> None:

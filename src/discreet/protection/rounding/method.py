@@ -19,17 +19,19 @@ from discreet.protection.protocol import (
     AuditVerdict,
     Counts,
     Determinants,
+    InputsView,
     Place,
     Placed,
+    ProgrammeView,
     ProtectedGroup,
     Protection,
     ReleaseContext,
     ReleasedOutcome,
+    all_of,
+    figure_filter,
 )
-from discreet.protection.rounding import LARGEST_BASE, Rounding, RoundingSettings
-from discreet.release.inputs import Inputs
-from discreet.release.programme.file import Programme
-from discreet.release.programme.universes import all_of, figure_filter
+from discreet.protection.rounding.bases import Rounding
+from discreet.protection.rounding.settings import LARGEST_BASE, RoundingSettings
 from discreet.tables import codes_found
 
 if TYPE_CHECKING:
@@ -73,7 +75,7 @@ class RoundingProtection(Protection):
     #: It depends on the section: `check` sees to it.
     record_keys = False
 
-    def check(self, programme: Programme, tables: Sequence[str]) -> Iterable[Placed]:
+    def check(self, programme: ProgrammeView, tables: Sequence[str]) -> Iterable[Placed]:
         """Options that do not go together, and estimates that cannot be added up."""
         if not tables:
             return
@@ -103,7 +105,7 @@ class RoundingProtection(Protection):
                 hint = 'use method = "conventional" or "keyed" in [protection.rounding]'
                 yield place, programme.problem(place, message, hint)
 
-    def _check_bases(self, programme: Programme, tables: Sequence[str]) -> Iterable[Placed]:
+    def _check_bases(self, programme: ProgrammeView, tables: Sequence[str]) -> Iterable[Placed]:
         """Bases of tables of the same records: figures of both must not bound a count exactly."""
         entry: RoundingEntry = programme.settings(self.name)
         for group in self.linked(programme, tables):
@@ -119,11 +121,13 @@ class RoundingProtection(Protection):
                     message = "bases of tables of the same records must be multiples of each other"
                     yield programme.at(place, message, "two roundings bound counts exactly else")
 
-    def _own(self, inputs: Inputs, table: str) -> Rounding:
+    def _own(self, inputs: InputsView, table: str) -> Rounding:
         """How a table is rounded."""
         return self._rounding(inputs).with_base(_base(inputs.programme, table))
 
-    def warnings(self, programme: Programme, tables: Sequence[str], opened: Any) -> Iterable[str]:
+    def warnings(
+        self, programme: ProgrammeView, tables: Sequence[str], opened: Any
+    ) -> Iterable[str]:
         """What can be averaged away, and what sums tell."""
         method = programme.settings(self.name).method if tables else ""
         if method == "random":
@@ -134,7 +138,7 @@ class RoundingProtection(Protection):
             yield "two bases narrow counts down that stand in tables of both: see discreet audit"
 
     def opened(
-        self, programme: Programme, tables: Sequence[str], problems: list[Problem]
+        self, programme: ProgrammeView, tables: Sequence[str], problems: list[Problem]
     ) -> Rounding | None:
         """The rounding, with its seed."""
         if not tables:
@@ -147,7 +151,7 @@ class RoundingProtection(Protection):
             return None
         return made
 
-    def determinants(self, inputs: Inputs, tables: Sequence[str]) -> Mapping[str, Determinants]:
+    def determinants(self, inputs: InputsView, tables: Sequence[str]) -> Mapping[str, Determinants]:
         """The seed; and all tables of the group where they are rounded together."""
         if not tables:
             return {}
@@ -162,12 +166,12 @@ class RoundingProtection(Protection):
         shared = {"rounding": rounding.digest()}
         return {name: Determinants(shared=shared, own=own[name], whole=False) for name in tables}
 
-    def _rounding(self, inputs: Inputs) -> Rounding:
+    def _rounding(self, inputs: InputsView) -> Rounding:
         rounding = inputs.opened[self.name]
         assert isinstance(rounding, Rounding)
         return rounding
 
-    def needs(self, inputs: Inputs, table: str) -> Mapping[str, Mapping[str, int]]:
+    def needs(self, inputs: InputsView, table: str) -> Mapping[str, Mapping[str, int]]:
         """One count per filter of its figures."""
         entry = inputs.programme.tables[table]
         counted = [figure for figure, described in entry.figures.items() if described.counted]
@@ -175,7 +179,7 @@ class RoundingProtection(Protection):
         return {where: {} for where in filters or [all_of(entry.where)]}
 
     def protect(
-        self, inputs: Inputs, counted: Mapping[str, Counts], context: ReleaseContext
+        self, inputs: InputsView, counted: Mapping[str, Counts], context: ReleaseContext
     ) -> Iterator[ProtectedGroup]:
         """The tables of a group: together where totals are sums, else one after the other."""
         rounded = self._rounded(inputs, counted)
@@ -185,10 +189,10 @@ class RoundingProtection(Protection):
             yield ProtectedGroup(tables=made, internal=None, warnings=())
 
     def _rounded(
-        self, inputs: Inputs, counted: Mapping[str, Counts]
+        self, inputs: InputsView, counted: Mapping[str, Counts]
     ) -> dict[tuple[str, str], IntArray]:
         """The rounded figures of each count of each table."""
-        from discreet.protection.rounding import rounded_counts
+        from discreet.protection.rounding.counts import rounded_counts
 
         every = {
             (name, where): counts[where]
@@ -204,11 +208,11 @@ class RoundingProtection(Protection):
         }
 
     def _outcome(
-        self, inputs: Inputs, name: str, counts: Counts, values: Mapping[str, IntArray]
+        self, inputs: InputsView, name: str, counts: Counts, values: Mapping[str, IntArray]
     ) -> ReleasedOutcome:
         """A table of rounded counts, or of figures made of them."""
         from discreet.derived import derive
-        from discreet.protection.rounding import ingredient_of, rounded_table
+        from discreet.protection.rounding.counts import ingredient_of, rounded_table
 
         entry, rounding = inputs.programme.tables[name], self._own(inputs, name)
         (first, value), *_ = values.items()
@@ -236,24 +240,25 @@ class RoundingProtection(Protection):
             found_codes=codes_found(counts[first].dimensions),
         )
 
-    def statement(self, inputs: Inputs, table: str) -> tuple[Note, ...]:
+    def statement(self, inputs: InputsView, table: str) -> tuple[Note, ...]:
         """Nothing: the tables say it."""
         return ()
 
-    def quality(self, inputs: Inputs, counts: IntArray) -> FloatArray:
+    def quality(self, inputs: InputsView, counts: IntArray) -> FloatArray:
         """The standard deviation of what rounding does to counts."""
         return self._rounding(inputs).deviation(counts)
 
     def audited(
         self,
-        inputs: Inputs,
+        inputs: InputsView,
         counted: Mapping[str, Counts],
         context: ReleaseContext,
         kept: Mapping[str, Any],
         coalition: int | None,
     ) -> tuple[Mapping[tuple[str, str], AuditVerdict], Sequence[str]]:
         """What all tables of a group tell together."""
-        from discreet.protection.rounding import audit_rounding, rounded_table
+        from discreet.protection.rounding.audit import audit_rounding
+        from discreet.protection.rounding.counts import rounded_table
 
         rounded, named = self._rounded(inputs, counted), inputs.programme.tables
         tables = {(name, where): counted[name][where] for name, where in rounded}
@@ -272,7 +277,7 @@ class RoundingProtection(Protection):
         return {(", ".join(counted), COUNT): found}, ()
 
 
-def _base(programme: Programme, table: str) -> int | None:
+def _base(programme: ProgrammeView, table: str) -> int | None:
     """The base that a table has of its own."""
     stated = programme.tables[table].round_to or 1
     return stated if stated > 1 else None

@@ -16,7 +16,7 @@ from typing import Any
 from discreet._version import __version__
 from discreet.assessment import AttackedUniverse, AttackReport, number, percent
 from discreet.publication import facts_html, page_head, page_tail, read_words
-from discreet.release.methods.noise.exposure import PlannedExposure
+from discreet.release.attacks.exposure import PlannedExposure
 from discreet.release.report.sections import (
     Bar,
     Words,
@@ -25,7 +25,7 @@ from discreet.release.report.sections import (
     share_bar,
 )
 
-_WORDS = read_words("discreet.release.methods.noise")
+_WORDS = read_words("discreet.release.attacks")
 _MOST = 40
 #: Attacks against which something is said, by their rates.
 _HELPED = (

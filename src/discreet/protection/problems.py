@@ -1,6 +1,6 @@
 """Problems of a programme, placed at their keys, and warnings about its files.
 
-In: a `Programme` and a key, or the path of a file. Out: problems with their key, so that a
+In: a programme and a key, or the path of a file. Out: problems with their key, so that a
 value that was reported as wrong is not reported as missing too; a warning about a secret
 file that others can read. Nothing here has seen data.
 """
@@ -14,16 +14,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Generic, Protocol, TypeVar
 
-from discreet.errors import DiscreetError, Problem
-from discreet.release.programme.file import ProgrammeFile, nearest
-from discreet.release.programme.schema import ProgrammeEntry
-from discreet.release.programme.toml_lines import KeyPath
+from discreet.errors import DiscreetError, Problem, nearest
+from discreet.protection.protocol import FileView, Place, Placed
 
 if TYPE_CHECKING:
     from discreet.microdata import Secret
 
 _Thing = TypeVar("_Thing")
-FileT = TypeVar("FileT", bound=ProgrammeFile)
+FileT = TypeVar("FileT", bound=FileView)
 
 
 class StatesSecret(Protocol):
@@ -38,10 +36,10 @@ class StatesSecret(Protocol):
         """The variable."""
 
 
-Found = Iterator[tuple[KeyPath, Problem]]
+Found = Iterator[Placed]
 
 
-def problems_of(error: DiscreetError, programme: ProgrammeFile, path: KeyPath) -> list[Problem]:
+def problems_of(error: DiscreetError, programme: FileView, path: Place) -> list[Problem]:
     """The problems of an error from another part, placed at a key of the programme."""
     return [
         programme.problem(
@@ -58,9 +56,7 @@ def named_twice(names: Sequence[str]) -> list[str]:
     return sorted({name for name in names if list(names).count(name) > 1})
 
 
-def file_problems(
-    programme: ProgrammeFile, path: KeyPath, name: str, *, folder: bool = False
-) -> Found:
+def file_problems(programme: FileView, path: Place, name: str, *, folder: bool = False) -> Found:
     """Whether a file that is named can be read."""
     place = programme.file(name)
     if not place.exists():
@@ -76,22 +72,20 @@ def file_problems(
         yield programme.at(path, f"{name!r} cannot be read", "check its permissions")
 
 
-def named_files(
-    programme: ProgrammeFile, path: KeyPath, entry: ProgrammeEntry, *keys: str
-) -> Found:
+def named_files(programme: FileView, path: Place, entry: object, *keys: str) -> Found:
     """Whether the files that keys of an entry name can be read."""
     for key in keys:
         if (name := getattr(entry, key)) is not None:
             yield from file_problems(programme, (*path, key), name)
 
 
-def unset_variable(programme: ProgrammeFile, path: KeyPath, name: str | None) -> Found:
+def unset_variable(programme: FileView, path: Place, name: str | None) -> Found:
     """Whether an environment variable that is named is empty."""
     if name is not None and not os.environ.get(name):
         yield programme.at(path, f"the environment variable {name} is not set")
 
 
-def stated_secret_problems(programme: ProgrammeFile, path: KeyPath, entry: StatesSecret) -> Found:
+def stated_secret_problems(programme: FileView, path: Place, entry: StatesSecret) -> Found:
     """Whether the file or the variable of a secret is there; an entry states one of them."""
     if entry.secret_file and entry.secret_env:
         message = "secret_file and secret_env exclude each other"
@@ -101,9 +95,7 @@ def stated_secret_problems(programme: ProgrammeFile, path: KeyPath, entry: State
     yield from unset_variable(programme, (*path, "secret_env"), entry.secret_env)
 
 
-def missing_keys(
-    programme: ProgrammeFile, path: KeyPath, entry: ProgrammeEntry, **hints: str
-) -> Found:
+def missing_keys(programme: FileView, path: Place, entry: object, **hints: str) -> Found:
     """Keys that an entry lacks, each given with its hint."""
     for key, hint in hints.items():
         if getattr(entry, key) is None:
@@ -111,8 +103,8 @@ def missing_keys(
 
 
 def filter_parsed(
-    programme: ProgrammeFile, path: KeyPath, text: str
-) -> tuple[frozenset[str], list[tuple[KeyPath, Problem]]]:
+    programme: FileView, path: Place, text: str
+) -> tuple[frozenset[str], list[Placed]]:
     """The columns that a filter names, and what is wrong with it."""
     if not text.strip():
         return frozenset(), []
@@ -140,7 +132,7 @@ class Opener(Generic[FileT]):
     programme: FileT
     problems: list[Problem]
 
-    def attempt(self, path: KeyPath, read: Callable[[FileT], _Thing | None]) -> _Thing | None:
+    def attempt(self, path: Place, read: Callable[[FileT], _Thing | None]) -> _Thing | None:
         """What `read` gives; None, and problems at the key, if it fails."""
         try:
             return read(self.programme)
@@ -148,10 +140,10 @@ class Opener(Generic[FileT]):
             self.problems += not_yet_known(self.problems, problems_of(error, self.programme, path))
             return None
 
-    def secret(self, path: KeyPath, entry: StatesSecret) -> Secret | None:
+    def secret(self, path: Place, entry: StatesSecret) -> Secret | None:
         """The secret that a section states; None if it states none, or one that is not there."""
 
-        def read(programme: ProgrammeFile) -> Secret | None:
+        def read(programme: FileView) -> Secret | None:
             from discreet.microdata import Secret
 
             if entry.secret_env is not None and os.environ.get(entry.secret_env):
@@ -162,7 +154,7 @@ class Opener(Generic[FileT]):
         return self.attempt((*path, "secret_file" if entry.secret_file else "secret_env"), read)
 
 
-def present(programme: ProgrammeFile, name: str | None) -> Path | None:
+def present(programme: FileView, name: str | None) -> Path | None:
     """A named file, unless it is missing (which the checks have reported)."""
     if name is None:
         return None

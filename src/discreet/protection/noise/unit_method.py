@@ -14,35 +14,35 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 from pydantic import Field
 
 from discreet.errors import Problem
+from discreet.protection.problems import Opener, named_twice, stated_secret_problems
 from discreet.protection.protocol import (
     COUNT,
     AssessedTable,
     Counts,
     Determinants,
+    InputsView,
     NamedColumn,
     Placed,
+    ProgrammeView,
     ProtectedGroup,
     Protection,
     ReleaseContext,
     ReleasedOutcome,
 )
-from discreet.release.inputs import Inputs
-from discreet.release.programme.file import Programme
-from discreet.release.programme.problems import Opener, named_twice, stated_secret_problems
-from discreet.release.programme.schema import NameList, ProgrammeEntry, Text, ValueEntry
+from discreet.settings import NameList, Settings, Text
 from discreet.tables import FIGURE, codes_found
 
 if TYPE_CHECKING:
     from discreet.arrays import FloatArray, IntArray
     from discreet.microdata import Secret
-    from discreet.protection.noise import UnitNoise
+    from discreet.protection.noise.unit_factors import UnitNoise
     from discreet.tables import Note, Table
 
 _PLACE = ("protection", "unit-noise")
 Share = Annotated[float, Field(gt=0, lt=1)]
 
 
-class UnitNoiseEntry(ProgrammeEntry):
+class UnitNoiseEntry(Settings):
     """[protection.unit-noise]: how far the values of units are moved. SECRET."""
 
     unit: Text | None = None
@@ -55,7 +55,7 @@ class UnitNoiseEntry(ProgrammeEntry):
 
     def noise(self, unit: str) -> UnitNoise:
         """The noise that the section asks for."""
-        from discreet.protection.noise import UnitNoise
+        from discreet.protection.noise.unit_factors import UnitNoise
 
         stated = {name: getattr(self, name) for name in ("least", "most", "shape")}
         return UnitNoise(unit=unit, balance=self.balance or (), **stated)
@@ -76,7 +76,7 @@ class UnitNoiseProtection(Protection):
     hints: Mapping[str, str] = MappingProxyType({"figures": "name value columns: value = …"})
     settings = UnitNoiseEntry
 
-    def check(self, programme: Programme, tables: Sequence[str]) -> Iterable[Placed]:
+    def check(self, programme: ProgrammeView, tables: Sequence[str]) -> Iterable[Placed]:
         """Units and secrets that are missing, counts and weights."""
         if not tables:
             return
@@ -95,7 +95,7 @@ class UnitNoiseProtection(Protection):
         for name in tables:
             yield from self._check_table(programme, name)
 
-    def _check_table(self, programme: Programme, name: str) -> Iterable[Placed]:
+    def _check_table(self, programme: ProgrammeView, name: str) -> Iterable[Placed]:
         table = programme.tables[name]
         path = ("tables", name, "value")
         if COUNT in table.values:
@@ -111,13 +111,13 @@ class UnitNoiseProtection(Protection):
             message = "noise of units is for values without weights"
             yield programme.at(programme.setting(name, "weight"), message)
 
-    def _unit(self, programme: Programme, source: str) -> str | None:
+    def _unit(self, programme: ProgrammeView, source: str) -> str | None:
         """The column of units: as stated, or the identifier of records."""
         entry: UnitNoiseEntry = programme.settings(self.name)
         known = programme.sources[source].keys.id or []
         return entry.unit or (known[0] if len(known) == 1 else None)
 
-    def columns(self, programme: Programme, table: str) -> Iterable[NamedColumn]:
+    def columns(self, programme: ProgrammeView, table: str) -> Iterable[NamedColumn]:
         """Values, units and areas."""
         entry: UnitNoiseEntry = programme.settings(self.name)
         for value in programme.tables[table].values:
@@ -127,7 +127,7 @@ class UnitNoiseProtection(Protection):
         for column in entry.balance or []:
             yield NamedColumn((*_PLACE, "balance"), column, numeric=False)
 
-    def linked(self, programme: Programme, tables: Sequence[str]) -> Sequence[tuple[str, ...]]:
+    def linked(self, programme: ProgrammeView, tables: Sequence[str]) -> Sequence[tuple[str, ...]]:
         """Tables of the same source: they are counted from one noisy copy of its records."""
         groups: dict[str, list[str]] = {}
         for name in tables:
@@ -135,19 +135,19 @@ class UnitNoiseProtection(Protection):
         return [tuple(names) for names in groups.values()]
 
     def opened(
-        self, programme: Programme, tables: Sequence[str], problems: list[Problem]
+        self, programme: ProgrammeView, tables: Sequence[str], problems: list[Problem]
     ) -> Secret | None:
         """Its own secret; None for that of the record keys."""
         if not tables:
             return None
         return Opener(programme, problems).secret(_PLACE, programme.settings(self.name))
 
-    def needs(self, inputs: Inputs, table: str) -> Mapping[str, Mapping[str, int]]:
+    def needs(self, inputs: InputsView, table: str) -> Mapping[str, Mapping[str, int]]:
         """The true sums, which quality is judged by."""
         entry = inputs.programme.tables[table]
         return {entry.where or "": dict.fromkeys(entry.values, 1)}
 
-    def determinants(self, inputs: Inputs, tables: Sequence[str]) -> Mapping[str, Determinants]:
+    def determinants(self, inputs: InputsView, tables: Sequence[str]) -> Mapping[str, Determinants]:
         """The secret, and how values are printed."""
         held: Secret | None = inputs.opened[self.name] if tables else None
         shared = {} if held is None else {"unit-noise": held.derive("unit noise digest").hex()}
@@ -165,10 +165,10 @@ class UnitNoiseProtection(Protection):
         }
 
     def protect(
-        self, inputs: Inputs, counted: Mapping[str, Counts], context: ReleaseContext
+        self, inputs: InputsView, counted: Mapping[str, Counts], context: ReleaseContext
     ) -> Iterator[ProtectedGroup]:
         """Noisy records, once; all tables counted from them."""
-        from discreet.protection.noise import noisy, with_unit_noise
+        from discreet.protection.noise.unit_factors import noisy, with_unit_noise
         from discreet.tabulation import Query, tabulate_many
 
         programme = inputs.programme
@@ -177,7 +177,7 @@ class UnitNoiseProtection(Protection):
         noise = entry.noise(self._unit(programme, source) or "")
         views = {name: programme.tables[name] for name in counted}
         values = dict.fromkeys(value for view in views.values() for value in view.values)
-        digits = {value: self._printed(inputs, value).decimals for value in values}
+        digits = {value: programme.value(value).decimals for value in values}
         secret = inputs.opened[self.name] or inputs.secrets[source]
         records, factors = with_unit_noise(inputs.records[source], digits, noise, secret)
         queries = [
@@ -202,19 +202,16 @@ class UnitNoiseProtection(Protection):
         )
         yield ProtectedGroup(tables=tables, internal=None, warnings=said)
 
-    def _printed(self, inputs: Inputs, value: str) -> ValueEntry:
-        return inputs.programme.document.values.get(value, ValueEntry())
-
     def _outcome(
-        self, inputs: Inputs, noise: UnitNoise, truth: Table, noisy_table: Table
+        self, inputs: InputsView, noise: UnitNoise, truth: Table, noisy_table: Table
     ) -> ReleasedOutcome:
         """One table, with all of its values."""
         from discreet.derived import KeyFigure, derive
-        from discreet.protection.noise import noisy_ingredient, noisy_sums
+        from discreet.protection.noise.unit_sums import noisy_ingredient, noisy_sums
 
         ingredients, figures = {}, []
         for value in truth.sums:
-            how = self._printed(inputs, value)
+            how = inputs.programme.value(value)
             said: dict[str, Any] = {"titles": how.title, "unit": how.unit}
             safe = noisy_sums(noisy_table, value, how.decimals, **said)
             ingredients[value] = noisy_ingredient(truth, noisy_table, safe, noise)
@@ -228,10 +225,10 @@ class UnitNoiseProtection(Protection):
             found_codes=codes_found(truth.dimensions),
         )
 
-    def statement(self, inputs: Inputs, table: str) -> tuple[Note, ...]:
+    def statement(self, inputs: InputsView, table: str) -> tuple[Note, ...]:
         """Nothing: the tables say it."""
         return ()
 
-    def quality(self, inputs: Inputs, counts: IntArray) -> FloatArray:
+    def quality(self, inputs: InputsView, counts: IntArray) -> FloatArray:
         """Nothing is done to counts."""
         return counts.astype("float64") * 0.0

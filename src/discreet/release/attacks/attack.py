@@ -15,8 +15,8 @@ import numpy as np
 
 from discreet.errors import PublicationError
 from discreet.protection.noise import PerturbationTable
+from discreet.protection.protocol import all_of, figure_filter
 from discreet.release.inputs import Inputs
-from discreet.release.programme.universes import all_of, figure_filter
 from discreet.release.programme.variables import spanning_variables
 from discreet.release.run.counts import counted_tables
 from discreet.release.run.inputs import open_inputs

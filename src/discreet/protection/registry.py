@@ -1,0 +1,87 @@
+"""The methods of protection: a row for each, in the order of reports.
+
+In: the name of a method. Out: the method, as releases ask it. Modules of methods are loaded when
+any method is first asked for.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from importlib import import_module
+
+from discreet.errors import DiscreetError
+from discreet.protection.protocol import OWN_REPORTS, Protection
+
+#: Where each method stands.
+ROWS = (
+    ("discreet.release.methods.noise.method", "NoiseProtection"),
+    ("discreet.release.methods.suppression.method", "SuppressionProtection"),
+    ("discreet.protection.rounding", "RoundingProtection"),
+    ("discreet.protection.noise", "UnitNoiseProtection"),
+    ("discreet.protection.noise", "InvariantProtection"),
+    ("discreet.protection.sample", "SampleProtection"),
+)
+
+#: The method of tables that name none.
+DEFAULT = "noise"
+
+
+@cache
+def _methods() -> dict[str, Protection]:
+    methods = [getattr(import_module(module), name)() for module, name in ROWS]
+    return {method.name: method for method in methods}
+
+
+def protections() -> tuple[Protection, ...]:
+    """All methods."""
+    return tuple(_methods().values())
+
+
+def protection(name: str) -> Protection:
+    """The method of a name.
+
+    Raises:
+        DiscreetError: If there is none; lists those there are.
+    """
+    if name not in _methods():
+        message = f"there is no method of protection {name!r}"
+        hint = f"known: {', '.join(_methods())}"
+        raise DiscreetError(message, code="protection", where="protect", hint=hint)
+    return _methods()[name]
+
+
+def register(method: Protection) -> None:
+    """Make another method known to releases.
+
+    Raises:
+        DiscreetError: If its name or a report is taken.
+    """
+    own = {file.partition(".")[0] for file in method.reports}
+    taken = {file.partition(".")[0] for other in protections() for file in other.reports}
+    if own & OWN_REPORTS:
+        message = f"a report cannot be called {', '.join(sorted(own & OWN_REPORTS))}"
+        raise DiscreetError(message, code="protection", where=method.name)
+    if method.name in _methods() or taken & own:
+        message = "there is a method of this name, or with such a report"
+        raise DiscreetError(message, code="protection", where=method.name)
+    _methods()[method.name] = method
+
+
+def withdraw(name: str) -> None:
+    """Make a method unknown again."""
+    del _methods()[name]
+
+
+def clash(first: str, second: str) -> tuple[str, ...]:
+    """Why two methods must not publish figures of the same records and values.
+
+    >>> clash("one", "another")
+    ('the figures of two methods tell more together than each alone',)
+    """
+    pair = {first: second, second: first}
+    reasons = [
+        method.beside[pair[method.name]]
+        for method in protections()
+        if method.name in pair and pair[method.name] in method.beside
+    ]
+    return tuple(reasons) or ("the figures of two methods tell more together than each alone",)
