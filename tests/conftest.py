@@ -12,6 +12,7 @@ from typing import NoReturn
 import pytest
 import typer.testing
 from hypothesis import HealthCheck, settings
+from hypothesis.internal.conjecture import providers
 
 from tests.helpers.places import ROOT
 
@@ -28,6 +29,8 @@ for _name, _examples in (("quick", 20), ("exhaustive", 100)):
         max_examples=_examples,
         suppress_health_check=list(HealthCheck),
     )
+# Examples go by what a test draws alone, not by numbers that stand in whatever was imported so far.
+providers._get_local_constants = lambda: providers._local_constants
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "quick"))
 
 
@@ -36,7 +39,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """With `--dist loadgroup` one worker has all tests of Spark, and one those of the browser."""
     for item in items:
         for name in ("spark", "browser"):
-            if item.get_closest_marker(name) or name in item.path.parts:
+            if item.get_closest_marker(name) or f"/{name}/" in item.nodeid:
                 item.add_marker(pytest.mark.xdist_group(name))
 
 

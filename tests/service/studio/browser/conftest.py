@@ -31,7 +31,7 @@ LoggedIn = Callable[..., Any]
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Everything here needs a browser."""
     for item in items:
-        if Path(__file__).parent in item.path.parents:
+        if "/studio/browser/" in item.nodeid:
             item.add_marker(pytest.mark.browser)
 
 
