@@ -54,6 +54,7 @@ class Attacker:
     shown: Mapping[Cell, float]
     blanks: Mapping[Cell, tuple[float, float]]
     sums: Sequence[Sum]
+    whole: bool = False  # whether he knows that values are whole numbers
     solved: int = 0
     _number: dict[Cell, int] = field(default_factory=dict)
 
@@ -93,6 +94,9 @@ class Attacker:
             part = slice(starts[row], starts[row + 1])
             cells = columns[part].astype(np.int32)
             solver.addRow(rest, rest, len(cells), cells, coefs[part])
+        if self.whole:
+            every = np.arange(size, dtype=np.int32)
+            solver.changeColsIntegrality(size, every, np.ones(size, dtype=np.uint8))
         return solver
 
     def farthest(self, wish: Mapping[Cell, int], sense: int) -> float:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import combinations
 from typing import Any
 
 import numpy as np
@@ -11,12 +10,10 @@ import pytest
 
 from discreet.errors import SuppressionError
 from discreet.protection.suppression import Suppression
-from tests.helpers.attacker_apart import Cell, equal_cells
+from tests.helpers.attacker_apart import Cell
 from tests.helpers.random_tables import KINDS, Case, make
 
 METHODS = ("fast", "auto", "optimal", "modular", "hypercube")
-#: With so many cells to choose from, every pattern is tried.
-MOST = 10
 
 
 def outcomes(case: Case, methods: Sequence[str] = METHODS) -> dict[str, Suppression] | None:
@@ -107,58 +104,6 @@ def test_no_sensitive_cell_is_open(kind: str) -> None:
 
 
 # -- the cheapest pattern by trying all ---------------------------------------------
-
-
-def cheaper_pattern(case: Case, cost: int) -> set[Cell] | None:
-    """A safe pattern that costs less, by trying all that could be; None if there is none."""
-    truth, demands, same = case.truth(), case.demands(), equal_cells(case.sums())
-    groups: dict[Cell, set[Cell]] = {}
-    for cell in case.may_be_hidden():
-        groups.setdefault(same.get(cell, cell), set()).add(cell)
-    secret = set().union(*(group for group in groups.values() if group & set(demands)))
-    free = [group for group in groups.values() if not group & secret]
-    price = [max(1, round(abs(truth[min(group, key=str)]))) for group in free]
-    sums = [set(cells) for cells, _ in case.sums() if len(cells) > 2]
-    for number in range(len(free) + 1):
-        for chosen in combinations(range(len(free)), number):
-            if sum(price[at] for at in chosen) >= cost:
-                continue
-            hidden = secret.union(*(free[at] for at in chosen))
-            # A blank alone in a sum can be worked out: without it the pattern is as good.
-            if any(len(cells & hidden) == 1 for cells in sums):
-                continue
-            if not case.attacker(hidden).open_cells(demands):
-                return hidden
-    return None
-
-
-def free_groups(case: Case) -> int:
-    same, demands = equal_cells(case.sums()), case.demands()
-    return len({same.get(cell, cell) for cell in case.may_be_hidden() if cell not in demands})
-
-
-@pytest.mark.parametrize(
-    "kind",
-    [
-        kind if kind in ("hierarchical", "sliding") else pytest.param(kind, marks=_MANY)
-        for kind in KINDS
-        if kind != "singletons"
-    ],
-)
-def test_the_optimum_is_that_of_trying_every_pattern(kind: str) -> None:
-    tried = 0
-    for seed in range(40):
-        case = make(kind, seed, "tiny")
-        if free_groups(case) > MOST:
-            continue
-        try:
-            done = case.protected("optimal")
-        except SuppressionError:
-            continue
-        tried += 1
-        attack(case, done)
-        assert cheaper_pattern(case, done.pattern.cost) is None
-    assert tried >= 4
 
 
 def test_the_attacker_finds_what_is_open() -> None:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import itertools
+from dataclasses import replace
 
-import highspy
 import numpy as np
 import polars as pl
 import pytest
@@ -19,7 +19,7 @@ from discreet.protection.suppression.methods.fast import (
 )
 from discreet.protection.suppression.methods.worktime import WorkTime
 from discreet.protection.suppression.problem.linked_tables import build_problem
-from discreet.protection.suppression.problem.system import CellState, Relations, SuppressionProblem
+from discreet.protection.suppression.problem.system import CellState, SuppressionProblem
 from discreet.protection.suppression.problem.unknowns import unknowns_of
 from discreet.protection.suppression.proof import certificate, projection_bounds
 from discreet.protection.suppression.proof.certificate import (
@@ -35,6 +35,7 @@ from discreet.protection.suppression.proof.projection_bounds import (
     leaf_sums,
     projected,
 )
+from tests.helpers.small_systems import attack, problem_of, reader_of
 
 
 def sparse(records: int, sizes=(40, 6, 2, 8), seed: int = 1, minimum: int = 3):
@@ -68,31 +69,6 @@ def pattern(large):
     return protect_fast(large)
 
 
-def reach(problem: SuppressionProblem, hidden, cell: int) -> tuple[float, float]:
-    """What an attacker finds out about a cell: a linear program of its own."""
-    low = np.where(hidden, problem.low, problem.value).astype(float)
-    high = np.where(hidden, problem.high, problem.value).astype(float)
-    links = problem.relations
-    model = highspy.HighsLp()
-    model.num_col_, model.num_row_ = len(problem), len(links)
-    model.col_cost_ = np.eye(1, len(problem), cell)[0]
-    model.col_lower_, model.col_upper_ = low, high
-    model.row_lower_ = model.row_upper_ = links.rhs.astype(float)
-    model.a_matrix_.format_ = highspy.MatrixFormat.kRowwise
-    model.a_matrix_.start_ = links.start.astype(np.int32)
-    model.a_matrix_.index_ = links.cell
-    model.a_matrix_.value_ = links.coef.astype(float)
-    ends = []
-    for sense in (highspy.ObjSense.kMinimize, highspy.ObjSense.kMaximize):
-        solver = highspy.Highs()
-        solver.setOptionValue("output_flag", False)
-        solver.passModel(model)
-        solver.changeObjectiveSense(sense)
-        solver.run()
-        ends.append(solver.getInfo().objective_function_value)
-    return ends[0], ends[1]
-
-
 def test_moves_of_leaves_fit_all_relations():
     problem = sparse(300)
     leaves = leaves_of(problem)
@@ -105,24 +81,13 @@ def test_moves_of_leaves_fit_all_relations():
 
 
 def test_totals_that_are_different_sums_of_leaves_are_no_leaf_system():
-    sums = Relations.of(5, [[(0, -1), (1, 1), (2, 1)], [(0, -1), (3, 1), (4, 1)]])
-    assert leaves_of(problem_of([7, 3, 4, 2, 5], sums)) is None
+    sums = [[(0, -1), (1, 1), (2, 1)], [(0, -1), (3, 1), (4, 1)]]
+    assert leaves_of(problem_of(np.array([7, 3, 4, 2, 5]), sums)) is None
 
 
 def test_totals_in_a_circle_are_no_leaf_system():
-    sums = Relations.of(3, [[(0, -1), (1, 1)], [(1, -1), (0, 1)], [(2, -1), (0, 1), (1, 1)]])
-    assert leaves_of(problem_of([1, 1, 2], sums)) is None
-
-
-def problem_of(value, relations, primary=()):
-    value = np.array(value, dtype=np.int64)
-    state = np.zeros(len(value), dtype=np.int8)
-    state[list(primary)] = CellState.primary
-    none = np.zeros(len(value), dtype=np.int64)
-    return SuppressionProblem(
-        value=value, cost=value, state=state, low=none, high=2 * value, lower=none, upper=none,
-        sliding=none, relations=relations,
-    )  # fmt: skip
+    sums = [[(0, -1), (1, 1)], [(1, -1), (0, 1)], [(2, -1), (0, 1), (1, 1)]]
+    assert leaves_of(problem_of(np.array([1, 1, 2]), sums)) is None
 
 
 def test_sums_say_exactly_what_published_cells_say():
@@ -169,8 +134,9 @@ def test_a_sparse_table_is_protected_and_its_large_cells_are_published(large, pa
     free = large.state == CellState.free
     shown = large.cost[free & ~pattern.hidden].sum()
     assert shown > 0.5 * large.cost[free].sum()
+    reader = reader_of(large, pattern.hidden)
     for cell in large.primary[:: len(large.primary) // 6]:
-        low, high = reach(large, pattern.hidden, int(cell))
+        low, high = attack(reader, int(cell))
         assert high - low >= 1 - 1e-5
 
 
@@ -237,8 +203,8 @@ def test_work_that_is_cut_short_hides_more_but_is_proven(leafy):
     else:
         rows = [[(0, -1), *((at, 1) for at in range(1, 7))]]
         rows.append([(0, -1), *((at, 1) for at in range(7, 12))])
-        value = [60, *[10] * 6, *[12] * 5]
-        problem = problem_of(value, Relations.of(12, rows), primary=[1, 8])
+        value = np.array([60, *[10] * 6, *[12] * 5])
+        problem = problem_of(value, rows, state=np.isin(np.arange(12), [1, 8]), cost=value)
         assert leaves_of(problem) is None
     hiding = draft_at_time_limit(problem, WorkTime(), 0)
     assert not len(hiding.open)
@@ -258,11 +224,6 @@ def test_a_cell_that_cannot_be_hidden_in_a_large_table_is_named(large):
     rows = np.unique(links.row[links.cell == cell])
     around = np.unique(links.cell[np.isin(links.row, rows)])
     state[around[around != cell]] = CellState.fixed
-    levels = {"lower": large.lower, "upper": large.upper, "sliding": large.sliding}
-    broken = SuppressionProblem(
-        value=large.value, cost=large.cost, state=state, low=large.low, high=large.high,
-        relations=large.relations, **levels,
-    )  # fmt: skip
-    with pytest.raises(SuppressionError, match=f"cell {cell}: ") as caught:
-        protect_fast(broken)
+    with pytest.raises(SuppressionError, match=f"{large.name(cell)}: ") as caught:
+        protect_fast(replace(large, state=state))
     assert caught.value.code == "infeasible"

@@ -18,7 +18,6 @@ from discreet.protection.suppression.methods.relaxation import lower_bound_of, q
 from discreet.protection.suppression.problem.system import CellState, Relations
 from discreet_argus import read_jj
 from discreet_argus.jj import repaired_problem, write_differences
-from tests.helpers.random_tables import KINDS, make
 
 #: Cheapest patterns known before, with the attacker's bounds as the files have them.
 CLASSIC = {"table8": 103, "osorio": 13}
@@ -29,31 +28,6 @@ def run(*words: str | Path) -> Result:
 
 
 # -- bounds -----------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("kind", KINDS)
-def test_no_bound_lies_above_the_cheapest_pattern(kind: str) -> None:
-    seen, useful, seeds = 0, 0, 5
-    for seed in range(seeds):
-        try:
-            done = make(kind, seed, "tiny").protected("optimal")
-        except SuppressionError:
-            continue
-        problem, best = done.problem, done.pattern.cost
-        if kind == "singletons":  # bounds are those of patterns that leave insiders out
-            cheapest = find_pattern(problem, "optimal").cost
-            assert cheapest <= best
-            best = cheapest
-        assert quick_lower_bound(problem) <= best
-        assert lower_bound_of(problem) <= best
-        fast, auto = find_pattern(problem, "fast"), find_pattern(problem, "auto")
-        assert fast.bound is not None
-        assert auto.bound is not None
-        assert max(fast.bound, auto.bound) <= best <= min(fast.cost, auto.cost)
-        seen += 1
-        useful += auto.bound == auto.cost
-    assert seen >= seeds / 3
-    assert useful >= seen / 2
 
 
 def test_the_quick_bound_of_one_cell_is_the_cheapest_partner_in_each_relation() -> None:

@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 import polars as pl
-import pytest
 
 import discreet as dc
 from discreet.protection.suppression.methods.modular import (
@@ -80,18 +79,6 @@ def test_a_table_with_holes_has_holes_on_its_grid() -> None:
 
 def test_relations_without_a_total_belong_to_no_subtable() -> None:
     assert subtables_of(Relations.of(3, [[(0, 1), (1, 1), (2, 1)]], [5])) == []
-
-
-@pytest.mark.parametrize(("name", "tau"), [("SizeReg", 621), ("YearSizeReg", 5067)])
-def test_a_pattern_is_safe_and_not_dearer_than_that_of_the_tool_offices_use(
-    reference: Path, name: str, tau: int
-) -> None:
-    problem = read_jj(reference / "suppression" / f"tau_{name}_P10.jj.gz")
-    pattern = protect_modular(problem)
-    assert pattern.safe
-    assert pattern.complete
-    assert pattern.cost <= tau
-    assert not len(certify(problem, pattern.hidden).unprotected)
 
 
 def test_each_subtable_is_safe_by_itself(reference: Path) -> None:

@@ -84,40 +84,6 @@ def test_a_relaxation_goes_on_where_it_stopped(reference: Path) -> None:
     assert (relaxation.guide[problem.state == CellState.fixed] == 0).all()
 
 
-def test_a_square_needs_its_three_other_inner_cells() -> None:
-    pattern = protect_optimal(square())
-    assert np.flatnonzero(pattern.hidden).tolist() == [4, 5, 7, 8]
-    assert (pattern.cost, pattern.bound, pattern.secondaries) == (30, 30, 3)
-
-
-def test_cells_that_cost_nothing_are_hidden_only_if_needed() -> None:
-    pattern = protect_optimal(square(cost=np.zeros(9, dtype=np.int64)))
-    assert (pattern.cost, pattern.bound, pattern.secondaries) == (0, 0, 3)
-
-
-def test_cells_hidden_before_stay_hidden_and_are_paid() -> None:
-    state = square().state.copy()
-    state[0] = CellState.secondary
-    pattern = protect_optimal(square(state=state))
-    assert pattern.hidden[0]
-    assert pattern.cost == pattern.bound == 70
-
-
-def test_nothing_sensitive_needs_nothing_hidden() -> None:
-    pattern = protect_optimal(square(state=np.zeros(9, dtype=np.int8)))
-    assert (pattern.cost, pattern.bound, pattern.optimal) == (0, 0, True)
-    assert not pattern.hidden.any()
-
-
-def test_a_sliding_level_asks_for_width_on_any_side() -> None:
-    none = np.zeros(9, dtype=np.int64)
-    width = np.where(np.arange(9) == 4, 25, 0)
-    pattern = protect_optimal(square(lower=none, upper=none, sliding=width))
-    # Within the square of inner cells the interval is 0 to 20 only.
-    assert pattern.optimal
-    assert pattern.cost > 30
-
-
 def twice() -> SuppressionProblem:
     """Cells p, q, a, s with p = q - s and a = p + q: if s is published, a moves twice as far.
 

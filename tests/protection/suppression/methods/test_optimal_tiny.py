@@ -1,169 +1,99 @@
-"""The method `optimal` against trying out every pattern, with a checker written apart."""
+"""Every method on small problems of every kind, against trying out every pattern."""
 
 from __future__ import annotations
 
-from itertools import combinations
+from dataclasses import replace
+from typing import Any
 
-import highspy
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from discreet.errors import SuppressionError
 from discreet.protection.suppression.methods.cuts import aims_of, capacity_cut, movable_cells
-from discreet.protection.suppression.methods.optimal import protect_optimal
-from discreet.protection.suppression.methods.relaxation import Relaxation
-from discreet.protection.suppression.problem.system import CellState, Relations, SuppressionProblem
+from discreet.protection.suppression.methods.registry import find_pattern
+from discreet.protection.suppression.methods.relaxation import (
+    Relaxation,
+    lower_bound_of,
+    quick_lower_bound,
+)
+from discreet.protection.suppression.problem.system import CellState, SuppressionProblem
+from tests.helpers.small_systems import KINDS, cheapest, drawn_system, is_safe
 
-MOST_FREE = 9
-
-
-def two_way(rows: int, columns: int) -> list[list[tuple[int, int]]]:
-    """Relations of a table with totals; cell (r, c) has number r × (columns + 1) + c."""
-    width = columns + 1
-    along = [
-        [(r * width, -1), *((r * width + c, 1) for c in range(1, width))] for r in range(rows + 1)
-    ]
-    down = [[(c, -1), *((r * width + c, 1) for r in range(1, rows + 1))] for c in range(width)]
-    return along + down
+METHODS: tuple[Any, ...] = ("fast", "auto", "optimal", "modular", "hypercube")
+#: With so many cells to choose from, every pattern is tried.
+MOST_FREE = 7
 
 
-def interval(problem: SuppressionProblem, hidden: np.ndarray, cell: int) -> tuple[float, float]:
-    """What an attacker can think of a cell: values of all cells, published ones as they are."""
-    ends = []
-    for sense in (highspy.ObjSense.kMinimize, highspy.ObjSense.kMaximize):
-        solver = highspy.Highs()
-        solver.setOptionValue("output_flag", False)
-        for at in range(len(problem)):
-            low, high = (
-                (problem.low[at], problem.high[at])
-                if hidden[at]
-                else (problem.value[at], problem.value[at])
-            )
-            solver.addVar(float(low), float(high))
-        links = problem.relations
-        for row in range(len(links)):
-            first, last = links.start[row : row + 2]
-            cells = links.cell[first:last].astype(np.int32)
-            right = float(links.rhs[row])
-            solver.addRow(right, right, cells.size, cells, links.coef[first:last].astype(float))
-        solver.changeColCost(cell, 1.0)
-        solver.changeObjectiveSense(sense)
-        solver.run()
-        ends.append(solver.getInfo().objective_function_value)
-    return ends[0], ends[1]
+def small_problem(kind: str, seed: int) -> SuppressionProblem:
+    """Up to three sensitive cells and few free ones; the others are hidden or stay published."""
+    problem, _ = drawn_system(kind, seed)
+    draw = np.random.default_rng(seed)
+    before = draw.random(len(problem)) < (0.7 if kind == "cube" else 0.1)
+    state = np.where(before, CellState.secondary, CellState.fixed).astype(np.int8)
+    cells = draw.permutation(len(problem))
+    few = int(draw.integers(1, 4))
+    state[cells[: few + MOST_FREE]] = CellState.free
+    state[cells[:few]] = CellState.primary
+    sensitive = state == CellState.primary
+    levels = {"lower": problem.lower, "upper": problem.upper, "sliding": problem.sliding}
+    kept = {name: np.where(sensitive, level, 0) for name, level in levels.items()}
+    return replace(problem, state=state, **kept)
 
 
-def is_safe(problem: SuppressionProblem, hidden: np.ndarray) -> bool:
-    for cell in problem.primary:
-        low, high = interval(problem, hidden, int(cell))
-        value, upper, lower = problem.value[cell], problem.upper[cell], problem.lower[cell]
-        width = max(int(problem.sliding[cell]), int(upper == lower == problem.sliding[cell] == 0))
-        if high < value + upper - 1e-6 or low > value - lower + 1e-6 or high - low < width - 1e-6:
-            return False
-    return True
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("number", [12, pytest.param(120, marks=pytest.mark.exhaustive)])
+def test_patterns_are_safe_and_bounds_and_costs_hold_the_lowest_one(kind: str, number: int) -> None:
+    protected = 0
+    for seed in range(number):
+        problem = small_problem(kind, seed)
+        free = problem.state != CellState.fixed
+        if not is_safe(problem, free, whole=True):
+            for method in METHODS:
+                with pytest.raises(SuppressionError) as caught:
+                    find_pattern(problem, method)
+                assert caught.value.code in ("infeasible", "whole-numbers")
+            continue
+        protected += 1
+        lowest, whole = cheapest(problem), cheapest(problem, whole=True)
+        assert lowest is not None
+        assert whole is not None
+        assert max(quick_lower_bound(problem), lower_bound_of(problem)) <= lowest
+        for method in METHODS:
+            pattern = find_pattern(problem, method)
+            assert pattern.safe
+            assert pattern.complete
+            assert is_safe(problem, pattern.hidden, whole=True)
+            assert not (problem.hidden & ~pattern.hidden).any()
+            assert not pattern.hidden[~free].any()
+            assert pattern.cost == problem.cost_of(pattern.hidden) >= whole
+            assert pattern.bound is None or pattern.bound <= lowest
+            assert pattern.digest() == find_pattern(problem, method).digest()
+            if method == "optimal":
+                assert pattern.bound == lowest
+                assert pattern.optimal == (pattern.cost == lowest)
+                assert pattern.optimal or any("only fractions" in note for note in pattern.notes)
+    assert protected >= number / 4
 
 
-def cheapest(problem: SuppressionProblem) -> int | None:
-    """Cost of the cheapest safe pattern, by trying them all in the order of cost."""
-    free = np.flatnonzero(problem.state == CellState.free)
-    already = problem.hidden
-    patterns = [p for k in range(free.size + 1) for p in combinations(free.tolist(), k)]
-    for pattern in sorted(patterns, key=lambda cells: int(problem.cost[list(cells)].sum())):
-        hidden = already.copy()
-        hidden[list(pattern)] = True
-        if is_safe(problem, hidden):
-            return problem.cost_of(hidden)
-    return None
-
-
-@st.composite
-def tables(draw: st.DrawFn) -> SuppressionProblem:
-    """Small tables: negative values, linked sums, bounds, levels of every kind."""
-    rows, columns = draw(st.sampled_from([(2, 2), (2, 3), (3, 2), (3, 3)]))
-    width, size = columns + 1, (rows + 1) * (columns + 1)
-    numbers = st.integers(-5 if draw(st.booleans()) else 0, 30)
-    inner = np.array(draw(st.lists(numbers, min_size=rows * columns, max_size=rows * columns)))
-    value = np.zeros((rows + 1, width), dtype=np.int64)
-    value[1:, 1:] = inner.reshape(rows, columns)
-    value[0, 1:] = value[1:, 1:].sum(axis=0)
-    value[:, 0] = value[:, 1:].sum(axis=1)
-    links, flat = two_way(rows, columns), value.ravel()
-    if draw(st.booleans()):
-        # A cell of another table: the sum of the first two inner cells of a diagonal.
-        links.append([(size, -1), (width + 1, 1), (2 * width + 2, 1)])
-        flat = np.append(flat, flat[width + 1] + flat[2 * width + 2])
-    size = len(flat)
-    state = np.full(size, CellState.fixed, dtype=np.int8)
-    free = draw(st.permutations(range(size)))
-    primaries = draw(st.integers(1, 3))
-    state[free[:primaries]] = CellState.primary
-    state[free[primaries : primaries + MOST_FREE]] = CellState.free
-    if draw(st.booleans()):
-        state[free[primaries]] = CellState.secondary
-    few = st.integers(0, 4)
-    levels = np.array(draw(st.lists(st.tuples(few, few, few), min_size=size, max_size=size)))
-    levels[state != CellState.primary] = 0
-    room = np.array(draw(st.lists(st.integers(1, 40), min_size=size, max_size=size)))
-    cost = draw(st.lists(st.integers(0, 9), min_size=size, max_size=size))
-    return SuppressionProblem(
-        value=flat,
-        cost=np.array(cost, dtype=np.int64),
-        state=state,
-        low=flat - room,
-        high=flat + room,
-        lower=levels[:, 0],
-        upper=levels[:, 1],
-        sliding=levels[:, 0] + levels[:, 2],
-        relations=Relations.of(size, links),
-    )
-
-
-@given(problem=tables())
-def test_no_pattern_is_cheaper(problem: SuppressionProblem) -> None:
-    everything = problem.state != CellState.fixed
-    if not is_safe(problem, everything):
-        with pytest.raises(SuppressionError, match="cannot be protected"):
-            protect_optimal(problem)
-        return
-    pattern = protect_optimal(problem)
-    assert pattern.optimal
-    assert pattern.complete
-    assert is_safe(problem, pattern.hidden)
-    assert pattern.cost == pattern.bound == cheapest(problem)
-
-
-@given(problem=tables(), data=st.data())
-def test_any_multipliers_give_a_cut_that_safe_patterns_fulfil(
-    problem: SuppressionProblem, data: st.DataObject
-) -> None:
-    everything = problem.state != CellState.fixed
-    if not is_safe(problem, everything):
-        return
-    movable = movable_cells(problem)
-    aims = aims_of(movable.unknowns)
-    number = len(movable.unknowns.relations)
-    some = st.floats(-2, 2, allow_nan=False)
-    for at in range(len(aims)):
-        multipliers = tuple(
-            np.array(data.draw(st.lists(some, min_size=number, max_size=number)))
-            for _ in aims.sides(at)
-        )
-        cut = capacity_cut(movable, aims, at, multipliers)
-        hidden = protect_optimal(problem).hidden[movable.unknowns.cells]
-        assert cut is None or cut.missing(hidden.astype(float)) <= 1e-6
-
-
-@given(problem=tables())
-@settings(max_examples=15)
-def test_the_bound_of_the_relaxation_never_exceeds_the_optimum(problem: SuppressionProblem) -> None:
-    if not is_safe(problem, problem.state != CellState.fixed):
-        return
-    relaxation = Relaxation(problem)
-    bounds = [relaxation.bound]
-    while not relaxation.complete:
-        relaxation.round()
-        bounds.append(relaxation.bound)
-    assert bounds == sorted(bounds)
-    assert bounds[-1] <= protect_optimal(problem).cost
+@pytest.mark.parametrize("kind", KINDS)
+def test_relaxations_and_cuts_never_ask_for_more_than_the_cheapest_pattern(kind: str) -> None:
+    for seed in range(10):
+        problem = small_problem(kind, seed)
+        if not is_safe(problem, problem.state != CellState.fixed):
+            continue
+        relaxation, lowest = Relaxation(problem), cheapest(problem)
+        assert lowest is not None
+        bounds = [relaxation.bound]
+        while not relaxation.complete:
+            relaxation.round()
+            bounds.append(relaxation.bound)
+        assert bounds == sorted(bounds)
+        assert bounds[-1] <= lowest
+        movable = movable_cells(problem)
+        aims, draw = aims_of(movable.unknowns), np.random.default_rng(seed)
+        hidden = find_pattern(problem, "fast").hidden[movable.unknowns.cells].astype(float)
+        for at in range(len(aims)):
+            number = len(movable.unknowns.relations)
+            multipliers = tuple(draw.uniform(-2, 2, number) for _ in aims.sides(at))
+            cut = capacity_cut(movable, aims, at, multipliers)
+            assert cut is None or cut.missing(hidden) <= 1e-6

@@ -13,11 +13,11 @@ import pytest
 import discreet as dc
 from discreet.errors import SuppressionError
 from discreet.protection.suppression import audit_published
-from discreet.protection.suppression.problem.system import CellState, Relations, SuppressionProblem
 from discreet.protection.suppression.proof.audit import Estimates, audit_problem
 from discreet.protection.suppression.proof.singletons import audit_respondents
 from discreet.tables.figures import Figure, figure_dimension
 from discreet_argus import read_jj
+from tests.helpers.small_systems import problem_of
 
 CELLS = pl.DataFrame(
     {
@@ -195,46 +195,9 @@ def test_a_frame_needs_its_columns_and_numbers() -> None:
 # -- respondents ------------------------------------------------------------------
 
 
-def row_of(*value: int, sensitive: int) -> SuppressionProblem:
-    """A total and its parts, of which the first ones are sensitive."""
-    number = len(value)
-    every = np.array([sum(value), *value])
-    state = np.zeros(number + 1, dtype=np.int8)
-    state[1 : sensitive + 1] = CellState.primary
-    nothing = np.zeros(number + 1, dtype=np.int64)
-    rows = [[(0, -1), *((at, 1) for at in range(1, number + 1))]]
-    return SuppressionProblem(
-        value=every,
-        cost=every,
-        state=state,
-        low=nothing,
-        high=3 * every,
-        lower=nothing,
-        upper=nothing,
-        sliding=nothing,
-        relations=Relations.of(number + 1, rows),
-    )
-
-
-def test_two_of_three_respondents_together_know_the_third() -> None:
-    problem = row_of(10, 20, 30, 40, sensitive=3)
-    respondents = np.array([12, 1, 1, 1, 9])
-    alone = audit_respondents(problem, problem.hidden, respondents, most=1)
-    assert alone.names == ()
-    pairs = audit_respondents(problem, problem.hidden, respondents, most=2)
-    assert pairs.names == ("cell 1", "cell 2", "cell 3")
-    assert pairs.coalitions == 6
-
-
-def test_the_limit_is_told() -> None:
-    problem = row_of(10, 20, 30, 40, sensitive=3)
-    found = audit_respondents(problem, problem.hidden, np.array([12, 1, 1, 1, 9]), most=2, limit=4)
-    assert (found.coalitions, found.left) == (4, 2)
-    assert "2 further" in " ".join(found.lines())
-
-
 def test_no_coalition_without_respondents() -> None:
-    problem = row_of(10, 20, sensitive=2)
+    rows = [[(0, -1), (1, 1), (2, 1)]]
+    problem = problem_of(np.array([30, 10, 20]), rows, state=[0, 1, 1])
     with pytest.raises(SuppressionError):
         audit_respondents(problem, problem.hidden, np.array([1]), most=1)
     with pytest.raises(SuppressionError):

@@ -94,24 +94,6 @@ def test_an_attack_that_gains_nothing_ends() -> None:
     assert not attacker.unknowns.protected(reach.low, reach.high).all()
 
 
-@pytest.mark.parametrize(("level", "safe"), [(5, True), (10, True), (11, False)])
-def test_a_square_protects_as_far_as_its_smallest_cell(level: int, safe: bool) -> None:
-    """Ten can be taken from each of the others, and no more."""
-    problem = square(upper=np.where(np.arange(9) == 4, level, 0))
-    hidden = np.zeros(9, dtype=np.bool_)
-    hidden[INNER] = True
-    found = certify(problem, hidden)
-    assert found.cells.tolist() == [4]
-    assert found.protected.tolist() == [safe]
-    assert found.unprotected.tolist() == ([] if safe else [4])
-    assert not len(found.exact)
-    lone = np.zeros(9, dtype=np.bool_)
-    lone[4] = True
-    assert certify(problem, lone).exact.tolist() == [4]
-    shown = certify(problem, np.zeros(9, dtype=np.bool_))
-    assert shown.unprotected.tolist() == shown.exact.tolist() == [4]
-
-
 def test_a_pattern_without_proofs_is_not_certified() -> None:
     """What is not shown to be protected counts as unprotected; a wrong proof shows nothing."""
     draft = DraftPattern(square())

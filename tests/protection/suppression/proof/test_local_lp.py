@@ -19,7 +19,6 @@ from discreet.protection.suppression.proof.patches import (
     MoveLimits,
     Patch,
     farthest_flow,
-    least_flow,
 )
 from tests.helpers.squares import square
 
@@ -47,24 +46,6 @@ def test_hidden_cells_are_near_and_dear_ones_far() -> None:
     )
 
 
-@pytest.mark.parametrize("upwards", [True, False])
-def test_a_task_is_done_by_a_way_that_keeps_all_totals(upwards: bool) -> None:
-    draft = DraftPattern(square())
-    task = int(draft.open[0 if upwards else 1])
-    cell, distance = draft.distance(task)
-    assert (distance > 0) == upwards
-    price = np.where(draft.hidden, 0.0, draft.cost)
-    found = flow_for_task(draft, task, np.ones(len(draft)), price)
-    assert found is not None
-    cells, moved = found
-    assert moved[np.searchsorted(cells, cell)] == pytest.approx(distance)
-    every = np.zeros(len(draft))
-    every[cells] = moved
-    assert fits(whole_patch(draft), every)
-    # The cheapest rectangle: of equal ones no total is hidden.
-    assert np.count_nonzero(every) == 4
-
-
 def test_what_there_is_no_room_for_is_not_tried() -> None:
     draft = DraftPattern(square())
     task = int(draft.open[0])
@@ -89,23 +70,6 @@ def test_a_patch_without_the_cell_moves_no_other_one_instead() -> None:
     nothing = Patch(cells=patch.cells[:0], start=patch.start[:1], at=patch.at[:0],
                     coef=patch.coef[:0], whole=True)  # fmt: skip
     assert _flow_in(draft, nothing, cell, distance, draft.cost) is None
-
-
-@pytest.mark.parametrize("unit", [1.0, 0.01])
-def test_flows_stay_in_their_room_and_take_the_cheapest_way(unit: float) -> None:
-    """Whatever prices are counted in."""
-    draft = DraftPattern(square())
-    patch = whole_patch(draft)
-    at = int(np.searchsorted(patch.cells, draft.distance(int(draft.open[0]))[0]))
-    room = MoveLimits(down=draft.down, up=draft.up, price=unit * draft.cost)
-    moved = least_flow(patch, room, at, 5.0)
-    assert moved is not None
-    assert moved[at] == pytest.approx(5)
-    assert fits(patch, moved)
-    assert (moved <= draft.up + 1e-9).all()
-    assert (moved >= -draft.down - 1e-9).all()
-    # Inner cells cost 10, totals 20 and 40.
-    assert float(draft.cost @ np.abs(moved)) == pytest.approx(5 * 40)
 
 
 @pytest.mark.parametrize("wanted", [3.0, -3.0, 0.5, -0.5])

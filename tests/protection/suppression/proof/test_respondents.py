@@ -17,7 +17,6 @@ from discreet.errors import SuppressionError
 from discreet.protection.suppression.methods.registry import find_pattern
 from discreet.protection.suppression.problem.linked_tables import build_problem
 from discreet.protection.suppression.problem.system import SuppressionProblem
-from discreet.protection.suppression.proof.certificate import certify
 from discreet.protection.suppression.proof.insiders import Insiders
 from discreet.protection.suppression.proof.singletons import audit_respondents
 
@@ -55,21 +54,6 @@ def open_to(problem: SuppressionProblem, hidden: Any, respondents: Any, owner: A
     return set(found.names)
 
 
-def test_two_singletons_know_each_other_without_a_third_cell() -> None:
-    problem, respondents = problem_of(COUNTS, "a", "b")
-    assert not len(certify(problem, problem.hidden).unprotected)
-    assert open_to(problem, problem.hidden, respondents) == {"size=a", "size=b"}
-    assert not open_to(problem, hidden(problem, "c"), respondents)
-    done = find_pattern(problem, "optimal", insiders=alone_in(respondents))
-    assert names(problem, np.flatnonzero(done.hidden)) == ["size=a", "size=b", "size=c"]
-
-
-def test_a_singleton_and_a_cell_of_several() -> None:
-    problem, respondents = problem_of(COUNTS, "a", "c")
-    assert open_to(problem, problem.hidden, respondents) == {"size=c"}
-    assert not open_to(problem, hidden(problem, "d"), respondents)
-
-
 @pytest.mark.parametrize("number", [0, 1, 7])
 def test_one_owner_of_two_cells_knows_the_third(number: int) -> None:
     problem, respondents = problem_of({"a": 1, "b": 1, "c": 1, "d": 6}, "a", "b", "c")
@@ -82,17 +66,6 @@ def test_one_owner_of_two_cells_knows_the_third(number: int) -> None:
     done = find_pattern(problem, "fast", insiders=Insiders(owner=owner))
     assert done.secondaries == 1
     assert not open_to(problem, done.hidden, respondents, owner)
-
-
-def test_a_hidden_total_and_its_singleton() -> None:
-    """Whoever has one part of a hidden total knows the sum of the others: none if both show."""
-    problem, respondents = problem_of({"a": 1, "b": 5, "c": 6}, "a")
-    state = problem.state.copy()
-    state[[problem.name(at) == "total" for at in range(len(problem))]] = 1
-    problem = replace(problem, state=state)
-    assert open_to(problem, problem.hidden, respondents) == {"total"}
-    done = find_pattern(problem, "fast", insiders=alone_in(respondents))
-    assert not open_to(problem, done.hidden, respondents)
 
 
 def test_the_published_cases(reference: Path) -> None:

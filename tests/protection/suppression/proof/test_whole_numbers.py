@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-import highspy
 import numpy as np
 import pytest
 
@@ -18,6 +17,7 @@ from discreet.protection.suppression.proof.whole_numbers import (
     held_in_whole_numbers,
     untested_notes,
 )
+from tests.helpers.small_systems import intervals, is_safe
 
 #: The only way in which the hidden cells of a table of 3 x 3 x 3 can move, in multiples.
 _MOVES = np.array(
@@ -60,36 +60,13 @@ def moving_cube(state: CellState) -> tuple[SuppressionProblem, np.ndarray]:
     return replace(problem, state=states), hidden
 
 
-def whole_interval(problem: SuppressionProblem, hidden: np.ndarray, cell: int) -> tuple[int, int]:
-    """Between which whole values a cell lies: an integer program written apart."""
-    cells = np.flatnonzero(hidden)
-    ends = []
-    for sense in (1.0, -1.0):
-        solver = highspy.Highs()
-        solver.setOptionValue("output_flag", False)
-        for at in cells:
-            solver.addVar(float(problem.low[at]), float(problem.high[at]))
-        dense = problem.relations.dense()
-        for row in dense:
-            rest = -float(row[~hidden] @ problem.value[~hidden])
-            there = np.flatnonzero(row[cells]).astype(np.int32)
-            solver.addRow(rest, rest, len(there), there, row[cells][there].astype(float))
-        every = np.arange(len(cells), dtype=np.int32)
-        solver.changeColsIntegrality(len(cells), every, np.ones(len(cells), dtype=np.uint8))
-        solver.changeColCost(int(np.searchsorted(cells, cell)), sense)
-        solver.run()
-        assert solver.getModelStatus() == highspy.HighsModelStatus.kOptimal
-        ends.append(round(sense * solver.getInfo().objective_function_value))
-    return ends[0], ends[1]
-
-
 def test_a_cell_that_only_fractions_protect_is_open() -> None:
     """The programme over fractions says 0.5 to 1.5, and there is one solution in whole numbers."""
     problem, hidden = moving_cube(CellState.fixed)
     fractions = certify(problem, hidden)
     assert fractions.protected.tolist() == [True]
     assert fractions.high[0] - fractions.low[0] == 1
-    assert whole_interval(problem, hidden, 0) == (1, 1)
+    assert intervals(problem, hidden, whole=True)[0] == (1, 1)
     found = audit_problem(problem, hidden)
     assert not found.safe
     assert found.exact == ("cell 0",)
@@ -106,32 +83,10 @@ def test_more_is_hidden_until_whole_numbers_protect(method: Any) -> None:
     pattern = find_pattern(problem, method)
     assert pattern.safe
     assert (pattern.hidden & hidden).sum() == hidden.sum() < pattern.hidden.sum()
-    low, high = whole_interval(problem, pattern.hidden, 0)
-    assert high > low
+    assert is_safe(problem, pattern.hidden, whole=True)
     # What `fast` hides beyond the cheapest pattern is enough by chance.
     told = any("only fractions protected" in note for note in pattern.notes)
     assert told == (method != "fast")
-
-
-def test_random_tables_of_three_variables_hold_in_whole_numbers() -> None:
-    """What is certified is what an integer program written apart finds."""
-    draw = np.random.default_rng(1)
-    open_cells = checked = 0
-    for _ in range(12):
-        problem = cube_problem()
-        hidden = np.zeros(len(problem), dtype=np.bool_)
-        hidden[:27] = draw.random(27) < 0.75
-        state = problem.state.copy()
-        state[hidden] = CellState.primary
-        problem = replace(problem, state=state)
-        found = held_in_whole_numbers(problem, hidden, certify(problem, hidden))
-        assert not found.untested
-        for cell, safe in zip(found.cells[:6], found.protected, strict=False):
-            low, high = whole_interval(problem, hidden, int(cell))
-            assert safe == (high > low)
-            open_cells += not safe
-            checked += 1
-    assert 0 < open_cells < checked
 
 
 def test_what_is_too_large_is_told() -> None:

@@ -28,6 +28,7 @@ from discreet.protection.suppression.methods.fast import protect_fast
 from discreet.protection.suppression.methods.relaxation import Relaxation
 from discreet.protection.suppression.methods.worktime import WorkTime
 from discreet.protection.suppression.problem.system import CellState, SuppressionProblem
+from discreet.protection.suppression.problem.unknowns import TOLERANCE
 from discreet.protection.suppression.proof.certificate import (
     Certificate,
     Pattern,
@@ -76,10 +77,10 @@ class CheapestMoves:
         """
         shown = ~np.isfinite(price)
         price = np.where(shown, 0.0, price)
-        for most in (_NARROW, _WIDE):
-            room = np.concatenate([self.movable.high, -self.movable.low]) / aims.level[at]
-            room = np.minimum(room, most)
-            moved = self._moved(aims, at, price, np.where(np.tile(shown, 2), 0.0, room))
+        farthest = np.concatenate([self.movable.high, -self.movable.low]) / aims.level[at]
+        for even, most in ((True, _NARROW), (True, _WIDE), (False, _WIDE)):
+            room = np.minimum(farthest, most)
+            moved = self._moved(aims, at, price, np.where(np.tile(shown, 2), 0.0, room), even)
             if moved is not None:
                 break
         else:
@@ -90,38 +91,56 @@ class CheapestMoves:
         need[self.movable.forced] = 0.0
         return ReachingMove.of(need)
 
-    def _moved(self, aims: Aims, at: int, price: FloatArray, room: FloatArray) -> FloatArray | None:
+    def _moved(
+        self, aims: Aims, at: int, price: FloatArray, room: FloatArray, even: bool
+    ) -> FloatArray | None:
         """How far each cell moves up and down, in levels."""
         number, cell, side = len(self.movable), int(aims.cell[at]), int(aims.side[at])
+        own = (cell, cell + number)
         cost = np.concatenate([price, price]) / np.clip(room, 1e-6, 1.0)
         up = 1.0 if side > 0 else 0.0
         if not side:
-            # An interval as wide as asked for, as even as the cell can move.
-            high, low = room[cell], room[cell + number]
+            # An interval as wide as asked for, as even as the bounds of the cell let it move, or,
+            # where its relations do not, as these do.
+            high, low = (room[c] if even else self._reach(room, own, c) for c in own)
+            if high + low < 1.0 - TOLERANCE:
+                return None
             up = min(high, max(0.5, 1.0 - low))
         farthest = np.zeros(2 * number)
-        for column, goal in ((cell, up), (cell + number, 1.0 - up)):
+        for column, goal in zip(own, (up, 1.0 - up), strict=True):
             if goal > 0:
-                moves = self._solved(cost, room, (cell, cell + number), column, goal)
+                moves = self._solved(cost, room, own, column, (goal, goal))
                 if moves is None:
                     return None
                 both = np.minimum(moves[:number], moves[number:])
                 np.maximum(farthest, moves - np.tile(both, 2), out=farthest)
         return farthest
 
+    def _reach(self, room: FloatArray, own: tuple[int, int], column: int) -> float:
+        """How far a cell can move to one side, in levels."""
+        cost = np.zeros(room.size)
+        cost[column] = -1.0
+        moves = self._solved(cost, room, own, column, (0.0, float(room[column])))
+        return 0.0 if moves is None else float(moves[column])
+
     def _solved(
-        self, cost: FloatArray, room: FloatArray, own: tuple[int, int], column: int, goal: float
+        self,
+        cost: FloatArray,
+        room: FloatArray,
+        own: tuple[int, int],
+        column: int,
+        goal: tuple[float, float],
     ) -> FloatArray | None:
         high = room.copy()
         high[list(own)] = 0.0
-        high[column] = goal
+        high[column] = goal[1]
         wider = np.flatnonzero(high != self._room).astype(np.int32)
         if wider.size:
             self._solver.changeColsBounds(wider.size, wider, np.zeros(wider.size), high[wider])
             self._room = high
         if self._asked >= 0:
             self._solver.changeColBounds(self._asked, 0.0, float(high[self._asked]))
-        self._solver.changeColBounds(column, goal, goal)
+        self._solver.changeColBounds(column, *goal)
         self._asked = column
         changed = np.flatnonzero(cost != self._cost).astype(np.int32)
         if changed.size:
