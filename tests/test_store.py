@@ -18,7 +18,7 @@ import duckdb
 import numpy as np
 import polars as pl
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import discreet as dc
@@ -107,6 +107,7 @@ def stores(records: pl.DataFrame, tmp_path_factory: pytest.TempPathFactory) -> l
     ]
 
 
+@settings(max_examples=6)
 @given(
     by=st.lists(
         st.sampled_from([AREAS, "state", "sex", "age", "born", "owner"]), max_size=3, unique=True

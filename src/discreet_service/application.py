@@ -10,12 +10,14 @@ import importlib
 import pkgutil
 from collections.abc import AsyncIterator, Iterator, Sequence
 from contextlib import asynccontextmanager
+from functools import cache
 from types import ModuleType
 from typing import Any
 
 from fastapi import FastAPI
 from fastapi.dependencies.models import Dependant
 from fastapi.routing import APIRoute, APIRouter
+from starlette.routing import BaseRoute
 
 from discreet._version import __version__
 from discreet_service import studio, web
@@ -60,10 +62,9 @@ def create_app(service: Service, resources: Sequence[str] = RESOURCES) -> FastAP
     )
     app.state.service = service
     navigation: list[NavigationEntry] = []
-    for name, module in modules_of(resources).items():
-        router: APIRouter = module.router
-        _check_permissions(name, router)
-        app.include_router(router)
+    modules = modules_of(resources)
+    app.router.routes += _routes(**modules)
+    for module in modules.values():
         entries = getattr(module, "NAVIGATION", ())
         navigation += entries if isinstance(entries, tuple) else (entries,)
     app.state.navigation = sorted(navigation, key=lambda entry: entry.place)
@@ -73,6 +74,16 @@ def create_app(service: Service, resources: Sequence[str] = RESOURCES) -> FastAP
 
     add_security(app, service)
     return app
+
+
+@cache
+def _routes(**modules: ModuleType) -> list[BaseRoute]:
+    """The routes of some modules: what is worked out of them is so once per process."""
+    every = APIRouter(generate_unique_id_function=_operation)
+    for name, module in modules.items():
+        _check_permissions(name, module.router)
+        every.include_router(module.router)
+    return every.routes
 
 
 def modules_of(resources: Sequence[str]) -> dict[str, ModuleType]:

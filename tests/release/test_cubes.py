@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from typer.testing import CliRunner, Result
 
@@ -73,9 +73,8 @@ def test_a_release_of_cubes_is_the_release_of_the_records(
     all_of_them = join_cube_files(cubes, folder / "all.cube")
     text = programme.read_text("utf-8")
     source = next(line for line in text.splitlines() if line.startswith("source = "))
-    for number, place in enumerate(
-        ['source = "all.cube"', 'source = "part*.cube"', f"cubes = {[c.name for c in cubes]}"]
-    ):
+    places = ['source = "all.cube"', 'source = "part*.cube"', f"cubes = {[c.name for c in cubes]}"]
+    for number, place in enumerate(places if which == "programme" else places[:1]):
         other = folder / f"cubes{number}.toml"
         other.write_text(text.replace(source, place), encoding="utf-8")
         dc.release.check_release(other)
@@ -111,6 +110,7 @@ KINDS = st.fixed_dictionaries(
 SCHEMA = {"sex": pl.String, "age": pl.Int64, "rent": pl.Float64, "weight": pl.Float64}
 
 
+@settings(max_examples=8)
 @given(records=st.lists(KINDS, min_size=1, max_size=30), cuts=st.lists(st.integers(0, 30)))
 def test_any_partition_gives_the_same_cubes(
     records: list[dict[str, Any]], cuts: list[int], tmp_path_factory: pytest.TempPathFactory

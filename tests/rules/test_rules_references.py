@@ -116,7 +116,7 @@ def industries(codes: list[str]) -> dc.Classification:
     return dc.Classification.from_parents("industry", parents)
 
 
-@pytest.mark.parametrize("three_way", [False, True])
+@pytest.mark.parametrize("three_way", [False, pytest.param(True, marks=pytest.mark.exhaustive)])
 def test_primaries_and_levels_are_those_of_tau_argus(reference: Path, three_way: bool) -> None:
     records = business_records(reference)
     region = dc.Classification.read(reference / "argus" / "region2.hrc", name="region")

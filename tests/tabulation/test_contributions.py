@@ -304,7 +304,7 @@ def test_memory_is_that_of_a_batch(engine, tmp_path, monkeypatch):
 def test_an_engine_that_ranks_records_itself_gives_the_same_bits(engine, by, weights, monkeypatch):
     """What engines do whose records do not come in batches."""
     call = {**EVERYTHING, "by": by}
-    frame = homes(500)
+    frame = homes(150)
     expected = [bits(dc.tabulate(frame, **{**call, "weight": w})) for w in weights]
     monkeypatch.setattr(batches.BatchEngine, "takes", lambda task: False)
     source = frame.lazy() if engine == "lazy" else relation(frame)

@@ -9,7 +9,7 @@ import duckdb
 import narwhals as nw
 import polars as pl
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from discreet import Classification, tabulate
@@ -198,6 +198,7 @@ def _fuzzed(case: tuple[pl.DataFrame, dict[str, Any]], others: Any = ()) -> None
     agreed(*case, others)
 
 
+@settings(max_examples=6)
 @given(cases())
 def test_engines_agree_on_anything(case: tuple[pl.DataFrame, dict[str, Any]]) -> None:
     _fuzzed(case)

@@ -218,6 +218,7 @@ def open_outputs(result: RunResult) -> list[str]:
     return [one.result.command for one, no in found if not no]
 
 
+@pytest.mark.exhaustive
 def test_python_shows_no_value_that_was_copied(place: Path) -> None:
     result = run_python(place, PYTHON_COPIES)
     assert open_outputs(result) == []
@@ -225,6 +226,7 @@ def test_python_shows_no_value_that_was_copied(place: Path) -> None:
     assert f"{WAGE:.7g}" not in result.log
 
 
+@pytest.mark.exhaustive
 def test_python_gives_figures_of_many(place: Path) -> None:
     result = run_python(place, PYTHON_HONEST)
     assert len(open_outputs(result)) == len(result.outputs) == PYTHON_HONEST.count("print(")

@@ -35,4 +35,10 @@ def police(laid_out_file: Path, tmp_path: Path) -> Callable[..., PolicedTown]:
 @pytest.fixture(scope="session")
 def demonstration(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The folder of a demonstration; only copies of it run."""
+    return shared_demonstration(tmp_path_factory)
+
+
+@pytest.fixture(scope="session")
+def large_demonstration(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The same with more persons, for attacks that take many questions."""
     return shared_demonstration(tmp_path_factory, persons=8_000)

@@ -96,7 +96,7 @@ def averaged_tables(town: Town, tables: Sequence[tuple[str, ...]], where: Filter
     return round(sums / weights) == total(town, where)
 
 
-@pytest.mark.parametrize("askers", [1, 4])
+@pytest.mark.parametrize("askers", [pytest.param(1, marks=pytest.mark.exhaustive), 4])
 def test_averaging_over_crossings_is_held_to_what_the_policy_says(
     police: Police, askers: int
 ) -> None:

@@ -27,14 +27,14 @@ Fresh = Callable[..., AbstractContextManager[RunningDemo]]
 
 
 @pytest.fixture(scope="module")
-def fresh(demonstration: Path, tmp_path_factory: pytest.TempPathFactory) -> Fresh:
+def fresh(large_demonstration: Path, tmp_path_factory: pytest.TempPathFactory) -> Fresh:
     """Services that nobody asked before, with the policy of the demonstration or another one."""
 
     @contextmanager
     def run(policy: str = "") -> Iterator[RunningDemo]:
         place = tmp_path_factory.mktemp("averaging") / "service"
         change = other_policy(policy) if policy else lambda _: None
-        with running_demo(demonstration, place, change=change) as found:
+        with running_demo(large_demonstration, place, change=change) as found:
             found.clock.step = 20
             yield found
 

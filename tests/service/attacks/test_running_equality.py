@@ -33,7 +33,7 @@ Fresh = Callable[..., AbstractContextManager[RunningDemo]]
 
 
 @pytest.fixture(scope="module")
-def fresh(demonstration: Path, tmp_path_factory: pytest.TempPathFactory) -> Fresh:
+def fresh(large_demonstration: Path, tmp_path_factory: pytest.TempPathFactory) -> Fresh:
     """Services with a second data set, each new; the office heeds its report on areas, or not."""
 
     @contextmanager
@@ -41,7 +41,7 @@ def fresh(demonstration: Path, tmp_path_factory: pytest.TempPathFactory) -> Fres
         place = tmp_path_factory.mktemp("equality") / "service"
         policy = files("discreet_service").joinpath("demo_policy.toml").read_text("utf-8")
         change = with_places(policy, heeded=heeded)
-        with running_demo(demonstration, place, change=change) as found:
+        with running_demo(large_demonstration, place, change=change) as found:
             found.clock.step = 20
             publish_places(found)
             yield found

@@ -19,8 +19,10 @@ pytestmark = pytest.mark.exhaustive
 
 
 @pytest.fixture(scope="module")
-def demo(demonstration: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningDemo]:
-    with running_demo(demonstration, tmp_path_factory.mktemp("noise") / "service") as found:
+def demo(
+    large_demonstration: Path, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[RunningDemo]:
+    with running_demo(large_demonstration, tmp_path_factory.mktemp("noise") / "service") as found:
         yield found
 
 

@@ -28,9 +28,11 @@ pytestmark = pytest.mark.exhaustive
 
 
 @pytest.fixture(scope="module")
-def demo(demonstration: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningDemo]:
+def demo(
+    large_demonstration: Path, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[RunningDemo]:
     place = tmp_path_factory.mktemp("rates") / "service"
-    with running_demo(demonstration, place) as found:
+    with running_demo(large_demonstration, place) as found:
         found.clock.step = 20
         yield found
 
