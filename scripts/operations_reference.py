@@ -17,7 +17,29 @@ page of the studio and functions of the clients are made from that. This page is
 What the columns of cells are is said as in [cells](../service/cells.md). In Python:
 `client.run("rounding", cells, by=["sex"], base=3, method="controlled")`; from a shell
 `discreet ask run rounding cells.csv request.json --out table.csv`; in R `dc_service_run`.
+
+Methods on records take records in place of cells: `client.run("swap", records, id=["person_id"],
+drop=["person_id"], household="household_id", …)`, and at the command line
+`discreet records swap persons.csv --out changed.csv …`. A programme for records has them as
+`[[steps]]`, and in Python they are functions of `discreet.pretabular` with the same settings.
 """
+
+
+#: What a kind of setting takes.
+_TAKES = {
+    "whole": "whole number",
+    "number": "number",
+    "text": "text",
+    "names": "names",
+    "numbers": "numbers",
+    "lists": "lists of names",
+    "profiles": "names, or lists of names",
+    "lines": "texts",
+    "pairs": "old = new",
+    "entries": "names",
+    "file": "a file",
+    "steps": "methods, each with its settings",
+}
 
 
 def markdown() -> str:
@@ -30,14 +52,15 @@ def _section(operation: Operation) -> Iterator[str]:
     english, german = (operation.words(operation.name, each) for each in ("en", "de"))
     yield f"## {operation.name}\n"
     yield f"{english['lead']}\n*{german['lead']}*\n"
-    doors = [f"`POST /api/v1/{operation.address}`"]
-    if operation.study is not None:
-        doors.append(f"`POST /api/v1/{operation.address}/study`")
+    ends = operation.ends if operation.study is not None else operation.ends[:1]
+    doors = [f"`POST /api/v1/{operation.address}{end}`" for end in ends]
     doors += [f"`discreet {operation.command}`"] if operation.command else []
     doors += [f"the page `/{operation.page}`"] if operation.page else []
     doors.append(f'`client.run("{operation.name}", …)`')
     yield f"{', '.join(doors)}\n"
-    if operation.section:
+    if operation.step:
+        yield f'In a request it is a step: `{{"method": "{operation.name}", …}}` under `steps`.\n'
+    elif operation.section:
         yield f"In a request the settings stand under `{operation.section}`.\n"
     yield "| setting | what it does | takes | usually |\n|---|---|---|---|"
     for each in fields_of(operation.settings, operation.package):
@@ -53,15 +76,17 @@ def _takes(field: SettingField) -> str:
         )
     if field.kind == "yes":
         return "`true`, `false`"
-    numbers = {"whole": "whole number", "number": "number", "text": "text", "names": "names"}
     bounds = [f"{each:,.0f}" for each in (field.least, field.most) if each is not None]
-    return numbers[field.kind] + (f", {' to '.join(bounds)}" if len(bounds) == 2 else "")
+    takes = _TAKES[field.kind]
+    if field.kind == "entries":
+        takes += f", each with {', '.join(f'`{each}`' for each in field.members)}"
+    return takes + (f", {' to '.join(bounds)}" if len(bounds) == 2 else "")
 
 
 def _usual(field: SettingField) -> str:
     if field.needed:
         return "must be stated"
-    return "" if field.usual is None else f"`{str(field.usual).lower()}`"
+    return "" if field.usual in (None, []) else f"`{str(field.usual).lower()}`"
 
 
 if __name__ == "__main__":

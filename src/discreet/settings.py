@@ -6,8 +6,9 @@ problem for each that is not; no value is quoted.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Annotated, Any
+import re
+from collections.abc import Callable, Mapping, Sequence
+from typing import Annotated, Any, Final
 
 from pydantic import (
     BaseModel,
@@ -19,7 +20,7 @@ from pydantic import (
 )
 from pydantic_core import PydanticCustomError
 
-from discreet.errors import Problem
+from discreet.errors import Problem, nearest
 
 
 def is_number(value: Any) -> bool:
@@ -36,7 +37,9 @@ def number(value: Any) -> Any:
 
 def name_list(value: Any) -> Any:
     """A bare name stands for a list of one."""
-    return [value] if isinstance(value, str) else value
+    if isinstance(value, str):
+        return [value]
+    return list(value) if isinstance(value, Sequence) else value
 
 
 Text = Annotated[str, StringConstraints(min_length=1)]
@@ -53,13 +56,64 @@ class Settings(BaseModel):
     model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
 
 
-def refused(what: str, hint: str = "") -> PydanticCustomError:
-    """The error that a validator of settings raises."""
-    return PydanticCustomError("settings", "{what}", {"what": what, "hint": hint})
+#: Marks of settings: texts in which commas stand, so that each has a line; the name of a file.
+LINES: Final = "lines"
+FILE: Final = "file"
+
+_KINDS = {
+    "missing": "is missing",
+    "string_type": "must be a text, in quotes",
+    "int_type": "must be a whole number",
+    "float_type": "must be a number",
+    "bool_type": "must be true or false",
+    "list_type": "must be a list, in brackets",
+    "dict_type": "must be a table of keys and values",
+    "model_type": "must be a table of keys and values",
+    "string_too_short": "must not be empty",
+    "string_pattern_mismatch": "is not in the form that is needed",
+    "too_short": "needs at least {min_length} entries",
+    "greater_than_equal": "must be at least {ge}",
+    "greater_than": "must be above {gt}",
+    "less_than_equal": "must be at most {le}",
+    "less_than": "must be below {lt}",
+}
+_QUOTED = re.compile(r"'([^']*)'")
 
 
-def setting_problems(error: ValidationError, place: Sequence[str] = ()) -> list[Problem]:
+def refused(what: str, hint: str = "", where: str = "") -> PydanticCustomError:
+    """The error that a validator of settings raises; of several settings it names the place."""
+    return PydanticCustomError("settings", "{what}", {"what": what, "hint": hint, "where": where})
+
+
+def plain_problem(
+    details: Mapping[str, Any], name: str, place: str, known: Sequence[str] = ()
+) -> Problem:
+    """What is wrong with a setting in plain words, with its place; `known` are all there are."""
+    kind, context = details["type"], details.get("ctx", {})
+    if kind == "extra_forbidden":
+        return Problem("there is no such key", place, nearest(name, known))
+    if kind == "literal_error":
+        values = _QUOTED.findall(str(context.get("expected", "")))
+        return Problem("this value is not known", place, f"known: {', '.join(values)}")
+    whole = {
+        name: int(bound) if isinstance(bound, float) and bound.is_integer() else bound
+        for name, bound in context.items()
+    }
+    message = _KINDS[kind].format(**whole) if kind in _KINDS else details["msg"]
+    return Problem(message, place, str(context.get("hint", "")))
+
+
+def setting_problems(
+    error: ValidationError,
+    place: Sequence[str] | Callable[[tuple[str | int, ...]], str] = (),
+    known: Sequence[str] = (),
+) -> list[Problem]:
     """What is wrong with settings, each with its place, without what was sent.
+
+    Args:
+        error: What the model found.
+        place: The keys above the settings; or from the keys of one what its place is called.
+        known: The settings there are.
 
     >>> class Wheels(Settings):
     ...     number: int = 4
@@ -67,12 +121,12 @@ def setting_problems(error: ValidationError, place: Sequence[str] = ()) -> list[
     ...     Wheels(number="many")
     ... except ValidationError as error:
     ...     print(setting_problems(error)[0])
-    number: Input should be a valid integer
+    number: must be a whole number
     """
     problems = []
     for details in error.errors(include_input=False, include_url=False):
-        context: dict[str, Any] = details.get("ctx", {})
-        hint = str(context.get("hint", "")) if details["type"] == "settings" else ""
-        where = ".".join([*place, *map(str, details["loc"])])
-        problems.append(Problem(details["msg"], where, hint))
+        inner = details.get("ctx", {}).get("where") if details["type"] == "settings" else None
+        path = (*details["loc"], inner) if inner else details["loc"]
+        where = place(path) if callable(place) else ".".join([*place, *map(str, path)])
+        problems.append(plain_problem(details, str(path[-1]) if path else "", where, known))
     return problems

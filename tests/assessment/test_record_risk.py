@@ -180,13 +180,13 @@ def test_linkage_and_loss_of_a_worked_example() -> None:
 @pytest.mark.parametrize(
     ("asked", "said"),
     [
-        ({"keys": []}, "one or more"),
+        ({"keys": []}, "at least 1 entries"),
         ({"keys": ["nobody"]}, "nobody"),
         ({"keys": ["weight"]}, "holds no codes"),
         ({"keys": ["age"], "weight": "sex"}, "numbers above 0"),
         ({"keys": ["age"], "sensitive": ["age"]}, "neither weight nor sensitive"),
         ({"keys": ["age"], "missing": "some"}, "own"),
-        ({"keys": ["age"], "k": 0}, "number of records"),
+        ({"keys": ["age"], "k": 0}, "at least 1"),
     ],
 )
 def test_what_makes_no_sense_is_refused(asked, said) -> None:

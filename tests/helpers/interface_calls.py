@@ -37,7 +37,7 @@ STORY = (
     ("demo-tool", "list_parameter_sets show_parameter_set"),
     ("paul", "suppress_table_cells audit_table_cells jobs list_jobs get_job get_job_result"),
     ("paul", "round_table_cells study_rounded_cells study_suppressed_cells"),
-    ("paul", "anonymise_file study_anonymised_file"),
+    ("paul", "anonymise_file study_anonymised_file make_up_records assess_risk_of_records"),
     ("paul", "stream_job_events cancel_job validate_text upload_programme list_programmes"),
     ("paul", "validate_programme get_programme_text run_programme_job jobs get_programme"),
     ("paul", "compare_draft download_draft_file publish_programme"),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import runpy
+import shlex
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -13,8 +14,10 @@ import pytest
 from typer.testing import CliRunner
 
 from discreet.cli.commands import app
-from discreet.microdata import Secret
-from discreet.operations import OPERATIONS, Operation, fields_of
+from discreet.demo import generate
+from discreet.microdata import Secret, described_records
+from discreet.operations import OPERATIONS, ChangedSource, MicrodataSource, Operation, fields_of
+from discreet.pretabular import METHODS
 from discreet_service.client import calls
 from discreet_service.client.conversations import run
 from discreet_service.problems import ServiceError
@@ -23,10 +26,16 @@ from discreet_service.settings import LimitSettings, ServiceSettings
 from tests.helpers.places import ROOT
 from tests.helpers.service_callers import RoleCallers
 
+PERSONS = generate(persons=500, seed=2026).persons.select(
+    *("person_id", "household_id", "state", "district", "sex", "age", "marital_status"),
+    pl.len().over("household_id").alias("size"),
+)
+SECRET = "a long and secret sentence"
 ROWS = [pytest.param(row, id=name) for name, row in OPERATIONS.items()]
 PAGES = [pytest.param(row, id=name) for name, row in OPERATIONS.items() if row.page]
-#: Settings that another row has as its own, or that stand beside the others.
-NESTED = {"audit": {"suppression"}}
+CALLED = [pytest.param(row, id=name) for name, row in OPERATIONS.items() if row.calls]
+#: Settings that another row has as its own, that stand beside the others, or that nobody is asked.
+NESTED = {"audit": {"suppression"}, "safe": {"record_key", "grid", "exact_up_to"}}
 
 
 def settings_of(row: Operation) -> set[str]:
@@ -42,7 +51,8 @@ def callers(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RoleCallers]:
         ServiceSettings(folder=folder, secret_file=folder / "service.secret", limits=limits)
     )
     roles: dict[str, list[str]] = {"paula": ["producer"], "rita": ["requester"]}
-    yield RoleCallers(service, ("operations", "jobs", "discreet_service.studio.operations"), roles)
+    pages = ("discreet_service.studio.operations", "discreet_service.studio.records")
+    yield RoleCallers(service, ("operations", "jobs", *pages), roles)
     service.close()
 
 
@@ -58,29 +68,28 @@ def test_every_setting_has_words_in_both_languages(row: Operation) -> None:
             assert text["de"], field.name
         assert {f"{field.name}-{each}" for each in field.choices} <= set(row.words("choices"))
     assert row.begin == row.settings.model_validate(row.begin.model_dump())
-    row.settings()
 
 
 @pytest.mark.parametrize(
     "row", [pytest.param(row, id=name) for name, row in OPERATIONS.items() if row.command]
 )
 def test_commands_have_every_setting_as_an_option(row: Operation) -> None:
-    shown = CliRunner().invoke(app, [row.command, "--help"], env={"COLUMNS": "250"}).output
+    words = [*row.command.split(), "--help"]
+    shown = CliRunner().invoke(app, words, env={"COLUMNS": "250"}).output
     for field in fields_of(row.settings, row.package):
         assert f"--{field.name.replace('_', '-')}" in shown
         if field.kind == "choice":
             assert "|".join(field.choices) in shown
-        if field.usual not in (None, False):
+        if field.usual not in (None, False, []):
             assert f"[default: {field.usual}]" in shown
 
 
-@pytest.mark.parametrize("row", ROWS)
+@pytest.mark.parametrize("row", CALLED)
 def test_endpoints_describe_every_setting_and_refuse_others(
     callers: RoleCallers, row: Operation
 ) -> None:
     document = callers.ask("", "GET", "/api/v1/openapi.json").json()
-    path = f"/api/v1/{row.address}"
-    ways = [path] if row.study is None else [path, f"{path}/study"]
+    ways = [f"/api/v1/{row.address}{end}" for end in row.ends][: 1 if row.study is None else 2]
     for way in ways:
         (call,) = document["paths"][way].values()
         schema = call["requestBody"]["content"]["application/json"]["schema"]
@@ -89,7 +98,9 @@ def test_endpoints_describe_every_setting_and_refuse_others(
             name = str(told[row.section]["$ref"]).rpartition("/")[2]
             told = document["components"]["schemas"][name]["properties"]
         assert settings_of(row) <= set(told), way
-        said = {"by": ["a"], "cells": [{"a": "Total", "n": 1}]}
+        said: dict[str, Any] = {"by": ["a"], "cells": [{"a": "Total", "n": 1}]}
+        if row.on_records:
+            said = {"records": [{"a": "b", "n": 1}]}
         said |= {row.section: {"magic": 1}} if row.section else {"magic": 1}
         answer = callers.ask("paula", "POST", way, json=said)
         assert answer.status_code == 422
@@ -107,6 +118,9 @@ def test_pages_have_a_field_for_every_setting(
     head = {"Accept": "text/html", "Accept-Language": language}
     page = callers.ask("paula", "GET", f"/{row.page}", headers=head).text
     for field in fields_of(row.settings, row.package):
+        if field.kind == "steps":  # each has fields of its own
+            assert all(f'<option value="{name}"' in page for name in METHODS)
+            continue
         assert re.search(rf'<(input|select)[^>]* name="{field.name}"', page), field.name
         assert field.label[language] in page
         for choice in field.choices:
@@ -117,15 +131,70 @@ def test_pages_have_a_field_for_every_setting(
 @pytest.mark.parametrize("row", ROWS)
 def test_clients_send_settings_where_requests_have_them(row: Operation) -> None:
     cells = {"a": ["Total"], "n": [1]}
-    name = next(iter(settings_of(row)))
-    value: Any = getattr(row.begin, name)
-    conversation = run(row.name, pl.DataFrame(cells), by=["a"], **{name: value})
+    settings = row.begin.model_dump(mode="json", exclude_unset=True) or {
+        name: getattr(row.begin, name) for name in sorted(settings_of(row))[:1]
+    }
+    name = next(iter(settings))
+    beside = {"id": ["a"]} if row.on_records else {"by": ["a"]}
+    conversation = run(row.name, pl.DataFrame(cells), **beside, **settings)
     call = next(conversation)
     assert isinstance(call, calls.ServiceCall)
-    assert call.path == f"/api/v1/{row.address}"
+    assert call.path == f"/api/v1/{row.address}{row.ends[0]}"
     assert f'"{name}"' in call.params["request"]
-    if row.section:
+    if row.step:
+        assert f'"method": "{row.name}"' in call.params["request"]
+    elif row.section:
         assert f'"{row.section}": {{' in call.params["request"]
+
+
+@pytest.mark.parametrize("row", [row for row in ROWS if row.values[0].on_records])
+def test_methods_on_records_run_on_the_example(row: Operation) -> None:
+    """By a row and by its command the same comes of invented persons."""
+    source = MicrodataSource(records=PERSONS, id=["person_id"], files=False)
+    if row.answer == "records" and row.study is not None:
+        drop = {"person_id", "household_id"} - {*getattr(row.begin, "direct", ())}
+        source = ChangedSource(
+            records=PERSONS, id=["person_id"], files=False, drop=[*drop],
+            keep=[], keys=["sex", "state"], tables=[["district"]],
+        )  # fmt: skip
+    secret = Secret.of(SECRET)
+    made: Any = row.run(source, row.begin, secret)
+    if row.answer == "report":
+        assert made["rates"]["records"] == PERSONS.height
+        return
+    assert made.described.frame.height > 0
+    assert set(made.statement) == {"en", "de"}
+    if row.study is not None:
+        study = row.study(source, row.begin, secret)
+        assert study.made.described.frame.equals(made.described.frame)
+        assert study.described()["risk"][0]["records"] == PERSONS.height
+
+
+@pytest.mark.parametrize("row", [row for row in ROWS if row.values[0].step])
+def test_the_example_of_a_command_does_what_its_row_does(
+    row: Operation, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    PERSONS.write_csv("persons.csv")
+    Path("secret.key").write_text(SECRET)
+    Path("secret.key").chmod(0o600)
+    words = [*row.command.split(), "--help"]
+    shown = CliRunner().invoke(app, words, env={"COLUMNS": "400"}).output
+    example = re.search(r"Example: discreet (.*)", shown)
+    assert example is not None
+    done = CliRunner().invoke(app, shlex.split(example[1]))
+    assert done.exit_code == 0, done.output
+    assert row.words(row.name)["done"].partition(":")[0].partition("{")[0] in done.output
+    drop = [] if row.name == "drop_identifiers" else ["person_id"]
+    source = ChangedSource(
+        records=described_records("persons.csv"), id=["person_id"], files=True, drop=drop,
+        keep=[], keys=[], tables=[],
+    )  # fmt: skip
+    made: Any = row.run(source, row.begin, Secret.of(SECRET))
+    assert pl.read_csv("changed.csv", infer_schema=False).rows() == [
+        tuple(None if each is None else str(each) for each in values)
+        for values in made.described.frame.rows()
+    ]
 
 
 def test_clients_know_settings_before_anything_is_sent() -> None:

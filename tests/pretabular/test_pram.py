@@ -19,7 +19,8 @@ from discreet.microdata.key_values import KeyFunction
 from discreet.microdata.secret import Secret
 from discreet.pretabular import Invariant, PramMatrix, pram_estimates
 from discreet.pretabular.changed_records import DRAWS, draws
-from discreet.pretabular.pram import drawn_codes, rounded_transitions, second_step
+from discreet.pretabular.matrices import second_step
+from discreet.pretabular.pram import drawn_codes, rounded_transitions
 
 SECRET = "a long and secret sentence"
 GRID = dc.KeyGrid(DRAWS)

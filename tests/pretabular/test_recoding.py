@@ -93,7 +93,7 @@ def test_ends_are_coded_and_totals_kept_by_means() -> None:
         with pytest.raises(MicrodataError, match="fewer than 3"):
             top_code(frame, "pay", **asked)
     for asked in ({}, {"above": 1, "share": 0.5}, {"share": 1.5}):
-        with pytest.raises(MicrodataError, match="say from which value"):
+        with pytest.raises(MicrodataError, match=r"say from which value|must be below 1"):
             top_code(frame, "pay", **asked)
 
 
@@ -212,10 +212,10 @@ def test_what_matters_is_kept() -> None:
 @pytest.mark.parametrize(
     ("asked", "said"),
     [
-        ({"k": 1}, "2 or more"),
+        ({"k": 1}, "at least 2"),
         ({"k": 9}, "no more than there are records"),
         ({"importance": ["z"]}, "importance"),
-        ({"keys": ["u", "id"]}, "identifiers"),
+        ({"keys": ["u", "id"]}, "identifier"),
     ],
 )
 def test_wrong_suppressions_are_refused(asked, said) -> None:

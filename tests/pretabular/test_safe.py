@@ -285,9 +285,9 @@ def test_a_large_file_within_five() -> None:
     ("changed", "word"),
     [
         ({"controls": [["rent"]]}, "made of the variables"),
-        ({"controls": []}, "made of the variables"),
-        ({"variables": []}, "one or more"),
-        ({"at_least": 1}, "2 or more"),
+        ({"controls": []}, "at least 1 entries"),
+        ({"variables": []}, "at least 1 entries"),
+        ({"at_least": 1}, "at least 2"),
         ({"variables": ["rent"], "controls": [["rent"]]}, "holds no codes"),
         ({"id": "rent2"}, "share their identifier"),
         ({"id": "none"}, "missing"),

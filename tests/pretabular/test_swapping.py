@@ -149,8 +149,8 @@ def test_a_rare_household_that_only_moves_within_its_area_counts_as_staying() ->
     ("given", "word"),
     [
         ({"similar": ["gender"]}, "persons of one household differ"),
-        ({"rate": 2}, "share"),
-        ({"k": -1}, "number of persons"),
+        ({"rate": 2}, "at most 1"),
+        ({"k": -1}, "at least 0"),
         ({"risk": ["nuts1"]}, "nothing else"),
         ({"household": "none"}, "missing"),
     ],
@@ -246,11 +246,11 @@ def test_exchanges_know_no_order_and_no_engine(kind) -> None:
 @pytest.mark.parametrize(
     ("method", "asked", "said"),
     [
-        ("rank_swap", {"variables": "income", "window": 0.0}, "share above 0"),
-        ("rank_swap", {"variables": "income", "window": float("nan")}, "share above 0"),
+        ("rank_swap", {"variables": "income", "window": 0.0}, "must be above 0"),
+        ("rank_swap", {"variables": "income", "window": float("nan")}, "must be at most 1"),
         ("rank_swap", {"variables": "name", "window": 0.1}, "no ranks"),
         ("rank_swap", {"variables": "id", "window": 0.1}, "neither identifier"),
-        ("permute", {"variables": ["income"], "share": 1.5}, "share above 0"),
+        ("permute", {"variables": ["income"], "share": 1.5}, "at most 1"),
         ("permute", {"variables": ["job"], "share": 0.5, "within": ["job"]}, "nor stratum"),
         ("permute", {"variables": ["work"], "share": 0.5}, "work"),
     ],

@@ -13,6 +13,7 @@ import pytest
 from typer.testing import CliRunner
 
 import discreet as dc
+from discreet import pretabular
 from discreet.cli.commands import app
 from discreet.errors import DiscreetError, DiscreetWarning, MicrodataError
 from discreet.microdata.described_files import (
@@ -21,8 +22,7 @@ from discreet.microdata.described_files import (
     plain_variable,
     write_described,
 )
-from discreet.pretabular import Invariant, pram, swap
-from discreet.release import anonymisation
+from discreet.pretabular import METHODS, Invariant, pram, swap
 
 SECRET = "a long and secret sentence"
 SWAP = {"household": "home", "areas": ["area"], "risk": ["age"], "similar": ["size"], "k": 2}
@@ -140,19 +140,19 @@ def test_a_run_that_was_interrupted_is_taken_up(folder, monkeypatch) -> None:
 
         return noted
 
-    counted = {name: told_of(name, one) for name, one in anonymisation.METHODS.items()}
     whole = anonymised(path, "whole")
 
     def broken(*words, **more):
         raise MicrodataError("no more", code="pram", where="sex")
 
-    for name in counted:
-        anonymisation.step_form(name)  # of the true functions
-    monkeypatch.setattr(anonymisation, "METHODS", counted | {"pram": broken})
+    true_pram = pretabular.pram
+    for name in METHODS:
+        monkeypatch.setattr(pretabular, name, told_of(name, getattr(pretabular, name)))
+    monkeypatch.setattr(pretabular, "pram", broken)
     with pytest.raises(MicrodataError, match=r"line 16, steps\[1\], pram: sex: no more"):
         anonymised(path, internal=inside)
     assert not (folder / "out").exists()
-    monkeypatch.setattr(anonymisation, "METHODS", counted)
+    monkeypatch.setattr(pretabular, "pram", told_of("pram", true_pram))
     made = anonymised(path, internal=inside)
     assert calls == ["swap", "pram"]  # the first of them before the interruption
     assert made.path.read_bytes() == whole.path.read_bytes()
@@ -234,12 +234,11 @@ def test_several_mistakes_are_listed_at_once(folder) -> None:
     assert len(error.value.problems) >= 4
 
 
-@pytest.mark.parametrize("method", sorted(anonymisation.METHODS))
-def test_every_option_of_a_method_is_a_key(method) -> None:
-    takes = list(inspect.signature(anonymisation.METHODS[method]).parameters.values())[1:]
-    asked = {one.name for one in takes if one.kind is not one.VAR_KEYWORD} - {"secret"}
-    form, accepted = anonymisation.step_form(method)
-    assert asked == set(form.model_fields) <= accepted
+@pytest.mark.parametrize("method", sorted(METHODS))
+def test_every_option_of_a_method_is_a_setting(method) -> None:
+    function = getattr(pretabular, method)
+    asked = list(inspect.signature(function).parameters)
+    assert asked == ["source", *METHODS[method].model_fields, "id", "secret", "reading"]
 
 
 def test_labels_of_a_stata_file_stay(folder) -> None:

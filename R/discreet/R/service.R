@@ -32,19 +32,23 @@ dc_service_table <- function(cells, layout, parameter_set, kind = "counts", name
   read_table(out, if (is.list(layout)) unlist(layout$by) else character())
 }
 
-#' Carry out a method over a table of cells: "rounding", "suppression", "audit"; a report is a list
-#' of lines of JSON.
-dc_service_run <- function(method, cells, request, name = "table", ...) {
+#' Carry out a method over a table of cells or over records, by its name: "rounding", "swap", ...; a
+#' report ("audit", "assess_records") is a list of lines of JSON.
+dc_service_run <- function(method, cells, request, name = "table", ...,
+                           records = is.list(request) && is.null(request$by)) {
   folder <- private_folder()
   if (is.list(request)) {
-    request$by <- as.list(request$by)
+    for (each in intersect(c("by", "id", "drop", "keep"), names(request))) {
+      request[[each]] <- as.list(request[[each]])
+    }
     if (!is.null(request$name)) name <- request$name
   }
-  report <- method == "audit"
+  report <- method %in% c("audit", "assess_records")
   out <- file.path(folder, paste0(name, if (report) ".json" else ".csv"))
   run(c("ask", "run", method, as_file(cells, folder, "cells"), as_document(request, folder),
         "--out", out, as_words(list(...))))
   if (report) return(readLines(out, encoding = "UTF-8"))
+  if (records) return(read.csv(out, check.names = FALSE, encoding = "UTF-8"))
   read_table(out, if (is.list(request)) unlist(request$by) else character())
 }
 
@@ -55,16 +59,7 @@ dc_service_round <- function(cells, request, name = "table", ...) {
 
 #' Change records by steps, given id, steps, drop, keep; a data frame of texts and numbers.
 dc_service_anonymise <- function(records, request, ...) {
-  folder <- private_folder()
-  if (is.list(request)) {
-    for (name in intersect(c("id", "drop", "keep"), names(request))) {
-      request[[name]] <- as.list(request[[name]])
-    }
-  }
-  out <- file.path(folder, "records.csv")
-  run(c("ask", "anonymise", as_file(records, folder, "people"), as_document(request, folder),
-        "--out", out, as_words(list(...))))
-  read.csv(out, check.names = FALSE, encoding = "UTF-8")
+  dc_service_run("anonymise", records, request, "records", ..., records = TRUE)
 }
 
 #' Ask for a table of a data set; of a large one the job is waited for.

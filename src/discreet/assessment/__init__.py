@@ -62,6 +62,7 @@ if TYPE_CHECKING:
     from .risk import disclosure_risk as disclosure_risk
     from .risk import small_values as small_values
     from .safe_variance import trade_off as trade_off
+    from .settings import RecordRiskSettings as RecordRiskSettings
     from .slivers import SliverReport as SliverReport
     from .slivers import find_all_slivers as find_all_slivers
     from .slivers import find_slivers as find_slivers

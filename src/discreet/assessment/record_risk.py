@@ -20,12 +20,13 @@ import numpy as np
 import polars as pl
 
 from discreet.arrays import BoolArray, FloatArray, IntArray
+from discreet.assessment.settings import RecordRiskSettings
 from discreet.assessment.words import number, percent, words_of
 from discreet.confidential import without_values
 from discreet.errors import MicrodataError, Problem, PublicationError, raise_all
 from discreet.files import write_text
 from discreet.microdata import name_list
-from discreet.pretabular import HeldRecords, check_codes, places, suspicion
+from discreet.pretabular import HeldRecords, check_codes, places, record_method, suspicion
 
 __all__ = [
     "RecordChanges",
@@ -39,7 +40,6 @@ __all__ = [
 #: Classes of frequencies that reports show: up to, and including.
 CLASSES = (1, 2, 4, 9, 99)
 _POINTS = 64
-_MOST_SETS = 20_000
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
@@ -197,43 +197,21 @@ def _width(share: str) -> float:
     return min(float(digits or 0), 100.0)
 
 
-@without_values
-def assess_records(
-    source: Any,
-    *,
-    keys: str | Sequence[str],
-    weight: str | None = None,
-    sensitive: Sequence[str] = (),
-    k: int = 3,
-    limit: float = 0.05,
-    missing: str = "own",
-    special: int = 3,
-    harmless: Sequence[str] = (),
-    **reading: Any,
-) -> RecordRisk:
+@record_method(RecordRiskSettings)
+def assess_records(held: HeldRecords, settings: RecordRiskSettings) -> RecordRisk:
     """How easily those in a file are found by what others know of them.
 
-    Args:
-        source: Records: polars, pandas, pyarrow, DuckDB, or a path.
-        keys: Variables that others know of a person or firm, together.
-        weight: Column of sampling weights; without them the file is taken for everybody.
-        sensitive: Variables that nobody is to learn; how many values they have among those alike.
-        k: Combinations of fewer records are counted as `below_k`.
-        limit: Risks above are counted as `above_limit`.
-        missing: "own": a missing value is a value like others, which is safe; "any": it may be any
-            value, the usual measure after local suppression, which understates the risk from one
-            who knows the value.
-        special: Sets of so many variables at most are searched for special uniques; 0 for none.
-        harmless: Columns that name nobody, though nearly all their values differ.
-        reading: How a file is to be read, as `discreet.read_microdata` takes it.
+    Options are those of `RecordRiskSettings`.
 
     >>> people = pl.DataFrame({"sex": ["m", "m", "f", "f"], "age": [30, 30, 30, 40]})
     >>> found = assess_records(people, keys=["sex", "age"])
     >>> found, found.records["frequency"].to_list(), found.rates["unique"]
     (<RecordRisk: 4 records, 2 keys>, [2, 2, 1, 1], 0.5)
     """
-    held, named = HeldRecords(source, reading), name_list(keys, "keys")
-    _check(held, named, weight, sensitive, k, limit, missing, special)
+    named, weight, sensitive = settings.keys, settings.weight, settings.sensitive
+    missing = settings.missing
+    held.columns([*named, *sensitive, *([weight] if weight else [])])
+    check_codes(held, [*named, *sensitive])
     columns = held.columns(named)
     frequency = _any_frequencies(columns) if missing == "any" else _frequencies(places(columns))
     weights = None if weight is None else _weights(held, weight)
@@ -247,35 +225,19 @@ def assess_records(
         )
         estimated = np.maximum(sums, frequency)
         risk = individual_risk(frequency, frequency / estimated)
-    sets, score, shares = special_uniques(columns, special)
+    sets, score, shares = special_uniques(columns, settings.special)
     records = pl.DataFrame({
         "frequency": frequency, "population": estimated, "risk": risk,
         "special_sets": sets, "score": score,
     })  # fmt: skip
-    suspects = _suspects(held, {*named, *sensitive, *harmless, *([weight] if weight else [])})
+    suspects = _suspects(
+        held, {*named, *sensitive, *settings.harmless, *([weight] if weight else [])}
+    )
     return RecordRisk(
         records=records, keys=tuple(named), classes=_classes(frequency),
-        rates=_rates(records, k, limit, suspects), contributions=shares,
+        rates=_rates(records, settings.k, settings.limit, suspects), contributions=shares,
         diversity={name: _diversity(columns, held.columns([name])) for name in sensitive},
     )  # fmt: skip
-
-
-def _check(
-    held: HeldRecords, keys: Sequence[str], weight: str | None, sensitive: Sequence[str],
-    k: int, limit: float, missing: str, special: int,
-) -> None:  # fmt: skip
-    problems = []
-    if {*sensitive, weight} & set(keys):
-        problems.append(Problem("what others know is neither weight nor sensitive", "keys"))
-    if k < 1 or not 0 <= limit <= 1:
-        problems.append(Problem("k is a number of records, the limit a share", "k, limit"))
-    if missing not in ("own", "any"):
-        problems.append(Problem('this is "own" or "any"', "missing"))
-    if special < 0 or sum(math.comb(len(keys), size) for size in range(special + 1)) > _MOST_SETS:
-        problems.append(Problem("these are too many sets of variables", "special", "name fewer"))
-    raise_all(MicrodataError, problems, code="record-risk")
-    held.columns([*keys, *sensitive, *([weight] if weight else [])])
-    check_codes(held, [*keys, *sensitive])
 
 
 def _weights(held: HeldRecords, name: str) -> FloatArray:

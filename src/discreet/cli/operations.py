@@ -7,7 +7,7 @@ of it. Options, their kinds and help are those of the settings model; none is wr
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -31,12 +31,23 @@ from discreet.cli.program import (
     warn,
 )
 from discreet.cli.records import Read, ShowValues, opened
-from discreet.errors import DiscreetError, raise_all
-from discreet.operations import OPERATIONS, Operation, SettingField, fields_of
+from discreet.errors import DiscreetError, Problem, raise_all
+from discreet.operations import (
+    BY_LINE,
+    OPERATIONS,
+    Operation,
+    SettingField,
+    fields_of,
+    value_of,
+)
 from discreet.settings import Settings, setting_problems
 
 app = group("Methods over cells that were made elsewhere.")
-_KINDS: Mapping[str, Any] = {"whole": int, "number": float, "text": str, "names": list[str]}
+_KINDS: Mapping[str, Any] = {
+    **{"whole": int, "number": float, "text": str, "names": list[str], "numbers": list[str]},
+    **dict.fromkeys(BY_LINE, list[str]),
+    "file": Path,
+}
 
 
 def with_settings(
@@ -51,8 +62,9 @@ def with_settings(
 
     def added(function: Callable[..., None]) -> Callable[..., None]:
         def run(**given: Any) -> None:
-            said = {field.name: given.pop(field.name) for field in fields}
-            function(**given, settings=stated_settings(operation, said))
+            problems: list[Problem] = []
+            said = {field.name: _read(field, given.pop(field.name), problems) for field in fields}
+            function(**given, settings=stated_settings(operation, said, problems))
 
         own = inspect.signature(function, eval_str=True)
         options = [_option(field) for field in fields]
@@ -68,19 +80,31 @@ def with_settings(
     return added
 
 
-def stated_settings(operation: Operation, said: Mapping[str, Any]) -> Settings:
+def _read(field: SettingField, value: Any, problems: list[Problem]) -> Any:
+    """What the words of an option say: of several words each is a line, or a name."""
+    if not isinstance(value, list):
+        return value
+    return value_of(field, ("\n" if field.kind in BY_LINE else ",").join(value), problems)
+
+
+def stated_settings(
+    operation: Operation, said: Mapping[str, Any], problems: Sequence[Problem] = ()
+) -> Settings:
     """Settings from options; what is wrong is said with the option."""
     stated = {
         name: {"yes": True, "no": False}.get(value, value) if isinstance(value, str) else value
         for name, value in said.items()
         if value is not None
     }
+    problems = [*problems]
     try:
-        return operation.settings.model_validate(stated)
+        settings = operation.settings.model_validate(stated)
+        if not problems:
+            return settings
     except ValidationError as error:
-        problems = setting_problems(error)
+        problems += setting_problems(error, known=list(operation.settings.model_fields))
     for at, each in enumerate(problems):
-        word = f"--{each.where.replace('_', '-')}"
+        word = f"--{each.where.replace('_', '-')}" if each.where else operation.command
         problems[at] = type(each)(each.what, word, each.hint)
     raise_all(DiscreetError, problems, code=operation.name, many="{} options are wrong")
     raise AssertionError
@@ -174,5 +198,5 @@ def add_command(operation: Operation) -> None:
 
 
 for _operation in OPERATIONS.values():
-    if _operation.command:
+    if _operation.command and not _operation.on_records:
         add_command(_operation)

@@ -237,7 +237,8 @@ SINGLE = typer.Typer()
 OPERATIONS = "operations"
 #: Modules of this package, each with its commands: loaded when one is called, or all are listed.
 _MODULES: dict[str, tuple[str, ...]] = {
-    "records": ("detect", "structure-file", "assess-records"),
+    "records": ("detect",),
+    "record_methods": ("structure-file", "assess-records"),
     "slivers": ("find-slivers",),
     "suppression": ("suppress", "audit"),
     "programmes": (
@@ -254,6 +255,7 @@ _GROUPS = {
     "parts": "parts",
     "programme": "drafts",
     "ptable": "ptable",
+    "records": "record_methods",
     "store": "stores",
 }
 

@@ -10,11 +10,11 @@ from __future__ import annotations
 import tomllib
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 
 import typer
 
-from discreet.cli.program import FAILURE, Json, command, names, show
+from discreet.cli.program import FAILURE, Json, command, show
 
 Read = Annotated[
     list[str] | None,
@@ -39,10 +39,6 @@ _TABLES = ("types", "rename", "recode", "null_values")
 def register(app: typer.Typer) -> None:
     """Add the command to the program."""
     command(app, "detect", example="discreet detect persons.csv > reading.toml")(detect)
-    line = "discreet structure-file survey.dta --id pid --secret-file secret.key --out dummy.dta"
-    command(app, "structure-file", example=line)(structure)
-    line = "discreet assess-records persons.csv --keys region,age,sex --out risk.html"
-    command(app, "assess-records", example=line)(assess)
 
 
 def detect(
@@ -62,118 +58,6 @@ def detect(
     show(found.text(), found.described(), as_json=as_json)
     if found.problems:
         raise typer.Exit(FAILURE)
-
-
-def structure(
-    file: Annotated[Path, typer.Argument(help="The file of records. CONFIDENTIAL.")],
-    out: Annotated[Path, typer.Option(help="The file to write: .dta, .sav, .csv or .parquet.")],
-    count: Annotated[int, typer.Option("--records", min=1, help="Records to make up.")] = 1_000,
-    secret_file: Annotated[
-        Path | None, typer.Option(help="File of a secret: the same file again.")
-    ] = None,
-    identifier: Annotated[
-        list[str] | None, typer.Option("--id", help="Variables that name a unit.")
-    ] = None,
-    unit: Annotated[
-        str | None, typer.Option(help="Whose record it is, where units have several.")
-    ] = None,
-    threshold: Annotated[int, typer.Option(min=3, help="Fewest units behind a code.")] = 10,
-    agree: Annotated[
-        int | None, typer.Option(min=1, help="Rare values agree in fewer variables than this.")
-    ] = None,
-    public: Annotated[
-        list[str] | None, typer.Option(help="Variables whose codes and ends are known anyway.")
-    ] = None,
-    shares: Annotated[
-        list[str] | None, typer.Option(help="Variables that keep their rough distribution.")
-    ] = None,
-    together: Annotated[
-        list[str] | None, typer.Option(help="Variables combined as they occur; again for others.")
-    ] = None,
-    findings: Annotated[
-        Path | None, typer.Option(help="Write what was left out, in JSON. CONFIDENTIAL.")
-    ] = None,
-    read: Read = None,
-    as_json: Json = False,
-) -> None:
-    """Make up records with the structure of a file: a Dummy-Datei for those who write programs."""
-    from discreet.microdata import format_of
-    from discreet.pretabular import structure_file
-
-    format_of(out, None)
-    made = structure_file(
-        file,
-        records=count,
-        secret=secret_file,
-        id=names(identifier),
-        unit=unit,
-        threshold=threshold,
-        agree=agree,
-        public=names(public),
-        shares=names(shares),
-        together=[names([one]) for one in together or ()],
-        **stated(read),
-    )
-    made.write(out)
-    if findings is not None:
-        made.write_findings(findings)
-    show(made.statement["en"], {"out": str(out), **made.statement}, as_json=as_json)
-
-
-def assess(
-    file: Annotated[Path, typer.Argument(help="The file of records. CONFIDENTIAL.")],
-    keys: Annotated[list[str], typer.Option(help="Variables that others know, together.")],
-    weight: Annotated[str | None, typer.Option(help="Column of sampling weights.")] = None,
-    sensitive: Annotated[
-        list[str] | None, typer.Option(help="Variables that nobody is to learn.")
-    ] = None,
-    k: Annotated[int, typer.Option(min=1, help="Fewer records alike are counted.")] = 3,
-    limit: Annotated[float, typer.Option(help="Risks above are counted.")] = 0.05,
-    missing: Annotated[
-        Literal["own", "any"],
-        typer.Option(help='A missing value: a value like others ("own"), or it may be any.'),
-    ] = "own",
-    special: Annotated[
-        int, typer.Option(min=0, help="Search sets of so many variables for special uniques.")
-    ] = 3,
-    harmless: Annotated[
-        list[str] | None, typer.Option(help="Columns that name nobody, though values differ.")
-    ] = None,
-    original: Annotated[
-        Path | None, typer.Option(help="The file before it was changed: both are compared.")
-    ] = None,
-    id_: Annotated[
-        list[str] | None, typer.Option("--id", help="What identifies a record in both files.")
-    ] = None,
-    numbers: Annotated[list[str] | None, typer.Option(help="Numbers to compare.")] = None,
-    codes: Annotated[list[str] | None, typer.Option(help="Codes to compare.")] = None,
-    language: Annotated[Literal["en", "de"], typer.Option(help="Language of the report.")] = "en",
-    out: Annotated[
-        Path | None, typer.Option(help="Write the report: .html, .txt or .json. CONFIDENTIAL.")
-    ] = None,
-    read: Read = None,
-    as_json: Json = False,
-) -> None:
-    """Say how easily those in a file are found, and what changing it did. CONFIDENTIAL."""
-    from discreet.assessment import assess_records, compare_records
-
-    if (original is None) != (id_ is None):
-        raise typer.BadParameter("to compare two files, give --original FILE and --id COLUMN")
-    records = assess_records(
-        file, keys=names(keys), weight=weight, sensitive=names(sensitive), k=k, limit=limit,
-        missing=missing, special=special, harmless=names(harmless), **stated(read),
-    )  # fmt: skip
-    text, described = [records.text(language)], records.described()
-    if original is not None:
-        changes = compare_records(
-            original, file, id=names(id_), numbers=names(numbers), codes=names(codes),
-            sensitive=names(sensitive) if codes else (),
-        )  # fmt: skip
-        text.append(changes.text(language))
-        described["changes"] = changes.described()
-    if out is not None:
-        records.write(out, language=language)
-    show("\n".join(text), described, as_json=as_json)
 
 
 def stated(read: Sequence[str] | None) -> dict[str, Any]:

@@ -9,13 +9,21 @@ from typing import TYPE_CHECKING
 from discreet.faces import lazy_face
 
 if TYPE_CHECKING:
+    from .fields import BY_LINE as BY_LINE
     from .fields import SettingField as SettingField
     from .fields import fields_of as fields_of
     from .fields import value_of as value_of
+    from .operation import ChangedSource as ChangedSource
     from .operation import CountSource as CountSource
     from .operation import HiddenSource as HiddenSource
+    from .operation import MicrodataSource as MicrodataSource
     from .operation import Operation as Operation
     from .operation import SensitiveSource as SensitiveSource
+    from .operation import Source as Source
+    from .records import MOST_CELLS as MOST_CELLS
+    from .records import AnonymisationSettings as AnonymisationSettings
+    from .records import RecordsStudy as RecordsStudy
+    from .records import TableEffect as TableEffect
     from .registry import OPERATIONS as OPERATIONS
     from .study import HiddenCell as HiddenCell
     from .study import Study as Study

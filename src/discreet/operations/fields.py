@@ -6,11 +6,12 @@ of commands, fields of forms and rows of the reference page are made.
 
 from __future__ import annotations
 
+import dataclasses
 import types
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
-from typing import Annotated, Any, Literal, Union, get_args, get_origin
+from typing import Annotated, Any, Literal, Union, get_args, get_origin, get_type_hints
 
 from annotated_types import Ge, Gt, Le
 from pydantic import BaseModel
@@ -19,9 +20,19 @@ from pydantic_core import PydanticUndefined
 
 from discreet.errors import Problem
 from discreet.files import texts_of
+from discreet.settings import FILE, LINES, Settings
 
-Kind = Literal["yes", "choice", "whole", "number", "text", "names", "other"]
+#: What a field takes. Those of several lines: lists of names; lists or single names; texts in which
+#: commas stand; old = new; a name and numbers. "file" is for commands; "steps" are methods, each
+#: with fields of its own; "other" has no text.
+Kind = Literal[
+    "yes", "choice", "whole", "number", "text", "names", "numbers", "lists", "profiles", "lines",
+    "pairs", "entries", "file", "steps", "other",
+]  # fmt: skip
+#: Kinds of which each line is an entry: a word of an option that is given again.
+BY_LINE = ("lists", "profiles", "lines", "pairs", "entries")
 _PLAIN: Mapping[Any, Kind] = {bool: "yes", int: "whole", float: "number", str: "text"}
+_LISTS: Mapping[Kind, Kind] = {"text": "names", "number": "numbers", "names": "lists"}
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -39,14 +50,24 @@ class SettingField:
     label: Mapping[str, str]  # language → what it is called
     help: Mapping[str, str]  # language → what it does
     choice_labels: Mapping[str, Mapping[str, str]]  # choice → language → what it is called
+    members: tuple[str, ...]  # of entries: what their numbers are, in order
 
     def text_of(self, value: Any) -> str:
         """A value as a field of a form shows it."""
         if isinstance(value, bool):
             yes, no = ("yes", "no") if self.kind == "choice" else ("on", "")
             return yes if value else no
+        if self.kind == "pairs":
+            return "\n".join(f"{old} = {new}" for old, new in (value or {}).items())
+        if self.kind == "entries":
+            rows = ((name, [getattr(each, part) for part in self.members])
+                    for name, each in (value or {}).items())  # fmt: skip
+            return "\n".join(", ".join([name, *(f"{x:g}" for x in parts if x is not None)])
+                             for name, parts in rows)  # fmt: skip
         if isinstance(value, list | tuple):
-            return ", ".join(value)
+            lists = any(isinstance(each, list) for each in value)
+            texts = [", ".join(each) if isinstance(each, list) else f"{each}" for each in value]
+            return ("\n" if lists or self.kind in BY_LINE else ", ").join(texts)
         return "" if value is None else f"{value:g}" if isinstance(value, float) else str(value)
 
 
@@ -69,6 +90,7 @@ def fields_of(model: type[BaseModel], package: str) -> tuple[SettingField, ...]:
         if name not in said["labels", "en"]:
             continue
         kind, choices, optional = _kind(info.annotation)
+        kind = next((mark for mark in (LINES, FILE) if mark in info.metadata), kind)
         bounds = [*info.metadata, *_bounds(info.annotation)]
         usual = None if info.default is PydanticUndefined else info.default
         found.append(
@@ -92,6 +114,7 @@ def fields_of(model: type[BaseModel], package: str) -> tuple[SettingField, ...]:
                     }
                     for choice in choices
                 },
+                members=_members(info.annotation) if kind == "entries" else (),
             )
         )
     return tuple(found)
@@ -130,9 +153,30 @@ def _kind(hint: Any) -> tuple[Kind, tuple[str, ...], bool]:
         return "choice", get_args(only), optional
     if only is bool and optional:
         return "choice", ("no", "yes"), optional
-    if get_origin(only) is list and _kind(get_args(only)[0])[0] == "text":
-        return "names", (), optional
+    if get_origin(only) is list:
+        (inner,) = get_args(only)
+        if _is_step(inner):
+            return "steps", (), optional
+        if get_origin(inner) in (Union, types.UnionType) and str in get_args(inner):
+            return "profiles", (), optional
+        return _LISTS.get(_kind(inner)[0], "other"), (), optional
+    if get_origin(only) is dict:
+        return ("pairs" if get_args(only)[1] is str else "entries"), (), optional
     return _PLAIN.get(only, "other"), (), optional
+
+
+def _is_step(hint: Any) -> bool:
+    kinds = get_args(get_args(hint)[0]) if get_origin(hint) is Annotated else ()
+    return bool(kinds) and all(isinstance(each, type) and issubclass(each, Settings)
+                               for each in kinds)  # fmt: skip
+
+
+def _members(hint: Any) -> tuple[str, ...]:
+    """The numbers of what a name stands for, in order."""
+    (kind, *_) = get_args(get_args(hint)[1]) or (get_args(hint)[1],)
+    hints = get_type_hints(kind)
+    return tuple(each.name for each in dataclasses.fields(kind)
+                 if {int, float} & {hints[each.name], *get_args(hints[each.name])})  # fmt: skip
 
 
 def value_of(field: SettingField, text: str, problems: list[Problem]) -> Any:
@@ -147,17 +191,60 @@ def value_of(field: SettingField, text: str, problems: list[Problem]) -> Any:
     if field.kind == "yes":
         return stripped in ("on", "true", "yes")
     if field.kind == "names":
-        return [name.strip() for name in stripped.split(",") if name.strip()]
+        return _parts(stripped)
     if not stripped:
         return None
+    if field.kind == "numbers":
+        return [_number(part, float, field, problems) for part in _parts(stripped)]
+    if field.kind in BY_LINE:
+        lines = [line.strip() for line in stripped.splitlines() if line.strip()]
+        if field.kind == "lines":
+            return lines
+        if field.kind == "profiles" and len(lines) == 1:
+            return _parts(lines[0])
+        if field.kind in ("lists", "profiles"):
+            return [_parts(line) for line in lines]
+        return _by_name(field, lines, problems)
     if field.kind == "choice":
         return {"no": False, "yes": True}.get(stripped, stripped)
     if field.kind in ("whole", "number"):
-        try:
-            number = stripped.replace(",", ".")
-            return int(number) if field.kind == "whole" else float(number)
-        except ValueError:
-            message = "a whole number is needed" if field.kind == "whole" else "a number is needed"
-            problems.append(Problem(message, field.name))
-            return None
+        kind = int if field.kind == "whole" else float
+        return _number(stripped.replace(",", "."), kind, field, problems)
     return stripped
+
+
+def _parts(text: str) -> list[str]:
+    return [part.strip() for part in text.split(",") if part.strip()]
+
+
+def _number(
+    text: str, kind: type[int | float], field: SettingField, problems: list[Problem]
+) -> int | float | None:
+    try:
+        return kind(text)
+    except ValueError:
+        message = "a whole number is needed" if kind is int else "a number is needed"
+        problems.append(Problem(message, field.name))
+        return None
+
+
+def _by_name(field: SettingField, lines: Sequence[str], problems: list[Problem]) -> dict[str, Any]:
+    """Lines such as "married = partnered", or "sex+education, 0.8": a name and its numbers."""
+    named: dict[str, Any] = {}
+    for at, line in enumerate(lines, start=1):
+        if field.kind == "pairs":
+            name, sign, new = (part.strip() for part in line.partition("="))
+            value: Any = new
+            right, hint = bool(sign and name), "old code = new code, each old code once"
+        else:
+            name, *parts = _parts(line) or [""]
+            name = "+".join(part.strip() for part in name.split("+"))
+            numbers = [_number(part, float, field, problems) for part in parts]
+            value = dict(zip(field.members, numbers, strict=False))
+            right = bool(name) and len(parts) <= len(field.members) and None not in numbers
+            hint = f"name, {', '.join(field.members)}; the last ones can be left out"
+        if not right or name in named:
+            problems.append(Problem(f"line {at} says something else", field.name, hint))
+            continue
+        named[name] = value
+    return named

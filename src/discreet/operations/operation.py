@@ -1,21 +1,21 @@
 """`Operation`: a method as one row, from which every door to it is made.
 
 In: what a method takes and needs. Out: the row that commands, endpoints, jobs, forms, clients and
-the reference page read; none of them knows a method. Nothing in a row has a default.
+the reference page read; none of them knows a method. What a row says has no default.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 from discreet.files import texts_of
-from discreet.operations.study import Study
+from discreet.pretabular import RecordSettings
 from discreet.settings import Settings
 
 if TYPE_CHECKING:
-    from discreet.microdata import Secret
+    from discreet.microdata import DescribedRecords, Secret
     from discreet.rules import Primary
     from discreet.tables import ProtectedTable, Table
 
@@ -23,16 +23,41 @@ if TYPE_CHECKING:
 Keys = Literal["needed", "used", "unused"]
 
 
+class Source:
+    """What goes into an operation. CONFIDENTIAL."""
+
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__}: confidential>"
+
+
 @dataclass(frozen=True, kw_only=True, slots=True, repr=False)
-class CountSource:
+class MicrodataSource(Source):
+    """Records. CONFIDENTIAL."""
+
+    records: Any  # a frame of records, or a file of them
+    id: Sequence[str]  # the columns that identify a record
+    files: bool  # whether settings may name files
+
+
+@dataclass(frozen=True, kw_only=True, slots=True, repr=False)
+class ChangedSource(MicrodataSource):
+    """Records that are changed, and what goes out. CONFIDENTIAL."""
+
+    drop: Sequence[str]  # columns that are left out
+    keep: Sequence[str]  # columns that identify a record, and stay on purpose
+    keys: Sequence[str]  # what others know of somebody: a study assesses risk by these
+    tables: Sequence[Sequence[str]]  # the variables of each table that a study compares
+
+
+@dataclass(frozen=True, kw_only=True, slots=True, repr=False)
+class CountSource(Source):
     """A table of counts. CONFIDENTIAL."""
 
     table: Table
     #: language → heading of what is published
     titles: Mapping[str, str] = field(default_factory=dict)
-
-    def __repr__(self) -> str:
-        return f"<{type(self).__name__}: confidential>"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True, repr=False)
@@ -52,7 +77,21 @@ class HiddenSource(SensitiveSource):
     published: ProtectedTable  # what readers see
 
 
-@dataclass(frozen=True, kw_only=True)
+class Records(Protocol):
+    """Records that a method made."""
+
+    @property
+    def described(self) -> DescribedRecords:
+        """The records that go out, with what their file says of them."""
+        ...
+
+    @property
+    def statement(self) -> Mapping[str, Any]:
+        """What was done, language → sentences. Public."""
+        ...
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
 class Operation:
     """A method, for whoever asks for it."""
 
@@ -62,15 +101,14 @@ class Operation:
     package: str
     settings: type[Settings]  # the model of its settings
     section: str  # under which key they stand in a request; beside the rest if empty
-    takes: type[CountSource]  # what goes in
+    takes: type[Source]  # what goes in
     keys: Callable[[Any], Keys]  # from settings: what it does with cell keys
     #: From settings, and whether cell keys are there: whether it draws from a secret
     draws: Callable[[Any, bool], bool]
-    #: From what goes in, settings and a secret: the protected table, or a report
-    run: Callable[[Any, Any, Secret | None], ProtectedTable | Mapping[str, Any]]
-    #: The same: what the protected table looks like beside the truth. CONFIDENTIAL. None if the
-    #: report is all there is
-    study: Callable[[Any, Any, Secret | None], Study] | None
+    #: From what goes in, settings and a secret: the protected table, records, or a report
+    run: Callable[[Any, Any, Secret | None], ProtectedTable | Records | Mapping[str, Any]]
+    #: The same: what that looks like beside the truth. CONFIDENTIAL. None if there is no more
+    study: Callable[[Any, Any, Secret | None], Any] | None
     at_once: int  # so many cells are looked at while somebody waits
     #: From settings: so many cells are protected while a program waits; more are a job
     waits: Callable[[Any], int]
@@ -82,7 +120,36 @@ class Operation:
     calls: tuple[str, ...]  # names of its calls there: to run it, and to study it
     job: str  # the kind of its jobs
     page: str  # its page in the studio; none if empty
+    #: What a call is answered with; a table if there is a study, or else a report, if None
+    gives: Literal["table", "records", "report"] | None = None
+    ends: tuple[str, ...] = ("", "/study")  # what stands behind its address in each call
 
     def words(self, section: str, language: str = "en") -> Mapping[str, str]:
         """What its package says in a section of its words."""
-        return texts_of(self.package, section, language)
+        texts = texts_of(self.package, section, language)
+        if section != self.name:
+            return texts
+        # What commands and calls do is what pages say, unless they have words of their own.
+        lead, study = texts["lead"], texts_of("discreet.operations", "calls", language)["study"]
+        return {"command": lead, "run_call": lead, "study_call": study, **texts}
+
+    @property
+    def answer(self) -> Literal["table", "records", "report"]:
+        """What a call is answered with."""
+        return self.gives or ("report" if self.study is None else "table")
+
+    @property
+    def step(self) -> bool:
+        """Whether it is a step on records: asked for as a chain of one step."""
+        return issubclass(self.settings, RecordSettings)
+
+    def placed(self, settings: Mapping[str, Any]) -> dict[str, Any]:
+        """Settings as they stand in a request."""
+        if self.step:
+            return {"steps": [{**settings, "method": self.name}]}
+        return {self.section: settings} if self.section else dict(settings)
+
+    @property
+    def on_records(self) -> bool:
+        """Whether records go in: who may protect tables may not for that alone."""
+        return issubclass(self.takes, MicrodataSource)

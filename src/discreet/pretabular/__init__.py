@@ -12,16 +12,15 @@ if TYPE_CHECKING:
     from .changed_records import HeldRecords as HeldRecords
     from .changed_records import check_codes as check_codes
     from .changed_records import places as places
+    from .changed_records import record_method as record_method
+    from .matrices import Invariant as Invariant
+    from .matrices import PramMatrix as PramMatrix
     from .merged_squares import MergedSquares as MergedSquares
     from .merged_squares import merge_squares as merge_squares
     from .microaggregation import local_suppression as local_suppression
     from .microaggregation import microaggregate as microaggregate
-    from .pram import Invariant as Invariant
-    from .pram import PramMatrix as PramMatrix
     from .pram import pram as pram
     from .pram import pram_estimates as pram_estimates
-    from .programme import METHODS as METHODS
-    from .programme import broken_promise as broken_promise
     from .recoding import bottom_code as bottom_code
     from .recoding import drop_identifiers as drop_identifiers
     from .recoding import recode as recode
@@ -29,6 +28,30 @@ if TYPE_CHECKING:
     from .recoding import suspicion as suspicion
     from .recoding import top_code as top_code
     from .safe import safe as safe
+    from .settings import METHODS as METHODS
+    from .settings import BottomCodeSettings as BottomCodeSettings
+    from .settings import DropIdentifiersSettings as DropIdentifiersSettings
+    from .settings import LocalSuppressionSettings as LocalSuppressionSettings
+    from .settings import MicroaggregateSettings as MicroaggregateSettings
+    from .settings import Names as Names
+    from .settings import PermuteSettings as PermuteSettings
+    from .settings import PramSettings as PramSettings
+    from .settings import RankSwapSettings as RankSwapSettings
+    from .settings import RecodeSettings as RecodeSettings
+    from .settings import RecordSettings as RecordSettings
+    from .settings import RoundValuesSettings as RoundValuesSettings
+    from .settings import SafeSettings as SafeSettings
+    from .settings import Some as Some
+    from .settings import StructureSettings as StructureSettings
+    from .settings import SwapSettings as SwapSettings
+    from .settings import TopCodeSettings as TopCodeSettings
+    from .steps import AnonymisedRecords as AnonymisedRecords
+    from .steps import RecordChain as RecordChain
+    from .steps import RecordStep as RecordStep
+    from .steps import anonymise_records as anonymise_records
+    from .steps import checked_steps as checked_steps
+    from .steps import record_chain as record_chain
+    from .steps import undecided as undecided
     from .structure_files import StructureFile as StructureFile
     from .structure_files import structure_file as structure_file
     from .swapping import permute as permute

@@ -7,33 +7,40 @@ a fixed random function of secret, purpose and identifier: it depends on no orde
 
 from __future__ import annotations
 
+import inspect
 import json
-from collections.abc import Mapping, Sequence, Set
+from collections.abc import Callable, Mapping, Sequence, Set
 from dataclasses import dataclass
-from typing import Any
+from functools import cached_property
+from typing import Any, TypeVar
 
 import narwhals as nw
 import numpy as np
 import polars as pl
+from pydantic import ValidationError
 
 from discreet._version import __version__
 from discreet.arrays import ByteArray, IntArray
 from discreet.compiled import compiled
+from discreet.confidential import without_values
 from discreet.errors import MicrodataError, Problem, raise_all
 from discreet.files import texts_of
 from discreet.keygrid import KeyGrid
 from discreet.microdata import (
     KeyFunction,
     Secret,
+    check_identifiers,
     eager_columns,
     hand_over,
     identifier_texts,
     like,
+    name_list,
     read_microdata,
     require_columns,
     unsupported,
 )
 from discreet.record_batches import ArrowStream, collected
+from discreet.settings import Settings, setting_problems
 
 _VERSION = "discreet anonymisation, version 1"
 #: Draws are whole numbers from 0 to below this.
@@ -65,19 +72,57 @@ class ChangedRecords:
 
 
 class HeldRecords:
-    """Records in memory, whatever engine they came from."""
+    """Records in memory, whatever engine they came from, and what a method needs besides."""
 
-    def __init__(self, source: Any, reading: Mapping[str, Any]) -> None:
-        self.original = source
-        opened = read_microdata(source, **reading)
+    def __init__(
+        self,
+        source: Any,
+        reading: Mapping[str, Any],
+        *,
+        id: str | Sequence[str] | None = None,  # noqa: A002 - the word users know
+        secret: Any = None,
+    ) -> None:
+        self.original, self.reading, self._id, self.stated_secret = source, reading, id, secret
+
+    @cached_property
+    def _opened(self) -> Any:
+        opened = read_microdata(self.original, **self.reading)
         if opened.implementation.is_pyspark():
             raise unsupported(opened)
-        self._opened = opened
-        self.frame = (
-            opened
-            if isinstance(opened, nw.DataFrame)
-            else nw.from_native(collected(opened), eager_only=True)
-        )
+        return opened
+
+    @cached_property
+    def frame(self) -> nw.DataFrame[Any]:
+        """The records."""
+        opened = self._opened
+        if isinstance(opened, nw.DataFrame):
+            return opened
+        return nw.from_native(collected(opened), eager_only=True)
+
+    @property
+    def ids(self) -> list[str]:
+        """The columns that identify a record; none if none are named."""
+        return name_list(self._id, "id") if self._id else []
+
+    def identifiers(self, changed: Sequence[str]) -> pl.DataFrame:
+        """What identifies each record; columns that change are others."""
+        if not self.ids:
+            what, hint = "name the columns that identify a record", 'id="person_id"'
+            raise MicrodataError(what, code="columns", where="id", hint=hint)
+        if set(changed) & set(self.ids):
+            what = "what changes is neither identifier nor stratum"
+            raise MicrodataError(what, code="columns", where=", ".join(changed))
+        self.columns(changed)
+        check_identifiers(self.frame, self.ids)
+        return self.columns(self.ids)
+
+    @cached_property
+    def secret(self) -> Secret:
+        """What draws come from. SECRET."""
+        if self.stated_secret is None:
+            what, hint = "a secret is needed", "make one with: discreet keys secret"
+            raise MicrodataError(what, code="secret", where="secret", hint=hint)
+        return Secret.of(self.stated_secret)
 
     def columns(self, names: Sequence[str]) -> pl.DataFrame:
         """Columns, as polars."""
@@ -177,6 +222,62 @@ def _with_last(frame: nw.DataFrame[Any], last: Mapping[str, pl.Series]) -> nw.Da
     if backend.is_pyarrow():  # where texts are of two kinds
         end = nw.from_native(end.to_native().cast(begin.to_native().schema), eager_only=True)
     return nw.concat([begin, end])
+
+
+Chosen = TypeVar("Chosen", bound=Settings)
+Result = TypeVar("Result")
+
+
+def record_method(
+    kind: type[Chosen],
+) -> Callable[[Callable[[HeldRecords, Chosen], Result]], Callable[..., Result]]:
+    """Make a method on records of a function over held records and settings.
+
+    Callers give a source, the options of the settings (the first one needs no name) or settings
+    that were made already, `id` and `secret`, and how a file is to be read.
+    """
+    known = list(kind.model_fields)
+
+    def made(function: Callable[[HeldRecords, Chosen], Result]) -> Callable[..., Result]:
+        name = function.__name__
+
+        def method(
+            source: Any,
+            *first: Any,
+            id: str | Sequence[str] | None = None,  # noqa: A002 - the word users know
+            secret: Any = None,
+            **options: Any,
+        ) -> Result:
+            if first and isinstance(first[0], kind):
+                settings = first[0]
+            else:
+                options |= dict(zip(known, first, strict=False))
+                own = {option: options.pop(option) for option in known if option in options}
+                settings = _settings(kind, own, name)
+            return function(HeldRecords(source, options, id=id, secret=secret), settings)
+
+        one = inspect.Parameter
+        shown = [one("source", one.POSITIONAL_ONLY)]
+        for option, item in kind.model_fields.items():
+            usual = one.empty if item.is_required() else item.get_default(call_default_factory=True)
+            shown.append(one(option, one.POSITIONAL_OR_KEYWORD, default=usual))
+        shown += [one(each, one.KEYWORD_ONLY, default=None) for each in ("id", "secret")]
+        shown.append(one("reading", one.VAR_KEYWORD))
+        method.__name__ = method.__qualname__ = name
+        method.__module__, method.__doc__ = function.__module__, function.__doc__
+        method.__signature__ = inspect.Signature(shown)  # type: ignore[attr-defined]
+        return without_values(method)
+
+    return made
+
+
+def _settings(kind: type[Chosen], options: Mapping[str, Any], code: str) -> Chosen:
+    try:
+        return kind.model_validate(dict(options))
+    except ValidationError as error:
+        problems = setting_problems(error, known=list(kind.model_fields))
+    raise_all(MicrodataError, problems, code=code.replace("_", "-"))
+    raise AssertionError
 
 
 def draws(ids: pl.DataFrame, secret: Secret, purpose: str, size: int = DRAWS) -> IntArray:

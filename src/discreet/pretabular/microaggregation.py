@@ -8,57 +8,39 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import combinations
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 import polars as pl
 
 from discreet.arrays import FloatArray, IntArray
 from discreet.compiled import compiled
-from discreet.confidential import without_values
 from discreet.errors import MicrodataError, Problem, raise_all
-from discreet.microdata import check_identifiers, name_list
 from discreet.pretabular.changed_records import (
     ChangedRecords,
     HeldRecords,
     check_codes,
     done,
     places,
+    record_method,
 )
+from discreet.pretabular.settings import LocalSuppressionSettings, MicroaggregateSettings
 
-_MOST_KEYS = 12
 
-
-@without_values
-def microaggregate(
-    source: Any,
-    variables: str | Sequence[str],
-    *,
-    id: str | Sequence[str],  # noqa: A002 - the word users know
-    k: int = 3,
-    method: Literal["mdav", "sorted"] = "mdav",
-    strata: str | Sequence[str] = (),
-    **reading: Any,
-) -> ChangedRecords:
+@record_method(MicroaggregateSettings)
+def microaggregate(records: HeldRecords, settings: MicroaggregateSettings) -> ChangedRecords:
     """Replace numbers by the means of groups of at least k records that are near each other.
 
-    Args:
-        source: Records: polars, pandas, pyarrow, DuckDB, or a path.
-        variables: Columns of numbers without missing values.
-        id: Column, or columns, that identify a record; they decide between records alike.
-        k: Fewest records of a group.
-        method: "mdav" groups by all variables together; "sorted" by each on its own, with the
-            least sum of squares.
-        strata: Variables; groups lie within a stratum.
-        reading: How a file is to be read, as `discreet.read_microdata` takes it.
+    Options are those of `MicroaggregateSettings`; `id` names the columns that identify a record:
+    they decide between records alike.
 
     >>> people = pl.DataFrame({"id": range(6), "pay": [1, 2, 3, 10, 11, 12]})
     >>> microaggregate(people, "pay", id="id", method="sorted").records["pay"].to_list()
     [2.0, 2.0, 2.0, 11.0, 11.0, 11.0]
     """
-    records, names = HeldRecords(source, reading), name_list(variables, "variables")
-    ids, layers = name_list(id, "id"), name_list(strata, "strata") if strata else []
-    columns = _check_numbers(records, names, ids, layers, k)
+    names, layers, k = settings.variables, settings.strata, settings.k
+    columns = _check_numbers(records, names, layers)
+    ids = records.identifiers(names)
     group = np.zeros(columns.height, dtype=np.int64)
     if layers:
         check_codes(records, layers)
@@ -67,20 +49,20 @@ def microaggregate(
         message = f"a stratum has fewer than {k} records"
         raise MicrodataError(message, code="microaggregate", where=", ".join(layers) or "records")
     values = columns.select(pl.all().cast(pl.Float64)).to_numpy()
-    texts = records.columns(ids).with_columns(pl.all().cast(pl.String))
-    rank = texts.with_row_index("\0at").sort(ids)["\0at"].to_numpy()
-    together = method == "mdav"
+    texts = ids.with_columns(pl.all().cast(pl.String))
+    rank = texts.with_row_index("\0at").sort(records.ids)["\0at"].to_numpy()
+    together = settings.method == "mdav"
     means, smallest = _means(values, group, rank, k, together=together)
     new = {name: pl.Series(name, means[:, at]) for at, name in enumerate(names)}
-    log = records.columns(ids).with_columns(
+    log = ids.with_columns(
         *[columns[name].alias(f"{name} before") for name in names],
         *[one.alias(f"{name} after") for name, one in new.items()],
     )
     measures = {"smallest group": smallest, "share of squares lost": _lost(names, values, means)}
-    settings = {"variables": names, "k": k, "method": method, "strata": layers}
+    parameters = {"variables": names, "k": k, "method": settings.method, "strata": layers}
     return done(
         "microaggregate", records.with_values(new), log, None, measures=measures,
-        parameters=settings, told={"names": ", ".join(names)},
+        parameters=parameters, told={"names": ", ".join(names)},
     )  # fmt: skip
 
 
@@ -113,11 +95,11 @@ def _lost(names: Sequence[str], values: FloatArray, means: FloatArray) -> dict[s
 
 
 def _check_numbers(
-    records: HeldRecords, names: Sequence[str], ids: Sequence[str], layers: Sequence[str], k: int
+    records: HeldRecords, names: Sequence[str], layers: Sequence[str]
 ) -> pl.DataFrame:
-    if {*names} & {*ids, *layers} or k < 2:
-        message = "k is 2 or more; what changes is neither identifier nor stratum"
-        raise MicrodataError(message, code="microaggregate", where="variables, k")
+    if {*names} & {*layers}:
+        message = "what changes is neither identifier nor stratum"
+        raise MicrodataError(message, code="microaggregate", where="variables")
     columns = records.columns(names)
     problems = [
         Problem("this is no column of numbers, or values are missing", name, "recode them first")
@@ -127,7 +109,6 @@ def _check_numbers(
         or not columns[name].cast(pl.Float64).is_finite().all()
     ]
     raise_all(MicrodataError, problems, code="column-type")
-    check_identifiers(records.frame, ids)
     return columns
 
 
@@ -210,39 +191,25 @@ def _far(values: FloatArray, rows: IntArray, centre: FloatArray) -> FloatArray:
     return distances
 
 
-@without_values
-def local_suppression(
-    source: Any,
-    keys: str | Sequence[str],
-    *,
-    id: str | Sequence[str],  # noqa: A002 - the word users know
-    k: int = 3,
-    importance: Sequence[str] = (),
-    **reading: Any,
-) -> ChangedRecords:
+@record_method(LocalSuppressionSettings)
+def local_suppression(records: HeldRecords, settings: LocalSuppressionSettings) -> ChangedRecords:
     """Leave out values of keys until every combination occurs k times, gaps counting as a code.
 
-    Args:
-        source: Records: polars, pandas, pyarrow, DuckDB, or a path.
-        keys: Variables that others know of a person or firm, together.
-        id: Column, or columns, that identify a record, for the log of changes.
-        k: Fewest records with one combination.
-        importance: Keys in the order in which they matter, the first most; those not named matter
-            less, and the less the more codes they have.
-        reading: How a file is to be read, as `discreet.read_microdata` takes it.
+    Options are those of `LocalSuppressionSettings`; `id` names the columns that identify a record.
 
     >>> people = pl.DataFrame({"id": range(4), "sex": ["m"] * 4, "age": [1, 1, 2, 3]})
     >>> local_suppression(people, ["sex", "age"], id="id", k=2).records["age"].to_list()
     [1, 1, None, None]
     """
-    records, names = HeldRecords(source, reading), name_list(keys, "keys")
-    ids = name_list(id, "id")
+    names, k = settings.keys, settings.k
     check_codes(records, names)
-    check_identifiers(records.frame, ids)
-    _check_keys(records, names, ids, importance, k)
+    ids = records.identifiers(names)
+    if k > max(ids.height, 2):
+        message = "k is no more than there are records"
+        raise MicrodataError(message, code="local-suppression", where="k")
     columns = records.columns(names)
     codes = np.column_stack([places(columns.select(name)) for name in names])
-    gaps = _gaps(codes, _weights(columns, importance), k)
+    gaps = _gaps(codes, _weights(columns, settings.importance), k)
     new = {
         name: pl.select(pl.when(~pl.Series(gaps[:, at])).then(columns[name]))
         .to_series()
@@ -251,38 +218,13 @@ def local_suppression(
         if gaps[:, at].any()
     }
     given_up = {name: int(gaps[:, at].sum()) for at, name in enumerate(names)}
-    log = records.columns(ids).with_columns(
-        pl.Series(name, gaps[:, at]) for at, name in enumerate(names)
-    )
+    log = ids.with_columns(pl.Series(name, gaps[:, at]) for at, name in enumerate(names))
     log = log.filter(pl.any_horizontal(names)) if log.height else log
     return done(
         "local_suppression", records.with_values(new), log, None,
         measures={"left out": given_up}, parameters={"keys": names, "k": k},
         told={"names": ", ".join(names), "k": k},
     )  # fmt: skip
-
-
-def _check_keys(
-    records: HeldRecords,
-    names: Sequence[str],
-    ids: Sequence[str],
-    importance: Sequence[str],
-    k: int,
-) -> None:
-    problems = []
-    if (
-        set(names) & set(ids)
-        or set(importance) - set(names)
-        or len(set(importance)) < len(importance)
-    ):
-        problems.append(
-            Problem("importance names keys, each once; keys are no identifiers", "keys")
-        )
-    if not 2 <= k <= max(len(records.frame), 2):
-        problems.append(Problem("k is 2 or more, and no more than there are records", "k"))
-    if len(names) > _MOST_KEYS:
-        problems.append(Problem(f"these are more than {_MOST_KEYS} keys", "keys", "name fewer"))
-    raise_all(MicrodataError, problems, code="local-suppression")
 
 
 def _weights(columns: pl.DataFrame, importance: Sequence[str]) -> list[int]:

@@ -7,9 +7,8 @@ Definitions and formulas: docs/methods/pram.md.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
-from pathlib import Path
+from collections.abc import Sequence
+from dataclasses import asdict
 from typing import Any
 
 import numba
@@ -18,10 +17,9 @@ import polars as pl
 
 from discreet.arrays import BoolArray, FloatArray, IntArray
 from discreet.compiled import compiled
-from discreet.confidential import without_values
-from discreet.errors import MicrodataError, Problem, raise_all
+from discreet.errors import MicrodataError
 from discreet.keygrid import KeyGrid
-from discreet.microdata import KeyFunction, Secret, check_identifiers, name_list
+from discreet.microdata import KeyFunction
 from discreet.pretabular.changed_records import (
     DRAWS,
     ChangedRecords,
@@ -31,9 +29,11 @@ from discreet.pretabular.changed_records import (
     done,
     draws,
     places,
+    record_method,
 )
+from discreet.pretabular.matrices import Invariant, PramMatrix
+from discreet.pretabular.settings import PramSettings
 
-_NEAR = 1e-9
 #: Records that are looked at together for the first one of each code.
 _AT_ONCE = 1 << 16
 #: In lines of so few probabilities looking at each is quicker than halving.
@@ -41,155 +41,12 @@ _SHORT = 32
 _MOST_CODES = 4_096
 
 
-@dataclass(frozen=True, repr=False)
-class Invariant:
-    """A transition matrix that keeps expected frequencies, made from those of the records.
-
-    Args:
-        stay: Share that stays in the first of its two steps, for all codes or for each.
-        alpha: Weight of the invariant matrix; the rest is no change at all.
-        band: A code changes into codes at most so many places away, in their order.
-        blocks: Sets of codes; a code changes within its own only.
-
-    >>> Invariant(stay=0.8).matrix(np.array([90, 10]), ["a", "b"]).round(5).tolist()
-    [[0.91684, 0.08316], [0.74844, 0.25156]]
-    """
-
-    stay: float | Mapping[str, float] = 0.8
-    alpha: float = 1.0
-    band: int | None = None
-    blocks: Sequence[Sequence[str]] = ()
-
-    def __post_init__(self) -> None:
-        shares = [
-            self.alpha,
-            *(self.stay.values() if isinstance(self.stay, Mapping) else [self.stay]),
-        ]
-        if not all(0 <= share <= 1 for share in [*shares, self.alpha]):
-            raise MicrodataError("shares lie between 0 and 1", code="pram", where="stay, alpha")
-        if self.band is not None and self.band < 1:
-            raise MicrodataError("a band is 1 or wider", code="pram", where="band")
-
-    def __repr__(self) -> str:
-        return "<Invariant>"  # parameters stay out of logs
-
-    def first_step(self, codes: Sequence[str]) -> FloatArray:
-        """The matrix P of the first step."""
-        size = len(codes)
-        place = np.arange(size)
-        near = np.ones((size, size), dtype=bool)
-        if self.band is not None:
-            near = np.abs(place[:, None] - place) <= self.band
-        if self.blocks:
-            block = {str(code): at for at, codes_in in enumerate(self.blocks) for code in codes_in}
-            of = np.array([block.get(code, -1 - at) for at, code in enumerate(codes)])
-            near &= of[:, None] == of
-        others = near.sum(1) - 1
-        if isinstance(self.stay, Mapping):
-            stay = np.array([self.stay.get(code, np.nan) for code in codes])
-            if np.isnan(stay).any():
-                raise MicrodataError(
-                    "a share that stays is missing for some codes", code="pram", where="stay"
-                )
-        else:
-            stay = np.full(size, float(self.stay))
-        stay[others == 0] = 1
-        matrix: FloatArray = near * ((1 - stay) / np.maximum(others, 1))[:, None]
-        matrix[place, place] = stay
-        return matrix
-
-    def matrix(self, counts: IntArray, codes: Sequence[str]) -> FloatArray:
-        """R* = alpha P Q + (1 - alpha) I for these frequencies."""
-        first = self.first_step(codes)
-        whole: FloatArray = self.alpha * (first @ second_step(first, counts))
-        whole[np.diag_indices(len(codes))] += 1 - self.alpha
-        return whole
-
-
-@dataclass(frozen=True, repr=False)
-class PramMatrix:
-    """A transition matrix that is given: a row for each old code, a column for each new one.
-
-    Args:
-        codes: The codes; of several variables together, with "/" between.
-        rows: Probabilities. A row's sum is 1, up to rounding in its last digits.
-        normalise: Whether rows are divided by their sum.
-
-    >>> PramMatrix(["a", "b"], [[0.9, 0.1], [0.2, 0.8]]).matrix(None, ["a", "b"]).tolist()
-    [[0.9, 0.1], [0.2, 0.8]]
-    """
-
-    codes: Sequence[str]
-    rows: Sequence[Sequence[float]]
-    normalise: bool = False
-
-    def __post_init__(self) -> None:
-        rows = np.array([*self.rows], dtype=np.float64)
-        size = len(self.codes)
-        wrong = ""
-        if rows.shape != (size, size) or len({str(code) for code in self.codes}) != size:
-            wrong = "a matrix has a row and a column for each of its different codes"
-        elif not np.isfinite(rows).all() or (rows < 0).any() or (rows.sum(1) <= 0).any():
-            wrong = "probabilities are not negative, and not all zero"
-        elif not self.normalise and (np.abs(rows.sum(1) - 1) > _NEAR).any():
-            wrong = "the sums of some rows are not 1"
-        if wrong:
-            hint = "normalise=True divides rows by their sums" if wrong.endswith("1") else ""
-            raise MicrodataError(wrong, code="pram", where="matrix", hint=hint)
-
-    def __repr__(self) -> str:
-        return f"<PramMatrix of {len(self.codes):,} codes>"
-
-    def matrix(self, counts: IntArray | None, codes: Sequence[str]) -> FloatArray:
-        """The matrix for the codes that occur."""
-        del counts
-        rows = np.array(self.rows, dtype=np.float64)
-        rows /= rows.sum(1, keepdims=True)
-        known = {str(code): at for at, code in enumerate(self.codes)}
-        if any(code not in known for code in codes):
-            raise MicrodataError("codes of the records have no row", code="pram", where="matrix")
-        at = np.array([known[code] for code in codes], dtype=np.int64)
-        chosen: FloatArray = rows[np.ix_(at, at)]
-        if (np.abs(chosen.sum(1) - 1) > _NEAR).any():
-            raise MicrodataError(
-                "the matrix leads to codes that no record has", code="pram", where="matrix",
-                hint="leave them out of the matrix",
-            )  # fmt: skip
-        return chosen
-
-
-def second_step(first: FloatArray, counts: IntArray) -> FloatArray:
-    """Q of R = P Q: the way back from a new code to an old one, by Bayes; R keeps `counts`."""
-    joint = first * np.asarray(counts, dtype=np.float64)[:, None]
-    reached = joint.sum(0)
-    back: FloatArray = joint.T / np.where(reached > 0, reached, 1.0)[:, None]
-    never = np.flatnonzero(reached == 0)
-    back[never, never] = 1
-    return back
-
-
-@without_values
-def pram(
-    source: Any,
-    variables: Mapping[str | tuple[str, ...], Invariant | PramMatrix],
-    *,
-    id: str | Sequence[str],  # noqa: A002 - the word users know
-    secret: Secret | bytes | str | Path,
-    strata: str | Sequence[str] = (),
-    exact: bool = False,
-    **reading: Any,
-) -> ChangedRecords:
+@record_method(PramSettings)
+def pram(records: HeldRecords, settings: PramSettings) -> ChangedRecords:
     """Draw codes of records anew by transition matrices; missing values stay missing.
 
-    Args:
-        source: Records: polars, pandas, pyarrow, DuckDB, or a path.
-        variables: The matrix of each variable. Several variables together, as a tuple, change
-            into combinations that occur, so that every rule which held before holds after.
-        id: Column, or columns, that identify a record.
-        secret: What makes the draws unpredictable.
-        strata: Variables; codes change within a stratum, invariant matrices are made for each.
-        exact: Whether invariant matrices keep frequencies exactly instead of on average.
-        reading: How a file is to be read, as `discreet.read_microdata` takes it.
+    Options are those of `PramSettings`; `id` names the columns that identify a record, `secret`
+    makes the draws unpredictable. Several variables that change together are a tuple of names.
 
     >>> people = pl.DataFrame({"id": range(100), "sex": ["m", "f"] * 50})
     >>> kept = pram(people, {"sex": Invariant(stay=0.7)}, id="id", exact=True,
@@ -197,17 +54,14 @@ def pram(
     >>> kept.records["sex"].value_counts().sort("sex").rows()
     [('f', 50), ('m', 50)]
     """
-    held, records = Secret.of(secret), HeldRecords(source, reading)
-    ids, layers = name_list(id, "id"), name_list(strata, "strata") if strata else []
-    sets = [(name,) if isinstance(name, str) else tuple(name) for name in variables]
-    _check(sets, ids, layers, variables.values(), exact=exact)
-    check_codes(records, [name for names in sets for name in names])
-    check_identifiers(records.frame, ids)
-    numbers = records.columns(ids)
+    held, sets, layers, exact = records.secret, settings.sets, settings.strata, settings.exact
+    names_of_all = [name for names in sets for name in names]
+    check_codes(records, names_of_all)
+    numbers = records.identifiers(names_of_all)
     stratum = _strata(records, layers)
     taken: dict[str, IntArray] = {}
     log, measures = [], {}
-    for names, method in zip(sets, variables.values(), strict=True):
+    for names, method in zip(sets, settings.variables.values(), strict=True):
         name = "/".join(names)
         purpose = f"pram {name}"
         drawn = draws(numbers, held, purpose)
@@ -223,10 +77,12 @@ def pram(
         taken |= dict.fromkeys(names, _rows_with(old, new, len(texts)))
         log.append(_changes(numbers, name, texts, old, new))
         measures[name] = _measured(texts, frequencies, matrices, new, log[-1].height)
-    settings = [[*names, asdict(one)] for names, one in zip(sets, variables.values(), strict=True)]
+    chosen = [
+        [*names, asdict(one)] for names, one in zip(sets, settings.variables.values(), strict=True)
+    ]
     return done(
         "pram", records.with_taken(taken), pl.concat(log), held, measures=measures,
-        parameters={"variables": settings, "strata": layers, "exact": exact},
+        parameters={"variables": chosen, "strata": layers, "exact": exact},
         told={"names": ", ".join(measures)},
     )  # fmt: skip
 
@@ -244,23 +100,6 @@ def _rows_with(old: IntArray, new: IntArray, size: int) -> IntArray:
     missing = np.flatnonzero(new < 0)
     rows[missing] = missing
     return rows
-
-
-def _check(
-    sets: Sequence[tuple[str, ...]], ids: Sequence[str], layers: Sequence[str],
-    methods: Any, *, exact: bool,
-) -> None:  # fmt: skip
-    named = [name for names in sets for name in names]
-    problems = []
-    if not named or len(set(named)) != len(named):
-        problems.append(Problem("name one or more variables, each once", "variables"))
-    if set(named) & {*ids, *layers}:
-        problems.append(Problem("what changes is neither identifier nor stratum", "variables"))
-    if any(not isinstance(one, Invariant | PramMatrix) for one in methods):
-        problems.append(Problem("a variable has an Invariant or a PramMatrix", "variables"))
-    elif exact and not all(isinstance(one, Invariant) for one in methods):
-        problems.append(Problem("only invariant matrices can keep frequencies", "exact"))
-    raise_all(MicrodataError, problems, code="pram")
 
 
 def _strata(records: HeldRecords, layers: Sequence[str]) -> IntArray:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -16,10 +15,21 @@ import polars as pl
 
 from discreet.arrays import FloatArray
 from discreet.classifications import Classification
-from discreet.confidential import without_values
 from discreet.errors import MicrodataError, Problem, raise_all
-from discreet.microdata import name_list
-from discreet.pretabular.changed_records import ChangedRecords, HeldRecords, done
+from discreet.pretabular.changed_records import (
+    ChangedRecords,
+    HeldRecords,
+    done,
+    record_method,
+)
+from discreet.pretabular.settings import (
+    BottomCodeSettings,
+    CodedEndSettings,
+    DropIdentifiersSettings,
+    RecodeSettings,
+    RoundValuesSettings,
+    TopCodeSettings,
+)
 
 #: Fewest records that stand behind a coded end, or a mean of coded values.
 FEWEST = 3
@@ -29,48 +39,29 @@ NEARLY_ALL = 0.95
 _SOME = 0.01
 
 
-@without_values
-def recode(
-    source: Any,
-    variable: str,
-    *,
-    classification: Classification | Path | None = None,
-    level: int | None = None,
-    intervals: Sequence[float] = (),
-    codes: Mapping[str, str] | None = None,
-    **reading: Any,
-) -> ChangedRecords:
+@record_method(RecodeSettings)
+def recode(records: HeldRecords, settings: RecodeSettings) -> ChangedRecords:
     """Give a variable coarser codes, by a level of its classification, intervals, or a list.
 
-    Args:
-        source: Records: polars, pandas, pyarrow, DuckDB, or a path.
-        variable: The column.
-        classification: The code tree, or a file of it as `Classification.read` takes it.
-        level: The level of the tree that the new codes are of, 1 for the coarsest.
-        intervals: Or lower ends of groups of a number, the last one open.
-        codes: Or old code → new code; all that occur.
-        reading: How a file is to be read, as `discreet.read_microdata` takes it.
+    Options are those of `RecodeSettings`.
 
     >>> people = pl.DataFrame({"age": [3, 17, 18, 70, None]})
     >>> recode(people, "age", intervals=[0, 18, 65]).records["age"].to_list()
     ['0-17', '0-17', '18-64', '65+', None]
     """
-    records = HeldRecords(source, reading)
+    variable, intervals, codes = settings.variable, settings.intervals, settings.codes
     values = records.columns([variable]).to_series()
-    ways = [bool(intervals), codes is not None, classification is not None]
-    if sum(ways) != 1 or (level is None) != (not ways[2]):
-        message = "say one of: a classification with a level, intervals, codes"
-        raise MicrodataError(message, code="recode", where=variable)
     if intervals:
         new = _by_intervals(values, intervals)
     elif codes is not None:
         new = _by_codes(values, codes, "the list of codes")
     else:
-        if not isinstance(classification, Classification):
-            classification = Classification.read(str(classification), name=variable)
-        new = _by_codes(values, _ancestors(classification, level or 0), "the classification")
-    given_as = {"variable": variable, "level": level, "intervals": list(intervals), "codes": codes}
-    return _done("recode", records, {variable: new}, given_as)
+        tree = settings.classification
+        if not isinstance(tree, Classification):
+            tree = Classification.read(str(tree), name=variable)
+        new = _by_codes(values, _ancestors(tree, settings.level or 0), "the classification")
+    parameters = settings.model_dump(include={"variable", "level", "intervals", "codes"})
+    return _done("recode", records, {variable: new}, parameters)
 
 
 def _ancestors(tree: Classification, level: int) -> dict[str, str]:
@@ -111,65 +102,33 @@ def _by_intervals(values: pl.Series, bounds: Sequence[float]) -> pl.Series:
     return pl.Series(values.name, codes[np.where(there, at, len(tree.leaves))].tolist(), pl.String)
 
 
-@without_values
-def top_code(
-    source: Any,
-    variable: str,
-    *,
-    above: float | None = None,
-    share: float | None = None,
-    mean: bool = False,
-    **reading: Any,
-) -> ChangedRecords:
+@record_method(TopCodeSettings)
+def top_code(records: HeldRecords, settings: TopCodeSettings) -> ChangedRecords:
     """Replace the largest values by the end, or by the mean of those replaced.
 
-    Args:
-        source: Records: polars, pandas, pyarrow, DuckDB, or a path.
-        variable: A column of numbers.
-        above: Values above this one are replaced.
-        share: Or the share of values that are replaced at most.
-        mean: Replace them by their mean, which keeps totals, instead of the end.
-        reading: How a file is to be read, as `discreet.read_microdata` takes it.
+    Options are those of `TopCodeSettings`.
 
     >>> people = pl.DataFrame({"pay": [1, 2, 3, 90, 91, 92]})
     >>> top_code(people, "pay", above=50).records["pay"].to_list()
     [1, 2, 3, 50, 50, 50]
     """
-    return _coded_end("top_code", source, variable, above, share, mean, 1, reading)
+    return _coded_end("top_code", records, settings, 1)
 
 
-@without_values
-def bottom_code(
-    source: Any,
-    variable: str,
-    *,
-    below: float | None = None,
-    share: float | None = None,
-    mean: bool = False,
-    **reading: Any,
-) -> ChangedRecords:
+@record_method(BottomCodeSettings)
+def bottom_code(records: HeldRecords, settings: BottomCodeSettings) -> ChangedRecords:
     """Replace the smallest values by the end, or by the mean of those replaced.
 
-    Args:
-        source: Records: polars, pandas, pyarrow, DuckDB, or a path.
-        variable: A column of numbers.
-        below: Values below this one are replaced.
-        share: Or the share of values that are replaced at most.
-        mean: Replace them by their mean, which keeps totals, instead of the end.
-        reading: How a file is to be read, as `discreet.read_microdata` takes it.
+    Options are those of `BottomCodeSettings`.
     """
-    return _coded_end("bottom_code", source, variable, below, share, mean, -1, reading)
+    return _coded_end("bottom_code", records, settings, -1)
 
 
 def _coded_end(
-    method: str, source: Any, variable: str, end: float | None, share: float | None,
-    mean: bool, sign: int, reading: Mapping[str, Any],
-) -> ChangedRecords:  # fmt: skip
-    records = HeldRecords(source, reading)
+    method: str, records: HeldRecords, settings: CodedEndSettings, sign: int
+) -> ChangedRecords:
+    variable, end, share, mean = settings.variable, settings.end, settings.share, settings.mean
     values = _numbers(records, variable)
-    if (end is None) == (share is None) or (share is not None and not 0 < share < 1):
-        message = "say from which value on, or a share between 0 and 1"
-        raise MicrodataError(message, code="recode", where=variable)
     numbers = values.cast(pl.Float64).to_numpy()
     known = np.sort(sign * numbers[np.isfinite(numbers)])
     if end is None:
@@ -184,28 +143,18 @@ def _coded_end(
         raise MicrodataError(message, code="recode", where=variable, hint=hint)
     put = float(numbers[coded].mean()) if mean else end
     new = np.where(coded, put, numbers)
-    settings = {"variable": variable, "end": end, "mean": mean}
-    return _done(method, records, {variable: _typed(new, values)}, settings)
+    parameters = {"variable": variable, "end": end, "mean": mean}
+    return _done(method, records, {variable: _typed(new, values)}, parameters)
 
 
-@without_values
-def round_values(
-    source: Any, variables: str | Sequence[str], *, base: float, **reading: Any
-) -> ChangedRecords:
-    """Round numbers to multiples of a base, halves up.
-
-    Args:
-        source: Records: polars, pandas, pyarrow, DuckDB, or a path.
-        variables: Columns of numbers.
-        base: The base, such as 10 or 0.5.
-        reading: How a file is to be read, as `discreet.read_microdata` takes it.
+@record_method(RoundValuesSettings)
+def round_values(records: HeldRecords, settings: RoundValuesSettings) -> ChangedRecords:
+    """Round numbers to multiples of a base, halves up; options are those of `RoundValuesSettings`.
 
     >>> round_values(pl.DataFrame({"pay": [14, 15, -15]}), "pay", base=10).records["pay"].to_list()
     [10, 20, -10]
     """
-    records, names = HeldRecords(source, reading), name_list(variables, "variables")
-    if not base > 0 or not np.isfinite(base):
-        raise MicrodataError("a base is a number above 0", code="recode", where="base")
+    names, base = settings.variables, settings.base
     rounded = {}
     for name in names:
         values = _numbers(records, name)
@@ -236,22 +185,16 @@ def _typed(numbers: FloatArray, like: pl.Series) -> pl.Series:
     return series.cast(like.dtype) if whole else series
 
 
-@without_values
-def drop_identifiers(
-    source: Any, direct: Sequence[str], *, harmless: Sequence[str] = (), **reading: Any
-) -> ChangedRecords:
+@record_method(DropIdentifiersSettings)
+def drop_identifiers(records: HeldRecords, settings: DropIdentifiersSettings) -> ChangedRecords:
     """Leave out what names someone, and look for what was overlooked.
 
-    Args:
-        source: Records: polars, pandas, pyarrow, DuckDB, or a path.
-        direct: Columns that are left out: names, addresses, numbers, free texts, exact dates.
-        harmless: Columns that look as if they named someone, and do not.
-        reading: How a file is to be read, as `discreet.read_microdata` takes it.
+    Options are those of `DropIdentifiersSettings`.
 
     Raises:
         MicrodataError: Other columns look as if they named someone.
     """
-    records = HeldRecords(source, reading)
+    direct, harmless = settings.direct, settings.harmless
     columns = records.frame.collect_schema().names()
     records.columns([*dict.fromkeys([*direct, *harmless])])
     reasons = {

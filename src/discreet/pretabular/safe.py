@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import narwhals as nw
@@ -17,7 +16,6 @@ import numpy as np
 import polars as pl
 
 from discreet.arrays import BoolArray, CellIndex, IntArray, starts
-from discreet.confidential import without_values
 from discreet.errors import MicrodataError, Problem, raise_all
 from discreet.keygrid import KeyGrid
 from discreet.microdata import Secret, check_identifiers, filter_failed, parse_filter
@@ -28,11 +26,12 @@ from discreet.pretabular.changed_records import (
     done,
     draws,
     places,
+    record_method,
 )
 from discreet.pretabular.safe_counts import safe_counts
+from discreet.pretabular.settings import KEY, SafeSettings
 
 _MOST_FILLED = 1_000_000
-_KEY = "record_key"
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
@@ -105,45 +104,17 @@ def _numbered(parts: Sequence[IntArray], length: int) -> IntArray:
     return np.unique(index.joined(parts)[0], return_inverse=True)[1]
 
 
-@without_values
-def safe(
-    source: Any,
-    *,
-    variables: Sequence[str],
-    controls: Sequence[Sequence[str]],
-    secret: Secret | bytes | str | Path,
-    at_least: int = 3,
-    id: str | Sequence[str] | None = None,  # noqa: A002 - the word users know
-    by: str | Sequence[str] = (),
-    structural_zeros: str | Sequence[str] = (),
-    fill: bool = False,
-    record_key: str = _KEY,
-    grid: int | str = 10**15,
-    exact_up_to: int = 5_000,
-    **reading: Any,
-) -> ChangedRecords:
+@record_method(SafeSettings)
+def safe(records: HeldRecords, settings: SafeSettings) -> ChangedRecords:
     """Let every combination of codes occur not at all, or `at_least` times (SAFE).
 
     Control tables change as little as possible: the largest error of a cell first, then the
     change of the combinations. As few records as possible change; they keep their identifiers,
     record keys and all other columns. What is missing is a code of its own.
 
-    Args:
-        source: Records: polars, pandas, pyarrow, DuckDB, or a path.
-        variables: What combinations are made of.
-        controls: The variables of each control table. The number of records is controlled too.
-        secret: What makes the choice unpredictable.
-        at_least: How often a combination occurs, if it does.
-        id: Column, or columns, that identify a record; without, all columns together do. In the
-            last one, copies have whole numbers beyond a power of ten, or "+1", "+2", …
-        by: Strata: each is changed by itself.
-        structural_zeros: Conditions, such as "age < 15 and status == 'married'", of what cannot
-            occur; it is never filled, and an error where it occurs.
-        fill: Whether combinations that do not occur may be filled.
-        record_key: Column of record keys, if there is one. Copies get keys of their own.
-        grid: The grid of the keys.
-        exact_up_to: For up to so many combinations the optimum is searched for by a solver.
-        reading: How a file is to be read, as `discreet.read_microdata` takes it.
+    Options are those of `SafeSettings`; `secret` makes the choice unpredictable. `id` names the
+    columns that identify a record; without, all columns together do. In the last one, copies have
+    whole numbers beyond a power of ten, or "+1", "+2", …
 
     >>> people = pl.DataFrame({"sex": list("mmmmfffff"), "job": list("aaabbbbba")})
     >>> controls, secret = [["sex"], ["job"]], "a long and secret sentence"
@@ -151,41 +122,37 @@ def safe(
     >>> made.records.group_by("sex", "job").len().sort("sex", "job").rows()
     [('f', 'b', 5), ('m', 'a', 4)]
     """
-    held, records = Secret.of(secret), HeldRecords(source, reading)
-    ids, strata, zeros, *tables = map(_listed, [id or (), by, structural_zeros, *controls])
-    key = record_key if record_key in records.frame.columns or record_key != _KEY else None
-    _check(records, ids, strata, variables, tables, at_least, key)
-    combinations = _Combinations.found(records, variables, strata, zeros, fill=fill)
-    new, measures = _counts(combinations, tables, at_least, held, exact_up_to)
+    held, ids, variables, tables = (
+        records.secret,
+        records.ids,
+        settings.variables,
+        settings.controls,
+    )
+    strata, zeros, record_key = settings.by, settings.structural_zeros, settings.record_key
+    key = record_key if record_key in records.frame.columns or record_key != KEY else None
+    _check(records, ids, strata, variables, key)
+    combinations = _Combinations.found(records, variables, strata, zeros, fill=settings.fill)
+    new, measures = _counts(combinations, tables, settings.at_least, held, settings.exact_up_to)
     numbers = records.columns(ids) if ids else _content(records)
     built = _Rebuilt(combinations, new, draws(numbers, held, "safe"), tables)
-    changed = built.records(records, ids, key, KeyGrid.of(grid), numbers, held)
+    changed = built.records(records, ids, key, KeyGrid.of(settings.grid), numbers, held)
     return done(
         "safe", changed, built.changes(records, ids), held, measures=measures | built.measures(),
-        parameters={"variables": list(variables), "controls": tables, "at_least": at_least,
-                    "by": strata, "structural_zeros": zeros, "fill": fill},
-        told={"names": ", ".join(variables), "at_least": at_least},
+        parameters={"variables": list(variables), "controls": tables, "by": strata,
+                    "at_least": settings.at_least, "structural_zeros": zeros,
+                    "fill": settings.fill},
+        told={"names": ", ".join(variables), "at_least": settings.at_least},
     )  # fmt: skip
-
-
-def _listed(texts: str | Sequence[str]) -> list[str]:
-    return [texts] if isinstance(texts, str) else list(texts)
 
 
 def _check(
     records: HeldRecords, ids: Sequence[str], strata: Sequence[str], variables: Sequence[str],
-    tables: Sequence[Sequence[str]], at_least: int, key: str | None,
+    key: str | None,
 ) -> None:  # fmt: skip
     problems = []
-    if not variables or isinstance(variables, str) or len(set(variables)) != len(variables):
-        problems.append(Problem("name one or more variables, each once", "variables"))
-    if {*variables, *strata} & {*ids, key} or {*variables} & {*strata}:
+    if {*variables, *strata} & {*ids, key}:
         message = "variables are neither identifier, record key nor stratum"
         problems.append(Problem(message, "variables"))
-    if not tables or not all({*table} <= {*variables} for table in tables):
-        problems.append(Problem("control tables are made of the variables", "controls"))
-    if at_least < 2:
-        problems.append(Problem("the least number is 2 or more", "at_least"))
     raise_all(MicrodataError, problems, code="safe")
     check_codes(records, [*variables, *strata])
     if ids:

@@ -21,7 +21,6 @@ import polars as pl
 
 from discreet.arrays import BoolArray, IntArray, PositionArray, UintArray
 from discreet.compiled import compiled
-from discreet.confidential import without_values
 from discreet.errors import MicrodataError, Problem, raise_all
 from discreet.files import texts_of, write_text
 from discreet.keygrid import KeyGrid
@@ -33,6 +32,8 @@ from discreet.microdata import (
     described_records,
     write_described,
 )
+from discreet.pretabular.changed_records import HeldRecords, record_method
+from discreet.pretabular.settings import StructureSettings
 from discreet.pretabular.structure_forms import (
     Form,
     FormFinder,
@@ -86,62 +87,38 @@ class StructureFile:
         return f"<StructureFile: {shape[0]:,} made-up records, {shape[1]:,} variables>"
 
 
-@without_values
-def structure_file(
-    source: Any,
-    *,
-    records: int = 1_000,
-    secret: Secret | bytes | str | Path | None = None,
-    id: str | Sequence[str] = (),  # noqa: A002 - the word users know
-    unit: str | None = None,
-    threshold: int = 10,
-    agree: int | None = None,
-    public: Sequence[str] = (),
-    shares: Sequence[str] = (),
-    together: Sequence[Sequence[str]] = (),
-    **reading: Any,
-) -> StructureFile:
+@record_method(StructureSettings)
+def structure_file(records: HeldRecords, settings: StructureSettings) -> StructureFile:
     """Made-up records with the structure of others.
 
-    Args:
-        source: Records: a path or a frame. Of Stata and SPSS files labels, formats, types and
-            kinds of missing values are kept.
-        records: How many are made up; the default tells nothing of the original.
-        secret: Makes the same file again; without it, each call gives another one.
-        id: Variables that name a person, household or firm; replaced by others of their form.
-        unit: Variable that says whose record it is, where units have several; frequencies are
-            then those of units.
-        threshold: Fewest units that a code, an end, a form or a pattern that is taken over has.
-        agree: In fewer than so many variables a made-up record may have values that together
-            are those of at least one and fewer than `threshold` original units. None: as few as
-            can be had.
-        public: Variables of which every code, its label and the true ends may be known.
-        shares: Variables of which the distribution is taken over, in whole per cents of codes or
-            rounded tenths of numbers.
-        together: Sets of variables of which only such values are combined as `threshold` units
-            have.
-        reading: How a file is to be read, as `discreet.read_microdata` takes it.
+    Of Stata and SPSS files labels, formats, types and kinds of missing values are kept. Options are
+    those of `StructureSettings`; `id` names variables that name a person, household or firm: they
+    are replaced by others of their form. `secret` makes the same file again; without it, each call
+    gives another one.
 
     >>> people = pl.DataFrame({"sex": ["m", "f"] * 50, "pay": range(1000, 1100)})
     >>> made = structure_file(people, records=5, secret="a long and secret sentence")
     >>> made
     <StructureFile: 5 made-up records, 2 variables>
     """
-    original = described_records(source, **reading)
+    original = records.original
+    if not isinstance(original, DescribedRecords):
+        original = described_records(original, **records.reading)
     names = [one.name for one in original.variables]
-    ids = [id] if isinstance(id, str) else list(id)
+    ids, unit = records.ids, settings.unit
     ids += [unit] if unit and unit not in ids else []
-    _check(original, records, threshold, agree, {"id": ids, "public": public, "shares": shares})
-    _check_sets(names, together)
+    _check(original, {"id": ids, "public": settings.public, "shares": settings.shares})
+    _check_sets(names, settings.together)
     rules = StructureRules(
-        threshold=threshold,
-        public=frozenset(public),
-        shares=frozenset(shares),
+        threshold=settings.threshold,
+        public=frozenset(settings.public),
+        shares=frozenset(settings.shares),
         identifiers=frozenset(ids),
     )
     units = original.variables[names.index(unit)].values if unit else None
-    drawn_with = Secret.generate() if secret is None else Secret.of(secret)
-    return _Maker(original, units, rules, drawn_with, together).made(records, agree)
+    secret = Secret.generate() if records.stated_secret is None else records.secret
+    maker = _Maker(original, units, rules, secret, settings.together)
+    return maker.made(settings.records, settings.agree)
 
 
 class _Maker:
@@ -403,26 +380,14 @@ def _comparable(values: pl.Series) -> pl.Series:
     return values.cast(pl.Float64) if values.dtype.is_decimal() else values
 
 
-def _check(
-    original: DescribedRecords,
-    records: int,
-    threshold: int,
-    agree: int | None,
-    named: Mapping[str, Sequence[str]],
-) -> None:
+def _check(original: DescribedRecords, named: Mapping[str, Sequence[str]]) -> None:
     """Raise an error that lists what cannot be."""
     known = {one.name for one in original.variables}
-    problems = [
-        Problem("is a whole number of at least 1", label)
-        for label, number in (("records", records), ("agree", 1 if agree is None else agree))
-        if not isinstance(number, int) or number < 1
-    ]
-    if not isinstance(threshold, int) or threshold < 3:
-        problems.append(Problem("is a whole number of at least 3", "threshold"))
+    problems = []
     problems += [
         Problem("there is no such variable", f"{label}: {name}")
         for label, names in named.items()
-        for name in ([names] if isinstance(names, str) else names)
+        for name in names
         if name not in known
     ]
     problems += [

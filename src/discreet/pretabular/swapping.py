@@ -9,7 +9,6 @@ from __future__ import annotations
 import warnings
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -17,9 +16,7 @@ import polars as pl
 
 from discreet.arrays import BoolArray, FloatArray, IntArray
 from discreet.compiled import compiled
-from discreet.confidential import without_values
 from discreet.errors import DiscreetWarning, MicrodataError, Problem, raise_all
-from discreet.microdata import Secret, check_identifiers, name_list
 from discreet.pretabular.changed_records import (
     DRAWS,
     ChangedRecords,
@@ -29,7 +26,9 @@ from discreet.pretabular.changed_records import (
     done,
     draws,
     places,
+    record_method,
 )
+from discreet.pretabular.settings import PermuteSettings, RankSwapSettings, SwapSettings
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
@@ -73,48 +72,19 @@ def swap_risk(
     )
 
 
-@without_values
-def swap(
-    source: Any,
-    *,
-    household: str,
-    areas: Sequence[str],
-    risk: Sequence[str],
-    similar: Sequence[str | Sequence[str]],
-    k: int,
-    rate: float,
-    secret: Secret | bytes | str | Path,
-    same: Sequence[str] = (),
-    carry_along: Sequence[str] = (),
-    **reading: Any,
-) -> ChangedRecords:
+@record_method(SwapSettings)
+def swap(records: HeldRecords, settings: SwapSettings) -> ChangedRecords:
     """Let rare households, and as many others as the rate asks for, exchange their areas.
 
     Persons keep everything else, their record keys too; keys of households and buildings are to
-    be inherited anew afterwards, with `discreet.inherit_record_keys`.
-
-    Args:
-        source: Records of persons: polars, pandas, pyarrow, DuckDB, or a path.
-        household: Column that identifies the household.
-        areas: Columns of areas, the coarsest first.
-        risk: Variables by which a person is rare in an area.
-        similar: Variables in which partners are alike; where some of the entries are lists, each
-            entry is a profile, and later ones are tried when earlier ones find no partner.
-        k: Who is like fewer than k persons of an area, with oneself, is swapped out of it.
-        rate: Share of households that are swapped at least.
-        secret: What makes the choice unpredictable.
-        same: Variables in which partners are alike in every profile: classes of weights, kinds
-            of households and institutions.
-        carry_along: Columns of places that go with the areas.
-        reading: How a file is to be read, as `discreet.read_microdata` takes it.
+    be inherited anew afterwards, with `discreet.inherit_record_keys`. Options are those of
+    `SwapSettings`; `secret` makes the choice unpredictable.
     """
-    held, records = Secret.of(secret), HeldRecords(source, reading)
-    profiles = _profiles(similar, same)
-    moved = [*name_list(areas, "areas"), *carry_along]
-    _check(household, moved, risk, profiles, k, rate)
-    alike = {name for one in profiles for name in one}
-    check_codes(records, [household, *moved, *risk, *alike])
-    risks = swap_risk(records, household, areas, risk, k)
+    held, moved, profiles = records.secret, settings.moved, settings.profiles
+    household, areas, rate = settings.household, settings.areas, settings.rate
+    alike = {name for profile in profiles for name in profile}
+    check_codes(records, [household, *moved, *settings.risk, *alike])
+    risks = swap_risk(records, household, areas, settings.risk, settings.k)
     _check_households(records, risks, [*moved, *alike])
     ids = records.columns([household])[risks.first]
     groups = [places(records.columns(one)[risks.first]) for one in profiles]
@@ -128,21 +98,14 @@ def swap(
         )  # fmt: skip
     pairing.others(wanted)
     rows = risks.first[pairing.partner[risks.household]]
-    parameters = {"areas": moved, "risk": list(risk), "similar": profiles, "k": k, "rate": rate}
+    parameters = {
+        "areas": moved, "risk": settings.risk, "similar": profiles, "k": settings.k, "rate": rate,
+    }  # fmt: skip
     return done(
         "swap", records.with_taken(dict.fromkeys(moved, rows)), _changes(ids, pairing), held,
         measures=pairing.measures(areas), parameters=parameters,
         told={"names": ", ".join(moved)},
     )  # fmt: skip
-
-
-def _profiles(similar: Sequence[str | Sequence[str]], same: Sequence[str]) -> list[list[str]]:
-    """The variables of each profile; a list of names only is one."""
-    together = [one for one in similar if isinstance(one, str)]
-    profiles = [[one] if isinstance(one, str) else list(one) for one in similar]
-    if len(together) == len(similar):
-        profiles = [together]
-    return [[*dict.fromkeys([*one, *same])] for one in profiles]
 
 
 def _check_households(records: HeldRecords, risks: SwapRisk, names: Sequence[str]) -> None:
@@ -155,23 +118,6 @@ def _check_households(records: HeldRecords, risks: SwapRisk, names: Sequence[str
                 where=name,
                 hint="areas and similar variables are those of the whole household",
             )
-
-
-def _check(
-    household: str, moved: Sequence[str], risk: Sequence[str], profiles: Sequence[Sequence[str]],
-    k: int, rate: float,
-) -> None:  # fmt: skip
-    problems = []
-    used = {household, *risk, *(name for one in profiles for name in one)}
-    if not risk or not profiles or not all(profiles):
-        problems.append(Problem("name one or more variables", "risk, similar"))
-    if len(set(moved)) != len(moved) or used & set(moved):
-        problems.append(Problem("areas are each named once, and nothing else", "areas"))
-    if not 0 <= rate <= 1:
-        problems.append(Problem("the rate is a share of households", "rate"))
-    if k < 0:
-        problems.append(Problem("k is a number of persons", "k"))
-    raise_all(MicrodataError, problems, code="swap")
 
 
 class _Pairing:
@@ -330,27 +276,12 @@ def _changes(ids: pl.DataFrame, pairing: _Pairing) -> pl.DataFrame:
     )
 
 
-@without_values
-def rank_swap(
-    source: Any,
-    variables: str | Sequence[str],
-    *,
-    id: str | Sequence[str],  # noqa: A002 - the word users know
-    window: float,
-    secret: Secret | bytes | str | Path,
-    strata: str | Sequence[str] = (),
-    **reading: Any,
-) -> ChangedRecords:
+@record_method(RankSwapSettings)
+def rank_swap(records: HeldRecords, settings: RankSwapSettings) -> ChangedRecords:
     """Let records exchange a value with another of nearly the same rank, each variable by itself.
 
-    Args:
-        source: Records: polars, pandas, pyarrow, DuckDB, or a path.
-        variables: Columns of numbers.
-        id: Column, or columns, that identify a record.
-        window: How far apart partners stand in order, as a share of the values of their stratum.
-        secret: What makes the choice unpredictable.
-        strata: Variables in which partners are alike.
-        reading: How a file is to be read, as `discreet.read_microdata` takes it.
+    Options are those of `RankSwapSettings`; `id` names the columns that identify a record, `secret`
+    makes the choice unpredictable.
 
     >>> people = pl.DataFrame({"id": range(100), "income": range(1000, 1100)})
     >>> made = rank_swap(people, "income", id="id", window=0.1,
@@ -358,17 +289,15 @@ def rank_swap(
     >>> made["income"].sum() == people["income"].sum()
     True
     """
-    held, records = Secret.of(secret), HeldRecords(source, reading)
-    names, ids = name_list(variables, "variables"), name_list(id, "id")
-    layers = name_list(strata, "strata") if strata else []
-    _check_exchange(records, names, ids, layers, window, "window")
+    held, names, layers = records.secret, settings.variables, settings.strata
+    numbers = _exchanging(records, names, layers)
     problems = [
         Problem(f"a column of {kind} has no ranks", name, "rank swapping is for numbers")
         for name, kind in records.columns(names).schema.items()
         if not kind.is_numeric()
     ]
     raise_all(MicrodataError, problems, code="column-type")
-    numbers, group = records.columns(ids), _groups(records, layers)
+    group = _groups(records, layers)
     taken, log, measures = {}, [], {}
     for name in names:
         values = records.columns([name]).to_series()
@@ -377,46 +306,27 @@ def rank_swap(
         order = np.lexsort((drawn, ranked.fill_null(0).to_numpy(), group))
         order = order[ranked.is_not_null().to_numpy()[order]]
         rows = np.arange(len(values))
-        rows[order] = order[_near(group[order], drawn[order], window)]
+        rows[order] = order[_near(group[order], drawn[order], settings.window)]
         taken[name] = rows
         log.append(_exchanged(numbers, name, values, rows))
         measures[name] = _kept(ranked, rows)
-    settings = {"variables": names, "window": window, "strata": layers}
+    parameters = {"variables": names, "window": settings.window, "strata": layers}
     return done(
         "rank_swap", records.with_taken(taken), pl.concat(log), held, measures=measures,
-        parameters=settings, told={"names": ", ".join(names)},
+        parameters=parameters, told={"names": ", ".join(names)},
     )  # fmt: skip
 
 
-@without_values
-def permute(
-    source: Any,
-    variables: str | Sequence[str],
-    *,
-    id: str | Sequence[str],  # noqa: A002 - the word users know
-    share: float,
-    secret: Secret | bytes | str | Path,
-    within: str | Sequence[str] = (),
-    **reading: Any,
-) -> ChangedRecords:
+@record_method(PermuteSettings)
+def permute(records: HeldRecords, settings: PermuteSettings) -> ChangedRecords:
     """Let a share of records exchange values with others that are alike.
 
-    Tables of `variables` by `within` stay exact.
-
-    Args:
-        source: Records: polars, pandas, pyarrow, DuckDB, or a path.
-        variables: Columns whose values move together.
-        id: Column, or columns, that identify a record.
-        share: Share of the records that take part, each drawn by itself.
-        secret: What makes the choice unpredictable.
-        within: Variables in which those who exchange are alike.
-        reading: How a file is to be read, as `discreet.read_microdata` takes it.
+    Tables of `variables` by `within` stay exact. Options are those of `PermuteSettings`; `id` names
+    the columns that identify a record, `secret` makes the choice unpredictable.
     """
-    held, records = Secret.of(secret), HeldRecords(source, reading)
-    names, ids = name_list(variables, "variables"), name_list(id, "id")
-    alike = name_list(within, "within") if within else []
-    _check_exchange(records, names, ids, alike, share, "share")
-    numbers, group = records.columns(ids), _groups(records, alike)
+    held, names, alike = records.secret, settings.variables, settings.within
+    numbers = _exchanging(records, names, alike)
+    group, share = _groups(records, alike), settings.share
     purpose = f"permute {'/'.join(names)}"
     chosen = np.flatnonzero(draws(numbers, held, purpose) < round(share * DRAWS))
     drawn = draws(numbers[chosen], held, f"{purpose}; order")
@@ -436,18 +346,13 @@ def permute(
     )  # fmt: skip
 
 
-def _check_exchange(
-    records: HeldRecords, names: Sequence[str], ids: Sequence[str], alike: Sequence[str],
-    share: float, word: str,
-) -> None:  # fmt: skip
-    problems = []
-    if set(names) & {*ids, *alike}:
-        problems.append(Problem("what moves is neither identifier nor stratum", "variables"))
-    if not 0 < share <= 1:
-        problems.append(Problem("this is a share above 0, 1 at most", word))
-    raise_all(MicrodataError, problems, code="swap")
+def _exchanging(records: HeldRecords, names: Sequence[str], alike: Sequence[str]) -> pl.DataFrame:
+    """What identifies each record, after columns were looked up."""
+    if set(names) & set(alike):
+        what = "what moves is neither identifier nor stratum"
+        raise MicrodataError(what, code="swap", where="variables")
     records.columns([*names, *alike])
-    check_identifiers(records.frame, ids)
+    return records.identifiers(names)
 
 
 def _groups(records: HeldRecords, alike: Sequence[str]) -> IntArray:

@@ -11,11 +11,7 @@ from typing import TYPE_CHECKING
 from discreet.faces import lazy_face
 
 if TYPE_CHECKING:
-    from .anonymisation import AnonymisedRecords as AnonymisedRecords
     from .anonymisation import anonymise as anonymise
-    from .anonymisation import anonymise_records as anonymise_records
-    from .anonymisation import check_steps as check_steps
-    from .anonymisation import step_form as step_form
     from .attacks.attack import attack as attack
     from .attacks.attack import attack_periods as attack_periods
     from .attacks.exposure import PlannedExposure as PlannedExposure

@@ -24,16 +24,6 @@ if TYPE_CHECKING:
     from .protection import protect_counts as protect_counts
     from .protection import protect_table as protect_table
     from .protection import protect_values as protect_values
-    from .records import MOST_AT_ONCE as MOST_AT_ONCE
-    from .records import MOST_CELLS as MOST_CELLS
-    from .records import RecordsRequest as RecordsRequest
-    from .records import RecordsStudy as RecordsStudy
-    from .records import TableEffect as TableEffect
-    from .records import changed_records as changed_records
-    from .records import records_file as records_file
-    from .records import secret_of_records as secret_of_records
-    from .records import studied_records as studied_records
-    from .records import typed_columns as typed_columns
     from .requests import packed as packed
     from .requests import read_request as read_request
     from .requests import refused_call as refused_call

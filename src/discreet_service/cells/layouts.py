@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Mapping
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
 import polars as pl
@@ -19,7 +19,18 @@ from discreet.classifications import Classification
 from discreet.confidential import without_values
 from discreet.errors import DiscreetError, Problem
 from discreet.keygrid import KeyGrid
-from discreet.operations import CountSource, HiddenSource, Operation, SensitiveSource
+from discreet.microdata import NumberSpelling, Secret, as_type, types_of
+from discreet.operations import (
+    AnonymisationSettings,
+    ChangedSource,
+    CountSource,
+    HiddenSource,
+    MicrodataSource,
+    Operation,
+    SensitiveSource,
+    Source,
+)
+from discreet.pretabular import record_chain
 from discreet.release import RuleSet, checked_rules, spanning_of_cells, with_missing_totals
 from discreet.rules import Mark
 from discreet.settings import Settings
@@ -29,6 +40,7 @@ from discreet_service.cells.bodies import as_numbers
 from discreet_service.cells.columns import HandedColumns
 from discreet_service.cells.protection import TreeLayout
 from discreet_service.cells.requests import refused_call
+from discreet_service.permissions import Permission
 from discreet_service.problems import ServiceError
 
 _Text = Annotated[str, Field(max_length=200)]
@@ -37,17 +49,14 @@ _Name = Annotated[str, Field(min_length=1, max_length=200)]
 _KEY = "\0key"
 
 
-class CellLayout(Settings):
-    """What the columns of a table are, and how the result is written."""
+class Layout(Settings):
+    """What is handed in, and how the result is written."""
 
-    by: Annotated[list[_Name], Field(min_length=1, max_length=20)]  # the spanning variables
-    #: Code trees of some of them, each code with the one above it
-    classifications: dict[_Name, TreeLayout] = Field(default_factory=dict)
-    #: Codes of the totals of others; "Total" unless named
-    totals: dict[_Name, _Text] = Field(default_factory=dict)
-    #: Name of the table
+    rows: ClassVar[str]  # what a row is called: "cells" or "records"
+    permission: ClassVar[Permission]  # what who hands them in must be allowed to do
+
+    #: Name of the table or file
     name: Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_-]{0,59}$")] = "table"
-    title: dict[Literal["en", "de"], _Text] = Field(default_factory=dict)  # language → heading
     format: _Text | None = None  # format of the result
     language: Literal["en", "de"] = "en"  # "en" or "de"
 
@@ -57,17 +66,31 @@ class CellLayout(Settings):
     __str__ = __repr__
 
     def size(self, frame: pl.DataFrame) -> int:
-        """How many cells are handed in."""
+        """How many rows are handed in."""
         return frame.height
+
+    @abstractmethod
+    def source(self, frame: pl.DataFrame, operation: Operation, settings: Settings) -> Source:
+        """What goes in. CONFIDENTIAL."""
+
+
+class CellLayout(Layout):
+    """What the columns of a table are, and how the result is written."""
+
+    rows: ClassVar[str] = "cells"
+    permission: ClassVar[Permission] = Permission.tables_protect
+
+    by: Annotated[list[_Name], Field(min_length=1, max_length=20)]  # the spanning variables
+    #: Code trees of some of them, each code with the one above it
+    classifications: dict[_Name, TreeLayout] = Field(default_factory=dict)
+    #: Codes of the totals of others; "Total" unless named
+    totals: dict[_Name, _Text] = Field(default_factory=dict)
+    title: dict[Literal["en", "de"], _Text] = Field(default_factory=dict)  # language → heading
 
     @property
     def titles(self) -> dict[str, str]:
         """Headings by language."""
         return {str(language): each for language, each in self.title.items()}
-
-    @abstractmethod
-    def source(self, frame: pl.DataFrame, operation: Operation, settings: Settings) -> CountSource:
-        """The table of some cells. CONFIDENTIAL."""
 
     def spanning(self, frame: pl.DataFrame) -> Any:
         """The spanning variables, with their trees."""
@@ -353,9 +376,83 @@ class HiddenLayout(SensitiveLayout):
         )
 
 
+class RecordLayout(Layout):
+    """Records, and what identifies one."""
+
+    rows: ClassVar[str] = "records"
+    permission: ClassVar[Permission] = Permission.records_protect
+
+    #: Columns that identify a record
+    id: Annotated[list[_Name], Field(max_length=5)] = Field(default_factory=list)
+    #: Name of the file; draws of another name are others
+    name: Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_-]{0,59}$")] = "records"
+    format: Literal["csv", "parquet"] = "csv"  # format of the file
+
+    @without_values
+    def source(
+        self, frame: pl.DataFrame, operation: Operation, settings: Settings
+    ) -> MicrodataSource:
+        """The records. CONFIDENTIAL."""
+        return MicrodataSource(records=typed_columns(frame), id=self.id, files=False)
+
+
+class ChangedLayout(RecordLayout):
+    """Records that are changed, what goes out, and what is looked at."""
+
+    #: Columns that are left out of the file
+    drop: Annotated[list[_Name], Field(max_length=100)] = Field(default_factory=list)
+    #: Columns that identify a record and stay on purpose
+    keep: Annotated[list[_Name], Field(max_length=100)] = Field(default_factory=list)
+    #: What others know of somebody: risk is assessed by these
+    keys: Annotated[list[_Name], Field(max_length=10)] = Field(default_factory=list)
+    #: For a study: the variables of each table that is compared
+    tables: Annotated[
+        list[Annotated[list[_Name], Field(min_length=1, max_length=3)]], Field(max_length=10)
+    ] = Field(default_factory=list)
+
+    @without_values
+    def source(
+        self, frame: pl.DataFrame, operation: Operation, settings: Settings
+    ) -> ChangedSource:
+        """The records, after steps were looked at. CONFIDENTIAL."""
+        typed = typed_columns(frame)
+        if isinstance(settings, AnonymisationSettings):
+            record_chain(
+                typed,
+                settings.steps,
+                id=self.id,
+                secret=Secret.generate(),
+                drop=self.drop,
+                keep=self.keep,
+            )
+        return ChangedSource(
+            records=typed,
+            id=self.id,
+            files=False,
+            drop=self.drop,
+            keep=self.keep,
+            keys=self.keys,
+            tables=self.tables,
+        )
+
+
+def typed_columns(frame: pl.DataFrame) -> pl.DataFrame:
+    """Records whose texts have the types that they have in a file of text. CONFIDENTIAL.
+
+    >>> typed_columns(pl.DataFrame({"age": ["7", "31"], "code": ["01", "2"]})).rows()
+    [(7, '01'), (31, '2')]
+    """
+    texts = [name for name, kind in frame.schema.items() if kind == pl.String]
+    spelling = NumberSpelling()
+    types = types_of(frame.lazy(), texts, spelling)
+    return frame.with_columns(as_type(pl.col(name), types[name], spelling) for name in texts)
+
+
 #: What the columns are of what an operation takes.
-LAYOUTS: Mapping[type[CountSource], type[CellLayout]] = {
+LAYOUTS: Mapping[type[Source], type[Layout]] = {
     CountSource: CountLayout,
     SensitiveSource: SensitiveLayout,
     HiddenSource: HiddenLayout,
+    MicrodataSource: RecordLayout,
+    ChangedSource: ChangedLayout,
 }

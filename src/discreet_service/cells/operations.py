@@ -9,26 +9,28 @@ from __future__ import annotations
 import hashlib
 import hmac
 import json
+import tempfile
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
+from pathlib import Path
 from typing import Any
 
 import polars as pl
 from pydantic import create_model
 
-from discreet.microdata import Secret
-from discreet.operations import OPERATIONS, CountSource, Operation, Study
+from discreet.microdata import Secret, write_described
+from discreet.operations import OPERATIONS, Operation, Source
 from discreet.settings import Settings
 from discreet.tables import ProtectedTable
-from discreet_service.cells.layouts import LAYOUTS, CellLayout
+from discreet_service.cells.layouts import LAYOUTS, Layout
 from discreet_service.cells.requests import read_request, unpacked
-from discreet_service.cells.results import table_output
+from discreet_service.cells.results import RESULT_TYPES, table_output
 from discreet_service.jobs import JobContext, JobOutput
 
 
 @cache
-def request_model(operation: Operation) -> type[CellLayout]:
+def request_model(operation: Operation) -> type[Layout]:
     """What a call says: what the columns are, and the settings.
 
     >>> request_model(OPERATIONS["rounding"])(by=["sex"]).rounding.base
@@ -37,7 +39,7 @@ def request_model(operation: Operation) -> type[CellLayout]:
     name, layout = f"{operation.name.title()}Request", LAYOUTS[operation.takes]
     if not operation.section:
         bases: Any = (layout, operation.settings)
-        both: type[CellLayout] = create_model(name, __base__=bases)
+        both: type[Layout] = create_model(name, __base__=bases)
         return both
     needed = any(
         model_field.is_required() for model_field in operation.settings.model_fields.values()
@@ -46,13 +48,18 @@ def request_model(operation: Operation) -> type[CellLayout]:
     return create_model(name, __base__=layout, **{operation.section: (operation.settings, default)})  # type: ignore[call-overload, no-any-return]
 
 
+def _purpose(operation: Operation) -> str:
+    """What draws of an operation are for: all methods on records have the same."""
+    return "records" if operation.on_records else operation.name
+
+
 @dataclass(frozen=True, kw_only=True, slots=True, repr=False)
 class CellsCall:
     """Cells, and what is asked of them. CONFIDENTIAL."""
 
     operation: Operation  # what is asked for
     frame: pl.DataFrame  # the cells
-    request: CellLayout  # what they are, and the settings
+    request: Any  # what they are, and the settings: a `Layout`
     owner: str  # who asks
     key: bytes  # the key of the service for this operation. SECRET
 
@@ -62,9 +69,9 @@ class CellsCall:
     ) -> CellsCall:
         """A call of somebody."""
         request = said
-        if not isinstance(said, CellLayout):
+        if not isinstance(said, Layout):
             request = read_request(request_model(operation), said)
-        key = service.key_for(operation.name)
+        key = service.key_for(_purpose(operation))
         return cls(operation=operation, frame=frame, request=request, owner=owner, key=key)
 
     @property
@@ -78,7 +85,7 @@ class CellsCall:
     @property
     def size(self) -> int:
         """How many cells there are."""
-        return self.request.size(self.frame)
+        return int(self.request.size(self.frame))
 
     @property
     def draws(self) -> bool:
@@ -95,12 +102,14 @@ class CellsCall:
         """
         if not self.draws:
             return None
-        content = "\0".join((f"{self.operation.name} 1", self.owner, self.request.name)).encode()
+        purpose = f"{_purpose(self.operation)} 1"
+        content = "\0".join((purpose, self.owner, self.request.name)).encode()
         return Secret(hmac.new(self.key, content, hashlib.sha256).digest())
 
-    def source(self) -> CountSource:
+    def source(self) -> Source:
         """What goes in; an error for all that is wrong with it. CONFIDENTIAL."""
-        return self.request.source(self.frame, self.operation, self.settings)
+        request: Layout = self.request
+        return request.source(self.frame, self.operation, self.settings)
 
     def hurried(self) -> CellsCall:
         """The same for somebody who waits."""
@@ -113,18 +122,24 @@ class CellsCall:
             operation=operation, frame=self.frame, request=request, owner=self.owner, key=self.key
         )
 
-    def studied(self) -> Study:
+    def studied(self) -> Any:
         """What becomes of the cells, and what that still tells. CONFIDENTIAL."""
         assert self.operation.study is not None
         return self.operation.study(self.source(), self.settings, self.secret())
 
-    def output(self, source: CountSource | None = None) -> JobOutput:
-        """The protected table or the report, as a file."""
+    def output(self, source: Source | None = None) -> JobOutput:
+        """The protected table, the records or the report, as a file."""
         source = self.source() if source is None else source
         process = self.operation.run(source, self.settings, self.secret())
         if isinstance(process, ProtectedTable):
             return table_output(process, self.request.format, self.request.language)
-        return report_output(process, f"{self.request.name}-{self.operation.name}")
+        if isinstance(process, Mapping):
+            return report_output(process, f"{self.request.name}-{self.operation.name}")
+        name = f"{self.request.name}.{self.request.format}"
+        with tempfile.TemporaryDirectory() as folder:
+            content = write_described(process.described, Path(folder) / name).read_bytes()
+        form = str(self.request.format)
+        return JobOutput(file_name=name, media_type=RESULT_TYPES[form], content=content)
 
     def __repr__(self) -> str:
         return f"<CellsCall {self.operation.name}: confidential>"
@@ -139,8 +154,9 @@ def report_output(report: Mapping[str, Any], name: str) -> JobOutput:
 def run_operation(context: JobContext) -> JobOutput:
     """Carry out an operation: the function of its jobs."""
     service, job = context.service, context.job
-    operation = next(item for item in OPERATIONS.values() if item.job == job.kind)
-    content = service.job_inputs.get(job.asked()["input"])
+    asked = job.asked()
+    operation = OPERATIONS[asked["operation"]]
+    content = service.job_inputs.get(asked["input"])
     frame, request = unpacked(content, request_model(operation))
     call = CellsCall.of(service, job.owner, operation, frame, request)
     context.report(5, "reading")

@@ -177,19 +177,16 @@ def operation_call(
     form: str | None,
     idempotency_key: str,
 ) -> ServiceCall[Table | ServiceJob]:
-    """A method over the cells of a table; a job if it is large."""
-    address = operation.address
-    if operation.study is None:
-        return _rows_call(address, "cells", cells, request, None, idempotency_key, report_of)
-    return _rows_call(address, "cells", cells, request, form, idempotency_key, table_of)
-
-
-def anonymisation_call(
-    records: Any, request: Mapping[str, Any], form: str | None, idempotency_key: str
-) -> ServiceCall[Table | ServiceJob]:
-    """Records to be changed; a job if there are many."""
-    path = "records/anonymise"
-    return _rows_call(path, "records", records, request, form, idempotency_key, records_of)
+    """A method over the cells of a table, or records; a job if there are many."""
+    return _rows_call(
+        f"{operation.address}{operation.ends[0]}",
+        "records" if operation.on_records else "cells",
+        cells,
+        request,
+        None if operation.answer == "report" else form,
+        idempotency_key,
+        OPENED[operation.answer],
+    )
 
 
 def _rows_call(
@@ -299,6 +296,10 @@ def records_of(content: bytes, form: str | None) -> Table:
 def report_of(content: bytes, form: str | None) -> Table:
     """A report, which is JSON whatever is asked for."""
     return content
+
+
+#: How what a method makes is read.
+OPENED: Mapping[str, Opened] = {"table": table_of, "records": records_of, "report": report_of}
 
 
 def _bytes(answer: httpx.Response) -> bytes:

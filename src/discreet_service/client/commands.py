@@ -184,13 +184,15 @@ def ask_run(
     key_file: KeyFile = None,
     as_json: Json = False,
 ) -> None:
-    """Carry out a method over the cells of a table; the job of a large one is waited for."""
+    """Carry out a method over the cells of a table, or records; a job is waited for."""
     asked = {"name": out.name.partition(".")[0], **_document(request)}
     by = [name for name in asked.get("by", []) if isinstance(name, str)]
-    report = method in OPERATIONS and OPERATIONS[method].study is None
+    row, rows = OPERATIONS.get(method), _read(cells)
+    form = None if row is not None and row.answer == "report" else format_of(out)
+    if row is None or not row.on_records:
+        rows = _numbers(rows, by)
     with _client(url, key_file) as client:
-        form = None if report else format_of(out)
-        process = client.run(method, _numbers(_read(cells), by), asked, format=form)
+        process = client.run(method, rows, asked, format=form)
     assert isinstance(process, bytes)
     _write(process, out)
     show(f"the result is in {out}", {"file": str(out)}, as_json=as_json)
@@ -220,13 +222,8 @@ def ask_anonymise(
     key_file: KeyFile = None,
     as_json: Json = False,
 ) -> None:
-    """Change records by steps; the job of many records is waited for."""
-    asked = {"name": out.name.partition(".")[0], **_document(request)}
-    with _client(url, key_file) as client:
-        anonymise_records = client.anonymise_records(_read(records), asked, format=format_of(out))
-    assert isinstance(anonymise_records, bytes)
-    _write(anonymise_records, out)
-    show(f"the changed records are in {out}", {"file": str(out)}, as_json=as_json)
+    """Change records by steps: the same as "run anonymise"."""
+    ask_run("anonymise", records, request, out, url, key_file, as_json)
 
 
 @command(app, "query", example="discreet ask query census query.json --out table.csv")

@@ -115,26 +115,26 @@ def run(
     timeout: float | None = None,
     **options: Any,
 ) -> Conversation[Table]:
-    """Carry out a method over the cells of a table; the job of a large one is waited for."""
+    """Carry out a method over the cells of a table, or records; a job is waited for."""
     if name not in OPERATIONS:
         hint = f"methods: {', '.join(OPERATIONS)}"
         raise ServiceError("there is no such method", code="invalid-input", where="name", hint=hint)
     operation, said = OPERATIONS[name], dict(request or {})
-    if section := operation.section:
+    section = operation.section
+    if section:
         known = operation.settings.model_fields
         own = {key: options.pop(key) for key in list(options) if key in known}
         if own or section in said:
-            stated = {**said.get(section, {}), **own}
+            stated = {**said.pop(section, {}), **own}
             try:
                 operation.settings.model_validate(stated)
             except ValidationError as error:
-                raise refused_call(setting_problems(error, [section])) from None
-            said[section] = stated
+                raise refused_call(setting_problems(error, [section], list(known))) from None
+            said |= operation.placed(stated)
     call = calls.operation_call(
         operation, cells, {**said, **options}, format, secrets.token_hex(16)
     )
-    opened = calls.table_of if operation.study is not None else calls.report_of
-    return (yield from _opened(call, opened, format, progress, timeout))
+    return (yield from _opened(call, calls.OPENED[operation.answer], format, progress, timeout))
 
 
 def round_table(
@@ -161,9 +161,12 @@ def anonymise_records(
     progress: Progress | None = None,
     timeout: float | None = None,
 ) -> Conversation[Table]:
-    """Change records by steps; the job of many records is waited for."""
-    call = calls.anonymisation_call(records, request, format, secrets.token_hex(16))
-    return (yield from _opened(call, calls.records_of, format, progress, timeout))
+    """Change records by steps: `run("anonymise", …)`."""
+    return (
+        yield from run(
+            "anonymise", records, request, format=format, progress=progress, timeout=timeout
+        )
+    )
 
 
 def _opened(

@@ -65,7 +65,10 @@ KINDS: Mapping[str, JobKind] = {
     # Their cells and rules are sealed: nothing of them is handed in as a plain request.
     **{
         operation.job: JobKind(
-            permission=Permission.tables_protect,
+            # Records of persons and firms: who may protect tables may not for that alone.
+            permission=Permission.records_protect
+            if operation.on_records
+            else Permission.tables_protect,
             function="discreet_service.cells.operations:run_operation",
             memory="8GB",
             minutes=240,
@@ -73,14 +76,6 @@ KINDS: Mapping[str, JobKind] = {
         )
         for operation in OPERATIONS.values()
     },
-    # Records of persons and firms: who may protect tables may not for that alone.
-    "records": JobKind(
-        permission=Permission.records_protect,
-        function="discreet_service.cells.records:run_records",
-        memory="8GB",
-        minutes=240,
-        schema=None,
-    ),
 }
 
 

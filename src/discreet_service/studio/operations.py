@@ -60,7 +60,7 @@ router = APIRouter(tags=["studio"], include_in_schema=False)
 NAVIGATION = tuple(
     NavigationEntry(path=f"/{each.page}", place=60 + at, permissions=(Permission.tables_protect,))
     for at, each in enumerate(OPERATIONS.values())
-    if each.page
+    if each.page and not each.on_records
 )
 
 _Producer = Annotated[Principal, Depends(principal_with(Permission.tables_protect))]
@@ -425,5 +425,5 @@ def _listed(study: Study, marks: Sequence[Any], call: CellsCall) -> Iterator[dic
 
 
 for _operation in OPERATIONS.values():
-    if _operation.page:
+    if _operation.page and not _operation.on_records:
         add_page(_operation)

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from .etags import etag_of as etag_of
     from .openapi import describe_interface as describe_interface
     from .operations import hand_in_operation as hand_in_operation
+    from .operations import sent_file as sent_file
     from .pages import FormPrincipal as FormPrincipal
     from .pages import FormVisit as FormVisit
     from .pages import NavigationEntry as NavigationEntry
@@ -60,10 +61,6 @@ if TYPE_CHECKING:
     from .programmes import validate_programme as validate_programme
     from .queries import admitted as admitted
     from .queries import note_query as note_query
-    from .records import ROWS as ROWS
-    from .records import hand_in_records as hand_in_records
-    from .records import secret_for as secret_for
-    from .records import sent_file as sent_file
     from .releases import get_release as get_release
     from .releases import list_releases as list_releases
     from .security import add_security as add_security

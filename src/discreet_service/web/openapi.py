@@ -68,7 +68,7 @@ _COMMON: Mapping[str, tuple[str, str, str, str, str]] = {
     ),
     "404": ("NotFound", "not-found", "there is no such release", "", "release"),
     "422": (
-        "Invalid", "invalid-input", "Input should be greater than or equal to 1", "", "size",
+        "Invalid", "invalid-input", "must be at least 1", "", "size",
     ),
     "429": ("RateLimited", "rate-limited", "there are too many requests", "", ""),
 }  # fmt: skip

@@ -86,14 +86,22 @@ async def answered_from_body(
 
 
 def hand_in_sealed(
-    service: Service, principal: Principal, kind: str, content: bytes, again: str | None = None
+    service: Service,
+    principal: Principal,
+    kind: str,
+    operation: str,
+    content: bytes,
+    again: str | None = None,
 ) -> Job:
     """Seal an input, and hand in its job; an input that no job needs is deleted."""
     inputs = service.job_inputs
     name = inputs.put(content, owner=f"{kind} {principal.name}", again=again)
     try:
         job = service.jobs.submit(
-            kind=kind, owner=principal.name, request={"input": name}, idempotency_key=again
+            kind=kind,
+            owner=principal.name,
+            request={"input": name, "operation": operation},
+            idempotency_key=again,
         )
     except ServiceError:
         if again is None:

@@ -135,7 +135,7 @@ def test_what_is_printed() -> None:
     assert "unchanged" in safe.notes[0].text("en")
     with pytest.raises(CountRoundingError, match="before rounding"):
         round_shown(dc.suppress(table, table.count < 3, method="fast", intervals=True), 5)
-    with pytest.raises(CountRoundingError, match="greater than or equal to 2"):
+    with pytest.raises(CountRoundingError, match="must be at least 2"):
         round_shown(safe, 1)
 
 

@@ -15,9 +15,10 @@ import pytest
 from discreet.assessment.record_risk import assess_records
 from discreet.errors import DiscreetWarning
 from discreet.microdata import Secret
-from discreet.pretabular.programme import METHODS
-from discreet.release.anonymisation import _own_warnings
-from discreet_service.cells.records import run_records, secret_of_records
+from discreet.operations import OPERATIONS
+from discreet.pretabular import METHODS
+from discreet.pretabular.steps import _own_warnings
+from discreet_service.cells.operations import CellsCall, run_operation
 from discreet_service.jobs.context import JobContext
 from discreet_service.permissions import ROLES, Permission
 from discreet_service.service import Service
@@ -36,6 +37,13 @@ _ROLES: dict[str, Sequence[str]] = {
 RECORDS = people()
 
 
+def secret_of_file(service: Service, name: str, file: str) -> Secret:
+    said = {"steps": [{}], "name": file}
+    secret = CellsCall.of(service, name, OPERATIONS["anonymise"], RECORDS, said).secret()
+    assert secret is not None
+    return secret
+
+
 class Office:
     """A service and its callers."""
 
@@ -45,14 +53,14 @@ class Office:
         self.service = Service(
             ServiceSettings(folder=folder, secret_file=folder / "service.secret", limits=limits)
         )
-        self.callers = RoleCallers(self.service, ("records", "jobs"), _ROLES)
+        self.callers = RoleCallers(self.service, ("operations", "jobs"), _ROLES)
 
     def ask(self, said: dict[str, Any], name: str = "paula", study: bool = False) -> Any:
         path = f"/api/v1/records/{'study' if study else 'anonymise'}"
         return self.callers.ask(name, "POST", path, json=said)
 
     def secret(self, name: str = "paula", file: str = "records") -> Secret:
-        return secret_of_records(self.service.key_for("records"), name, file)
+        return secret_of_file(self.service, name, file)
 
 
 @pytest.fixture(scope="module")
@@ -133,11 +141,9 @@ def test_studies_tell_tables_and_risk_before_and_after(office: Office) -> None:
     assert told["statement"].keys() == {"en", "de"}
 
 
-def test_many_records_become_a_sealed_job(
-    office: Office, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    monkeypatch.setattr("discreet_service.web.records.MOST_AT_ONCE", 100)
-    said = asked("swap", "safe", name="people")
+def test_many_records_become_a_sealed_job(office: Office, tmp_path: Path) -> None:
+    many = people(5_100)
+    said = asked("swap", "safe", name="people", records=many.to_dicts())
     answer = office.ask(said)
     assert answer.status_code == 202, answer.text
     job = office.service.jobs.claim("tests")
@@ -153,9 +159,9 @@ def test_many_records_become_a_sealed_job(
         report=lambda _progress, _step: None,
         cancelled=lambda: False,
     )
-    made = run_records(context)
+    made = run_operation(context)
     secret = office.secret("paula", "people")
-    assert made.content == programme_file(tmp_path, RECORDS, said["steps"], secret, said["drop"])
+    assert made.content == programme_file(tmp_path, many, said["steps"], secret, said["drop"])
     assert office.service.jobs.finish(job, made.written(tmp_path))
     assert list(office.service.job_inputs.folder.iterdir()) == []
     assert office.ask(said, study=True).status_code == 413
@@ -178,7 +184,8 @@ WRONG = [
     ({"steps": []}, "steps", ""),
     ({"steps": [{"method": "magic"}]}, "steps[0].method", "no method"),
     ({"steps": [{"variable": "age"}]}, "steps[0].method", "missing"),
-    ({"steps": [{"method": "recode", "variable": "age", "classification": "/etc/passwd"}]},
+    ({"steps": [{"method": "recode", "variable": "age", "classification": "/etc/passwd",
+                 "level": 1}]},
      "steps[0].classification", "files are not read here"),
     ({"steps": [{"method": "recode", "variable": "age", "format": "csv"}]},
      "steps[0].format", "no such key"),
@@ -191,7 +198,7 @@ WRONG = [
     ({"id": ["pid"]}, "keys.id", "no column"),
     ({"drop": ["household"]}, "output", "say whether it stays"),
     ({"drop": ["person", "household", "shoe"]}, "shoe", "no such column"),
-    ({"name": "../x"}, "name", "pattern"),
+    ({"name": "../x"}, "name", "not in the form"),
     ({"format": "dta"}, "format", ""),
     ({"secret": "x"}, "", "not known here"),
 ]  # fmt: skip

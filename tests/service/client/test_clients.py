@@ -20,7 +20,6 @@ import discreet as dc
 from discreet.release.cell_programme import CellProgramme, protect_by_programme
 from discreet.release.packages import open_parameters
 from discreet_service.application import RESOURCES
-from discreet_service.cells.records import secret_of_records
 from discreet_service.client import AsyncClient, Client, ServiceJob
 from discreet_service.client.clients import ServiceFunctions
 from discreet_service.problems import ServiceError, problem_document
@@ -30,6 +29,7 @@ from tests.helpers.interface_calls import documented_calls
 from tests.helpers.package_parameters import PTABLE
 from tests.helpers.record_files import STEPS, people, programme_file
 from tests.helpers.service_cells import CellService, homes, parameters, some_cells
+from tests.service.cells.test_changed_records import secret_of_file
 
 BY = ["region", "tenure"]
 LAYOUT = {"by": BY, "count": "n", "cell_key": "key"}
@@ -114,10 +114,10 @@ def test_changed_records_are_those_of_a_programme(served: CellService, tmp_path:
     drop = ["person", "household"]
     request = {"id": ["person"], "drop": drop, "steps": steps, "name": "people"}
     token = served.key("producer", "petra")
-    with Client(BASE, token, transport=Waiting(served.app("records", "jobs"))) as client:
+    with Client(BASE, token, transport=Waiting(served.app("operations", "jobs"))) as client:
         found = client.anonymise_records(records, request, format="csv")
         frame = client.anonymise_records(records, request)
-    secret = secret_of_records(served.service.key_for("records"), "petra", "people")
+    secret = secret_of_file(served.service, "petra", "people")
     assert found == programme_file(tmp_path, records, steps, secret, drop)
     assert isinstance(frame, pl.DataFrame)
     assert frame.equals(pl.read_csv(found, schema=frame.schema))

@@ -217,9 +217,9 @@ def test_programs_get_the_same_figures(readers: Any, tmp_path: Path) -> None:
     [
         ({"cells": ""}, "there are no cells"),
         ({"base": ""}, ""),
-        ({"base": "1"}, "greater than or equal to 2"),
+        ({"base": "1"}, "must be at least 2"),
         ({"base": "five"}, "a whole number is needed"),
-        ({"base": "2000"}, "less than or equal to 1000"),
+        ({"base": "2000"}, "must be at most 1000"),
         ({"margins": "10"}, "totals that are sums have the base of their parts"),
         ({"ties": "even"}, "ties are for conventional rounding"),
         ({"method": "magic"}, "rounding.method"),

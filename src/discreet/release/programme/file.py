@@ -40,6 +40,7 @@ from discreet.release.programme.schema import (
     form_of_method,
 )
 from discreet.release.programme.toml_lines import KeyPath, LineIndex
+from discreet.settings import plain_problem
 from discreet.tables import ValueRelation
 
 #: Name of the main source, unless [data] gives it one.
@@ -134,24 +135,6 @@ def key_column(sources: Mapping[str, RecordSource], name: str) -> str:
 
 
 _AT_LINE = re.compile(r"\(at line (\d+), column (\d+)\)")
-_KINDS = {
-    "missing": "is missing",
-    "string_type": "must be a text, in quotes",
-    "int_type": "must be a whole number",
-    "float_type": "must be a number",
-    "bool_type": "must be true or false",
-    "list_type": "must be a list, in brackets",
-    "dict_type": "must be a table of keys and values",
-    "model_type": "must be a table of keys and values",
-    "string_too_short": "must not be empty",
-    "string_pattern_mismatch": "is not in the form that is needed",
-    "too_short": "needs at least {min_length} entries",
-    "greater_than_equal": "must be at least {ge}",
-    "greater_than": "must be above {gt}",
-    "less_than_equal": "must be at most {le}",
-}
-_QUOTED = re.compile(r"'([^']*)'")
-
 Form = TypeVar("Form", bound=ProgrammeEntry)
 
 
@@ -528,18 +511,12 @@ def form_problem(
 ) -> Problem:  # fmt: skip
     """One problem that pydantic found; `known` are keys of a form that methods give."""
     kind = details["type"]
-    context = details.get("ctx", {})
     place = index.place(path)
-    if kind == "extra_forbidden":
-        hint = nearest(str(path[-1]), known) if known else _known(path, root)
-        return Problem("there is no such key", place, hint)
-    if kind == "literal_error":
-        known = _QUOTED.findall(str(context.get("expected", "")))
-        return Problem("this value is not known", place, f"known: {', '.join(known)}")
+    if kind == "extra_forbidden" and not known:
+        return Problem("there is no such key", place, _known(path, root))
     if kind == "method":
-        return Problem(details["msg"], place, nearest(str(path[-1]), context["known"]))
-    message = _KINDS[kind].format(**context) if kind in _KINDS else details["msg"]
-    return Problem(message, place, str(context.get("hint", "")))
+        return Problem(details["msg"], place, nearest(str(path[-1]), details["ctx"]["known"]))
+    return plain_problem(details, str(path[-1]), place, known)
 
 
 def _known(path: KeyPath, root: type[ProgrammeEntry]) -> str:

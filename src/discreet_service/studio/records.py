@@ -11,27 +11,23 @@ from dataclasses import dataclass, field, fields, replace
 from functools import cache
 from typing import Annotated, Any
 
-import polars as pl
 from fastapi import APIRouter, Depends, Query, Request, Response
 from fastapi.responses import HTMLResponse
 
 from discreet.assessment import percent
 from discreet.errors import DiscreetError, Problem
-from discreet.pretabular import METHODS
-from discreet.publication import number_text
-from discreet_service.cells import (
-    MOST_AT_ONCE,
+from discreet.operations import (
     MOST_CELLS,
-    RecordsRequest,
+    OPERATIONS,
+    Operation,
     RecordsStudy,
-    RowLimit,
+    SettingField,
     TableEffect,
-    changed_records,
-    read_request,
-    records_file,
-    studied_records,
-    typed_columns,
+    fields_of,
+    value_of,
 )
+from discreet.publication import number_text
+from discreet_service.cells import CellsCall, RowLimit
 from discreet_service.permissions import Permission, Principal
 from discreet_service.service import Service
 from discreet_service.studio.call_texts import file_call_texts
@@ -43,19 +39,16 @@ from discreet_service.studio.pasted_tables import (
     rows_and_columns,
     sent_texts,
 )
-from discreet_service.studio.record_steps import option_fields, stated_step
 from discreet_service.web import (
-    ROWS,
     FormPrincipal,
     NavigationEntry,
     ServiceDep,
     back_to,
     check_allowed,
-    hand_in_records,
+    hand_in_operation,
     language_of,
     page,
     principal_with,
-    secret_for,
     sent_file,
 )
 
@@ -66,6 +59,41 @@ _Protector = Annotated[Principal, Depends(principal_with(Permission.records_prot
 #: Steps that a page has at most, and the text of records that it gives back.
 MOST_STEPS, LONGEST_SHOWN = 8, 40_000
 _PERSONS = 500
+_CHAIN = OPERATIONS["anonymise"]
+
+
+def methods() -> dict[str, Operation]:
+    """What a step can be, by name."""
+    return {name: row for name, row in OPERATIONS.items() if row.step}
+
+
+@cache
+def step_fields(method: str) -> tuple[SettingField, ...]:
+    """The fields of a method; pages read no files, and levels are those of a tree in a file.
+
+    >>> [(field.name, field.kind) for field in step_fields("round_values")]
+    [('variables', 'names'), ('base', 'number')]
+    """
+    row = OPERATIONS[method]
+    fields = fields_of(row.settings, row.package)
+    return tuple(field for field in fields if field.kind != "file" and field.name != "level")
+
+
+def stated_step(
+    method: str, texts: Mapping[str, str], where: str, problems: list[Problem]
+) -> dict[str, Any]:
+    """The step that a page asks for, as a programme would have it.
+
+    >>> stated_step("top_code", {"variable": "age", "above": "90"}, "steps[0]", [])
+    {'method': 'top_code', 'variable': 'age', 'above': 90.0}
+    """
+    step: dict[str, Any] = {"method": method}
+    for step_field in step_fields(method):
+        text, own = texts.get(step_field.name, "").strip(), list[Problem]()
+        if text:
+            step[step_field.name] = value_of(step_field, text, own)
+        problems += [replace(each, where=f"{where}.{each.where}") for each in own]
+    return step
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
@@ -85,7 +113,7 @@ class RecordsForm:
     #: The steps: method, and option → text
     steps: tuple[tuple[str, Mapping[str, str]], ...] = field(default=())
 
-    def read(self, limit: RowLimit, language: str) -> tuple[pl.DataFrame, RecordsRequest]:
+    def call(self, service: Service, owner: str, language: str) -> CellsCall:
         """The records, and what is done with them. CONFIDENTIAL."""
         problems: list[Problem] = []
         if not self.rows.strip():
@@ -98,22 +126,23 @@ class RecordsForm:
         ]
         if not steps:
             problems.append(Problem("no step is asked for", "steps", "add a method"))
-        asked = {
+        if problems:
+            raise refused_form(problems)
+        said: dict[str, Any] = {
             **{name: listed_names(getattr(self, name)) for name in ("id", "drop", "keep", "keys")},
             "tables": [listed_names(line) for line in self.tables.splitlines() if line.strip()],
             "name": self.name.strip(),
             "format": self.format,
             "language": language,
+            "steps": steps,
         }
-        if problems:
-            raise refused_form(problems)
-        request = read_request(RecordsRequest, asked | {"steps": steps})
-        return typed_columns(pasted_rows(self.rows, limit)), request
+        limit = RowLimit(service.settings.limits.records_protect, "records")
+        return CellsCall.of(service, owner, _CHAIN, pasted_rows(self.rows, limit), said)
 
     def arranged(self) -> RecordsForm:
         """The form after a step was added or taken away."""
         steps = list(self.steps)
-        if self.act == "add" and self.add in METHODS and len(steps) < MOST_STEPS:
+        if self.act == "add" and self.add in methods() and len(steps) < MOST_STEPS:
             steps.append((self.add, {}))
         place = self.act.removeprefix("remove-")
         if place != self.act and place.isdecimal() and int(place) < len(steps):
@@ -132,10 +161,10 @@ async def form_of(request: Request) -> RecordsForm:
     steps = []
     for at in range(MOST_STEPS):
         method = form.get(f"step{at}")
-        if isinstance(method, str) and method in METHODS:
+        if isinstance(method, str) and method in methods():
             said = {
-                option_field.name: form.get(f"step{at}-{option_field.name}")
-                for option_field in option_fields(method)
+                step_field.name: form.get(f"step{at}-{step_field.name}")
+                for step_field in step_fields(method)
             }
             steps.append((method, {k: text for k, text in said.items() if isinstance(text, str)}))
     return RecordsForm(**texts, steps=tuple(steps))
@@ -186,16 +215,13 @@ def run_records_form(
     if form.act == "add" or form.act.startswith("remove-"):
         return _shown(request, form.arranged())
     try:
-        limit = RowLimit(service.settings.limits.records_protect, ROWS)
-        frame, asked = form.read(limit, language_of(request))
-        if form.act == "job" or frame.height > MOST_AT_ONCE:
+        call = form.call(service, principal.name, language_of(request))
+        if form.act == "job" or call.size > _CHAIN.at_once:
             check_allowed(principal, Permission.jobs_own)
-            return back_to(f"/jobs/{hand_in_records(service, principal, frame, asked).id}")
-        secret = secret_for(service, principal.name, asked)
+            return back_to(f"/jobs/{hand_in_operation(service, principal, call).id}")
         if form.act == "download":
-            return sent_file(records_file(changed_records(frame, asked, secret), asked))
-        study = studied_records(frame, asked, secret)
-        return _shown(request, form, outcome=_outcome(service, asked, study))
+            return sent_file(call.output(), named=True)
+        return _shown(request, form, outcome=_outcome(service, call))
     except DiscreetError as error:
         problems = error.problems or (Problem(error.what, error.where, error.hint),)
         return _shown(request, form, problems=problems)
@@ -211,16 +237,18 @@ def _shown(
     large = len(form.rows) > LONGEST_SHOWN
     return page(
         request,
-        "record_methods",
+        "records",
         status=422 if problems else 200,
         secret=True,
         form=replace(form, rows="") if large else form,
         large=large,
         problems=problems,
         outcome=outcome,
-        methods=[name for name in METHODS if option_fields(name)],
-        fields=option_fields,
-        most=MOST_AT_ONCE,
+        methods={
+            name: row.words(name, language_of(request))["title"] for name, row in methods().items()
+        },
+        fields=step_fields,
+        most=_CHAIN.at_once,
         most_cells=MOST_CELLS,
         most_steps=MOST_STEPS,
     )
@@ -229,11 +257,11 @@ def _shown(
 # What came of it --------------------------------------------------------------------------------
 
 
-def _outcome(service: Service, asked: RecordsRequest, study: RecordsStudy) -> dict[str, Any]:
+def _outcome(service: Service, call: CellsCall) -> dict[str, Any]:
     """What a page shows of an outcome. CONFIDENTIAL."""
-    language = asked.language
-    stated = asked.model_dump(exclude_defaults=True, exclude={"format", "language", "keys"})
-    stated.pop("tables", None)
+    study: RecordsStudy = call.studied()
+    language, left_out = call.request.language, {"format", "language", "keys", "tables"}
+    stated = call.request.model_dump(exclude_defaults=True, exclude=left_out)
     functions = ("anonymise_records(", "dc_service_anonymise(")
     path, base = "/api/v1/records/anonymise", service.settings.base_url
     return {

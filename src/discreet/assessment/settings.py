@@ -1,0 +1,44 @@
+"""What the risk of records is assessed by.
+
+In: values. Out: settings in order.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Annotated, Literal, Self
+
+from pydantic import Field, model_validator
+
+from discreet.pretabular import Names, Some
+from discreet.settings import Settings, refused
+
+_MOST_SETS = 20_000
+
+
+class RecordRiskSettings(Settings):
+    """What others know of those in a file, and what counts as a risk."""
+
+    keys: Some  # variables that others know of a person or firm, together
+    #: Column of sampling weights; without them the file is taken for everybody
+    weight: str | None = None
+    #: Variables that nobody is to learn: how many values they have among those alike
+    sensitive: Names = Field(default_factory=list)
+    k: Annotated[int, Field(ge=1)] = 3  # combinations of fewer records are counted
+    limit: Annotated[float, Field(ge=0, le=1)] = 0.05  # risks above are counted
+    #: "own": a missing value is a value like others, which is safe; "any": it may be any value, the
+    #: usual measure after local suppression, which understates the risk from one who knows it
+    missing: Literal["own", "any"] = "own"
+    #: Sets of so many variables at most are searched for special uniques; 0 for none
+    special: Annotated[int, Field(ge=0)] = 3
+    #: Columns that name nobody, though nearly all their values differ
+    harmless: Names = Field(default_factory=list)
+
+    @model_validator(mode="after")
+    def _keys_apart(self) -> Self:
+        if {*self.sensitive, self.weight} & set(self.keys):
+            raise refused("what others know is neither weight nor sensitive", where="keys")
+        number = len(self.keys)
+        if sum(math.comb(number, size) for size in range(self.special + 1)) > _MOST_SETS:
+            raise refused("these are too many sets of variables", "name fewer", where="special")
+        return self

@@ -1,0 +1,330 @@
+"""Methods on records as operations: records in, records for others out.
+
+In: records (CONFIDENTIAL), settings, and a secret where something is drawn. Out: records for
+others; a study of what that does to tables, and to the risk of those in them (CONFIDENTIAL); or a
+report on records.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING, Annotated, Any, Literal, Union
+
+from pydantic import Field, PlainSerializer, WrapValidator, create_model
+
+from discreet.assessment import RecordRiskSettings
+from discreet.confidential import without_values
+from discreet.errors import MicrodataError, Problem, raise_all
+from discreet.operations.operation import ChangedSource, MicrodataSource, Operation
+from discreet.pretabular import METHODS, Names, RecordSettings, StructureSettings
+from discreet.settings import Settings, refused
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from discreet.assessment import RecordRisk
+    from discreet.microdata import Secret
+    from discreet.pretabular import AnonymisedRecords, StructureFile
+
+_PACKAGE = "discreet.pretabular"
+#: Records that are changed while somebody waits, and cells of a table that is compared.
+_AT_ONCE, MOST_CELLS = 5_000, 500
+#: What stands for a value that is missing.
+_MISSING = "(missing)"
+
+
+def _step_model(name: str, settings: type[RecordSettings]) -> type[RecordSettings]:
+    """A step as requests and programmes have it: its method, and the settings of that."""
+    own: Any = {"method": (Literal[name], ...), "id": (Names, Field(default_factory=list))}
+    model: type[RecordSettings] = create_model(
+        settings.__name__.replace("Settings", "Step"), __base__=settings, **own
+    )
+    return model
+
+
+#: What a step can be; steps are checked together with what they are to change.
+_Step: Any = Union[tuple(_step_model(*each) for each in METHODS.items())]  # noqa: UP007
+
+
+def _as_written(step: Any, check: Any) -> dict[str, Any]:
+    """A step as it is said."""
+    del check
+    if not isinstance(step, Mapping):
+        raise refused("a step is a table of keys and values")
+    return dict(step)
+
+
+class AnonymisationSettings(Settings):
+    """Methods on records, one after the other."""
+
+    #: Each a method and its settings
+    steps: Annotated[
+        list[Annotated[_Step, WrapValidator(_as_written), PlainSerializer(dict)]],
+        Field(min_length=1, max_length=20),
+    ]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True, repr=False)
+class TableEffect:
+    """A table before and after. CONFIDENTIAL."""
+
+    by: tuple[str, ...]  # its variables
+    cells: Sequence[tuple[tuple[str, ...], int, int]]  # codes, count before, count after
+
+    def measures(self) -> dict[str, float]:
+        """How far counts moved: cells, share unchanged, mean and largest difference."""
+        moved = [abs(after - before) for _, before, after in self.cells]
+        number = max(len(moved), 1)
+        return {
+            "cells": len(moved),
+            "unchanged": sum(not item for item in moved) / number,
+            "mean_absolute_deviation": sum(moved) / number,
+            "largest": max(moved, default=0),
+        }
+
+    def __repr__(self) -> str:
+        return "<TableEffect: confidential>"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True, repr=False)
+class RecordsStudy:
+    """What steps do to records. CONFIDENTIAL."""
+
+    made: AnonymisedRecords  # the records afterwards
+    before: int  # how many there were
+    tables: Sequence[TableEffect]  # tables before and after
+    #: Who can be found, before and after; None if no keys are named
+    risk: tuple[RecordRisk, RecordRisk] | None
+
+    def described(self) -> dict[str, Any]:
+        """For programs: no record. CONFIDENTIAL."""
+        return {
+            "records": self.before,
+            "records_after": self.made.described.frame.height,
+            "warnings": list(self.made.warnings),
+            "statement": {name: list(each) for name, each in self.made.statement.items()},
+            "tables": [
+                {
+                    "by": list(table.by),
+                    "measures": table.measures(),
+                    "cells": [
+                        {"codes": list(codes), "before": before, "after": after}
+                        for codes, before, after in table.cells
+                    ],
+                }
+                for table in self.tables
+            ],
+            "risk": None if self.risk is None else [dict(item.rates) for item in self.risk],
+        }
+
+    def __repr__(self) -> str:
+        return "<RecordsStudy: confidential>"
+
+
+def _steps(method: str, settings: Settings) -> list[dict[str, Any]]:
+    """The steps of one method, or those of a chain."""
+    if isinstance(settings, AnonymisationSettings):
+        return list(settings.steps)
+    return [{"method": method, "settings": settings}]
+
+
+@without_values
+def _changed(
+    method: str, source: ChangedSource, settings: Settings, secret: Secret | None
+) -> AnonymisedRecords:
+    from discreet.pretabular import anonymise_records
+
+    return anonymise_records(
+        source.records,
+        _steps(method, settings),
+        id=source.id,
+        secret=secret,
+        drop=source.drop,
+        keep=source.keep,
+        files=source.files,
+    )
+
+
+@without_values
+def _studied(
+    method: str, source: ChangedSource, settings: Settings, secret: Secret | None
+) -> RecordsStudy:
+    """Change records, and find out what that does to tables, and to the risk of those in them."""
+    from discreet.assessment import assess_records
+
+    before = source.records
+    _check_named(before, source, "there is no such column")
+    records = _changed(method, source, settings, secret)
+    after = records.described.frame
+    _check_named(after, source, "after the steps there is no such column")
+    risk = None
+    if source.keys:
+        frames = (before, after)
+        first, second = (assess_records(frame, keys=source.keys) for frame in frames)
+        risk = (first, second)
+    return RecordsStudy(
+        made=records,
+        before=before.height,
+        tables=[_effect(before, after, by, at) for at, by in enumerate(source.tables)],
+        risk=risk,
+    )
+
+
+def _check_named(frame: pl.DataFrame, source: ChangedSource, what: str) -> None:
+    """Raise an error unless records have the columns that are looked at."""
+    named = [(f"tables[{at}]", name) for at, by in enumerate(source.tables) for name in by]
+    named += [(f"keys[{at}]", name) for at, name in enumerate(source.keys)]
+    problems = [Problem(what, where) for where, name in named if name not in frame.columns]
+    problems += [
+        Problem("a variable stands twice in a table", f"tables[{at}]")
+        for at, by in enumerate(source.tables)
+        if len(set(by)) < len(by)
+    ]
+    raise_all(MicrodataError, problems, code="records")
+
+
+def _effect(before: pl.DataFrame, after: pl.DataFrame, by: Sequence[str], at: int) -> TableEffect:
+    """The cells of a table that has both, totals among them."""
+    import polars as pl
+
+    from discreet.tabulation import tabulate
+
+    counts: list[Mapping[tuple[str, ...], int]] = []
+    names = [f"by{place}" for place in range(len(by))]  # some names no table may have
+    for item in (before, after):
+        plain = item.select(
+            pl.col(name).cast(pl.String).fill_null(_MISSING).alias(own)
+            for name, own in zip(by, names, strict=True)
+        )
+        few = plain.n_unique() <= MOST_CELLS
+        cells = tabulate(plain, names).to_polars().select(*names, "count") if few else plain
+        if not few or cells.height > MOST_CELLS:  # totals counted
+            what, hint = f"this table has more than {MOST_CELLS} cells", "name fewer variables"
+            raise MicrodataError(what, code="too-many-cells", where=f"tables[{at}]", hint=hint)
+        counts.append({tuple(row[:-1]): int(row[-1]) for row in cells.iter_rows()})
+    every = sorted({*counts[0], *counts[1]}, key=lambda codes: [_first(code) for code in codes])
+    return TableEffect(
+        by=tuple(by),
+        cells=[(codes, counts[0].get(codes, 0), counts[1].get(codes, 0)) for codes in every],
+    )
+
+
+def _first(code: str) -> tuple[bool, float, str]:
+    """Totals first, then numbers by size, then texts."""
+    try:
+        number = float(code.partition("-")[0])
+    except ValueError:
+        number = float("inf")
+    return code != "Total", number, code
+
+
+@without_values
+def _made_up(
+    source: MicrodataSource, settings: StructureSettings, secret: Secret | None
+) -> StructureFile:
+    from discreet.pretabular import structure_file
+
+    return structure_file(source.records, settings, id=source.id, secret=secret)
+
+
+@without_values
+def _assessed(
+    source: MicrodataSource, settings: RecordRiskSettings, secret: Secret | None
+) -> Mapping[str, Any]:
+    from discreet.assessment import assess_records
+
+    return assess_records(source.records, settings).described()
+
+
+def _operation(name: str, settings: type[Settings], **own: Any) -> Operation:
+    word = name.replace("_", "-")
+    usual: dict[str, Any] = {
+        "name": name,
+        "package": _PACKAGE,
+        "settings": settings,
+        "section": name,
+        "ends": ("", "/study"),
+        "takes": ChangedSource,
+        "keys": lambda chosen: "unused",
+        "draws": lambda chosen, keys: getattr(settings, "drawn", False),
+        "run": partial(_changed, name),
+        "study": partial(_studied, name),
+        "gives": "records",
+        "at_once": _AT_ONCE,
+        "waits": lambda chosen: _AT_ONCE,
+        "hurried": lambda chosen: chosen,
+        "command": f"records {word}",
+        "example": "",
+        "address": f"records/{word}",
+        "job": "records",
+        "page": "",
+    }
+    return Operation(**usual | own)
+
+
+#: What each method is told of the invented persons of the demonstration.
+_EXAMPLES: Mapping[str, Mapping[str, Any]] = {
+    "bottom_code": {"variable": "age", "below": 5.0},
+    "drop_identifiers": {"direct": ["person_id", "household_id"]},
+    "local_suppression": {"keys": ["district", "sex", "marital_status"]},
+    "microaggregate": {"variables": ["age"]},
+    "permute": {"variables": ["marital_status"], "share": 0.1, "within": ["district"]},
+    "pram": {"variables": {"marital_status": {"stay": 0.8}}, "exact": True},
+    "rank_swap": {"variables": ["age"], "window": 0.05},
+    "recode": {"variable": "age", "intervals": [0.0, 18.0, 30.0, 45.0, 60.0, 75.0]},
+    "round_values": {"variables": ["age"], "base": 5.0},
+    "safe": {"variables": ["district", "sex", "marital_status"],
+             "controls": [["district", "sex"], ["marital_status"]]},
+    "swap": {"household": "household_id", "areas": ["state", "district"],
+             "risk": ["sex", "marital_status"], "similar": ["size"], "k": 3, "rate": 0.05},
+    "top_code": {"variable": "age", "above": 85.0},
+}  # fmt: skip
+
+#: Where chains of steps are asked for.
+_CHAIN: Mapping[str, Any] = {"address": "records", "ends": ("/anonymise", "/study")}
+#: A chain of steps, and all that a step can be; what records tell; made-up ones.
+ON_RECORDS = (
+    _operation(
+        "anonymise",
+        AnonymisationSettings,
+        section="",
+        draws=lambda chosen, keys: True,
+        begin=AnonymisationSettings(steps=[{"method": "recode", **_EXAMPLES["recode"]}]),
+        command="",
+        **_CHAIN,
+        calls=("anonymise_file", "study_anonymised_file"),
+        page="records",
+    ),
+    *(
+        # A method alone is a chain of one step, and asked for as such.
+        _operation(name, settings, begin=settings(**_EXAMPLES[name]), **_CHAIN, calls=())
+        for name, settings in METHODS.items()
+    ),
+    _operation(
+        "structure_file",
+        StructureSettings,
+        takes=MicrodataSource,
+        draws=lambda chosen, keys: True,
+        run=_made_up,
+        study=None,
+        begin=StructureSettings(),
+        command="",
+        address="records/structure-file",
+        calls=("make_up_records",),
+    ),
+    _operation(
+        "assess_records",
+        RecordRiskSettings,
+        package="discreet.assessment",
+        takes=MicrodataSource,
+        run=_assessed,
+        gives="report",
+        study=None,
+        begin=RecordRiskSettings(keys=["district", "sex", "age"]),
+        command="",
+        address="records/risk",
+        calls=("assess_risk_of_records",),
+    ),
+)
