@@ -15,7 +15,10 @@ from typing import Any
 
 from discreet.files import texts_of
 
-__all__ = ["Finding", "FindingCause", "Severity", "causes", "gravest", "said_of"]
+__all__ = ["COPYING", "Finding", "FindingCause", "Severity", "causes", "gravest", "said_of"]
+
+#: Findings on programs in SPSS and SAS that may put one record's values beside many records.
+COPYING = frozenset(("carries", "picks", "record", "twice"))
 
 
 class Severity(StrEnum):

@@ -19,6 +19,8 @@ from pathlib import Path
 
 import pytest
 
+from discreet_service.client import Client
+from discreet_service.web.examples import example_body
 from tests.helpers.shared_demonstration import copied_demonstration
 
 pytestmark = pytest.mark.exhaustive
@@ -95,6 +97,22 @@ class _Caller:
 
     def close(self) -> None:
         self._connection.close()
+
+
+def test_a_service_that_suppresses_cells_prints_nothing_of_the_solver(
+    demonstration: tuple[Path, list[str]],
+) -> None:
+    from discreet_service.installation import new_key
+
+    folder, _ = demonstration
+    key = new_key(folder / "SERVICE.toml", "solver", ["producer"], 1)[0]
+    body = example_body("suppress_table_cells")
+    with _served(folder) as (port, _), Client(f"http://127.0.0.1:{port}", key) as client:
+        job = client.wait(client.operation("suppress_table_cells", body=body)["id"])
+        assert b"suppressed" in client.result(job.id)
+    log = (folder / "service.log").read_text().lower()
+    assert '"event": "stopped"' in log
+    assert not any(word in log for word in ("highs", "simplex", "presolv", "mip "))
 
 
 def _held(process: int) -> int:

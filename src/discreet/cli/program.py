@@ -426,7 +426,7 @@ def command(
             cls=_Command,
             help=plain(inspect.getdoc(function) or ""),
             epilog=epilog,
-            no_args_is_help=name != "demo",
+            no_args_is_help=name not in ("demo", "runners"),
         )(safe)
         return safe
 

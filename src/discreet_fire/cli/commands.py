@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
@@ -274,6 +274,32 @@ def post(
     show("\n".join(one.text for one in done), described, as_json=as_json)
     if strict and any(one.needs_review for one in done):
         raise typer.Exit(FAILURE)
+
+
+@command(app, "runners", example="discreet fire runners")
+def list_runners(as_json: Json = False) -> None:
+    """Say which programs run here, and what limits them."""
+    from discreet_fire.runners import control_folder, runners
+
+    rows, lines = [], []
+    for one in runners():
+        row: dict[str, Any] = {"name": one.name, "suffixes": sorted(one.suffixes)}
+        lines.append(f"{one.name}: {', '.join(row['suffixes'])}")
+        if (limits := getattr(one, "limits", None)) is not None:
+            folder = control_folder(limits.control_groups)
+            row |= {
+                "executable": str(getattr(one, "executable", "")),
+                "control_groups": None if folder is None else str(folder),
+            }
+            lines[-1] += f", {row['executable']}"
+            lines.append(
+                "  No control group (cgroup v2): limits hold for each process; the memory of all "
+                "processes is measured five times a second."
+                if folder is None
+                else f"  Control groups in {folder}: the kernel limits all processes together."
+            )
+        rows.append(row)
+    show("\n".join(lines), {"runners": rows}, as_json=as_json)
 
 
 command(app, "run", example="discreet fire run analysis.do --data panel.dta --entity pid")(run)

@@ -20,7 +20,7 @@ from discreet._version import __version__
 from discreet.errors import OutputCheckError
 from discreet.files import atomic_path, check_writable, texts_of, write_text
 from discreet.microdata import Secret
-from discreet_fire.findings import Finding, Severity
+from discreet_fire.findings import COPYING, Finding, Severity
 from discreet_fire.logs.cleaned_log import CleanedLog, clean_log, is_smcl
 from discreet_fire.logs.listings import is_page, listing_kind
 from discreet_fire.logs.rules import CleaningRules
@@ -294,6 +294,9 @@ def _described(
     counted = Counter(correction.rule for correction in cleaned.corrections)
     used = rules or CleaningRules.default()
     doubts, says = list(source.findings), is_smcl(source.text)
+    if program := _copying_program(source.path):
+        message = texts_of(__package__, "findings", used.language)["copies"]
+        doubts.append(source.finding("copies", Severity.REVIEW, message.format(program), 0, 0))
     if not says == cleaned.smcl == (source.path.suffix.lower() == ".smcl"):
         message = texts_of(__package__, "findings", used.language)["format"]
         doubts.append(source.finding("log-format", Severity.REVIEW, message, 0, 0))
@@ -313,6 +316,23 @@ def _described(
         "changes": [correction.to_dict() for correction in cleaned.corrections],
         "findings": [_shareable(finding) for finding in (*doubts, *cleaned.findings)],
     }
+
+
+def _copying_program(log: Path) -> str | None:
+    """The rewritten program in SPSS or SAS beside a log, if it copies values to other records."""
+    stem = log.stem.removesuffix(_MARK)
+    for suffix in (".sps", ".sas"):
+        program = f"{stem}{_MARK}{suffix}"
+        try:
+            manifest = json.loads(log.with_name(f"{program}.json").read_text(encoding="utf-8"))
+            rules = {finding["rule"] for finding in manifest["findings"]}
+        except FileNotFoundError:
+            continue
+        except (OSError, ValueError, KeyError, TypeError, RecursionError):
+            return program  # nobody knows what it does
+        if rules & COPYING:
+            return program
+    return None
 
 
 def _shareable(finding: Finding) -> dict[str, Any]:

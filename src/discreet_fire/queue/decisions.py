@@ -17,6 +17,7 @@ from discreet_fire.queue.links import check_links
 from discreet_fire.queue.record import (
     ANSWERED,
     ASKED,
+    LOG_HELD,
     NOT_RUN,
     SAID,
     OutputDecision,
@@ -142,11 +143,13 @@ def approve_subject(
 
 
 def permit(queue: Queue, number: int, *, person: str, reason: str, version: int) -> Standing:
-    """Permit a program that was not run to be run: handed in again unchanged, it names this one."""
+    """Permit a program that was not run, or whose log was kept back: handed in again unchanged,
+    it names this one.
+    """
     standing_of(queue, number)
     check_contents(queue, number)
-    if NOT_RUN not in queue.rules(number):
-        message = "nothing kept its program from being run"
+    if not {NOT_RUN, LOG_HELD} & set(queue.rules(number)):
+        message = "nothing kept its program from being run, or its log back"
         raise queue_error(message, "permit", f"submission {number}", "decide on its outputs")
     return _end(queue, number, "permitted", person, reason, version)
 

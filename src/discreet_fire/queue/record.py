@@ -23,6 +23,8 @@ ASKED, ANSWERED, SAID = "asked", "answered", "said"
 TALK = frozenset((ASKED, ANSWERED, SAID))
 #: The finding that keeps a program from being run until an officer permits it.
 NOT_RUN = "not-run"
+#: The finding that keeps a log back until an officer permits its program.
+LOG_HELD = "log-held"
 #: What the first entry is sealed with.
 START = "0" * 64
 

@@ -24,14 +24,14 @@ import polars as pl
 
 from discreet.errors import OutputCheckError, Problem
 from discreet_fire.catalogue import Policy
-from discreet_fire.findings import Finding, Severity
+from discreet_fire.findings import COPYING, Finding, Severity
 from discreet_fire.ledger import LedgerUniverse, UnitKey, read_universe, universes_of
 from discreet_fire.logs import CleaningRules, RunEvidence, clean_log_file
 from discreet_fire.queue.contents import digest_of
 from discreet_fire.queue.database import queue_error
 from discreet_fire.queue.linked_submissions import TABLES, SubmissionTables
 from discreet_fire.queue.parts import OutputPart, parts_of
-from discreet_fire.queue.record import NOT_RUN
+from discreet_fire.queue.record import LOG_HELD, NOT_RUN
 from discreet_fire.research_session import manifest_of
 from discreet_fire.rewriting import prepared_scripts, rewrite_files
 from discreet_fire.runners import (
@@ -301,6 +301,13 @@ def run(work: SubmissionWork) -> None:
     target = work.folder / "log"
     target.mkdir(mode=0o700)
     if submission.log is not None:
+        copying = any(one.rule in COPYING for one in work.findings)
+        if copying and work.program.suffix.lower() in PACKAGES and not _permitted(work):
+            message = "its log is kept back: statistic on values that were copied from few units"
+            hint = "read it and permit it (discreet fire queue permit), then hand it in again"
+            work.note("run", LOG_HELD, Severity.ERROR, message, hint)
+            work.stopped = True
+            return
         work.log = file_copy(submission.log, target / submission.log.name)
         return
     runner = runner_for(work.program)
@@ -347,12 +354,16 @@ _NOT_KNOWN = frozenset(
 
 def _waits(work: SubmissionWork) -> bool:
     """Whether a program holds what nobody knows, and no officer lets it run as it is."""
-    home = work.folder / "program"
-    files = (path for path in home.rglob("*") if path.is_file())
-    held = {(str(path.relative_to(home)), digest_of(path)) for path in files}
-    return held != work.permitted and any(
+    return not _permitted(work) and any(
         one.rule in _NOT_KNOWN and one.severity is Severity.REVIEW for one in work.findings
     )
+
+
+def _permitted(work: SubmissionWork) -> bool:
+    """Whether an officer has permitted exactly these files."""
+    home = work.folder / "program"
+    files = (path for path in home.rglob("*") if path.is_file())
+    return {(str(path.relative_to(home)), digest_of(path)) for path in files} == work.permitted
 
 
 def clean(work: SubmissionWork) -> None:

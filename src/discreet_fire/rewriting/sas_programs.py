@@ -600,6 +600,8 @@ class _SasWalker:
             self._say("unknown", Action.REVIEW, statement, first[:30])
         elif rule.action is not Action.ALLOWED:
             self._say("reason", rule.action, statement, first, reason=rule.reason)
+            if first in ("UPDATE", "MODIFY"):
+                self._say("picks", Action.REVIEW, statement, first)
             if rule.action is Action.REFUSED:
                 self._refused_data(statement, tokens, first, rule.reason)
         else:
@@ -629,8 +631,8 @@ class _SasWalker:
             sets = _data_sets(tokens[1:])
             if self.conditional or len(set(sets)) < len(sets):
                 self._say("picks", Action.REVIEW, statement, "SET")
-        elif first == "MERGE":
-            self._say("picks", Action.REVIEW, statement, "MERGE")
+        elif first == "MERGE" or any(word.upper in ("HASH", "HITER") for word in words[:1]):
+            self._say("picks", Action.REVIEW, statement, first)
         elif first == "CALL":
             self._routine(statement, tokens)
         elif first in ("INFILE", "DECLARE", "DCL") and (

@@ -304,7 +304,8 @@ class _SpssWalker:
             yield "record"
         if name == "GET DATA" and any(t.upper in ("CONNECT", "SQL") for t in tokens):
             yield "network"
-        if name == "MATCH FILES" and any(t.upper == "TABLE" for t in tokens):
+        table = name == "MATCH FILES" and any(t.upper == "TABLE" for t in tokens)
+        if table or name in ("STAR JOIN", "UPDATE", "ADD FILES"):
             yield "picks"
         if "NUMBER" in calls:
             yield "tells"

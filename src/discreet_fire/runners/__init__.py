@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from discreet.faces import lazy_face
 
 if TYPE_CHECKING:
+    from .control_group import control_folder as control_folder
     from .protocol import FIGURES as FIGURES
     from .protocol import RunResult as RunResult
     from .protocol import StatisticShown as StatisticShown

@@ -25,6 +25,7 @@ from typing import IO, Any
 from discreet.errors import OutputCheckError
 from discreet_fire.runners import confinement
 from discreet_fire.runners.confinement import TEMPORARY
+from discreet_fire.runners.control_group import ControlGroup, control_folder, control_group
 
 _PIECE = 1 << 16
 #: Seconds until a process that is ended by its own parent is ended otherwise.
@@ -41,6 +42,9 @@ class ProcessLimits:
     output_mb: int = 100  # what it may write to its output, and into one file
     files_mb: int = 1000  # all files of its folder together, its own among them; they lie in memory
     processes: int = 256  # how many processes and threads it may have at once
+    processors: float | None = None  # how many processors it may keep busy; needs a control group
+    #: A folder of control groups that is this account's own; that of this process if None
+    control_groups: Path | None = None
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
@@ -65,7 +69,7 @@ class ProcessPlan:
     limits: ProcessLimits  # what it may use
     back: Sequence[str] = ()  # how the names of files begin that it leaves in `folder`
 
-    def words(self, status: int, channel: Mapping[str, int]) -> str:
+    def words(self, status: int, channel: Mapping[str, int], group: ControlGroup | None) -> str:
         """What `confinement` gets."""
         mega, limits = 1 << 20, self.limits
         environment = {**self.environment, **{key: str(fd) for key, fd in channel.items()}}
@@ -83,6 +87,7 @@ class ProcessPlan:
                 "processes": limits.processes,
                 "pipes": list(channel.values()),
                 "status": status,
+                "group": None if group is None else group.entrance,
             }
         )
 
@@ -104,11 +109,29 @@ Serve = Callable[[IO[bytes], IO[bytes]], None]
 
 def run_closed(plan: ProcessPlan, serve: Serve | None = None) -> ProcessEnd:
     """Run a program to its end."""
+    limits = plan.limits
+    parent = control_folder(limits.control_groups)
+    if parent is None and (limits.control_groups or limits.processors):
+        raise NotClosedError("a control group with memory and processes (cgroup v2)")
+    with control_group(
+        parent,
+        # Files of the program lie in memory, too.
+        memory=limits.memory_mb + limits.files_mb << 20,
+        processes=limits.processes,
+        processors=limits.processors,
+    ) as group:
+        end = _run_in(plan, serve, group)
+        if group is not None and group.memory_was_over:
+            return replace(end, code=None, over="memory")
+        return end
+
+
+def _run_in(plan: ProcessPlan, serve: Serve | None, group: ControlGroup | None) -> ProcessEnd:
     status, tell = os.pipe()
     asked, asks = os.pipe()
     answers, answered = os.pipe()
     starter = Path(confinement.__file__)
-    words = plan.words(tell, {"DISCREET_ASKS": asks, "DISCREET_ANSWERS": answers})
+    words = plan.words(tell, {"DISCREET_ASKS": asks, "DISCREET_ANSWERS": answers}, group)
     try:
         process = subprocess.Popen(  # noqa: S603 - what runs is closed off
             [sys.executable, "-I", str(starter), words],

@@ -459,6 +459,9 @@ def main(text: str) -> NoReturn:
     """Close the process, and become the program; or say what is missing."""
     plan = json.loads(text)
     try:
+        with _part("a place in its control group"):
+            if plan["group"] is not None:
+                Path(plan["group"]).write_text(str(os.getpid()))
         _confine(plan)
     except MissingPartError as error:
         os.write(plan["status"], json.dumps({"missing": str(error)}).encode() + b"\n")

@@ -4,12 +4,13 @@ In: data files, the variable that says whom a record is about. Out: copies of th
 values of one part of the persons or firms are exchanged within this part, each column by
 itself. All columns keep their values; what a mean, a deviation or a maximum of all is stays
 so, but what one person has does not. What says whom a record is about, and of which time it is,
-stays.
+stays. In some further copies all persons or firms exchange their names and places, and nothing
+else: a program that treats them alike gives the same figures.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -17,12 +18,16 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from discreet.arrays import IntArray
+from discreet.arrays import FloatArray, IntArray
 from discreet_fire.runners.builtin.data.data_files import dta_bytes, read_data
 from discreet_fire.runners.builtin.data.dataset import DataSet, DataVariable, missing_values
 
 #: A variable that tells records of one person apart, such as a year, has at most so many values.
 _MOST_TIMES = 50
+#: Codes of a classification are at most so many, and each of them has at least as many records.
+_MOST_CODES = 50
+#: The changes that exchange names and places.
+RENAMED = ("names", "second names", "third names", "fourth names")
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
@@ -37,6 +42,32 @@ class _ExchangedColumn:
         """The values of some records."""
         values = self.values
         return values.gather(rows) if isinstance(values, pl.Series) else values.taken(rows)
+
+    def texts(self) -> list[str | None]:
+        """The values as texts, numbers in one way whatever the file."""
+        values = self.values
+        if not isinstance(values, pl.Series):
+            values = pl.Series(values.values.tolist())
+        numbers = values.cast(pl.Float64, strict=False)
+        same = numbers.null_count() == values.null_count()
+        return (numbers if same else values).cast(pl.String).to_list()
+
+    @property
+    def can_name(self) -> bool:
+        """Whether each record has a text or whole number of its own."""
+        height = len(self.ranks)
+        if height < 2 or not self.ranks.all() or len(np.unique(self.ranks)) < height:
+            return False
+        return not self.is_number or bool((self.numbers() % 1 == 0).all())
+
+    def numbers(self) -> FloatArray:
+        """The values, where they are numbers; missing ones as NaN."""
+        values = self.values
+        if isinstance(values, pl.Series):
+            numbers = values.cast(pl.Float64, strict=False).fill_null(float("nan")).to_numpy()
+        else:
+            numbers = np.array(values.values, dtype=np.float64)
+        return np.where(self.ranks > 0, numbers, np.nan)
 
 
 class ExchangedData:
@@ -53,8 +84,11 @@ class ExchangedData:
         self._seed = seed % 2**32
         order, numbers = np.random.default_rng(self._seed), dict[str, int]()
         units, parts_of = list[IntArray](), np.zeros(0, dtype=np.int64)
-        for file in files:
-            units.append(self._units(_columns(_content(file)), numbers))
+        contents = [_columns(_content(file)) for file in files]
+        self.names = frozenset(self._names(contents))
+        self.size = _usual_size(contents, self.names)
+        for columns in contents:
+            units.append(self._units(columns, numbers))
             new = order.permutation(len(numbers) - len(parts_of)) % parts
             parts_of = np.concatenate([parts_of, new])
         self._ends = np.cumsum([len(one) for one in units])
@@ -67,11 +101,7 @@ class ExchangedData:
         if own is None:
             names = [f" {len(numbers)} {at}" for at in range(_height(columns))]
         else:
-            values = own.values
-            if not isinstance(values, pl.Series):
-                values = pl.Series(values.values.tolist())
-            whole = values.cast(pl.Float64, strict=False)
-            names = (values if whole.null_count() else whole).cast(pl.String).to_list()
+            names = [str(one) for one in own.texts()]
         return np.array(
             [numbers.setdefault(str(one), len(numbers)) for one in names], dtype=np.int64
         )
@@ -79,19 +109,27 @@ class ExchangedData:
     def written(self, folder: Path, change: int | str) -> list[Path]:
         """Write the files with the values of one part exchanged.
 
-        Instead of a part, "same" changes nothing, "ends" pulls extremes in, and "half" changes
-        half of the other values.
+        Instead of a part, "same" changes nothing, one of `RENAMED` exchanges names and
+        places, "ends" pulls extremes in, and "half" and "other half" change half of the other
+        values.
         """
         places = []
-        for at, file in enumerate(self._files):
-            content = _content(file)
-            columns = _columns(content)
-            fixed = self._fixed(columns)
-            new = {
-                name: column.taken(self._source(column, change, (at, place)))
-                for place, (name, column) in enumerate(columns.items())
-                if name not in fixed
-            }
+        contents = [_content(file) for file in self._files]
+        tables = [_columns(content) for content in contents]
+        renamed = self._renamed(tables, change) if change in RENAMED else []
+        for at, (file, content, columns) in enumerate(
+            zip(self._files, contents, tables, strict=True)
+        ):
+            if renamed:
+                sources = renamed[at]
+            else:
+                fixed = self._fixed(columns)
+                sources = {
+                    name: self._source(column, change, (at, place))
+                    for place, (name, column) in enumerate(columns.items())
+                    if name not in fixed
+                }
+            new = {name: columns[name].taken(source) for name, source in sources.items()}
             places.append(folder / file.name)
             if isinstance(content, DataSet):
                 changed = replace(content, variables={**content.variables, **new}, sorted_by=())
@@ -125,9 +163,58 @@ class ExchangedData:
             source[known[len(known) - few :]] = known[len(known) - few - 1]
             return source
         inner = known[few : len(known) - few]
-        changed = inner[mixed.random(len(inner)) < 0.5]
+        changed = inner[(mixed.random(len(inner)) < 0.5) == (change == "half")]
         source[changed] = mixed.choice(inner, len(changed))
         return source
+
+    def _names(self, contents: Sequence[dict[str, _ExchangedColumn]]) -> Iterator[str]:
+        """The columns that name persons or firms: the entity, and what else is a record's own.
+
+        Without an entity, whatever is each record's own is taken for its name.
+        """
+        yield from filter(None, [self._entity])
+        for columns in contents:
+            for name, column in columns.items():
+                others = [one[name] for one in contents if one is not columns and name in one]
+                text = not column.is_number and self._entity in columns
+                if not column.can_name or not (others or text or self._entity is None):
+                    continue
+                codes = len(column.ranks)
+                many = all(len(one.ranks) >= _MOST_CODES * codes for one in others)
+                if self._entity in columns or not others or codes > _MOST_CODES or not many:
+                    yield name
+
+    def _renamed(
+        self, contents: Sequence[dict[str, _ExchangedColumn]], change: int | str
+    ) -> list[dict[str, IntArray]]:
+        """Of each file, where each record gets its values: with other names, in another order."""
+        mixed = np.random.default_rng((self._seed, RENAMED.index(str(change))))
+        sources = [dict[str, IntArray]() for _ in contents]
+        for name in sorted(self.names):
+            labels = {at: one[name].texts() for at, one in enumerate(contents) if name in one}
+            inside: dict[str | None, list[int]] = {}
+            for at, texts in labels.items():
+                for text in dict.fromkeys(texts):
+                    inside.setdefault(text, []).append(at)
+            classes: dict[tuple[int, ...], list[str]] = {}
+            for text, files in inside.items():
+                if text is not None:
+                    classes.setdefault(tuple(files), []).append(text)
+            new: dict[str | None, str | None] = {None: None}
+            for names in classes.values():  # each name becomes another that the same files have
+                mix = [names[at] for at in mixed.permutation(len(names))]
+                new |= dict(zip(mix, [*mix[1:], mix[0]], strict=True))
+            for at, texts in labels.items():
+                first = {text: row for row, text in reversed(list(enumerate(texts)))}
+                sources[at][name] = np.array([first[new[text]] for text in texts], dtype=np.int64)
+        for at, columns in enumerate(contents):
+            order: IntArray = mixed.permutation(_height(columns))
+            for name in sorted(sources[at], key=lambda name: (name != self._entity, name))[:1]:
+                order = _order(columns[name].texts(), sources[at][name])
+            sources[at] = {
+                name: sources[at][name][order] if name in sources[at] else order for name in columns
+            }
+        return sources
 
     def _fixed(self, columns: dict[str, _ExchangedColumn]) -> set[str]:
         """Whom a record is about, and what tells the records of one person apart."""
@@ -184,6 +271,33 @@ def _of_polars(column: pl.Series) -> _ExchangedColumn:
 
 def _height(columns: dict[str, _ExchangedColumn]) -> int:
     return len(next(iter(columns.values())).ranks) if columns else 0
+
+
+def _usual_size(contents: Sequence[dict[str, _ExchangedColumn]], names: frozenset[str]) -> float:
+    """How large the largest values of columns usually are."""
+    largest = [
+        float(np.nanmax(np.abs(column.numbers())))
+        for columns in contents
+        for name, column in columns.items()
+        if name not in names and column.is_number and column.ranks.any()
+    ]
+    return float(np.median(largest)) if largest else 1.0
+
+
+def _order(texts: Sequence[str | None], new: IntArray) -> IntArray:
+    """Records in the order in which their new names stood; `new` says where these first stand.
+
+    >>> _order(["a", "a", "b"], np.array([2, 2, 0])).tolist()
+    [2, 0, 1]
+    """
+    rows: dict[str | None, list[int]] = {}
+    for row, text in enumerate(texts):
+        rows.setdefault(text, []).append(row)
+    places = np.zeros(len(texts), dtype=np.int64)
+    for own in rows.values():
+        theirs = rows[texts[new[own[0]]]]
+        places[own] = [theirs[min(at, len(theirs) - 1)] for at in range(len(own))]
+    return np.argsort(places, kind="stable")
 
 
 def _exchange(

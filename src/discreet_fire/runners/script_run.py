@@ -5,7 +5,7 @@ In: a script, data (CONFIDENTIAL), the rules, a plan of its process. Out: a `Run
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -24,7 +24,7 @@ from discreet_fire.runners.closed_process import (
     run_closed,
 )
 from discreet_fire.runners.confinement import PROGRAM
-from discreet_fire.runners.exchanged_data import ExchangedData
+from discreet_fire.runners.exchanged_data import RENAMED, ExchangedData
 from discreet_fire.runners.program_folder import program_folder
 from discreet_fire.runners.protocol import (
     RedactedError,
@@ -35,7 +35,14 @@ from discreet_fire.runners.protocol import (
 )
 from discreet_fire.runners.script_log import script_log
 from discreet_fire.runners.traced_records import DataRecords
-from discreet_fire.runners.value_sources import parts_for, rests_on_few
+from discreet_fire.runners.value_sources import (
+    LOST,
+    NAMES,
+    HandedOver,
+    changed,
+    parts_for,
+    rests_on_few,
+)
 from discreet_fire.texts import SourceText
 
 
@@ -137,26 +144,40 @@ class ScriptRun:
 
         Where the data do not have all columns of a statistic, the script runs again on other data.
         """
-        if not any(one.has_own_columns for one in answered):
+        left = {at: one for at, one in enumerate(answered) if one.has_own_columns}
+        if not left:
             return answered
         given, least = self.given, self.given["limits"].minimum
         parts = parts_for(least)
         data = ExchangedData(
             given["data"], given["entity"], parts=parts, least=least, seed=given["seed"]
         )
-        runs: list[list[AskedStatistic]] = []
-        for change in ("same", *range(parts), "ends", "half"):
-            runs.append([])
-            with suppress(DiscreetError), TemporaryDirectory(prefix="discreet-data-") as folder:
-                runs[-1] = self._run(plan, data.written(Path(folder), change), None)[1]
-        kept = []
-        for at, one in enumerate(answered):
-            reason = None
-            if one.has_own_columns:
-                others = [run[at].records if len(run) > at else None for run in runs]
-                reason = rests_on_few(one.records, others, data.part, least=least)
-            kept.append(one if reason is None else one.withheld(reason))
-        return kept
+        reasons: dict[int, str | None] = {}
+        for change in RENAMED:
+            run = self._again(plan, data, change, left) if left else {}
+            for at in list(left):
+                if changed(left[at].records, run[at], data.size, data.names):
+                    reasons[at] = LOST if run[at] is None else NAMES
+                    del left[at]
+        last = (*range(parts), "ends", "half", "other half")
+        runs = [self._again(plan, data, change, left) for change in last if left]
+        for at, one in left.items():
+            reasons[at] = rests_on_few(
+                one.records, [run[at] for run in runs], data.part, least=least, size=data.size
+            )
+        return [
+            one if (reason := reasons.get(at)) is None else one.withheld(reason)
+            for at, one in enumerate(answered)
+        ]
+
+    def _again(
+        self, plan: ProcessPlan, data: ExchangedData, change: int | str, wanted: Iterable[int]
+    ) -> dict[int, HandedOver | None]:
+        """What some statistics are about when the script runs on exchanged data."""
+        answered: list[AskedStatistic] = []
+        with suppress(DiscreetError), TemporaryDirectory(prefix="discreet-data-") as folder:
+            answered = self._run(plan, data.written(Path(folder), change), None)[1]
+        return {at: answered[at].records if len(answered) > at else None for at in wanted}
 
     def _stopped(self, over: str) -> RunResult:
         error = ProgramStopError(over)

@@ -36,7 +36,7 @@ from discreet_fire.runners.stata_batch import StataBatch
 VARIABLE = "DISCREET_RUNNERS"
 _LIMITS = {
     "seconds": (0.01, 10**7), "memory_mb": (100, 10**7), "output_mb": (1, 10**5),
-    "files_mb": (1, 10**7), "processes": (1, 10**6),
+    "files_mb": (1, 10**7), "processes": (1, 10**6), "processors": (0.01, 10**4),
 }  # fmt: skip
 
 _Table = Mapping[str, Any]
@@ -94,14 +94,14 @@ def _problems(name: str, table: object) -> list[Problem]:
     if name not in _MAKERS or not isinstance(table, dict):
         return [Problem("there is no such runner", name, f"runners: {', '.join(_MAKERS)}")]
     files = ("executable", *_OWN[name])
-    known = (*files, "read", "closed", *_LIMITS)
+    known = (*files, "read", "closed", "control_groups", *_LIMITS)
     hint = f"settings: {', '.join(known)}"
     problems = [
         Problem("there is no such setting", f"{name}.{one}", hint)
         for one in table
         if one not in known
     ]
-    for one in files:
+    for one in (*files, *({"control_groups"} & table.keys())):
         value = table.get(one)
         if not isinstance(value, str) or not Path(value).is_absolute() or not Path(value).exists():
             problems.append(
@@ -126,7 +126,8 @@ def _problems(name: str, table: object) -> list[Problem]:
 def _process(table: _Table) -> dict[str, Any]:
     """What a program may use and read."""
     limits = {name: table[name] for name in _LIMITS if name in table}
+    groups = table.get("control_groups")
     return {
-        "limits": ProcessLimits(**limits),
+        "limits": ProcessLimits(**limits, control_groups=None if groups is None else Path(groups)),
         "read": tuple(Path(one) for one in table.get("read", [])),
     }

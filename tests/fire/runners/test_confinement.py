@@ -6,17 +6,22 @@ import json
 import os
 import platform
 import shutil
+import signal
 import socket
 import struct
 import subprocess
 import sys
+import time
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 import pytest
+from typer.testing import CliRunner
 
+from discreet.cli.commands import app
 from discreet_fire.runners import closed_process, confinement
+from discreet_fire.runners import control_group as control_groups
 from discreet_fire.runners.closed_process import (
     NotClosedError,
     ProcessEnd,
@@ -24,6 +29,7 @@ from discreet_fire.runners.closed_process import (
     ProcessPlan,
     run_closed,
 )
+from discreet_fire.runners.settings import VARIABLE
 from tests.helpers.places import ROOT
 
 LIMITS = {"seconds": 60.0, "output_mb": 2, "files_mb": 20, "processes": 20, "memory_mb": 4000}
@@ -77,17 +83,19 @@ def state_of(place: Path) -> dict[str, list[Any]]:
     return found
 
 
-def run(world: Path, command: list[str], limits: Mapping[str, float] = LIMITS) -> ProcessEnd:
-    return run_closed(
-        ProcessPlan(
-            command=command,
-            folder=world / "own",
-            read=[*PYTHON, world / "read"],
-            data=[world / "d.csv"],
-            environment={"PATH": "/usr/bin:/bin"},
-            limits=ProcessLimits(**limits),
-        )
+def plan_of(world: Path, command: list[str], limits: Mapping[str, Any] = LIMITS) -> ProcessPlan:
+    return ProcessPlan(
+        command=command,
+        folder=world / "own",
+        read=[*PYTHON, world / "read"],
+        data=[world / "d.csv"],
+        environment={"PATH": "/usr/bin:/bin"},
+        limits=ProcessLimits(**limits),
     )
+
+
+def run(world: Path, command: list[str], limits: Mapping[str, Any] = LIMITS) -> ProcessEnd:
+    return run_closed(plan_of(world, command, limits))
 
 
 def assert_nobody_came(listeners: list[socket.socket]) -> None:
@@ -142,6 +150,91 @@ def test_memory_of_all_processes_together_is_limited(world: Path) -> None:
     assert (end.code, end.over) == (None, "memory")
 
 
+@pytest.fixture
+def groups(tmp_path: Path) -> Path:
+    """A folder with the files that the kernel shows of a control group."""
+    place = tmp_path / "groups"
+    place.mkdir()
+    for name in ("cgroup.controllers", "cgroup.subtree_control"):
+        (place / name).write_text("cpu memory pids\n")
+    (place / "cgroup.procs").write_text("")
+    return place
+
+
+def test_a_run_has_a_control_group_of_its_own(
+    world: Path, groups: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(
+        control_groups, "_PATIENCE", 0.05
+    )  # here files stay, and so does the folder
+    limits = {**LIMITS, "control_groups": groups, "processors": 1.5}
+    plan = plan_of(world, [sys.executable, "-I", "-c", "print('it ran')"], limits)
+    seen: dict[str, str] = {}
+
+    def look(*_pipes: Any) -> None:
+        (group,) = groups.glob("discreet-*")
+        while not (group / "cgroup.procs").exists():
+            time.sleep(0.01)
+        seen.update({one.name: one.read_text() for one in group.iterdir()})
+        (group / "memory.events").write_text("low 0\noom 3\noom_kill 1\n")
+
+    end = run_closed(plan, look)
+    assert (end.code, end.over) == (None, "memory")
+    assert int(seen["cgroup.procs"]) > 1
+    assert seen["memory.max"] == str((LIMITS["memory_mb"] + LIMITS["files_mb"]) << 20)
+    assert seen["pids.max"] == str(LIMITS["processes"] + 3)
+    assert seen["cpu.max"] == "150000 100000"
+    assert (seen["memory.swap.max"], seen["memory.oom.group"]) == ("0", "1")
+    (group,) = groups.glob("discreet-*")
+    assert (group / "cgroup.kill").read_text() == "1"
+    shutil.rmtree(group)
+    end = run_closed(plan)
+    assert (end.code, end.over, end.output) == (0, "", b"it ran\n")
+
+
+def test_a_stated_control_group_that_cannot_be_used_is_missed(world: Path, groups: Path) -> None:
+    (groups / "cgroup.controllers").write_text("hugetlb\n")
+    command = [sys.executable, "-I", "-c", "print('it ran')"]
+    for limits in ({"control_groups": groups}, {"processors": 1.0}):
+        if "control_groups" in limits or control_groups.control_folder() is None:
+            with pytest.raises(NotClosedError, match="a control group with memory"):
+                run(world, command, {**LIMITS, **limits})
+    (groups / "cgroup.controllers").write_text("cpu memory pids\n")
+    (groups / "cgroup.subtree_control").write_text("memory\n")
+    assert control_groups.control_folder(groups) == groups
+    assert (groups / "cgroup.subtree_control").read_text() == "+cpu +pids"
+
+
+def test_the_command_says_what_limits_programs(
+    groups: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    settings, folder = tmp_path / "runners.toml", f'control_groups = "{groups}"\n'
+    monkeypatch.setenv(VARIABLE, str(settings))
+    for more in (folder, ""):
+        settings.write_text(f'[python]\nexecutable = "{sys.executable}"\n{more}')
+        text = " ".join(CliRunner().invoke(app, ["fire", "runners"]).stdout.split())
+        assert f"python: .py, {sys.executable}" in text
+        own = control_groups.control_folder(groups if more else None)
+        assert (f"Control groups in {own}" if own else "No control group (cgroup v2)") in text
+        assert own == groups or not more
+
+
+def test_a_control_group_of_the_kernel_ends_what_is_in_it(tmp_path: Path) -> None:
+    """Where this machine lets us make one; elsewhere the folder above stands for it."""
+    lines = [line.split() for line in Path("/proc/self/mounts").read_text().splitlines()]
+    tops = [Path(line[1]) for line in lines if line[2] == "cgroup2"]
+    for top in [one for one in tops if os.access(one / "cgroup.procs", os.W_OK)]:
+        with subprocess.Popen(["/bin/sleep", "600"]) as sleeps:
+            words = {"memory": 1 << 30, "processes": 20, "processors": None}
+            with control_groups.control_group(top, **words) as group:
+                assert group is not None
+                Path(group.entrance).write_text(str(sleeps.pid))
+                assert group.folder.name in Path(f"/proc/{sleeps.pid}/cgroup").read_text()
+                assert not group.memory_was_over
+            assert not group.folder.exists()
+            assert sleeps.wait(10) == -signal.SIGKILL
+
+
 # --- where a part is missing ----------------------------------------------------------------------
 
 _START = (
@@ -176,7 +269,7 @@ def started(world: Path, before: str) -> tuple[int, dict[str, Any]]:
     )
     status, tell = os.pipe()
     code = f"{_START}{before}made.main(sys.argv[2])\n"
-    command = [sys.executable, "-I", "-c", code, confinement.__file__, plan.words(tell, {})]
+    command = [sys.executable, "-I", "-c", code, confinement.__file__, plan.words(tell, {}, None)]
     done = subprocess.run(command, pass_fds=(tell,), capture_output=True, check=False)
     os.close(tell)
     with os.fdopen(status) as told:

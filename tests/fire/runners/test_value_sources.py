@@ -11,7 +11,7 @@ import pytest
 from discreet_fire.rewriting.script_files import rewrite_python, rewrite_r
 from discreet_fire.runners.builtin.data.data_files import dta_bytes
 from discreet_fire.runners.builtin.data.dataset import DataSet
-from discreet_fire.runners.exchanged_data import ExchangedData
+from discreet_fire.runners.exchanged_data import RENAMED, ExchangedData
 from discreet_fire.runners.protocol import RunResult, run_program
 from discreet_fire.runners.python_runner import PythonRunner
 from discreet_fire.runners.r_runner import RRunner
@@ -68,6 +68,33 @@ print(e.w.mean())
 print(pd.crosstab(pd.concat([one] * 50).region, pd.concat([one] * 50).sex))
 print(pd.concat([one] * 9 + [d]).groupby('age')['wage'].mean())
 """
+#: Each hides the value of one person among those of many, or behind larger ones.
+PYTHON_HIDDEN = """
+again = pd.read_csv('d.csv')
+e = d.sample(frac=1, random_state=3).reset_index(drop=True)
+e['w'] = e.wage
+e.loc[:4, 'w'] = again.wage[17]
+print(e.w.mean())
+e['w'] = e.groupby('sex').wage.transform('mean') * 100 + again.wage[17] / 1000
+print(e.groupby('sex').w.mean())
+e = d.copy()
+e['w'] = d.wage.where(d.pid != 17, 0)
+print(e.w.mean())
+e['w'] = d.wage * np.where(d.pid == 17, 2, 1)
+print(e[['w', 'age']].corr())
+e['w'] = d.age + (again.wage[17] > 2000)
+print(e.w.mean())
+e['w'] = np.where(d.sex == 1, 1e15, again.wage[17] + d.age)
+print(e.groupby('sex').w.mean())
+f = pd.read_csv('f.csv')
+e['w'] = d.wage + f.turnover[f.firm == 3].sum() / 1000
+print(e.w.mean())
+few = d[(d.wage > 3000) & (d.age < 30) & (d.region == 's') & (d.sex == 2)]
+e = d.sort_values('wage').reset_index(drop=True)
+e['w'] = e.wage
+e.loc[:9, 'w'] = few.wage.min()
+print(e.w.mean())
+"""
 PYTHON_HONEST = """
 f = pd.read_csv('f.csv')
 e = d.merge(f, on='firm')
@@ -122,6 +149,25 @@ mean(again$wage[18] + e$age / 7)
 e$w <- rev(sort(d$wage))[1] + e$age
 mean(e$w)
 table(rep(one$region, 50), rep(one$sex, 50))
+"""
+R_HIDDEN = """
+again <- read.csv("d.csv")
+set.seed(3)
+e <- d[sample(nrow(d)), ]
+rownames(e) <- NULL
+e$w <- e$wage
+e$w[1:5] <- again$wage[18]
+mean(e$w)
+e$w <- ave(e$wage, e$sex) * 100 + again$wage[18] / 1000
+mean(e$w)
+e <- d
+e$w <- ifelse(d$pid != 17, d$wage, 0)
+mean(e$w)
+e$w <- d$age + (again$wage[18] > 2000)
+mean(e$w)
+f <- read.csv("f.csv")
+e$w <- d$wage + sum(f$turnover[f$firm == 3]) / 1000
+mean(e$w)
 """
 R_HONEST = """
 f <- read.csv("f.csv")
@@ -207,6 +253,17 @@ def test_values_are_exchanged_within_a_part_and_nowhere_else(tmp_path: Path, end
         for name in ("wage", "age", "sex", "region"):
             assert not (other[name] == whole[name]).filter(inside).any()
         assert sorted(other["wage"]) == sorted(whole["wage"])
+    for change in RENAMED:  # the same records, under other names and at other places
+        other = written(change)
+        assert other["pid"].equals(whole["pid"])
+        blocks = other.partition_by("pid", maintain_order=True)
+        old = whole.partition_by("pid", maintain_order=True)
+        kept = {tuple(one.drop("pid").rows()) for one in old}
+        assert {tuple(one.drop("pid").rows()) for one in blocks} == kept
+        moved = [
+            a.drop("pid").rows() != b.drop("pid").rows() for a, b in zip(old, blocks, strict=True)
+        ]
+        assert all(moved)
     ends = written("ends")["wage"]
     assert 0 < (ends != whole["wage"]).sum() <= 4
     assert ends.max() == whole["wage"].sort()[-3]
@@ -226,6 +283,12 @@ def test_python_shows_no_value_that_was_copied(place: Path) -> None:
     assert f"{WAGE:.7g}" not in result.log
 
 
+def test_python_shows_no_value_that_is_hidden_among_others(place: Path) -> None:
+    result = run_python(place, PYTHON_HIDDEN)
+    assert open_outputs(result) == []
+    assert len(result.outputs) == PYTHON_HIDDEN.count("print(")
+
+
 @pytest.mark.exhaustive
 def test_python_gives_figures_of_many(place: Path) -> None:
     result = run_python(place, PYTHON_HONEST)
@@ -241,6 +304,13 @@ def test_r_shows_no_value_that_was_copied(place: Path) -> None:
     assert open_outputs(result) == []
     assert len(result.outputs) == 12
     assert f"{WAGE:.7g}" not in result.log
+
+
+@pytest.mark.r
+def test_r_shows_no_value_that_is_hidden_among_others(place: Path) -> None:
+    result = run_r(place, R_HIDDEN)
+    assert open_outputs(result) == []
+    assert len(result.outputs) == 5
 
 
 @pytest.mark.r
