@@ -219,6 +219,7 @@ source = "firms.parquet"
 [protection.unit-noise]
 unit = "firm"
 balance = ["area"]
+chance = 1
 secret_file = "secret.key"
 
 [values.sales]
@@ -273,6 +274,40 @@ def test_a_release(edited: Callable[..., Path], tmp_path: Path) -> None:
     assert protect(edited(), out).fresh == 0
     changed = edited(('balance = ["area"]', "least = 0.1"))
     assert any("had other figures before" in each for each in protect(changed, out).warnings)
+
+
+def test_noise_that_lets_a_guess_come_too_near_is_refused(
+    edited: Callable[..., Path], tmp_path: Path
+) -> None:
+    """Cells of one unit, or dominated by one, are open to who knows how factors are drawn."""
+    truth = dc.rules.count_holdings(  # type: ignore[attr-defined]
+        firms(90), ["area", "branch"], holding="firm", values=["sales"], contributions=2
+    ).contributions["sales"]
+    top = np.nan_to_num(truth.top)
+    dominated = (truth.absolute - top.sum(axis=1) < 0.1 * top[:, 0]).sum()
+    out, internal = tmp_path / "release", tmp_path / "internal"
+    for least in ("", "least = 0.1\nmost = 0.6\n"):
+        with pytest.raises(DiscreetError) as caught:
+            protect(edited(("chance = 1\n", least)), out)
+        words = f"sales: cells that rest on a single or dominating contribution: {dominated};"
+        assert words in str(caught.value)
+        assert "within 10 % of it more often than 20%" in str(caught.value)
+        assert not list(out.glob("*.csv"))
+    wide = 'least = 0.05\nmost = 0.98\nshape = "even"\n'
+    for changes, limit in ((("chance = 1\n", wide), 0.2), ((), 1.0)):
+        changed = edited(('balance = ["area"]\n', ""), *([changes] if changes else []))
+        protect(changed, out, internal=internal)
+        report = json.loads((internal / "quality-internal.json").read_text("utf-8"))
+        gate = report["each_table"]["areas"]["closeness"]["sales"]
+        assert (gate["cells"], gate["failed"], gate["shown"]) == (dominated, 0, dominated)
+        assert 0.15 < gate["chance"] <= limit
+        assert abs(gate["near"] - gate["chance"]) < 0.15
+    assert gate["chance"] > 0.7
+    none = edited(("chance = 1", "p_percent = 0"))
+    assert any("leave out p_percent = 0" in one for one in protect(none, out).warnings)
+    sales = ('value = ["sales", "staff"]', 'value = "sales"')
+    coarse = edited(("chance = 1\n", ""), ('["area", "branch"]', '["branch"]'), sales)
+    assert protect(coarse, tmp_path / "coarse").fresh == 2  # no cell rests on so few
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from pydantic import Field
 
-from discreet.errors import Problem
+from discreet.errors import PerturbationError, Problem, raise_all
+from discreet.protection.noise.closeness import CHANCE, P_PERCENT
 from discreet.protection.problems import Opener, named_twice, stated_secret_problems
 from discreet.protection.protocol import (
     COUNT,
@@ -36,7 +37,7 @@ if TYPE_CHECKING:
     from discreet.arrays import FloatArray, IntArray
     from discreet.microdata import Secret
     from discreet.protection.noise.unit_factors import UnitNoise
-    from discreet.tables import Note, Table
+    from discreet.tables import GateReport, Note, Table
 
 _PLACE = ("protection", "unit-noise")
 Share = Annotated[float, Field(gt=0, lt=1)]
@@ -50,6 +51,8 @@ class UnitNoiseEntry(Settings):
     most: Share = 0.15
     shape: Literal["falling", "even"] = "falling"
     balance: NameList | None = None
+    p_percent: Annotated[float, Field(ge=0, lt=100)] = P_PERCENT
+    chance: Annotated[float, Field(ge=0, le=1)] = CHANCE
     secret_file: Text | None = None
     secret_env: Text | None = None
 
@@ -169,6 +172,8 @@ class UnitNoiseProtection(Protection):
     ) -> Iterator[ProtectedGroup]:
         """Noisy records, once; all tables counted from them."""
         from discreet.protection.noise.unit_factors import noisy, with_unit_noise
+        from discreet.protection.noise.unit_sums import unit_gate
+        from discreet.rules import count_holdings
         from discreet.tabulation import Query, tabulate_many
 
         programme = inputs.programme
@@ -189,9 +194,35 @@ class UnitNoiseProtection(Protection):
             )
             for name, view in views.items()
         ]
+        gates: dict[str, dict[str, GateReport]] = {}
+        for query in queries if entry.p_percent else []:
+            own = views[query.name].values
+            held = count_holdings(
+                records,
+                query.by,
+                holding=noise.unit,
+                values=[*own, *query.values],
+                contributions=2,
+                where=query.where,
+            )
+            gates[query.name] = {
+                value: unit_gate(
+                    held,
+                    value,
+                    noise,
+                    factors[value],
+                    decimals=digits[value],
+                    p_percent=entry.p_percent,
+                    chance=entry.chance,
+                )
+                for value in own
+            }
+        self._check_gates(gates, entry)
         made = {item.name: item for item in tabulate_many(records, queries)}
         tables = {
-            name: self._outcome(inputs, noise, counts[views[name].where or ""], made[name])
+            name: self._outcome(
+                inputs, noise, counts[views[name].where or ""], made[name], gates.get(name, {})
+            )
             for name, counts in counted.items()
         }
         said = tuple(
@@ -200,10 +231,44 @@ class UnitNoiseProtection(Protection):
             for value, each in factors.items()
             if each.kept < each.areas
         )
+        if not entry.p_percent:
+            said += (
+                "nothing keeps figures from coming near a single contribution: leave out "
+                "p_percent = 0",
+            )
         yield ProtectedGroup(tables=tables, internal=None, warnings=said)
 
+    @staticmethod
+    def _check_gates(gates: Mapping[str, Mapping[str, GateReport]], entry: UnitNoiseEntry) -> None:
+        """Refuse noise that lets a guess come too near a single contribution too often.
+
+        Nothing is hidden instead: noisy sums add up, so a hidden one is what the others leave.
+        """
+        hint = (
+            'raise most and take shape = "even" (discreet unit-noise --internal says what holds), '
+            "make coarser tables, or state p_percent and chance that you stand for"
+        )
+        problems = [
+            Problem(
+                f"{value}: cells that rest on a single or dominating contribution: "
+                f"{gate.failed:,}; a guess comes within {gate.p_percent:g} % of it more often than "
+                f"{entry.chance:.0%}",
+                f"tables.{name}",
+                hint,
+            )
+            for name, values in gates.items()
+            for value, gate in values.items()
+            if gate.failed
+        ]
+        raise_all(PerturbationError, problems, code="unit-noise-gate", where="tables")
+
     def _outcome(
-        self, inputs: InputsView, noise: UnitNoise, truth: Table, noisy_table: Table
+        self,
+        inputs: InputsView,
+        noise: UnitNoise,
+        truth: Table,
+        noisy_table: Table,
+        gates: Mapping[str, GateReport],
     ) -> ReleasedOutcome:
         """One table, with all of its values."""
         from discreet.derived import KeyFigure, derive
@@ -214,7 +279,7 @@ class UnitNoiseProtection(Protection):
             how = inputs.programme.value(value)
             said: dict[str, Any] = {"titles": how.title, "unit": how.unit}
             safe = noisy_sums(noisy_table, value, how.decimals, **said)
-            ingredients[value] = noisy_ingredient(truth, noisy_table, safe, noise)
+            ingredients[value] = noisy_ingredient(truth, noisy_table, safe, noise, gates.get(value))
             figures.append(
                 KeyFigure(name=value, kind="sum", of=value, decimals=how.decimals, **said)
             )

@@ -18,12 +18,14 @@ from discreet.arrays import BoolArray, FloatArray, quotient
 from discreet.confidential import without_values
 from discreet.errors import PerturbationError
 from discreet.microdata import Secret
-from discreet.protection.noise.unit_factors import UnitNoise, noisy, with_unit_noise
+from discreet.protection.noise.closeness import best_guess
+from discreet.protection.noise.unit_factors import UnitFactors, UnitNoise, noisy, with_unit_noise
 from discreet.rules import count_holdings
 from discreet.tables import (
     CellStatus,
     Contributions,
     Figure,
+    GateReport,
     Ingredient,
     ProtectedTable,
     Provenance,
@@ -141,7 +143,11 @@ def _shown(table: Table, value: str, decimals: int) -> FloatArray:
 
 
 def noisy_ingredient(
-    truth: Table, table: Table, safe: ProtectedTable, noise: UnitNoise
+    truth: Table,
+    table: Table,
+    safe: ProtectedTable,
+    noise: UnitNoise,
+    gate: GateReport | None = None,
 ) -> Ingredient:
     """Noisy sums of a table beside the true ones, on the same cells. CONFIDENTIAL."""
     figure = safe.figures[0]
@@ -154,6 +160,56 @@ def noisy_ingredient(
         # What it is where one unit makes up a cell; noise of several cancels out in part.
         deviation=np.abs(original) * noise.deviation,
         suppressed=np.zeros(len(original), dtype=np.bool_),
+        gate=gate,
+    )
+
+
+def unit_gate(
+    held: Table,
+    value: str,
+    noise: UnitNoise,
+    factors: UnitFactors,
+    *,
+    decimals: int,
+    p_percent: float,
+    chance: float,
+) -> GateReport:
+    """How near noisy sums of a table come to single contributions. CONFIDENTIAL.
+
+    Looked at are cells where all units but the two largest add up to less than p % of the largest.
+    All of them fail if the best guess of who knows how factors are drawn, a reader or the second
+    largest unit, is within p % of the largest more often than stated.
+
+    Args:
+        held: True and noisy values by unit, with the two largest contributions.
+        value: The value column.
+        noise: How far values are moved.
+        factors: The factors that were used.
+        decimals: Digits after the decimal point.
+        p_percent: How near a guess may not come.
+        chance: How often it may all the same.
+    """
+    within = p_percent / 100
+    made, shown = held.contributions[value], _shown(held, value, decimals)
+    first, second = (np.abs(np.nan_to_num(made.top[:, at])) for at in (0, 1))
+    marked = (first > 0) & (made.absolute - first - second < within * first)
+    often, factor = noise.guessed(within)
+    if noise.balance:  # sizes are changed, so their distribution is another one
+        used = 1 + factors.of["shift"].to_numpy()
+        often = max(often, float(best_guess(used[:, np.newaxis], within)[0][0]))
+    own = _published_second(held.contributions[noisy(value)], second, noise, 10.0**decimals)
+    near = np.zeros(len(first), dtype=np.bool_)
+    for theirs in own:
+        near |= np.abs((np.abs(shown) - theirs) / factor - first) < within * first
+    cells = int(marked.sum())
+    return GateReport(
+        cells=cells,
+        failed=cells if often > chance else 0,
+        beside=0,
+        shown=cells if often <= chance else 0,
+        near=float((near & marked).sum() / max(cells, 1)),
+        chance=often if cells else 0.0,
+        p_percent=p_percent,
     )
 
 
