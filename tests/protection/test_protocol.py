@@ -35,10 +35,9 @@ from discreet.protection.protocol import (
     Protection,
     ReleaseContext,
     ReleasedOutcome,
-    SharedParameters,
 )
 from discreet.publication import FORMATS
-from discreet.release import audit_release, check_release, open_inputs, protect
+from discreet.release import audit_release, check_release, protect
 from discreet.tables import CellStatus, Note, ProtectedTable, Provenance, Table
 
 RELEASE = Path(dc.__file__).parent / "release"
@@ -75,11 +74,9 @@ class Thousands(Protection):
                 place = ("tables", name, "weight")
                 yield place, programme.problem(place, "thousands are not weighted")
 
-    def warnings(
-        self, programme: ProgrammeView, tables: Sequence[str], opened: Any
-    ) -> Iterable[str]:
+    def warnings(self, inputs: InputsView, tables: Sequence[str]) -> Iterable[str]:
         """A base that hides nothing."""
-        if tables and programme.settings(self.name).base == 1:
+        if tables and inputs.programme.settings(self.name).base == 1:
             yield "thousands with base = 1 hide nothing"
 
     def linked(self, programme: ProgrammeView, tables: Sequence[str]) -> Sequence[tuple[str, ...]]:
@@ -367,18 +364,6 @@ def test_a_method_that_needs_cell_keys_gets_them_or_nothing_is_made(
     assert len(seen) == 2
 
 
-def test_one_method_settles_what_holds_for_the_whole_release(
-    facts: Callable[..., None], edited: Callable[..., Path]
-) -> None:
-    shared = SharedParameters(grid=dc.KeyGrid.of(256), secret=None, parts=None, official="")
-    facts(shared=lambda opened: shared)
-    path = edited()
-    assert open_inputs(path).grid.size == 256
-    path.write_text(path.read_text("utf-8") + NOISE.partition("[tables")[0], encoding="utf-8")
-    with pytest.raises(ProgrammeError, match="two methods settle the parameters"):
-        check_release(path)
-
-
 def test_what_a_method_cannot_open_is_a_mistake_of_the_programme(
     facts: Callable[..., None], edited: Callable[..., Path]
 ) -> None:
@@ -592,7 +577,7 @@ def test_what_a_method_does_not_say_claims_no_safety() -> None:
     method = type("Short", (Protection,), {"name": "short", "manner": "little", **answers})()
     assert method.assessed
     assert not method.auditable
-    assert method.given_away(None, {}) is None  # not attacked, which a release warns of
+    assert not method.attacked  # which a release warns of
     verdicts, findings = method.audited(None, {"T1": {}}, None, {}, None)
     assert (verdicts, findings) == ({}, ["T1: tables of this method are not audited"])
     assert "the figures of two methods tell more together" in registry.clash("short", "noise")[0]
@@ -643,7 +628,7 @@ def test_every_method_has_its_row() -> None:
     sorted(
         path.relative_to(RELEASE).as_posix()
         for path in RELEASE.rglob("*.py")
-        if path.relative_to(RELEASE).parts[0] not in ("attacks", "methods", "packages", "report")
+        if path.relative_to(RELEASE).parts[0] not in ("methods", "packages", "report")
     ),
 )
 def test_a_release_names_no_method(path: str) -> None:

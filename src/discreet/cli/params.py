@@ -69,10 +69,10 @@ def pack(
     as_json: Json = False,
 ) -> None:
     """Put the parameters of a programme into one encrypted, signed file."""
+    from discreet.protection.noise import noise_warnings
     from discreet.release import (
         PackageKey,
         describe_package,
-        noise_warnings,
         pack_parameters,
         read_parameters,
         warnings_about_parameters,

@@ -76,6 +76,18 @@ class ProgrammeView(FileView, Protocol):
     def tables(self) -> Mapping[str, Any]:
         """The tables with the defaults filled in, in the order of the file."""
 
+    @property
+    def places(self) -> Mapping[str, str]:
+        """Where the records of each table are, as words that differ where records do."""
+
+    @property
+    def perturbation(self) -> Any:
+        """[perturbation]"""
+
+    @property
+    def suppression(self) -> Any:
+        """[suppression]"""
+
     def settings(self, method: str) -> Any:
         """[protection.NAME], in the form that the method gives it."""
 
@@ -90,6 +102,9 @@ class ProgrammeView(FileView, Protocol):
 
     def keyed(self, table: str) -> bool:
         """Whether the records of a table have keys."""
+
+    def additive_with(self, table: str) -> tuple[str, ...]:
+        """The tables that are made additive together with one; none if it is not made so."""
 
     def setting(self, table: str, key: str) -> Place:
         """Where a setting of a table stands."""
@@ -115,8 +130,35 @@ class InputsView(Protocol):
         """The secret of the record keys of each source that has one."""
 
     @property
+    def parameters(self) -> Any:
+        """The parameters of the release: perturbation tables and their use. SECRET."""
+
+    @property
     def opened(self) -> Mapping[str, Any]:
         """Per method, what it has opened."""
+
+    @property
+    def release_keys(self) -> Mapping[str, Any]:
+        """Per source, the key of all digests of its tables."""
+
+    @property
+    def totals(self) -> Mapping[str, str]:
+        """The total code of every variable."""
+
+    def official(self, table: str) -> str:
+        """The rule for official figures that holds for a table, as it is stated."""
+
+    def official_rule(self, table: str) -> str | None:
+        """The same, as it holds for the variables of the table; None for none."""
+
+    def thresholds(self, table: str) -> dict[str, Any] | None:
+        """The thresholds for the parts of a table; None where parts stay."""
+
+    def held_against_all(self, table: str) -> bool:
+        """Whether rules for parts look at all records besides those a filter passes."""
+
+    def described_variables(self, table: str) -> dict[str, list[Any]]:
+        """The entries of [variables.*] that a table uses, and what their files hold."""
 
 
 def all_of(*filters: str | None) -> str:
@@ -140,19 +182,6 @@ class NamedColumn(NamedTuple):
     place: Place  # the key that names it
     column: str  # its name
     numeric: bool  # whether it must hold numbers
-
-
-@dataclass(frozen=True, kw_only=True, repr=False)
-class SharedParameters:
-    """What the parameters of a method settle for a whole release. SECRET."""
-
-    grid: KeyGrid | None  # the key grid; None for that of the programme
-    secret: Secret | None  # the secret of the record keys; None for those of the programme
-    parts: Any  # the thresholds of table parts; None for none
-    official: str  # which figures are published as they are; empty for none
-    #: Statistic, version and signer of the package they come from; not secret. None if they come
-    #: from none
-    package: Mapping[str, str] | None = None
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
@@ -268,6 +297,8 @@ class Protection(ABC):
         assessed: Whether its tables stand in the report on quality.
         estimates: Whether its figures are estimates from samples, beside which others are called
             full counts.
+        attacked: What attackers on its figures know: the perturbation "table", or the "maximum"
+            by which figures change; empty if they are not attacked.
         reports: Files that it adds to a release, besides the tables.
 
     >>> class Forgetful(Protection):
@@ -287,6 +318,7 @@ class Protection(ABC):
     record_keys: bool = False
     assessed: bool = True
     estimates: bool = False
+    attacked: Literal["table", "maximum", ""] = ""
     reports: tuple[str, ...] = ()
 
     def __init_subclass__(cls) -> None:
@@ -351,7 +383,7 @@ class Protection(ABC):
         """What is wrong with its sections and its tables; nothing here has seen data."""
         return ()
 
-    def warnings(self, programme: Any, tables: Sequence[str], opened: Any) -> Iterable[str]:
+    def warnings(self, inputs: Any, tables: Sequence[str]) -> Iterable[str]:
         """What should be put right although it is not an error."""
         return ()
 
@@ -391,10 +423,6 @@ class Protection(ABC):
         """
         return None
 
-    def shared(self, opened: Any) -> SharedParameters | None:
-        """What it has opened settles for the whole release; None for nothing."""
-        return None
-
     def determinants(self, inputs: Any, tables: Sequence[str]) -> Mapping[str, Determinants]:
         """Per table, what determines its cells, secret parameters included; keyed later.
 
@@ -423,13 +451,6 @@ class Protection(ABC):
     def concluded(self, inputs: Any, names: Sequence[str]) -> Iterable[str]:
         """Warnings, when all of these tables are made."""
         return ()
-
-    def given_away(self, inputs: Any, tables: Mapping[str, ProtectedTable]) -> Iterable[str] | None:
-        """What attacks find in all its tables above the limits of a programme, in words.
-
-        None if its tables are not attacked.
-        """
-        return None
 
     def write_reports(
         self, inputs: Any, remembered: Mapping[str, Mapping[str, Any]], folder: Path

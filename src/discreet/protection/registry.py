@@ -14,7 +14,7 @@ from discreet.protection.protocol import OWN_REPORTS, Protection
 
 #: Where each method stands.
 ROWS = (
-    ("discreet.release.methods.noise.method", "NoiseProtection"),
+    ("discreet.protection.noise", "NoiseProtection"),
     ("discreet.release.methods.suppression.method", "SuppressionProtection"),
     ("discreet.protection.rounding", "RoundingProtection"),
     ("discreet.protection.noise", "UnitNoiseProtection"),

@@ -42,13 +42,6 @@ if TYPE_CHECKING:
     from .lookup import perturb_invariant_to_file as perturb_invariant_to_file
     from .lookup import protect_cells as protect_cells
     from .lookup import protect_cells_to_file as protect_cells_to_file
-    from .methods.noise.parameters import OpenedNoise as OpenedNoise
-    from .methods.noise.parameters import noise_warnings as noise_warnings
-    from .methods.noise.parameters import read_parameters as read_parameters
-    from .methods.noise.parameters import unused_noise as unused_noise
-    from .methods.noise.parameters import warnings_about_parameters as warnings_about_parameters
-    from .methods.noise.tables import NoiseTables as NoiseTables
-    from .methods.noise.tables import opened_noise as opened_noise
     from .packages.container import LARGEST as LARGEST
     from .packages.keys import PackageKey as PackageKey
     from .packages.keys import key_id as key_id
@@ -64,7 +57,12 @@ if TYPE_CHECKING:
     from .packages.parameters import Magnitude as Magnitude
     from .packages.parameters import Parameters as Parameters
     from .packages.parameters import parameters_of as parameters_of
+    from .packages.programme_parameters import read_parameters as read_parameters
+    from .packages.programme_parameters import (
+        warnings_about_parameters as warnings_about_parameters,
+    )
     from .packages.versions import is_older as is_older
+    from .programme.file import UNIVERSE as UNIVERSE
     from .programme.file import Programme as Programme
     from .programme.file import ProgrammeFile as ProgrammeFile
     from .programme.file import key_line as key_line
@@ -81,7 +79,6 @@ if TYPE_CHECKING:
     from .programme.schema import Texts as Texts
     from .programme.toml_lines import KeyPath as KeyPath
     from .programme.toml_lines import LineIndex as LineIndex
-    from .programme.universes import UNIVERSE as UNIVERSE
     from .programme.variables import columns_of as columns_of
     from .programme.variables import found_codes as found_codes
     from .programme.variables import rule_where_known as rule_where_known

@@ -24,14 +24,18 @@ from discreet.microdata import (
     matching,
 )
 from discreet.plugins import plugin
-from discreet.protection.protocol import SharedParameters
 from discreet.release.programme.file import (
     Programme,
     ProgrammeFile,
     RecordSource,
     key_line,
 )
-from discreet.release.programme.variables import rule_where_known, total_codes
+from discreet.release.programme.variables import (
+    official_rule,
+    rule_where_known,
+    total_codes,
+    used_variables,
+)
 from discreet.release.state.memory import EarlierTable, ReleaseKey
 from discreet.release.state.seal import SealKeys
 
@@ -40,6 +44,8 @@ if TYPE_CHECKING:
     from discreet.keygrid import KeyGrid
     from discreet.microdata import Secret
     from discreet.publication import Boundaries, MapChoices
+    from discreet.release.packages.parameters import Parameters
+    from discreet.release.programme.schema import PartsEntry
 
 #: What is said of a variable in files, or tells nothing of its cells.
 _ELSEWHERE = {"hierarchy", "codelist", "boundaries", "boundary_key"}
@@ -80,7 +86,7 @@ class Inputs:
 
     programme: Programme
     records: Mapping[str, Any]  # per source, its records, as narwhals wraps them
-    shared: SharedParameters  # what parameters of a method settle for all tables
+    parameters: Parameters | None  # what protected results are determined by; None without any
     #: Per source, the secret of its record keys, if any are made on the way
     secrets: Mapping[str, Secret]
     trees: Mapping[str, Classification]  # the classifications that need no data
@@ -97,19 +103,28 @@ class Inputs:
     @property
     def grid(self) -> KeyGrid:
         """The key grid."""
-        return self.shared.grid or self.programme.keys.grid
+        return self.programme.keys.grid if self.parameters is None else self.parameters.grid
+
+    @property
+    def package(self) -> Mapping[str, str] | None:
+        """The package that parameters come from, by what everyone may know; None if from none."""
+        return None if self.parameters is None else self.parameters.package
+
+    @property
+    def _parts(self) -> PartsEntry | None:
+        return None if self.parameters is None else self.parameters.parts
 
     def thresholds(self, table: str) -> dict[str, Any] | None:
         """The thresholds for the parts of a table; None where parts stay."""
-        return self.programme.thresholds(table, self.shared.parts)
+        return self.programme.thresholds(table, self._parts)
 
     def part_areas(self, table: str) -> str | None:
         """The variable whose areas are decided on one by one; None for whole levels only."""
-        return self.programme.part_areas(table, self.shared.parts)
+        return self.programme.part_areas(table, self._parts)
 
     def held_against_all(self, table: str) -> bool:
         """Whether rules for parts look at all records besides those a filter passes."""
-        return self.programme.held_against_all(table, self.shared.parts)
+        return self.programme.held_against_all(table, self._parts)
 
     def official(self, table: str) -> str:
         """The rule for official figures that holds for a table, as it is stated."""
@@ -118,8 +133,13 @@ class Inputs:
         if stated is None and package is not None:
             main = self.programme.source_of(table)
             known = {*self.programme.spanning(main.name), *(package.totals or {})}
-            stated = rule_where_known(self.shared.official, known) if main.main else None
+            rule = None if self.parameters is None else self.parameters.official
+            stated = rule_where_known(rule, known) if main.main else None
         return (stated or "").strip()
+
+    def official_rule(self, table: str) -> str | None:
+        """The same, as it holds for the variables of the table; None for none."""
+        return official_rule(self.programme, table, self.totals, self.official(table))
 
     @cached_property
     def totals(self) -> Mapping[str, str]:
@@ -136,6 +156,11 @@ class Inputs:
         labels = {code: dict(texts) for code, texts in tree.labels.items()}
         plain = [dict(value) if isinstance(value, Mapping) else value for value in fields]
         return [entry, plain, labels]
+
+    def described_variables(self, table: str) -> dict[str, list[Any]]:
+        """The entries of [variables.*] that a table uses, and what their files hold."""
+        used = used_variables(self.programme, table)
+        return {name: self.described_variable(name) for name in used}
 
     def maps(self, table: str) -> MapChoices:
         """What the maps of a table show."""

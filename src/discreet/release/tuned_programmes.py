@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from discreet.errors import ProgrammeError
 from discreet.protection.parts import PartRules, PartTuning, Reading, tune_parts
 from discreet.release.inputs import Inputs
-from discreet.release.programme.universes import UNIVERSE
+from discreet.release.programme.file import UNIVERSE
 from discreet.release.programme.variables import spanning_variables
 from discreet.release.run.counts import counted_tables
 from discreet.release.run.inputs import open_inputs

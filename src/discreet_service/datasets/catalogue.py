@@ -126,7 +126,7 @@ class DatasetCatalogue:
         if named is None or self._parameters_of is None:
             return
         try:
-            same = self._parameters_of(named).package == opened.inputs.shared.package
+            same = self._parameters_of(named).package == opened.inputs.package
         except ServiceError as error:
             if error.code not in ("version-retired", "unknown-parameter-set"):
                 raise
@@ -229,7 +229,7 @@ def public_facts(version: DataVersion) -> dict[str, Any]:
 
 def parameters_name(version: DataVersion) -> dict[str, str] | None:
     """The set of parameters that a version uses; None if its own programme states them."""
-    package = version.inputs.shared.package
+    package = version.inputs.package
     if package is None:
         return None
     return {"statistic": package["statistic"], "version": package["version"]}

@@ -27,14 +27,12 @@ from discreet.classifications import Classification, levels_folded
 from discreet.confidential import without_values
 from discreet.errors import Problem, nearest
 from discreet.microdata import Secret, StoredRecords, distant_records
-from discreet.protection.protocol import SharedParameters
 from discreet.release import (
     COUNTED,
     Decimals,
     FigureEntry,
     Inputs,
     KeyedRecords,
-    OpenedNoise,
     Parameters,
     Programme,
     ProgrammeEntry,
@@ -42,7 +40,6 @@ from discreet.release import (
     Texts,
     key_line,
     open_inputs,
-    opened_noise,
     raise_problems,
     read_form,
     rule_where_known,
@@ -280,7 +277,8 @@ class DataVersion:
     @property
     def parameters(self) -> Parameters:
         """What determines its noise. SECRET."""
-        return opened_noise(self.inputs).parameters
+        assert self.inputs.parameters is not None
+        return self.inputs.parameters
 
     def entry(self, unit: str, **asked: Any) -> TableEntry:
         """The entry that a query would have in the programme, defaults filled in."""
@@ -288,7 +286,7 @@ class DataVersion:
         bare = self.asking(TableEntry.model_validate({"from": source, **asked})).programme
         table = bare.tables[ANSWER]
         if table.official is None and bare.sources[source].main:
-            official = rule_where_known(self.inputs.shared.official, self.inputs.totals)
+            official = rule_where_known(self.parameters.official, self.inputs.totals)
             table = table.model_copy(update={"official": official or None})
         return table
 
@@ -368,15 +366,9 @@ def open_version(
         else:
             # The same with the parameters of a set in place of those of the programme.
             parameters = parameters_of(entry.parameter_set)
-            shared = SharedParameters(
-                grid=parameters.grid,
-                secret=None,
-                parts=parameters.parts,
-                official=parameters.official or "",
-                package=parameters.package,
+            inputs = dataclasses.replace(
+                inputs, parameters=dataclasses.replace(parameters, secret=None)
             )
-            opened = {**inputs.opened, "noise": OpenedNoise(parameters)}
-            inputs = dataclasses.replace(inputs, shared=shared, opened=opened)
     problems += _unit_problems(description, inputs.programme)
     raise_problems(place, problems)
     inputs = _with_stores(folder, description, inputs, problems)
@@ -410,7 +402,7 @@ def open_version(
         "files": [hashlib.sha256(path.read_bytes()).hexdigest() for path in files],
         "variables": {name: inputs.described_variable(name) for name in sorted(inputs.trees)},
         "data": {name: every.release_keys[name].digest("data") for name in sources},
-        "parameters": opened_noise(inputs).parameters.digest(key),
+        "parameters": inputs.parameters and inputs.parameters.digest(key),
     }
     text = json.dumps(told, sort_keys=True, default=str)
     fingerprint = hmac.new(key, b"data version 1\n" + text.encode(), "sha256").hexdigest()
@@ -479,7 +471,7 @@ def _unit(
         problems=problems,
     )
     # The value columns of a unit: those that have noise of their own.
-    noisy = opened_noise(inputs).parameters.magnitudes
+    noisy = {} if inputs.parameters is None else inputs.parameters.magnitudes
     values = {}
     for column, entry in unit.values.items():
         where = f"units.{name}.values.{column}"

@@ -16,7 +16,8 @@ from typing import Any
 from discreet.confidential import without_values
 from discreet.errors import DiscreetError
 from discreet.files import make_folder, write_text
-from discreet.release import attack, carry_out, unused_noise
+from discreet.protection.noise import unused_noise
+from discreet.release import attack, carry_out
 from discreet_service.datasets import DataVersion
 from discreet_service.jobs import JobContext, JobOutput
 from discreet_service.problems import ServiceError

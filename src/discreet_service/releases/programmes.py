@@ -283,9 +283,8 @@ def opened_inputs(place: Path, version: DataVersion) -> Inputs:
     return dataclasses.replace(
         made,
         records=version.inputs.records,
-        shared=version.inputs.shared,
+        parameters=version.inputs.parameters,
         trees={**made.trees, **version.inputs.trees},
-        opened={**made.opened, "noise": version.inputs.opened["noise"]},
     )
 
 

@@ -55,6 +55,9 @@ if TYPE_CHECKING:
     from .magnitudes import mean_ingredient as mean_ingredient
     from .magnitudes import perturb_magnitudes as perturb_magnitudes
     from .magnitudes import shared_keys_warning as shared_keys_warning
+    from .method import NoiseProtection as NoiseProtection
+    from .method import noise_warnings as noise_warnings
+    from .method import unused_noise as unused_noise
     from .sources import PerturbationFile as PerturbationFile
     from .sources import read_json as read_json
     from .table import PerturbationTable as PerturbationTable

@@ -74,6 +74,7 @@ class RoundingProtection(Protection):
     settings = RoundingEntry
     #: It depends on the section: `check` sees to it.
     record_keys = False
+    attacked = "maximum"
 
     def check(self, programme: ProgrammeView, tables: Sequence[str]) -> Iterable[Placed]:
         """Options that do not go together, and estimates that cannot be added up."""
@@ -125,16 +126,14 @@ class RoundingProtection(Protection):
         """How a table is rounded."""
         return self._rounding(inputs).with_base(_base(inputs.programme, table))
 
-    def warnings(
-        self, programme: ProgrammeView, tables: Sequence[str], opened: Any
-    ) -> Iterable[str]:
+    def warnings(self, inputs: InputsView, tables: Sequence[str]) -> Iterable[str]:
         """What can be averaged away, and what sums tell."""
-        method = programme.settings(self.name).method if tables else ""
+        method = inputs.programme.settings(self.name).method if tables else ""
         if method == "random":
             yield "random rounding rounds a set differently in each table: sums tell its count"
         if method == "conventional":
             yield "conventional rounding can be undone by sums: see discreet audit"
-        if len({_base(programme, name) for name in tables}) > 1:
+        if len({_base(inputs.programme, name) for name in tables}) > 1:
             yield "two bases narrow counts down that stand in tables of both: see discreet audit"
 
     def opened(

@@ -118,11 +118,9 @@ class SampleProtection(Protection):
                     place = ("tables", name, "figures", figure)
                     yield programme.at(place, "a sample gives counts, sums and shares")
 
-    def warnings(
-        self, programme: ProgrammeView, tables: Sequence[str], opened: Any
-    ) -> Iterable[str]:
+    def warnings(self, inputs: InputsView, tables: Sequence[str]) -> Iterable[str]:
         """A sample of which nobody says what it is drawn from."""
-        if tables and programme.settings(self.name).of is None:
+        if tables and inputs.programme.settings(self.name).of is None:
             yield (
                 "nothing says which full counts the estimates belong to: what these hide, the "
                 "estimates show; name their source, of = …, in [protection.sample]"

@@ -16,6 +16,7 @@ import numpy as np
 from discreet.errors import PublicationError
 from discreet.protection.noise import PerturbationTable
 from discreet.protection.protocol import all_of, figure_filter
+from discreet.protection.registry import protection
 from discreet.release.inputs import Inputs
 from discreet.release.programme.variables import spanning_variables
 from discreet.release.run.counts import counted_tables
@@ -40,7 +41,6 @@ Published = (
     | Sequence[ProtectedTable]
     | Mapping[str, Sequence[ProtectedTable]]
 )
-_NOISE, _ROUNDED = "noise", "rounding"
 
 
 def attack(
@@ -82,11 +82,12 @@ def attack(
         what, hint = "a programme goes with a release", 'truth="programme.toml"'
         raise PublicationError(what, code="attack", where="truth", hint=hint)
     kept = _attacked_tables(release, beside)
-    if kept[0].protect == _ROUNDED:
+    noisy = protection(kept[0].protect).attacked == "table"
+    if not noisy:
         knows, max_noise = "maximum", _rounding(kept) if max_noise is None else max_noise
     inputs = None if truth is None else open_inputs(truth)
-    if inputs is not None and kept[0].protect == _NOISE:
-        ptable = ptable or inputs.opened[_NOISE].parameters.perturbation_table
+    if noisy and inputs is not None and inputs.parameters is not None:
+        ptable = ptable or inputs.parameters.perturbation_table
     catalogue = _catalogue(kept, inputs)
     kept.clear()  # large, and read
     return attacked(catalogue, knows=knows, ptable=ptable, max_noise=max_noise)
@@ -120,7 +121,7 @@ def attack_periods(
         found: dict[str, list[ProtectedTable]] = {}
         if isinstance(release, str | os.PathLike):
             kept = _attacked_tables(release, ())
-            if kept[0].protect != _NOISE:
+            if protection(kept[0].protect).attacked != "table":
                 what, hint = "no table of the release is protected by noise", "name other releases"
                 raise PublicationError(what, code="attack", where=str(release), hint=hint)
             for item in kept:
@@ -154,8 +155,8 @@ def _attacked_tables(
     """The tables with noise of releases; the rounded ones if there is none."""
     folders = [Path(release), *map(Path, beside)]
     every = [each for at, folder in enumerate(folders) for each in read_release(folder, at)]
-    for method in (_NOISE, _ROUNDED):
-        kept = [item for item in every if item.protect == method]
+    for known in ("table", "maximum"):
+        kept = [item for item in every if protection(item.protect).attacked == known]
         if kept:
             return kept
     message = "no table of the release is protected by noise or rounding"

@@ -64,7 +64,7 @@ def planned_exposure(
     seen: dict[str, set[frozenset[_Level]]] = {}
     found = []
     for name in read.tables:
-        if read.method(name).name != "noise":
+        if read.method(name).attacked != "table":
             continue
         levels, unknown = _levels(read, name, trees)
         about = f"{read.source_of(name).name} where {read.tables[name].where or ''}"

@@ -13,6 +13,7 @@ import hmac
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -193,6 +194,11 @@ class Parameters(Unpicklable):
     def grid(self) -> KeyGrid:
         """The key grid."""
         return self.keys.grid
+
+    @cached_property
+    def noise(self) -> Mapping[str, MagnitudeNoise]:
+        """The noise of each value column."""
+        return {name: magnitude.noise() for name, magnitude in self.magnitudes.items()}
 
     def of_period(self, period: str) -> Parameters:
         """The same, with the value columns' noise of a period. SECRET.

@@ -34,7 +34,6 @@ from discreet.release.programme.parameter_checks import (
 from discreet.release.programme.relations import check_relations
 from discreet.release.programme.schema import VariableEntry
 from discreet.release.programme.toml_lines import KeyPath
-from discreet.release.programme.universes import places_of
 from discreet.release.programme.variables import used_variables
 
 _WAYS = ("column", "id", "inherit")
@@ -488,7 +487,7 @@ def _mixtures(programme: Programme) -> Found:
     Noise without bias around a hidden value is an estimate of it, narrower than its
     protection levels; a true value beside a noisy one tells the noise.
     """
-    places = places_of(programme)
+    places = programme.places
     every = protections()
     for name in programme.tables:
         own = programme.method(name)

@@ -21,6 +21,7 @@ from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
 
 from discreet.errors import Problem, ProgrammeError, nearest
+from discreet.microdata import is_url, shown_url
 from discreet.protection.protocol import Protection
 from discreet.protection.registry import DEFAULT, protection, protections
 from discreet.release.programme.schema import (
@@ -42,6 +43,9 @@ from discreet.release.programme.schema import (
 from discreet.release.programme.toml_lines import KeyPath, LineIndex
 from discreet.settings import plain_problem
 from discreet.tables import ValueRelation
+
+#: The filter of the universe: every record.
+UNIVERSE = ""
 
 #: Name of the main source, unless [data] gives it one.
 MAIN = "data"
@@ -71,6 +75,11 @@ class RecordSource:
         """The key that names the file or database."""
         keys = ("source", *_OTHER_PLACES)
         return (*self.path, next((key for key in keys if getattr(self.records, key)), "database"))
+
+    @property
+    def plain_parts(self) -> str | None:
+        """The source whose keys its units share: their keys are plain sums of these."""
+        return None if self.keys.unit is not None else self.keys.inherit
 
     @property
     def called(self) -> str:
@@ -122,11 +131,6 @@ def key_line(sources: Mapping[str, RecordSource], name: str) -> list[str]:
         if parts in line[:-1]:
             break
     return line
-
-
-def plain_parts(source: RecordSource) -> str | None:
-    """The source whose keys the units of a source share: their keys are plain sums of these."""
-    return None if source.keys.unit is not None else source.keys.inherit
 
 
 def key_column(sources: Mapping[str, RecordSource], name: str) -> str:
@@ -244,6 +248,19 @@ class Programme(ProgrammeFile):
     def variables(self) -> Mapping[str, VariableEntry]:
         """[variables.*]"""
         return self.document.variables
+
+    def place_of(self, source: str) -> str:
+        """Where the records of a source are: two sources can be the same records."""
+        records = self.sources[source].records
+        name = records.address or ""
+        place = shown_url(name) if is_url(name) else str(self.file(name).resolve())
+        return "\n".join([place, records.table or "", records.query or ""])
+
+    @cached_property
+    def places(self) -> Mapping[str, str]:
+        """Where the records of each table are, as words that differ where records do."""
+        places = {name: self.place_of(name) for name in self.sources}
+        return {name: places[self.source_of(name).name] for name in self.tables}
 
     @cached_property
     def tables(self) -> Mapping[str, TableEntry]:

@@ -13,7 +13,6 @@ from discreet.errors import DiscreetError
 from discreet.protection.problems import Found
 from discreet.protection.registry import clash, protections
 from discreet.release.programme.file import Programme
-from discreet.release.programme.universes import places_of
 from discreet.tables import ValueRelation
 
 
@@ -30,7 +29,7 @@ def stated_relations(programme: Programme) -> list[ValueRelation]:
 
 def relations_of(programme: Programme, table: str) -> list[ValueRelation]:
     """What adds up in the cells of a table: as stated, or as found among its records."""
-    place, where = places_of(programme)[table], programme.tables[table].where or ""
+    place, where = programme.places[table], programme.tables[table].where or ""
     known = programme.found_relations
     found = [*known.get((place, ""), ()), *(known.get((place, where), ()) if where else ())]
     return list(dict.fromkeys([*stated_relations(programme), *found]))
@@ -71,7 +70,7 @@ def linked_by_relations(
     programme: Programme, tables: Sequence[str]
 ) -> Iterator[tuple[ValueRelation, list[str]]]:
     """Relations, each with tables of the same records and weights that tell of its values."""
-    places = places_of(programme)
+    places = programme.places
     groups: dict[tuple[str, str], list[str]] = {}
     for name in tables:
         groups.setdefault((places[name], programme.tables[name].weight or ""), []).append(name)

@@ -21,8 +21,7 @@ from discreet.protection.problems import problems_of
 from discreet.protection.protocol import Counts
 from discreet.record_batches import collected
 from discreet.release.inputs import Inputs
-from discreet.release.programme.file import RecordSource, key_column, key_line
-from discreet.release.programme.universes import UNIVERSE
+from discreet.release.programme.file import UNIVERSE, RecordSource, key_column, key_line
 from discreet.release.programme.variables import found_classifications
 
 if TYPE_CHECKING:

@@ -16,7 +16,6 @@ from discreet.errors import PublicationError
 from discreet.files import check_writable, write_text
 from discreet.release.inputs import Inputs
 from discreet.release.packages.versions import package_line
-from discreet.release.programme.file import plain_parts
 from discreet.release.report.summary import MANIFEST, ReleasedTable
 from discreet.release.run.area_files import AreaFiles, area_files, area_listing, described_areas
 from discreet.release.run.plan import (
@@ -118,7 +117,7 @@ class Writer:
         in_workbook = workbook_tables(self.programme)
         about += [in_workbook] if in_workbook and len(in_workbook) < len(released) else []
         about += [map_digests(self.inputs, name) for name in atlas_tables(self.inputs)]
-        package = self.inputs.shared.package
+        package = self.inputs.package
         about += [package] if package is not None else []
         digest = self._key(None).digest(about)
         files = [*about_files(self.inputs), MANIFEST]
@@ -140,7 +139,7 @@ class Writer:
 
     def _remembered(self) -> dict[str, Any]:
         """What later runs must know of the release as a whole."""
-        used = self.inputs.shared.package or last_package(self.shelf)
+        used = self.inputs.package or last_package(self.shelf)
         return {} if used is None else {"package": dict(used)}
 
     def _reports(self) -> None:
@@ -179,7 +178,7 @@ class Writer:
                 title=self.title,
                 language=language,
                 files=self._links(language),
-                provenance=package_line(self.inputs.shared.package, language),
+                provenance=package_line(self.inputs.package, language),
             )
 
     def _workbooks(self) -> None:
@@ -266,7 +265,7 @@ class Writer:
         from discreet.publication import LANGUAGES
         from discreet.release.report.sections import words
 
-        found = [(name, plain_parts(each)) for name, each in self.programme.sources.items()]
+        found = [(name, each.plain_parts) for name, each in self.programme.sources.items()]
         return [
             {item: words(item)["shared noise"].format(name, parts) for item in LANGUAGES}
             for name, parts in found
@@ -276,7 +275,7 @@ class Writer:
     def _manifest(self, released: list[ReleasedTable]) -> None:
         """The list of everything: the same release always gives the same text."""
         document, stage, versions = self.programme.document, self.shelf.stage, self._versions()
-        used = self.inputs.shared.package
+        used = self.inputs.package
         package: dict[str, Any] = dict(used or {})
         if package:
             package["signer"] = package["signer"] or None

@@ -25,9 +25,13 @@ from discreet.microdata import (
     with_squares,
 )
 from discreet.protection.problems import Opener, not_yet_known, present
-from discreet.protection.protocol import COUNT, Protection, SharedParameters
+from discreet.protection.protocol import COUNT, Protection
 from discreet.protection.registry import protections
 from discreet.release.inputs import Inputs, beside_programme
+from discreet.release.packages.programme_parameters import (
+    open_parameters_of,
+    parameter_warnings,
+)
 from discreet.release.programme.checks import check_programme
 from discreet.release.programme.file import (
     Programme,
@@ -37,7 +41,6 @@ from discreet.release.programme.file import (
     raise_problems,
 )
 from discreet.release.programme.relations import related_mixtures
-from discreet.release.programme.universes import places_of
 from discreet.release.programme.variables import (
     check_codes,
     check_columns,
@@ -58,6 +61,7 @@ if TYPE_CHECKING:
     from discreet.keygrid import KeyGrid
     from discreet.microdata import Secret
     from discreet.publication import Boundaries
+    from discreet.release.packages.parameters import Parameters
 
 
 #: Source → the file that stands in for the one that the programme names.
@@ -130,20 +134,21 @@ def open_programme(
     """
     problems, trees = _checked(programme, problems)
     opener = Opener(programme, problems)
+    parameters = _parameters(opener)
     opened = {
-        protection.name: opener.attempt(
-            ("protection", protection.name), partial(_opened_by, protection, problems)
+        method.name: opener.attempt(
+            ("protection", method.name), partial(_opened_by, method, problems)
         )
-        for protection in protections()
+        for method in protections()
     }
-    shared = _shared_parameters(opened)
     sources = programme.sources.items()
     secrets = {n: opener.secret(s.keys_path, s.keys) for n, s in sources}
     reading = partial(_read_with_squares, show_values=show_values, master=master)
     records = {n: opener.attempt(s.place, partial(reading, s)) for n, s in sources}
     problems += _store_problems(programme, records, trees)
     signing = opener.attempt(("release", "sign"), _read_signing_key)
-    held = _shared_secret(programme, secrets, shared.secret)
+    handed_on = None if parameters is None else parameters.secret
+    held = _shared_secret(programme, secrets, handed_on)
     office = opener.secret(("release",), programme.document.release)
     seals = _seal_keys(programme, held, office, signing)
     earlier, boundaries = _read_earlier(opener), _read_boundaries(opener, trees)
@@ -151,28 +156,25 @@ def open_programme(
     schemas = {n: _columns(programme, n, f) for n, f in records.items() if f is not None}
     problems += check_period_keys(programme, schemas.get(programme.main.name, ()))
     problems += not_yet_known(problems, check_columns(programme, schemas))
-    checks = _checked_keys(opener, records, schemas, shared.grid or programme.keys.grid)
+    checks = _checked_keys(opener, records, schemas, (parameters or programme.keys).grid)
     place = str(programme.path)
     raise_problems(place, problems)
     programme = with_found_relations(programme, records, earlier)
     raise_problems(place, [problem for _, problem in related_mixtures(programme)])
-    return Inputs(
+    inputs = Inputs(
         programme=programme,
         records=records,
-        shared=shared,
+        parameters=parameters,
         secrets=held,
         trees=trees,
         opened=opened,
         earlier=earlier,
         key_checks=checks,
-        warnings=(
-            *(*_key_warnings(checks), *_method_warnings(programme, opened)),
-            *_earlier_warnings(programme, seals),
-        ),
         seals=seals,
         boundaries=boundaries,
         secret=office,
     )
+    return replace(inputs, warnings=tuple(_warnings(inputs)))
 
 
 def _read_boundaries(
@@ -272,20 +274,16 @@ def _tested_keys(
     return check_records(some, low, grid, column=column, allowed=source.keys.allow_unsuitable)
 
 
-def _key_warnings(checks: Mapping[str, KeyCheck]) -> list[str]:
-    """Keys that are used although they are none."""
-    return [
-        f"the record keys of {name!r} protect nothing, and are allowed all the same: {check.said}"
-        for name, check in checks.items()
-        if check.faults
-    ]
-
-
-def _method_warnings(programme: Programme, opened: Mapping[str, Any]) -> Iterator[str]:
-    """What methods say of their tables."""
+def _warnings(inputs: Inputs) -> Iterator[str]:
+    """Keys that are used although they are none, and what parameters, methods, seals lack."""
+    for name, check in inputs.key_checks.items():
+        if check.faults:
+            allowed = "protect nothing, and are allowed all the same"
+            yield f"the record keys of {name!r} {allowed}: {check.said}"
+    yield from parameter_warnings(inputs.programme, inputs.parameters)
     for method in protections():
-        own = programme.protected[method.name], opened[method.name]
-        yield from method.warnings(programme, *own)
+        yield from method.warnings(inputs, inputs.programme.protected[method.name])
+    yield from _earlier_warnings(inputs.programme, inputs.seals)
 
 
 def _seal_keys(
@@ -307,17 +305,15 @@ def _read_signing_key(programme: Programme) -> Ed25519PrivateKey | None:
     return None if path is None else read_signing_key(path)
 
 
-def _shared_parameters(opened: Mapping[str, Any]) -> SharedParameters:
-    """What the one method that settles something for the whole release says."""
-    found = [
-        shared
-        for method in protections()
-        if (shared := method.shared(opened[method.name])) is not None
-    ]
-    if len(found) > 1:
-        message = "two methods settle the parameters of the release"
-        raise ProgrammeError(message, code="protection", where="protection")
-    return found[0] if found else SharedParameters(grid=None, secret=None, parts=None, official="")
+def _parameters(opener: Opener[Programme]) -> Parameters | None:
+    """The parameters of a programme, also where it has them for no table."""
+    programme, document = opener.programme, opener.programme.document
+    used = any("perturbation" in method.sections for method in programme.methods)
+    if not (used or document.perturbation or document.parameters):
+        return None
+    parameters = open_parameters_of(opener)
+    assert parameters is not None or opener.problems
+    return parameters
 
 
 def _opened_by(method: Protection, problems: list[Problem], programme: Programme) -> Any:
@@ -432,7 +428,7 @@ def with_found_relations(
     """The programme with what adds up in its records, where cells are hidden."""
     from discreet.tabulation import column_relations
 
-    places = places_of(programme)
+    places = programme.places
     found: dict[tuple[str, str], tuple[ValueRelation, ...]] = {}
     for place in dict.fromkeys(places.values()):
         own = [name for name in programme.tables if places[name] == place]

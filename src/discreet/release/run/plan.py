@@ -14,7 +14,6 @@ from discreet._version import __version__
 from discreet.errors import PublicationError
 from discreet.release.inputs import Inputs
 from discreet.release.programme.file import Programme
-from discreet.release.programme.variables import used_variables
 from discreet.release.report.summary import MANIFEST
 from discreet.release.state.seal import file_digest
 
@@ -218,10 +217,7 @@ def _stated(inputs: Inputs, name: str) -> list[Any]:
     settings = programme.settings(programme.method(name).name)
     return [
         programme.tables[name].model_dump(exclude={"source", "workbook", "areas", "map"}),
-        {
-            used_variable: inputs.described_variable(used_variable)
-            for used_variable in used_variables(programme, name)
-        },
+        inputs.described_variables(name),
         [official, inputs.totals] if official else [],
         [inputs.thresholds(name), inputs.held_against_all(name)],
         None if settings is None else settings.model_dump(),

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import dataclasses
 import os
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from itertools import product
 from pathlib import Path
@@ -29,12 +29,12 @@ from discreet.protection.protocol import (
 )
 from discreet.release.inputs import Inputs
 from discreet.release.packages.versions import check_succession
-from discreet.release.programme.file import Programme
+from discreet.release.programme.file import UNIVERSE, Programme
 from discreet.release.programme.schema import TableEntry
-from discreet.release.programme.universes import UNIVERSE
 from discreet.release.programme.variables import codes_at, spanning_variables
 from discreet.release.report.summary import MANIFEST, ReleaseSummary
 from discreet.release.run.area_files import check_area_files, check_area_levels
+from discreet.release.run.attack_limits import given_away
 from discreet.release.run.counts import counted_tables
 from discreet.release.run.files import Writer, check_internal, last_package
 from discreet.release.run.grids import check_formats, check_grids, check_maps
@@ -140,7 +140,7 @@ def _carried_out(
     with told_if_full(shelf.out), inputs.secret_kept(), shelf.opened():
         try:
             entry = inputs.programme.document.parameters
-            check_succession(inputs.shared.package, last_package(shelf), entry)
+            check_succession(inputs.package, last_package(shelf), entry)
             check_same_period(inputs.programme, shelf)
             shelf.check_free(release_files(inputs))
             release = run()
@@ -383,15 +383,11 @@ class _Release:
         if programme.document.attacks is None:
             return
         self.tell("attacks")
-        problems, attacked = [], set[str]()
+        problems, attacked = list[Problem](), set[str]()
         for method in programme.methods:
             names = programme.protected[method.name]
-            tables = {name: self.shelf.table(name) for name in names}
-            found = method.given_away(self.inputs, tables)
-            attacked |= set() if found is None else set(names)
-            problems += [Problem(line, method.name) for line in found or ()]
-            if found is None:
-                problems += self._averaged(method.name, tables)
+            attacked |= set(names) if method.attacked == "table" else set()
+            problems += given_away(self.inputs, method, {n: self.shelf.table(n) for n in names})
         raise_all(
             PublicationError,
             problems,
@@ -402,23 +398,6 @@ class _Release:
         self.writer.attacked = bool(attacked)
         if left := [name for name in programme.tables if name not in attacked]:
             self.later.append(f"no attack was carried out on {', '.join(left)}")
-
-    def _averaged(self, method: str, tables: Mapping[str, ProtectedTable]) -> Iterator[Problem]:
-        """How far additivity averages noise away that no attack looks at, above the limits."""
-        from discreet.assessment import exceeded_limits
-        from discreet.protection.rounding import fitted_exposure
-
-        assert self.programme.document.attacks is not None
-        limits = self.programme.document.attacks.limits
-        for group in filter(None, dict.fromkeys(map(self.programme.additive_with, tables))):
-            about = f"{', '.join(group)}, made additive"
-            if "exposure" in limits:
-                rates = {"exposure": fitted_exposure([tables[name] for name in group])}
-                for line in exceeded_limits(rates, {"exposure": limits["exposure"]}):
-                    yield Problem(f"{about}: {line}", method)
-            elif "average" in limits:
-                hint = "state exposure in [attacks]: how many figures may estimate one"
-                yield Problem(f"{about}: average cannot be worked out", method, hint)
 
     def _printed(self, sources: Sequence[str]) -> dict[str, dict[str, str]]:
         """Per table, the digests to print: none that could be found by trial."""

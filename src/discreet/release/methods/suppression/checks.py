@@ -25,7 +25,6 @@ from discreet.release.programme.relations import idle_relations, linked_by_relat
 from discreet.release.programme.rules import RuleSet, rule_filters, rule_problems
 from discreet.release.programme.schema import MarkEntry, TableEntry
 from discreet.release.programme.toml_lines import KeyPath
-from discreet.release.programme.universes import places_of
 from discreet.release.programme.variables import columns_behind
 from discreet.tables import FIGURE
 
@@ -244,7 +243,7 @@ def linked_tables(programme: Programme, tables: Sequence[str]) -> tuple[tuple[st
     A table of several values joins the groups of all of them. Which cells are shared is
     known once the tables are there; tables of a group may turn out to have none in common.
     """
-    places = places_of(programme)
+    places = programme.places
     label = {name: name for name in tables}
     users: dict[tuple[str, ...], list[str]] = {}
     for name in tables:

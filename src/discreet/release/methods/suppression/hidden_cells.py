@@ -32,7 +32,6 @@ from discreet.release.methods.suppression.sensitive_cells import (
     rules_of,
 )
 from discreet.release.programme.relations import stated_relations
-from discreet.release.programme.universes import places_of
 from discreet.tables import Figure, ProtectedTable, Table, ValueRelation, figure_dimension
 
 if TYPE_CHECKING:
@@ -211,9 +210,7 @@ class TableSuppression:
     def relations(self, table: str, values: Iterable[str]) -> list[ValueRelation]:
         """What adds up among values of a table and of those linked to it, by their columns."""
         told, weight = set(values), self.programme.tables[table].weight
-        found_relation = self.programme.found_relations.get(
-            (places_of(self.programme)[table], ""), ()
-        )
+        found_relation = self.programme.found_relations.get((self.programme.places[table], ""), ())
         own = [
             stated_relation
             for stated_relation in stated_relations(self.programme)

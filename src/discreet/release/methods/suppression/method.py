@@ -66,8 +66,6 @@ from discreet.release.methods.suppression.sensitive_cells import (
 from discreet.release.programme.file import Programme
 from discreet.release.programme.relations import relations_of
 from discreet.release.programme.rules import rule_filters
-from discreet.release.programme.universes import place_of
-from discreet.release.programme.variables import used_variables
 from discreet.release.state.memory import RememberedTable
 from discreet.release.state.seal import file_digest
 
@@ -105,9 +103,9 @@ class SuppressionProtection(Protection):
         """Everything about [suppression], [rules.*] and the tables with hidden cells."""
         return check_suppression(programme, tables)
 
-    def warnings(self, programme: Programme, tables: Sequence[str], opened: None) -> Iterable[str]:
+    def warnings(self, inputs: Inputs, tables: Sequence[str]) -> Iterable[str]:
         """Files that others can read, sections without effect, filters that differ."""
-        return suppression_warnings(programme, tables)
+        return suppression_warnings(inputs.programme, tables)
 
     def tells(self, programme: Programme, table: str) -> Sequence[str]:
         """Its values."""
@@ -288,12 +286,9 @@ def _member(inputs: Inputs, name: str) -> list[Any]:
         [file_digest(path) for path in files],
         None if rules is None else rules.model_dump(),
         {value: _value(inputs, value).get("decimals", 0) for value in entry.values},
-        {
-            used_variable: inputs.described_variable(used_variable)
-            for used_variable in used_variables(programme, name)
-        },
+        inputs.described_variables(name),
         programme.source_of(name).name if len(programme.sources) > 1 else "",
-        place_of(programme, programme.source_of(name).name).partition("\n")[2],
+        programme.place_of(programme.source_of(name).name).partition("\n")[2],
         *sorted(
             relation.text for relation in relations_of(programme, name) if {*relation.values} & told
         ),

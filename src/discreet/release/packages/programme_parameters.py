@@ -1,4 +1,4 @@
-"""The parameters of noise: from the files a programme names, or from a package.
+"""The parameters of a release: from the files a programme names, or from a package.
 
 In: a programme, or a TOML file with less than one whose parameters are to be packed, and
 through it perturbation tables and, if asked for, the secret of the record keys. Out:
@@ -9,23 +9,21 @@ from __future__ import annotations
 
 import dataclasses
 import os
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from functools import cached_property, partial
+from collections.abc import Iterator
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from discreet.errors import PerturbationError, Problem, nearest
 from discreet.protection.problems import Opener, present, warnings_about
-from discreet.release.programme.file import Programme, load, plain_parts, raise_problems
+from discreet.release.programme.file import Programme, load, raise_problems
 from discreet.release.programme.parameter_checks import (
     check_figures,
     check_parameters,
     check_thresholds,
 )
 from discreet.release.programme.toml_lines import KeyPath, dotted
-from discreet.release.programme.universes import places_of
 from discreet.release.programme.variables import rule_where_known
 
 if TYPE_CHECKING:
@@ -36,21 +34,6 @@ if TYPE_CHECKING:
         PerturbationTable,
     )
     from discreet.release.packages.parameters import Parameters
-
-
-@dataclass(frozen=True, repr=False)
-class OpenedNoise:
-    """Everything that determines noise, opened. SECRET."""
-
-    parameters: Parameters
-
-    @cached_property
-    def magnitudes(self) -> Mapping[str, MagnitudeNoise]:
-        """The noise of each value column."""
-        return {name: each.noise() for name, each in self.parameters.magnitudes.items()}
-
-    def __repr__(self) -> str:
-        return "<OpenedNoise: secret>"
 
 
 def open_parameters_of(opener: Opener[Programme]) -> Parameters | None:
@@ -209,113 +192,30 @@ def _unusable(programme: Programme, parameters: Parameters) -> Iterator[Problem]
                 yield programme.problem(programme.setting(name, "weight"), message)
 
 
-def unknown_official(programme: Programme, parameters: Parameters) -> Iterator[str]:
-    """A warning about official figures that no table here can have."""
+def parameter_warnings(programme: Programme, parameters: Parameters | None) -> Iterator[str]:
+    """Files that others on this computer can read, packages of strangers, rules without effect."""
+    names = [programme.perturbation.table]
+    for entry in programme.magnitudes.values():
+        names += [entry.table, entry.small_table]
+    for name in dict.fromkeys(name for name in names if name is not None):
+        yield from warnings_about(programme.file(name))
     package = programme.document.parameters
-    if package is None or not parameters.official:
+    if package is None or parameters is None:
         return
+    if package.verify_key is None and package.signer is None:
+        yield (
+            "whose signature the package of parameters carries was not checked; name verify_key, "
+            f'or signer = "{parameters.signer}" if that is the key of the office'
+            if parameters.signer
+            else "the package of parameters is not signed: whoever can open it could have made it"
+        )
     known = {*programme.spanning(programme.main.name), *(package.totals or {})}
-    if not rule_where_known(parameters.official, known):
+    if parameters.official and not rule_where_known(parameters.official, known):
         yield (
             "all cells get noise: the official figures of the package name variables that no table "
             f"here has ({parameters.official}); state the code of each one's total: "
             'totals = { VARIABLE = "CODE" } in [parameters]'
         )
-
-
-def package_warnings(programme: Programme, parameters: Parameters) -> tuple[str, ...]:
-    """Warnings about a package of which nobody knows who made it."""
-    entry = programme.document.parameters
-    if entry is None or entry.verify_key is not None or entry.signer is not None:
-        return ()
-    if not parameters.signer:
-        message = "the package of parameters is not signed: whoever can open it could have made it"
-        return (message,)
-    return (
-        "whose signature the package of parameters carries was not checked; name verify_key, or "
-        f'signer = "{parameters.signer}" if that is the key of the office',
-    )
-
-
-def noise_warnings(parameters: Parameters) -> tuple[str, ...]:
-    """Warnings about a table without noise, and tables of magnitudes that look like it."""
-    from discreet.protection.noise import WITHOUT_NOISE
-
-    without = (WITHOUT_NOISE,) if parameters.perturbation_table.changes_nothing else ()
-    return without + tuple(
-        f"the table of [magnitudes.{column}] has the form of a perturbation table for counts; "
-        "check that it is meant for magnitudes"
-        for column, magnitude in parameters.magnitudes.items()
-        if magnitude.table.resembles_counts
-    )
-
-
-def shared_columns(programme: Programme, parameters: Parameters) -> Iterator[str]:
-    """Warnings about value columns of the same records whose noise has the same keys."""
-    from discreet.protection.noise import shared_keys_warning
-
-    shared = {name for name, each in parameters.magnitudes.items() if each.entry.keys == "shared"}
-    columns: dict[str, set[str]] = {}
-    for name, place in places_of(programme).items():
-        used = {figure.of for figure in programme.tables[name].figures.values() if figure.of}
-        columns.setdefault(place, set()).update(used & shared)
-    several = {tuple(sorted(column)) for column in columns.values() if len(column) > 1}
-    yield from (shared_keys_warning(item) for item in sorted(several))
-
-
-def ungated_columns(parameters: Parameters) -> tuple[str, ...]:
-    """Warnings about value columns that nothing keeps from coming near a contribution."""
-    return tuple(
-        f"nothing keeps figures of {column!r} from coming near a single contribution: leave out "
-        "p_percent = 0"
-        for column, magnitude in parameters.magnitudes.items()
-        if magnitude.p_percent == 0
-    )
-
-
-def digit_warnings(
-    programme: Programme, tables: Sequence[str], parameters: Parameters
-) -> tuple[str, ...]:
-    """A warning about weighted tables whose digits tell true counts."""
-    weighted = [name for name in tables if programme.tables[name].weight]
-    if not (weighted and parameters.rules.decimals):
-        return ()
-    return (
-        f"digits of the weighted figures of {', '.join(weighted)} tell how many records there are: "
-        "leave out decimals in [perturbation]",
-    )
-
-
-def unused_noise(programme: Programme) -> tuple[str, ...]:
-    """Warnings about noise that a programme describes and no table uses."""
-    used = {f.of for table in programme.tables.values() for f in table.figures.values()}
-    return tuple(
-        f"no table uses [magnitudes.{column}]"
-        for column in programme.magnitudes
-        if column not in used
-    )
-
-
-def shared_noise(programme: Programme, tables: Sequence[str]) -> Iterator[str]:
-    """Warnings about units that share noise with their parts although nobody asked for it."""
-    for source in {item.name: item for item in map(programme.source_of, tables)}.values():
-        parts = plain_parts(source)
-        if parts is not None and source.keys.inheritance is None:
-            yield (
-                f"the units of {source.name!r} have the sums of the keys of {parts!r} as keys, so "
-                "both have the same noise and the difference of their published numbers is the "
-                f"true one; name the kind of unit in {programme.index.place(source.keys_path)}: "
-                'unit = "household", or inheritance = "plain" where it is to be so'
-            )
-
-
-def parameter_warnings(programme: Programme) -> tuple[str, ...]:
-    """Warnings about files of parameters that others on this computer can read."""
-    names = [programme.perturbation.table]
-    for entry in programme.magnitudes.values():
-        names += [entry.table, entry.small_table]
-    files = dict.fromkeys(name for name in names if name is not None)
-    return tuple(text for name in files for text in warnings_about(programme.file(name)))
 
 
 def read_parameters(path: str | os.PathLike[str], *, with_secret: bool = False) -> Parameters:
@@ -348,7 +248,7 @@ def read_parameters(path: str | os.PathLike[str], *, with_secret: bool = False) 
 
 def warnings_about_parameters(path: str | os.PathLike[str]) -> tuple[str, ...]:
     """Warnings about files of parameters that others on this computer can read."""
-    return parameter_warnings(load(path)[0])
+    return tuple(parameter_warnings(load(path)[0], None))
 
 
 def _unfit(programme: Programme, *, with_secret: bool) -> list[Problem]:
