@@ -9,6 +9,7 @@ content of such a file is ever quoted. Texts that packages bring along are read 
 from __future__ import annotations
 
 import errno
+import hashlib
 import json
 import os
 import re
@@ -206,6 +207,12 @@ def _unusable(
     place: Path, what: str, hint: str = "check the path and its permissions"
 ) -> RecordKeyError:
     return RecordKeyError(what, code="secret", where=str(place), hint=hint)
+
+
+def file_digest(path: Path) -> str:
+    """SHA-256 of a file's content, read in pieces."""
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 @cache

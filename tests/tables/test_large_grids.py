@@ -11,7 +11,7 @@ from discreet.classifications import Classification
 from discreet.errors import TableError
 from discreet.protection.noise import magnitudes
 from discreet.protection.suppression.problem import demands
-from discreet.release.methods.suppression import earlier_tables
+from discreet.protection.suppression.release import changed_tables
 from discreet.tables import CellStatus, Dimension, ProtectedTable, Provenance, Table, Withheld
 from discreet.tables.dimension import parts_of, within
 
@@ -71,7 +71,9 @@ def pl_frame(columns):
 def test_an_earlier_table_is_matched_cell_by_cell():
     table = true_table(OTHER, HIDDEN)
     before = published(HIDDEN, status=CellStatus.published, value=5)
-    assert earlier_tables._places(before, table).tolist() == [-1, 0]
+    known = before.dimensions, before.index, before.stored
+    wanted = table.dimensions, table.index, len(table)
+    assert changed_tables.places_in(known, wanted).tolist() == [-1, 0]
 
 
 def test_amounts_go_to_their_own_cells():

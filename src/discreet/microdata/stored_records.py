@@ -36,7 +36,7 @@ import polars as pl
 
 from discreet.arrays import IntArray
 from discreet.errors import MicrodataError
-from discreet.files import make_folder, told_if_full, write_text
+from discreet.files import file_digest, make_folder, told_if_full, write_text
 from discreet.key_check import KeyCheck
 from discreet.keygrid import KeyGrid
 from discreet.microdata.distant_frames import KeyedBefore
@@ -136,12 +136,6 @@ def _flush(path: Path) -> None:
         os.fsync(handle)
     finally:
         os.close(handle)
-
-
-def file_digest(path: Path) -> str:
-    """The SHA-256 digest of a file."""
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def _pointer(folder: Path) -> dict[str, str]:

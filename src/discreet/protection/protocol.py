@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from discreet.arrays import BoolArray, FloatArray, IntArray
     from discreet.keygrid import KeyGrid
     from discreet.microdata import Secret
-    from discreet.tables import Note, ProtectedTable, Table
+    from discreet.tables import Note, ProtectedTable, Table, ValueRelation
 
 #: In what a table tells: the number of records.
 COUNT = "count"
@@ -69,6 +69,13 @@ class ProgrammeView(FileView, Protocol):
         """Its sections."""
 
     @property
+    def skipped(self) -> frozenset[Place]:
+        """Keys whose values could not be used, each reported already."""
+
+    def reported(self, path: Place) -> bool:
+        """Whether the value at a key was wrong already, so that its absence is no news."""
+
+    @property
     def sources(self) -> Mapping[str, Any]:
         """The records of each kind of unit, by name; the main ones first."""
 
@@ -79,6 +86,35 @@ class ProgrammeView(FileView, Protocol):
     @property
     def places(self) -> Mapping[str, str]:
         """Where the records of each table are, as words that differ where records do."""
+
+    def place_of(self, source: str) -> str:
+        """Where the records of a source are: two sources can be the same records."""
+
+    @property
+    def protected(self) -> Mapping[str, tuple[str, ...]]:
+        """Each method by name, with the tables that it protects."""
+
+    def tells(self, table: str) -> tuple[str, ...]:
+        """What a table tells of its cells, hidden figures included: value columns, or `COUNT`."""
+
+    def columns_behind(self, variable: str) -> set[str]:
+        """The columns of the data behind a variable."""
+
+    @property
+    def stated_relations(self) -> tuple[ValueRelation, ...]:
+        """The relations of [relations]."""
+
+    @property
+    def found_relations(self) -> Mapping[tuple[str, str], tuple[ValueRelation, ...]]:
+        """Place of records and filter → what adds up in all of them, though nobody states it."""
+
+    def relations_of(self, table: str) -> list[ValueRelation]:
+        """What adds up in the cells of a table: as stated, or as found among its records."""
+
+    def linked_by_relations(
+        self, tables: Sequence[str]
+    ) -> Iterator[tuple[ValueRelation, list[str]]]:
+        """Relations, each with tables of the same records and weights that tell of its values."""
 
     @property
     def perturbation(self) -> Any:
@@ -136,6 +172,10 @@ class InputsView(Protocol):
     @property
     def opened(self) -> Mapping[str, Any]:
         """Per method, what it has opened."""
+
+    @property
+    def earlier(self) -> Sequence[Any]:
+        """Tables that were published before, as releases remember them."""
 
     @property
     def release_keys(self) -> Mapping[str, Any]:
@@ -274,6 +314,10 @@ class ReleaseContext:
     #: Per table, the digests to print: none that could be found by trial
     printed: Mapping[str, Mapping[str, str]]
     tell: Callable[[str], None]  # is told what is being done; never a true value
+    #: Rounds the figures that a table with hidden cells shows to multiples of a base
+    round_shown: Callable[[ProtectedTable, int], ProtectedTable]
+    #: What merges of categories or coarser levels would save of a table of records; CONFIDENTIAL
+    hide_less: Callable[..., Any]
 
 
 class Protection(ABC):
@@ -357,51 +401,56 @@ class Protection(ABC):
             return self.name
         return words.get(self.name, self.name)
 
+    @property
+    def transmitted(self) -> bool:
+        """Whether it has cells that other offices only may see."""
+        return type(self).confidential_cells is not Protection.confidential_cells
+
     # -- what every method answers ---------------------------------------------------
 
     @abstractmethod
-    def needs(self, inputs: Any, table: str) -> Mapping[str, Mapping[str, int]]:
+    def needs(self, inputs: InputsView, table: str) -> Mapping[str, Mapping[str, int]]:
         """What is to be counted: filter → value column → how many largest contributions."""
 
     @abstractmethod
     def protect(
-        self, inputs: Any, counted: Mapping[str, Counts], context: ReleaseContext
+        self, inputs: InputsView, counted: Mapping[str, Counts], context: ReleaseContext
     ) -> Iterator[ProtectedGroup]:
         """Protect the tables of a linked group, each exactly once."""
 
     @abstractmethod
-    def statement(self, inputs: Any, table: str) -> tuple[Note, ...]:
+    def statement(self, inputs: InputsView, table: str) -> tuple[Note, ...]:
         """What readers are told, unless the tables say it already."""
 
     @abstractmethod
-    def quality(self, inputs: Any, counts: IntArray) -> FloatArray:
+    def quality(self, inputs: InputsView, counts: IntArray) -> FloatArray:
         """How good counts are: the standard deviation of what it does to them."""
 
     # -- what a programme says ---------------------------------------------------
 
-    def check(self, programme: Any, tables: Sequence[str]) -> Iterable[Placed]:
+    def check(self, programme: ProgrammeView, tables: Sequence[str]) -> Iterable[Placed]:
         """What is wrong with its sections and its tables; nothing here has seen data."""
         return ()
 
-    def warnings(self, inputs: Any, tables: Sequence[str]) -> Iterable[str]:
+    def warnings(self, inputs: InputsView, tables: Sequence[str]) -> Iterable[str]:
         """What should be put right although it is not an error."""
         return ()
 
-    def tells(self, programme: Any, table: str) -> Sequence[str]:
+    def tells(self, programme: ProgrammeView, table: str) -> Sequence[str]:
         """What a table tells of its cells: value columns, or `COUNT`; all that it names."""
         entry = programme.tables[table]
         named = {figure.of for figure in entry.figures.values() if figure.of}
         return entry.value or sorted({COUNT, *named})
 
-    def columns(self, programme: Any, table: str) -> Iterable[NamedColumn]:
+    def columns(self, programme: ProgrammeView, table: str) -> Iterable[NamedColumn]:
         """Columns that a table needs, besides those that span it, weigh it and filter it."""
         return ()
 
-    def filters(self, programme: Any, table: str) -> Iterable[tuple[Place, str]]:
+    def filters(self, programme: ProgrammeView, table: str) -> Iterable[tuple[Place, str]]:
         """Filters that a table needs, besides its own, and where they stand."""
         return ()
 
-    def linked(self, programme: Any, tables: Sequence[str]) -> Sequence[tuple[str, ...]]:
+    def linked(self, programme: ProgrammeView, tables: Sequence[str]) -> Sequence[tuple[str, ...]]:
         """The tables in groups: those that must be protected together stand together.
 
         Together are those of the same records and weights.
@@ -412,18 +461,20 @@ class Protection(ABC):
             groups.setdefault((entry.source, entry.weight), []).append(name)
         return [tuple(names) for names in groups.values()]
 
-    def follows(self, programme: Any, table: str) -> Sequence[str]:
+    def follows(self, programme: ProgrammeView, table: str) -> Sequence[str]:
         """Tables whose hidden parts a table must not show; they may have other records."""
         return ()
 
-    def opened(self, programme: Any, tables: Sequence[str], problems: list[Problem]) -> Any:
+    def opened(
+        self, programme: ProgrammeView, tables: Sequence[str], problems: list[Problem]
+    ) -> Any:
         """What it reads before anything is counted.
 
         What is wrong is added to the problems known so far, or is an error.
         """
         return None
 
-    def determinants(self, inputs: Any, tables: Sequence[str]) -> Mapping[str, Determinants]:
+    def determinants(self, inputs: InputsView, tables: Sequence[str]) -> Mapping[str, Determinants]:
         """Per table, what determines its cells, secret parameters included; keyed later.
 
         Here, all that the programme says of the tables of its group.
@@ -448,12 +499,12 @@ class Protection(ABC):
         same = np.array_equal(before().value, after.value, equal_nan=True)
         return "" if same else f"{name} had other figures before: both together tell more"
 
-    def concluded(self, inputs: Any, names: Sequence[str]) -> Iterable[str]:
+    def concluded(self, inputs: InputsView, names: Sequence[str]) -> Iterable[str]:
         """Warnings, when all of these tables are made."""
         return ()
 
     def write_reports(
-        self, inputs: Any, remembered: Mapping[str, Mapping[str, Any]], folder: Path
+        self, inputs: InputsView, remembered: Mapping[str, Mapping[str, Any]], folder: Path
     ) -> None:
         """Write its `reports`, of what is remembered of each of its tables. Public."""
         return
@@ -462,13 +513,22 @@ class Protection(ABC):
         """Write the internal report on the groups made in this run. CONFIDENTIAL."""
         return
 
-    def must_repeat(self, inputs: Any, digests: Mapping[str, str], internal: Path) -> bool:
+    def must_repeat(self, inputs: InputsView, digests: Mapping[str, str], internal: Path) -> bool:
         """Whether its tables are made again, for an internal report that is not about them."""
         return False
 
+    def confidential_cells(
+        self, inputs: InputsView, counted: Mapping[str, Counts], context: ReleaseContext
+    ) -> Mapping[str, Mapping[str, tuple[FloatArray, Any]]]:
+        """Per table with cells that other offices only may see, the true figures of each value.
+
+        Beside each its confidentiality status (CONF_STATUS of SDMX), in the order of true cells.
+        """
+        return {}
+
     def audited(
         self,
-        inputs: Any,
+        inputs: InputsView,
         counted: Mapping[str, Counts],
         context: ReleaseContext,
         kept: Mapping[str, Any],

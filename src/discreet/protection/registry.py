@@ -7,20 +7,9 @@ any method is first asked for.
 from __future__ import annotations
 
 from functools import cache
-from importlib import import_module
 
 from discreet.errors import DiscreetError
 from discreet.protection.protocol import OWN_REPORTS, Protection
-
-#: Where each method stands.
-ROWS = (
-    ("discreet.protection.noise", "NoiseProtection"),
-    ("discreet.release.methods.suppression.method", "SuppressionProtection"),
-    ("discreet.protection.rounding", "RoundingProtection"),
-    ("discreet.protection.noise", "UnitNoiseProtection"),
-    ("discreet.protection.noise", "InvariantProtection"),
-    ("discreet.protection.sample", "SampleProtection"),
-)
 
 #: The method of tables that name none.
 DEFAULT = "noise"
@@ -28,8 +17,21 @@ DEFAULT = "noise"
 
 @cache
 def _methods() -> dict[str, Protection]:
-    methods = [getattr(import_module(module), name)() for module, name in ROWS]
-    return {method.name: method for method in methods}
+    """The rows, and methods that were registered since."""
+    from discreet.protection.noise import InvariantProtection, NoiseProtection, UnitNoiseProtection
+    from discreet.protection.rounding import RoundingProtection
+    from discreet.protection.sample import SampleProtection
+    from discreet.protection.suppression import SuppressionProtection
+
+    rows = (
+        NoiseProtection(),
+        SuppressionProtection(),
+        RoundingProtection(),
+        UnitNoiseProtection(),
+        InvariantProtection(),
+        SampleProtection(),
+    )
+    return {method.name: method for method in rows}
 
 
 def protections() -> tuple[Protection, ...]:

@@ -31,7 +31,6 @@ if TYPE_CHECKING:
     from .exact_tables import cells_frame as cells_frame
     from .exact_tables import described as described
     from .exact_tables import rebuilt as rebuilt
-    from .exact_tables import same_pattern as same_pattern
     from .exact_tables import with_cells as with_cells
     from .exact_tables import without_cells as without_cells
     from .formats import CELL_LIMIT as CELL_LIMIT

@@ -15,7 +15,6 @@ import numpy as np
 from discreet.classifications import Classification
 from discreet.tables import (
     CellNote,
-    CellStatus,
     Dimension,
     Figure,
     Note,
@@ -123,20 +122,6 @@ def _plain(value: Any) -> Any:
     if isinstance(value, frozenset):
         return sorted(list(part) for part in value)
     return [_plain(item) for item in value] if isinstance(value, list | tuple) else value
-
-
-def same_pattern(table: ProtectedTable, other: ProtectedTable) -> bool:
-    """Whether two tables hide the same cells."""
-    return _blanks(table) == _blanks(other)
-
-
-def _blanks(table: ProtectedTable) -> set[tuple[str, ...]]:
-    hidden = np.flatnonzero(table.status == CellStatus.suppressed)
-    codes = [
-        [dimension.codes[at] for at in part[hidden].tolist()]
-        for dimension, part in zip(table.dimensions, table.index, strict=True)
-    ]
-    return set(zip(*codes, strict=True)) if codes else {() for _ in hidden}
 
 
 def rebuilt(memory: Mapping[str, Any]) -> ProtectedTable:

@@ -68,7 +68,6 @@ if TYPE_CHECKING:
     from .programme.file import key_line as key_line
     from .programme.file import raise_problems as raise_problems
     from .programme.file import read_form as read_form
-    from .programme.rules import RuleSet as RuleSet
     from .programme.schema import COUNTED as COUNTED
     from .programme.schema import Decimals as Decimals
     from .programme.schema import Document as Document
@@ -79,7 +78,6 @@ if TYPE_CHECKING:
     from .programme.schema import Texts as Texts
     from .programme.toml_lines import KeyPath as KeyPath
     from .programme.toml_lines import LineIndex as LineIndex
-    from .programme.variables import columns_of as columns_of
     from .programme.variables import found_codes as found_codes
     from .programme.variables import rule_where_known as rule_where_known
     from .programme.variables import spanning_variables as spanning_variables
@@ -97,6 +95,7 @@ if TYPE_CHECKING:
     from .report.summary import ReleasedTable as ReleasedTable
     from .report.summary import ReleaseSummary as ReleaseSummary
     from .revision import check_revision as check_revision
+    from .run.context import release_context as release_context
     from .run.counts import KeyedRecords as KeyedRecords
     from .run.data_checks import check_release as check_release
     from .run.data_checks import checked_inputs as checked_inputs

@@ -23,7 +23,7 @@ from pydantic import ConfigDict, Field
 
 from discreet._version import __version__
 from discreet.confidential import without_values
-from discreet.files import make_folder, write_text
+from discreet.files import file_digest, make_folder, write_text
 from discreet.microdata import (
     DescribedRecords,
     check_writable_as,
@@ -51,7 +51,6 @@ from discreet.release.programme.file import (
 from discreet.release.programme.schema import DataEntry, Languages, ProgrammeEntry, Texts
 from discreet.release.run.files import check_internal
 from discreet.release.run.inputs import read_records
-from discreet.release.state.seal import file_digest
 from discreet.settings import NameList, Text
 
 __all__ = ["AnonymisedFile", "anonymise"]

@@ -31,9 +31,8 @@ from discreet.errors import (
 from discreet.protection.protocol import all_of
 from discreet.record_batches import collected
 from discreet.release.cell_totals import with_missing_totals
-from discreet.release.programme.rules import RuleSet, rule_filters, rule_problems
 from discreet.release.programme.schema import RuleSetEntry
-from discreet.rules import Primary, known_rules, read_bounds
+from discreet.rules import Primary, RuleSet, known_rules, read_bounds, rule_filters, rule_problems
 from discreet.tables import Spanning, Table, ValueRelation, to_polars
 
 if TYPE_CHECKING:

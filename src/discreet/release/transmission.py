@@ -21,7 +21,8 @@ import numpy as np
 from discreet.confidential import without_values
 from discreet.derived import rounded
 from discreet.errors import Problem, PublicationError, raise_all
-from discreet.files import atomic_path, make_folder, write_text
+from discreet.files import atomic_path, file_digest, make_folder, write_text
+from discreet.protection.protocol import all_of
 from discreet.publication import (
     CONF_STATUS,
     MEASURE,
@@ -34,20 +35,17 @@ from discreet.publication import (
     printed_notes,
     structure_message,
 )
-from discreet.release.methods.suppression.hidden_cells import SensitiveTable, TableSuppression
-from discreet.release.methods.suppression.method import SuppressionProtection
-from discreet.release.methods.suppression.sensitive_cells import column_of
 from discreet.release.programme.schema import TableEntry
 from discreet.release.run.inputs import open_inputs
 from discreet.release.run.release_audit import differences, recounted
 from discreet.release.state.memory import RememberedTable, remembered_tables
-from discreet.release.state.seal import file_digest
 
 if TYPE_CHECKING:
     import polars as pl
 
+    from discreet.arrays import FloatArray
     from discreet.release.inputs import Inputs
-    from discreet.tables import ProtectedTable
+    from discreet.tables import ProtectedTable, Table
 
 #: The list of the files, with their digests.
 LISTING = "transmission.json"
@@ -198,38 +196,31 @@ def _check_names(inputs: Inputs, names: SdmxNames) -> None:
 def _truth(inputs: Inputs, kept: Mapping[str, RememberedTable]) -> dict[str, pl.DataFrame]:
     """Per table with hidden cells, true values and status of all cells. CONFIDENTIAL."""
     frames = {}
-    hider = TableSuppression(inputs)
     for method in inputs.programme.methods:
-        if method.name != SuppressionProtection.name:
-            continue
-        for group in inputs.programme.linked(method):
+        for group in inputs.programme.linked(method) if method.transmitted else ():
             counted, context = recounted(inputs, list(group))
-            spanning = context.spanning[inputs.programme.source_of(group[0]).name]
-            for item in hider.judged(counted, spanning):
-                frames[item.name] = _true_cells(hider, item, kept[item.name].table)
+            for name, cells in method.confidential_cells(inputs, counted, context).items():
+                entry = inputs.programme.tables[name]
+                table = counted[name][all_of(entry.where)]
+                frames[name] = _true_cells(entry, table, cells, kept[name].table)
     return frames
 
 
 def _true_cells(
-    hider: TableSuppression, own: SensitiveTable, published: ProtectedTable
+    entry: TableEntry,
+    table: Table,
+    cells: Mapping[str, tuple[FloatArray, Any]],
+    published: ProtectedTable,
 ) -> pl.DataFrame:
     """True values of the cells of all figures, with the status of each if it is hidden."""
     import polars as pl
 
-    from discreet.protection.suppression import units_of
-
-    entry: TableEntry = hider.programme.tables[own.name]
-    table = own.table
     codes = {
         each.name: pl.Series(each.codes, dtype=pl.String).gather(part)
         for each, part in zip(table.dimensions, table.index, strict=True)
     }
-    values: dict[str, Any] = {}
-    status: dict[str, Any] = {}
-    for value, asked in zip(entry.values, own.primaries, strict=True):
-        decimals = hider.judge.decimals(value, entry.weight)
-        units = units_of(table, column_of(value, entry.weight), decimals)
-        values[value], status[value] = units / 10.0**decimals, asked.conf_status()
+    values = {value: figures for value, (figures, _) in cells.items()}
+    status: dict[str, Any] = {value: own for value, (_, own) in cells.items()}
     for name, ratio in entry.ratios.items():
         part, whole = (values[item or ""] for item in (ratio.part, ratio.whole))
         quotient = np.full(len(table), np.nan)

@@ -46,6 +46,9 @@ if TYPE_CHECKING:
     from .protocol import Rule as Rule
     from .protocol import is_number as is_number
     from .protocol import known_rules as known_rules
+    from .rule_sets import RuleSet as RuleSet
+    from .rule_sets import rule_filters as rule_filters
+    from .rule_sets import rule_problems as rule_problems
     from .waivers import Waivers as Waivers
     from .waivers import count_waivers as count_waivers
     from .waivers import without_consent as without_consent

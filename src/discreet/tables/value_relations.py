@@ -75,6 +75,11 @@ class ValueRelation:
         return cls.of(coefs)
 
     @classmethod
+    def stated(cls, name: str, text: str) -> ValueRelation:
+        """The relation of a name: its left side, unless the text has two."""
+        return cls.read(text if "=" in text else f"`{name}` = {text}")
+
+    @classmethod
     def of(cls, coefs: Sequence[tuple[str, int]]) -> ValueRelation:
         """The relation with these coefficients, divided by what is common to them."""
         common = math.gcd(*(factor for _, factor in coefs))

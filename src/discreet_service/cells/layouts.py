@@ -31,8 +31,8 @@ from discreet.operations import (
     Source,
 )
 from discreet.pretabular import record_chain
-from discreet.release import RuleSet, checked_rules, spanning_of_cells, with_missing_totals
-from discreet.rules import Mark
+from discreet.release import checked_rules, spanning_of_cells, with_missing_totals
+from discreet.rules import Mark, RuleSet
 from discreet.settings import Settings
 from discreet.tables import CellStatus, Figure, ProtectedTable, Provenance, Table, ValueColumns
 from discreet.tabulation import tabulate

@@ -16,7 +16,7 @@ from discreet.classifications import Classification
 from discreet.errors import DiscreetError, Problem, nearest
 from discreet.microdata import DatabaseTable, StoredRecords, distant_records, parse_filter
 from discreet.record_batches import collected
-from discreet.release import Inputs, columns_of, found_codes, spanning_variables
+from discreet.release import Inputs, found_codes, spanning_variables
 from discreet.tables import COLUMNS, FIGURE, code_texts
 from discreet_service.datasets.variables import CatalogueVariable
 
@@ -77,7 +77,7 @@ class SourceColumns:
         programme = self.inputs.programme
         if variable not in programme.variables:
             return [variable]
-        return [column for _, column in columns_of(programme, variable)]
+        return [column for _, column in programme.columns_of(variable)]
 
     def has(self, variable: str) -> bool:
         """Whether the records have the columns of a variable, and they hold no keys."""

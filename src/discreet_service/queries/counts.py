@@ -22,8 +22,8 @@ from discreet.classifications import Classification
 from discreet.confidential import without_values
 from discreet.microdata import StoredRecords, distant_records, parse_filter
 from discreet.protection.parts import PartRules, check_parts, joint_decisions, suppress_parts
-from discreet.protection.protocol import Counts, ReleaseContext, all_of
-from discreet.release import UNIVERSE, Inputs, TableEntry, annotated
+from discreet.protection.protocol import Counts, all_of
+from discreet.release import UNIVERSE, Inputs, TableEntry, annotated, release_context
 from discreet.tables import Dimension, ProtectedTable, Table
 from discreet.tabulation import Query
 from discreet_service.datasets import ANSWER, CatalogueUnit, DataVersion
@@ -247,8 +247,8 @@ class _AnswerRun:
     def answer(self, digest: str) -> ProtectedTable:
         """The answer, in canonical order."""
         counts = self.counts()
-        context = ReleaseContext(spanning={}, digests={}, printed={ANSWER: {}}, tell=lambda _: None)
         inputs, placed = self._noise_inputs, {ANSWER: self.placed(counts)}
+        context = release_context({}, printed={ANSWER: {}})
         group = next(inputs.programme.method(ANSWER).protect(inputs, placed, context))
         made = group.tables[ANSWER].table
         table = self.thinned(_without(made, len(self.trees), [at for _, at in self.extra]), counts)

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 from discreet.faces import lazy_face
 
 if TYPE_CHECKING:
+    from .method import SuppressionProtection as SuppressionProtection
     from .methods.registry import Progress as Progress
     from .methods.registry import find_pattern as find_pattern
     from .problem.demands import Earlier as Earlier

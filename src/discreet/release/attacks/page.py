@@ -11,6 +11,7 @@ import html
 import math
 from collections.abc import Sequence
 from importlib import resources
+from itertools import accumulate
 from typing import Any
 
 from discreet._version import __version__
@@ -47,7 +48,8 @@ def attack_page(
     """
     text = _WORDS[language]
     name = f"{text['title']}: {title}" if title else text["title"]
-    sections = _internal(report, text, language) if internal else _public(report, text, language)
+    office = _Office(report, language)
+    sections = office.sections() if internal else _public(report, text, language)
     return _page(name, text["lead"], sections, language, internal=internal)
 
 
@@ -115,166 +117,145 @@ def _public(report: AttackReport, text: Words, language: str) -> list[str]:
 # -- for the office ------------------------------------------------------------------
 
 
-def _internal(report: AttackReport, text: Words, language: str) -> list[str]:
-    rates = report.rates()
-    facts = [(text[name], _told(name, rate, language)) for name, rate in rates.items()]
-    sections = [facts_html(facts, text["glance"]), _twins(report, text, language)]
-    for at, one in enumerate(report.universes):
-        if len(report.universes) > 1:
-            sections.append(f"<h2>{html.escape(text['universe'])} {html.escape(one.name)}</h2>\n")
-        sections += [
-            _layers(one, f"layers-{at}", text, language),
-            _variables(one, f"variables-{at}", text, language),
-            _growth(one, f"growth-{at}", text, language),
-            _facts_of(one, text, language),
+class _Office:
+    """The sections of the page for the office."""
+
+    def __init__(self, report: AttackReport, language: str) -> None:
+        self.report, self.language, self.text = report, language, _WORDS[language]
+
+    def sections(self) -> list[str]:
+        """All of them."""
+        report, text = self.report, self.text
+        facts = [(text[name], self._rate(name, rate)) for name, rate in report.rates().items()]
+        twins = [
+            [f"{twin.first} | {twin.second}", twin.unequal, twin.compared,
+             "–" if twin.difference is None else twin.difference, ", ".join(twin.cells) or "–"]
+            for twin in report.twins[:_MOST]
+        ]  # fmt: skip
+        names = ("sets", "unequal", "compared", "difference", "first cell")
+        sections = [facts_html(facts, text["glance"]), self._table("twins", names, twins)]
+        for at, one in enumerate(report.universes):
+            if len(report.universes) > 1:
+                title = f"{html.escape(text['universe'])} {html.escape(one.name)}"
+                sections.append(f"<h2>{title}</h2>\n")
+            sections += [self._layers(one, at), self._variables(one, at), self._growth(one, at)]
+            sections.append(self._facts_of(one))
+        values = [
+            [value.figure, value.cells, self._number(value.exposure, 2),
+             "–" if value.dominated is None else value.dominated,
+             self._share(value.published), self._share(value.averaged)]
+            for value in report.values[:_MOST]
+        ]  # fmt: skip
+        columns = ("figure", "cells", "exposure", "dominated", "published found", "averaged found")
+        alike = [[f"{p.first} | {p.second}", p.sums, p.alike] for p in report.alike[:_MOST]]
+        return [
+            *sections,
+            self._table("sums of values", columns, values),
+            self._table("pairs alike", ("sets", "all sums", "same direction"), alike),
+            self._remedies(),
         ]
-    sections += [_values(report, text, language), _alike(report, text, language)]
-    return [*sections, _remedies(report, text, language)]
 
+    def _number(self, value: float, digits: int) -> str:
+        return number(value, self.language, digits)
 
-def _remedies(report: AttackReport, text: Words, language: str) -> str:
-    """What would help against each attack that finds something, and its price."""
-    rates = report.rates()
-    worst = max(report.universes, key=lambda one: one.needed / max(one.variance, 1e-9))
-    words = {name: number(rates[name] or 0, language, 0) for name in _HELPED}
-    words["variance"] = number(worst.needed, language, 2)
-    words["exposure"] = number(worst.exposure_kept, language, 2)
-    words["times"] = number(math.sqrt(worst.needed / max(worst.variance, 1e-9)), language, 1)
-    asked = [item for item in _HELPED if rates[item]]
-    if worst.needed <= worst.variance:
-        asked = [item for item in asked if item != "average"]
-    rows = [
-        [text[item], *(text[f"{item} {which}"].format(**words) for which in ("helps", "price"))]
-        for item in asked
-    ]
-    heads = [text[name] for name in ("attack", "helps", "price")]
-    return listed_section(text["remedies"], heads, rows, language) if rows else ""
+    def _share(self, share: float | None) -> str:
+        return "–" if share is None else percent(share, self.language)
 
+    def _rate(self, name: str, rate: float | int | None) -> str:
+        if rate is None or (name in ("average", "values") and rate):
+            return self._share(rate)
+        return self._number(rate, 0 if isinstance(rate, int) else 2)
 
-def _told(name: str, rate: float | int | None, language: str) -> str:
-    if rate is None:
-        return "–"
-    if name in ("average", "values") and rate:
-        return percent(float(rate), language)
-    return number(rate, language, 0 if isinstance(rate, int) else 2)
+    def _table(self, title: str, names: Sequence[str], rows: list[list[Any]]) -> str:
+        heads = [self.text[name] for name in names]
+        return listed_section(self.text[title], heads, rows, self.language) if rows else ""
 
+    def _chart(
+        self,
+        identifier: str,
+        title: str,
+        names: Sequence[str],
+        rows: list[list[Any]],
+        bars: Sequence[Bar],
+        full: float = 0,
+    ) -> str:
+        heads = [self.text[name] for name in names]
+        return charted_section(
+            identifier, self.text[title], heads, rows, bars, self.language, full=full
+        )
 
-def _twins(report: AttackReport, text: Words, language: str) -> str:
-    rows: list[list[Any]] = [
-        [
-            f"{twin.first} | {twin.second}",
-            twin.unequal,
-            twin.compared,
-            "–" if twin.difference is None else twin.difference,
-            ", ".join(twin.cells) or "–",
+    def _remedies(self) -> str:
+        """What would help against each attack that finds something, and its price."""
+        rates, text = self.report.rates(), self.text
+        worst = max(self.report.universes, key=lambda one: one.needed / max(one.variance, 1e-9))
+        words = {name: self._number(rates[name] or 0, 0) for name in _HELPED}
+        words["variance"] = self._number(worst.needed, 2)
+        words["exposure"] = self._number(worst.exposure_kept, 2)
+        words["times"] = self._number(math.sqrt(worst.needed / max(worst.variance, 1e-9)), 1)
+        rows: list[list[Any]] = [
+            [text[item], *(text[f"{item} {part}"].format(**words) for part in ("helps", "price"))]
+            for item in _HELPED
+            if rates[item] and (item != "average" or worst.needed > worst.variance)
         ]
-        for twin in report.twins[:_MOST]
-    ]
-    names = ("sets", "unequal", "compared", "difference", "first cell")
-    heads = [text[name] for name in names]
-    return listed_section(text["twins"], heads, rows, language) if rows else ""
+        return self._table("remedies", ("attack", "helps", "price"), rows)
 
+    def _layers(self, one: AttackedUniverse, at: int) -> str:
+        rows: list[list[Any]] = []
+        bars: list[Bar] = []
+        for layer in one.layers[:_MOST]:
+            hit = layer.expected if layer.found is None else layer.found
+            shares = [self._share(s) for s in (layer.expected, layer.found, layer.unchanged)]
+            rows.append([layer.layer, layer.cells, self._number(layer.exposure, 2), *shares])
+            if hit is not None:
+                bars.append(share_bar(layer.layer, hit, self.language))
+        names = ("layer", "cells", "exposure", "expected", "found", "unchanged")
+        return self._chart(f"layers-{at}", "by table part", names, rows, bars, 1)
 
-def _values(report: AttackReport, text: Words, language: str) -> str:
-    """What is found out of sums of values, per figure."""
-    rows: list[list[Any]] = []
-    for value in report.values[:_MOST]:
-        shares = [_share(share, language) for share in (value.published, value.averaged)]
-        told = "–" if value.dominated is None else value.dominated
-        rows.append([value.figure, value.cells, number(value.exposure, language, 2), told, *shares])
-    names = ("figure", "cells", "exposure", "dominated", "published found", "averaged found")
-    heads = [text[name] for name in names]
-    return listed_section(text["sums of values"], heads, rows, language) if rows else ""
-
-
-def _alike(report: AttackReport, text: Words, language: str) -> str:
-    rows: list[list[Any]] = [
-        [f"{pair.first} | {pair.second}", pair.sums, pair.alike] for pair in report.alike[:_MOST]
-    ]
-    heads = [text[name] for name in ("sets", "all sums", "same direction")]
-    return listed_section(text["pairs alike"], heads, rows, language) if rows else ""
-
-
-def _layers(one: AttackedUniverse, identifier: str, text: Words, language: str) -> str:
-    rows: list[list[Any]] = []
-    bars: list[Bar] = []
-    for layer in one.layers[:_MOST]:
-        hit = layer.expected if layer.found is None else layer.found
-        shares = [
-            _share(share, language) for share in (layer.expected, layer.found, layer.unchanged)
-        ]
-        rows.append([layer.layer, layer.cells, number(layer.exposure, language, 2), *shares])
-        if hit is not None:
-            bars.append(share_bar(layer.layer, hit, language))
-    names = ("layer", "cells", "exposure", "expected", "found", "unchanged")
-    title = text["by table part"]
-    return charted_section(
-        identifier, title, [text[name] for name in names], rows, bars, language, full=1
-    )
-
-
-def _share(share: float | None, language: str) -> str:
-    return "–" if share is None else percent(share, language)
-
-
-def _variables(one: AttackedUniverse, identifier: str, text: Words, language: str) -> str:
-    """The worst layer that each variable is part of."""
-    worst: dict[str, tuple[float, float]] = {}
-    for layer in one.layers:
-        hit = layer.expected if layer.found is None else layer.found
-        if hit is not None:
-            for name in layer.variables:
+    def _variables(self, one: AttackedUniverse, at: int) -> str:
+        """The worst layer that each variable is part of."""
+        worst: dict[str, tuple[float, float]] = {}
+        for layer in one.layers:
+            hit = layer.expected if layer.found is None else layer.found
+            for name in () if hit is None else layer.variables:
                 old = worst.get(name, (0.0, 0.0))
-                worst[name] = (max(old[0], hit), max(old[1], layer.exposure))
-    order = sorted(worst, key=lambda name: (-worst[name][0], name))
-    rows = [
-        [name, percent(worst[name][0], language), number(worst[name][1], language, 2)]
-        for name in order
-    ]
-    bars = [share_bar(name, worst[name][0], language) for name in order]
-    heads = [text[name] for name in ("variable", "average", "exposure")]
-    return charted_section(identifier, text["by variable"], heads, rows, bars, language, full=1)
+                worst[name] = (max(old[0], hit or 0), max(old[1], layer.exposure))
+        order = sorted(worst, key=lambda name: (-worst[name][0], name))
+        rows: list[list[Any]] = [
+            [name, self._share(worst[name][0]), self._number(worst[name][1], 2)] for name in order
+        ]
+        bars = [share_bar(name, worst[name][0], self.language) for name in order]
+        names = ("variable", "average", "exposure")
+        return self._chart(f"variables-{at}", "by variable", names, rows, bars, 1)
 
+    def _growth(self, one: AttackedUniverse, at: int) -> str:
+        """The exposure of the total as tables are added, those that add most."""
+        sums = accumulate(own for _, own in one.growth)
+        added = [(table, own, up) for (table, own), up in zip(one.growth, sums, strict=True)]
+        most = sorted(added, key=lambda each: -each[1])[:_MOST]
+        chosen = [item for item in added if item in most]
+        rows: list[list[Any]] = [
+            [table, self._number(own, 3), self._number(up, 2)] for table, own, up in chosen
+        ]
+        bars = [Bar(table, up, self._number(up, 2)) for table, _, up in chosen]
+        return self._chart(f"growth-{at}", "growth", ("table", "adds", "together"), rows, bars)
 
-def _growth(one: AttackedUniverse, identifier: str, text: Words, language: str) -> str:
-    """The exposure of the total as tables are added, those that add most."""
-    added = [(table, own, sum_) for table, own, sum_ in _sums(one.growth)]
-    most = sorted(added, key=lambda each: -each[1])[:_MOST]
-    chosen = [item for item in added if item in most]
-    rows = [[table, number(own, language, 3), number(up, language, 2)] for table, own, up in chosen]
-    bars = [Bar(table, up, number(up, language, 2)) for table, _, up in chosen]
-    heads = [text[name] for name in ("table", "adds", "together")]
-    return charted_section(identifier, text["growth"], heads, rows, bars, language)
-
-
-def _sums(growth: Sequence[tuple[str, float]]) -> list[tuple[str, float, float]]:
-    found, total = [], 0.0
-    for table, own in growth:
-        total += own
-        found.append((table, own, total))
-    return found
-
-
-def _facts_of(one: AttackedUniverse, text: Words, language: str) -> str:
-    """Bounds, parameters and groups in a table."""
-    rows: list[list[Any]] = []
-    if one.bounds is not None:
-        bounds = one.bounds
-        for name in ("determined", "one_or_two", "narrow", "contradicted", "likely"):
-            count = getattr(bounds, name)
-            if count is not None:
-                rows.append([text[name], count])
-        if bounds.right is not None:
-            rows.append([text["right"], percent(bounds.right, language)])
-    known = one.parameters
-    if known.sums:
-        rows += [[text["sums"], known.sums], [text["largest"], known.largest]]
-        if math.isfinite(known.variance):
-            rows.append([text["variance"], number(known.variance, language, 2)])
-    for group in one.groups[:_MOST]:
-        rows.append([f"{text['groups']}: {group.layer}", group.single])
-    if one.contradictions[0]:
-        rows.append([f"{text['contradictions']}: {one.contradictions[1]}", one.contradictions[0]])
-    rows += [[text["left out"], name] for name in one.left_out]
-    heads = [text["what"], text["number"]]
-    return listed_section(text["others"], heads, rows, language) if rows else ""
+    def _facts_of(self, one: AttackedUniverse) -> str:
+        """Bounds, parameters and groups in a table."""
+        text, bounds, known = self.text, one.bounds, one.parameters
+        rows: list[list[Any]] = []
+        if bounds is not None:
+            names = ("determined", "one_or_two", "narrow", "contradicted", "likely")
+            counts = {name: getattr(bounds, name) for name in names}
+            rows += [[text[name], count] for name, count in counts.items() if count is not None]
+        if bounds is not None and bounds.right is not None:
+            rows.append([text["right"], self._share(bounds.right)])
+        if known.sums:
+            rows += [[text["sums"], known.sums], [text["largest"], known.largest]]
+            if math.isfinite(known.variance):
+                rows.append([text["variance"], self._number(known.variance, 2)])
+        rows += [[f"{text['groups']}: {g.layer}", g.single] for g in one.groups[:_MOST]]
+        if one.contradictions[0]:
+            place = f"{text['contradictions']}: {one.contradictions[1]}"
+            rows.append([place, one.contradictions[0]])
+        rows += [[text["left out"], name] for name in one.left_out]
+        return self._table("others", ("what", "number"), rows)

@@ -11,16 +11,18 @@ import copy
 import os
 import re
 import tomllib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from itertools import chain
 from pathlib import Path
 from typing import Any, TypeVar, get_args, get_origin
 
 from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
 
-from discreet.errors import Problem, ProgrammeError, nearest
+from discreet.errors import DiscreetError, Problem, ProgrammeError, nearest
 from discreet.microdata import is_url, shown_url
 from discreet.protection.protocol import Protection
 from discreet.protection.registry import DEFAULT, protection, protections
@@ -261,6 +263,62 @@ class Programme(ProgrammeFile):
         """Where the records of each table are, as words that differ where records do."""
         places = {name: self.place_of(name) for name in self.sources}
         return {name: places[self.source_of(name).name] for name in self.tables}
+
+    def columns_of(self, variable: str) -> list[tuple[KeyPath, str]]:
+        """The columns of the data that a variable needs, and the keys that name them."""
+        entry = self.variables[variable]
+        path: KeyPath = ("variables", variable)
+        if entry.alternatives:
+            return []
+        columns: list[tuple[KeyPath, str]] = [
+            ((*path, "levels", number), column) for number, column in enumerate(entry.levels or [])
+        ]
+        if entry.column is not None:
+            columns.append(((*path, "column"), entry.column))
+        elif not entry.levels:
+            columns.append((path, variable))
+        return columns
+
+    def columns_behind(self, variable: str) -> set[str]:
+        """The columns of the data behind a variable; itself if it has no entry."""
+        entry = self.variables.get(variable)
+        if entry is None:
+            return {variable}
+        known = [part for part in entry.alternatives or [variable] if part in self.variables]
+        return {column for part in known for _, column in self.columns_of(part)}
+
+    @cached_property
+    def stated_relations(self) -> tuple[ValueRelation, ...]:
+        """The relations of [relations]; those with mistakes are reported by the checks."""
+        relations = []
+        for key, text in self.document.relations.items():
+            with suppress(DiscreetError):
+                relations.append(ValueRelation.stated(key, text))
+        return tuple(relations)
+
+    def relations_of(self, table: str) -> list[ValueRelation]:
+        """What adds up in the cells of a table: as stated, or as found among its records."""
+        place, where = self.places[table], self.tables[table].where or ""
+        found = [self.found_relations.get((place, part), ()) for part in dict.fromkeys(("", where))]
+        return list(dict.fromkeys([*self.stated_relations, *chain.from_iterable(found)]))
+
+    def linked_by_relations(
+        self, tables: Sequence[str]
+    ) -> Iterator[tuple[ValueRelation, list[str]]]:
+        """Relations, each with tables of the same records and weights that tell of its values."""
+        groups: dict[tuple[str, str], list[str]] = {}
+        for name in tables:
+            groups.setdefault((self.places[name], self.tables[name].weight or ""), []).append(name)
+        for names in groups.values():
+            users: dict[ValueRelation, list[str]] = {}
+            for name in names:
+                for relation in self.relations_of(name):
+                    if set(relation.values) & set(self.tells(name)):
+                        users.setdefault(relation, []).append(name)
+            for relation, own in users.items():
+                values = {value for name in own for value in self.tells(name)}
+                if len(values & set(relation.values)) > 1:
+                    yield relation, own
 
     @cached_property
     def tables(self) -> Mapping[str, TableEntry]:

@@ -83,36 +83,10 @@ def official_rule(
         return None
     own = programme.tables[table].by or []
     named = {name.removesuffix(".level") for name in parse_filter(text).columns} - set(own)
-    hidden = {column for name in named for column in columns_behind(programme, name)}
-    tied = [name for name in own if hidden & columns_behind(programme, name)]
+    hidden = {column for name in named for column in programme.columns_behind(name)}
+    tied = [name for name in own if hidden & programme.columns_behind(name)]
     conditions = [f"`{name}` == {totals[name]!r}" for name in tied]
     return " and ".join([f"({text})", *conditions]) if conditions else text
-
-
-def columns_behind(programme: Programme, name: str) -> set[str]:
-    """The columns of the data behind a variable."""
-    entry = programme.variables.get(name)
-    if entry is None:
-        return {name}
-    parts = entry.alternatives or [name]
-    known = [part for part in parts if part in programme.variables]
-    return {column for part in known for _, column in columns_of(programme, part)}
-
-
-def columns_of(programme: Programme, name: str) -> list[tuple[KeyPath, str]]:
-    """The columns of the data that a variable needs, and the keys that name them."""
-    entry = programme.variables[name]
-    path: KeyPath = ("variables", name)
-    if entry.alternatives:
-        return []
-    columns: list[tuple[KeyPath, str]] = [
-        ((*path, "levels", number), column) for number, column in enumerate(entry.levels or [])
-    ]
-    if entry.column is not None:
-        columns.append(((*path, "column"), entry.column))
-    elif not entry.levels:
-        columns.append((path, name))
-    return columns
 
 
 def fixed_classifications(
@@ -323,7 +297,7 @@ def _named_columns(programme: Programme, name: str) -> Iterator[_NamedColumn]:
     """The columns that a table needs, but for the variables that have no entry."""
     table = programme.tables[name]
     for variable in used_variables(programme, name):
-        for path, column in columns_of(programme, variable):
+        for path, column in programme.columns_of(variable):
             yield _NamedColumn(path, column, "code")
     if table.weight:
         yield _NamedColumn(programme.setting(name, "weight"), table.weight, "number")

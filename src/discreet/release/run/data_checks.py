@@ -24,7 +24,7 @@ from discreet.record_batches import collected
 from discreet.release.inputs import Inputs
 from discreet.release.programme.file import Programme, RecordSource, key_line, raise_problems
 from discreet.release.programme.toml_lines import KeyPath
-from discreet.release.programme.variables import check_codes, columns_of, spanning_variables
+from discreet.release.programme.variables import check_codes, spanning_variables
 from discreet.release.run.area_files import area_level_problems
 from discreet.release.run.counts import KeyedRecords, counts_of
 from discreet.release.run.grids import check_grids
@@ -203,7 +203,7 @@ class _SourceChecks:
             entry = self.programme.variables[name]
             if entry.levels is not None:
                 continue  # such trees are made of the records themselves
-            ((path, column), *_) = columns_of(self.programme, name) or [(("variables", name), name)]
+            ((path, column), *_) = self.programme.columns_of(name) or [(("variables", name), name)]
             kind = entry.kinds[0] if entry.kinds else ""
             yield (("variables", name, kind) if kind else path), tree, column
 

@@ -13,7 +13,7 @@ from typing import Any
 
 from discreet._version import __version__
 from discreet.errors import PublicationError
-from discreet.files import check_writable, write_text
+from discreet.files import check_writable, file_digest, write_text
 from discreet.release.inputs import Inputs
 from discreet.release.packages.versions import package_line
 from discreet.release.report.summary import MANIFEST, ReleasedTable
@@ -33,7 +33,6 @@ from discreet.release.run.plan import (
     workbook_tables,
 )
 from discreet.release.state.memory import ReleaseKey, ReleaseState
-from discreet.release.state.seal import file_digest
 from discreet.release.state.sealed_quality import quality_of
 
 

@@ -44,12 +44,11 @@ from discreet.release.programme.relations import related_mixtures
 from discreet.release.programme.variables import (
     check_codes,
     check_columns,
-    columns_behind,
     fixed_classifications,
     used_variables,
 )
 from discreet.release.run.periods import check_earlier_periods, check_period_keys
-from discreet.release.state.memory import EarlierTable, contradictions, read_release, related
+from discreet.release.state.memory import EarlierTable, contradictions, read_release
 from discreet.release.state.seal import SEAL, SealKeys, read_seal
 from discreet.store import Store, tree_digest
 from discreet.tables import ValueRelation
@@ -247,7 +246,7 @@ def _checked_keys(
             spanning = {
                 behind
                 for variable in opener.programme.spanning(name)
-                for behind in columns_behind(opener.programme, variable)
+                for behind in opener.programme.columns_behind(variable)
                 if behind in schemas[name] and behind != column
             }
             tested = partial(_tested_keys, records[name], source, grid, sorted(spanning))
@@ -439,7 +438,7 @@ def with_found_relations(
         for where in sorted({"", *filters}):
             passing = [n for n in own if not where or (programme.tables[n].where or "") == where]
             past = [item for item in earlier if not where or item.about["where"] == where]
-            past = [item for item in past if related(programme, own[0], item)]
+            past = [item for item in past if item.is_related(programme, own[0])]
             told = dict.fromkeys(value for name in passing for value in programme.tells(name))
             known = records[source].collect_schema().names() if past else ()
             told |= {v: None for each in past for v in each.values if v in known or v == COUNT}

@@ -12,10 +12,10 @@ from typing import Any, NamedTuple
 
 from discreet._version import __version__
 from discreet.errors import PublicationError
+from discreet.files import file_digest
 from discreet.release.inputs import Inputs
 from discreet.release.programme.file import Programme
 from discreet.release.report.summary import MANIFEST
-from discreet.release.state.seal import file_digest
 
 #: Under this name a release remembers what is said about it as a whole.
 RELEASE = "release"

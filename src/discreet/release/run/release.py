@@ -35,6 +35,7 @@ from discreet.release.programme.variables import codes_at, spanning_variables
 from discreet.release.report.summary import MANIFEST, ReleaseSummary
 from discreet.release.run.area_files import check_area_files, check_area_levels
 from discreet.release.run.attack_limits import given_away
+from discreet.release.run.context import release_context
 from discreet.release.run.counts import counted_tables
 from discreet.release.run.files import Writer, check_internal, last_package
 from discreet.release.run.grids import check_formats, check_grids, check_maps
@@ -343,8 +344,8 @@ class _Release:
         spanning = self.spanning()
         check_grids(programme, self.pending, spanning)
         check_area_levels(programme, self.pending, spanning)
-        context = ReleaseContext(
-            spanning=spanning,
+        context = release_context(
+            spanning,
             digests=self.digests,
             printed=self._printed(list(spanning)),
             tell=self.tell,

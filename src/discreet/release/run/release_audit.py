@@ -15,10 +15,12 @@ from pathlib import Path
 from typing import Any
 
 from discreet.errors import PublicationError
+from discreet.files import file_digest
 from discreet.protection.protocol import AuditVerdict, Counts, ReleaseContext
 from discreet.protection.registry import protections
 from discreet.release.inputs import Inputs
 from discreet.release.programme.variables import spanning_variables
+from discreet.release.run.context import release_context
 from discreet.release.run.counts import counted_tables
 from discreet.release.run.inputs import open_inputs, with_found_relations
 from discreet.release.run.plan import table_digests
@@ -28,7 +30,6 @@ from discreet.release.state.memory import (
     read_release,
     remembered_tables,
 )
-from discreet.release.state.seal import file_digest
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
@@ -162,7 +163,4 @@ def recounted(inputs: Inputs, names: Sequence[str]) -> tuple[Mapping[str, Counts
     by = list(dict.fromkeys(each for name in names for each in programme.tables[name].by or []))
     spanning = spanning_variables(programme, by, inputs.trees, inputs.records[source])
     counted = dict(counted_tables(inputs, names, {source: spanning}))
-    context = ReleaseContext(
-        spanning={source: spanning}, digests={}, printed={}, tell=lambda what: None
-    )
-    return {name: counted[name] for name in names}, context
+    return {name: counted[name] for name in names}, release_context({source: spanning})

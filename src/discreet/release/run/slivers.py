@@ -16,7 +16,7 @@ from discreet.microdata import KeyedBefore, distant_records
 from discreet.record_batches import collected
 from discreet.release.inputs import Inputs
 from discreet.release.programme.file import raise_problems
-from discreet.release.programme.variables import columns_of, used_variables
+from discreet.release.programme.variables import used_variables
 
 if TYPE_CHECKING:
     import narwhals as nw
@@ -73,7 +73,7 @@ def _compared(inputs: Inputs) -> dict[tuple[str, str], dict[str, str]]:
         areas = found.setdefault((programme.source_of(name).name, table.where or ""), {})
         for area in stated.areas:
             if area in used:
-                columns = columns_of(programme, area) if area in programme.variables else []
+                columns = programme.columns_of(area) if area in programme.variables else []
                 areas[area] = columns[-1][1] if columns else area
     return found
 

@@ -28,6 +28,7 @@ from discreet.files import (
     TEMPORARY_SUFFIX,
     atomic_path,
     check_writable,
+    file_digest,
     lock_taken,
     make_folder,
     write_text,
@@ -43,7 +44,6 @@ from discreet.release.state.seal import (
     SEAL,
     ReleaseSeal,
     SealKeys,
-    file_digest,
     is_as_made,
     is_plain,
     memory_differences,
@@ -627,6 +627,11 @@ class EarlierTable:
         """What it tells of its cells."""
         return list(self.about["tells"])
 
+    def is_related(self, programme: Programme, table: str) -> bool:
+        """Whether a table is about the records of this one, as far as names tell."""
+        single = len(programme.sources) == 1
+        return single or programme.source_of(table).name == self.about["from"]
+
     @property
     def entry(self) -> dict[str, Any]:
         """What determines its cells, for digests."""
@@ -674,7 +679,7 @@ def contradictions(programme: Programme, tables: Sequence[EarlierTable]) -> Iter
         for name in programme.tables:
             own = programme.method(name)
             both = set(programme.tells(name)) & set(before.values)
-            if own.name == before.protect or not both or not related(programme, name, before):
+            if own.name == before.protect or not both or not before.is_related(programme, name):
                 continue
             frame = " and ".join(sorted("the counts" if item == COUNT else item for item in both))
             message = (
@@ -683,9 +688,3 @@ def contradictions(programme: Programme, tables: Sequence[EarlierTable]) -> Iter
             )
             hint = f"table {name!r}: {clash(own.name, before.protect)[0]}"
             yield programme.problem(("suppression", "earlier", before.number), message, hint)
-
-
-def related(programme: Programme, table: str, before: EarlierTable) -> bool:
-    """Whether a table is about the records of an earlier one, as far as names tell."""
-    single = len(programme.sources) == 1
-    return single or programme.source_of(table).name == before.about["from"]

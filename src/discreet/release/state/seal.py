@@ -12,7 +12,6 @@ keyed by itself too, so that interrupted work can be taken up again.
 
 from __future__ import annotations
 
-import hashlib
 import hmac
 import json
 from collections.abc import Iterator, Mapping
@@ -27,6 +26,7 @@ from cryptography.hazmat.primitives.kdf.hkdf import HKDF
 from pydantic import AfterValidator, BaseModel, ConfigDict, StringConstraints, ValidationError
 
 from discreet.errors import PublicationError
+from discreet.files import file_digest
 from discreet.release.packages.keys import key_id, public_bytes
 
 if TYPE_CHECKING:
@@ -43,12 +43,6 @@ _KEYED = b"discreet release seal: keyed 1|"
 _SIGNED = b"discreet release seal: signature 1|"
 _ENTRY = b"discreet release memory 1|"
 _MEMORY_KEY = b"discreet release memory: key of whoever signs 1"
-
-
-def file_digest(path: Path) -> str:
-    """SHA-256 of a file's content, read in pieces."""
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def is_plain(name: object) -> bool:

@@ -12,8 +12,8 @@ import pytest
 
 import discreet as dc
 from discreet.errors import DiscreetError
+from discreet.protection.suppression.release.changed_tables import table_of_then
 from discreet.release import audit_release, protect
-from discreet.release.methods.suppression.changed_tables import table_of_then
 from tests.helpers.attacker_apart import Attacker
 from tests.helpers.firm_programmes import (
     FIRST,

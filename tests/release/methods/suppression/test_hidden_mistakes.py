@@ -17,8 +17,8 @@ import discreet as dc
 from discreet.cli.commands import app
 from discreet.errors import DiscreetError
 from discreet.release import audit_release, check_release, open_inputs, protect
-from discreet.release.programme.rules import RuleSet, rule_problems
 from discreet.release.programme.schema import RuleSetEntry
+from discreet.rules import RuleSet, rule_problems
 from tests.helpers.firm_programmes import FIRST, HEAD, firms, write
 
 TABLE = '\n[tables.T1]\nby = ["region", "branch"]\nvalue = "turnover"\n'

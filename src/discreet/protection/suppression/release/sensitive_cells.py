@@ -16,12 +16,8 @@ import numpy as np
 from discreet.errors import DiscreetError, ProgrammeError
 from discreet.plugins import plugin, suffix_of
 from discreet.protection.problems import problems_of
-from discreet.protection.protocol import COUNT, Counts, all_of
-from discreet.release.programme.file import Programme
-from discreet.release.programme.relations import stated_relations
-from discreet.release.programme.rules import RuleSet
-from discreet.release.programme.schema import TableEntry
-from discreet.release.programme.toml_lines import KeyPath
+from discreet.protection.protocol import COUNT, Counts, Place, ProgrammeView, all_of
+from discreet.rules import RuleSet
 
 if TYPE_CHECKING:
     from discreet.rules import Marks, Primary
@@ -35,7 +31,7 @@ def column_of(value: str, weight: str | None) -> str | None:
     return "weight" if weight else None
 
 
-def wanted_values(programme: Programme, entry: TableEntry) -> dict[str, int]:
+def wanted_values(programme: ProgrammeView, entry: Any) -> dict[str, int]:
     """The columns to be summed for a suppressed table, and how many contributions of each."""
     contributions = rules_of(programme, entry).contributions
     columns = [value for value in entry.values if value != COUNT]
@@ -46,13 +42,13 @@ def wanted_values(programme: Programme, entry: TableEntry) -> dict[str, int]:
     return dict.fromkeys(columns, contributions)
 
 
-def unpublished_values(programme: Programme, entry: TableEntry) -> list[str]:
+def unpublished_values(programme: ProgrammeView, entry: Any) -> list[str]:
     """Columns that nobody publishes, but that add up with others to values of the table."""
     values = {value for name in programme.tables for value in programme.tells(name)}
     return list(
         dict.fromkeys(
             value
-            for each in stated_relations(programme)
+            for each in programme.stated_relations
             if len(values & set(each.values)) > 1 and set(entry.values) & set(each.values)
             for value in each.values
             if value not in values and value != COUNT
@@ -60,7 +56,7 @@ def unpublished_values(programme: Programme, entry: TableEntry) -> list[str]:
     )
 
 
-def rules_of(programme: Programme, entry: TableEntry) -> RuleSet:
+def rules_of(programme: ProgrammeView, entry: Any) -> RuleSet:
     """The rules of a table."""
     return RuleSet(programme.document.rules[entry.rules or ""])
 
@@ -69,10 +65,10 @@ def rules_of(programme: Programme, entry: TableEntry) -> RuleSet:
 class PrimaryJudge:
     """Applies rules and marks to the tables of a programme. CONFIDENTIAL results."""
 
-    programme: Programme
+    programme: ProgrammeView
 
     def primaries(
-        self, name: str, entry: TableEntry, counts: Counts, holdings: Mapping[str, Table] | None
+        self, name: str, entry: Any, counts: Counts, holdings: Mapping[str, Table] | None
     ) -> list[Primary]:
         """What is sensitive in a table of the programme, for each of its values."""
         try:
@@ -87,12 +83,12 @@ class PrimaryJudge:
             return [self.judged(entry, v, counts, holdings, own) for v, own in every.items()]
         except DiscreetError as error:
             own = error.code == "marks" and entry.marks
-            key: KeyPath = ("tables", name, "marks") if own else ("tables", name)
+            key: Place = ("tables", name, "marks") if own else ("tables", name)
             raise self._placed(error, key) from None
 
     def judged(
         self,
-        entry: TableEntry,
+        entry: Any,
         value: str,
         counts: Counts,
         holdings: Mapping[str, Table] | None,
@@ -117,7 +113,7 @@ class PrimaryJudge:
         stated = self.programme.document.values.get(value)
         return 0 if stated is None or column_of(value, weight) is None else stated.decimals
 
-    def marks(self, name: str, entry: TableEntry) -> Marks:
+    def marks(self, name: str, entry: Any) -> Marks:
         """The marks of a table, from files and from the programme."""
         from discreet.rules import Mark, Marks
 
@@ -132,7 +128,7 @@ class PrimaryJudge:
             found.append(Mark(cells=stated.cells or {}, where=where, **stated.decisions))
         return Marks(found, f"tables.{name}.marks")
 
-    def _with_known(self, marks: Marks, entry: TableEntry, value: str) -> Marks:
+    def _with_known(self, marks: Marks, entry: Any, value: str) -> Marks:
         """The marks, and what the public knows of cells beforehand."""
         if entry.known is None:
             return marks
@@ -142,7 +138,7 @@ class PrimaryJudge:
         path = self.programme.file(entry.known)
         return Marks([*marks, *read_bounds(path, entry.by or [], value=own)], marks.source)
 
-    def _placed(self, error: DiscreetError, key: KeyPath) -> ProgrammeError:
+    def _placed(self, error: DiscreetError, key: Place) -> ProgrammeError:
         """The error, with the key of the programme that it belongs to."""
         problems = problems_of(error, self.programme, key)
         single = len(problems) == 1
@@ -181,7 +177,7 @@ def strictest(found: Sequence[Primary]) -> Primary:
 
 
 def counted_holdings(
-    records: Any, spanning: Sequence[Any], entry: TableEntry, rules: RuleSet, name: str
+    records: Any, spanning: Sequence[Any], entry: Any, rules: RuleSet, name: str
 ) -> Mapping[str, Table] | None:
     """The holdings of a table, if its rules look at them; and those of each filter of rules."""
     if not rules.holdings or not entry.holdings:

@@ -8,6 +8,7 @@ hidden cells, and an internal one, CONFIDENTIAL.
 from __future__ import annotations
 
 import dataclasses
+import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
@@ -16,46 +17,44 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from discreet.errors import SuppressionError
-from discreet.files import write_text
+from discreet.files import file_digest, write_text
 from discreet.protection.protocol import (
     COUNT,
     AuditVerdict,
     Counts,
     Determinants,
+    InputsView,
     NamedColumn,
     Place,
     Placed,
+    ProgrammeView,
     ProtectedGroup,
     Protection,
     ReleaseContext,
     ReleasedOutcome,
 )
-from discreet.protection.suppression import figure_of
-from discreet.publication import same_pattern
-from discreet.release.inputs import Inputs
-from discreet.release.methods.suppression.checks import (
+from discreet.protection.suppression.publish.protected_tables import figure_of
+from discreet.protection.suppression.release.checks import (
     check_suppression,
+    joined,
     linked_tables,
     suppression_warnings,
 )
-from discreet.release.methods.suppression.earlier_tables import (
+from discreet.protection.suppression.release.earlier_tables import (
     RecountedTable,
     changed_notes,
     differing,
     recounted_tables,
     tables_before,
 )
-from discreet.release.methods.suppression.hidden_cells import (
+from discreet.protection.suppression.release.hidden_cells import (
     SensitiveTable,
     TableSuppression,
     components,
     internal_entry,
-    is_current,
     public_entries,
-    public_text,
-    write_internal,
 )
-from discreet.release.methods.suppression.sensitive_cells import (
+from discreet.protection.suppression.release.sensitive_cells import (
     PrimaryJudge,
     column_of,
     needed,
@@ -63,24 +62,27 @@ from discreet.release.methods.suppression.sensitive_cells import (
     unpublished_values,
     wanted_values,
 )
-from discreet.release.programme.file import Programme
-from discreet.release.programme.relations import relations_of
-from discreet.release.programme.rules import rule_filters
-from discreet.release.state.memory import RememberedTable
-from discreet.release.state.seal import file_digest
+from discreet.rules import rule_filters
+from discreet.tables import CellStatus
 
 if TYPE_CHECKING:
     from discreet.arrays import FloatArray, IntArray
-    from discreet.protection.suppression import Audit
+    from discreet.protection.suppression.proof.audit import Audit
     from discreet.rules import Primary
-    from discreet.tables import Note, ProtectedTable, Table, ValueRelation
+    from discreet.tables import Note, ProtectedTable, Table
 
+
+#: Names of the internal report, CONFIDENTIAL.
+_INTERNAL = ("suppression-internal.json", "suppression-internal.txt")
+_FORMAT = "discreet-suppression"
 
 #: What of a table changes no cell of other tables.
 _OWN = {
     *("official", "parts", "figures", "workbook", "title", "universe", "notes", "formats"),
     *("ratios", "map"),
 }
+#: What of a table says how it is published.
+_PUBLISHED = {"title", "universe", "notes", "formats", "complete", "ratios"}
 
 
 class SuppressionProtection(Protection):
@@ -99,19 +101,19 @@ class SuppressionProtection(Protection):
     assessed = False
     reports = ("suppression.json",)
 
-    def check(self, programme: Programme, tables: Sequence[str]) -> Iterable[Placed]:
+    def check(self, programme: ProgrammeView, tables: Sequence[str]) -> Iterable[Placed]:
         """Everything about [suppression], [rules.*] and the tables with hidden cells."""
         return check_suppression(programme, tables)
 
-    def warnings(self, inputs: Inputs, tables: Sequence[str]) -> Iterable[str]:
+    def warnings(self, inputs: InputsView, tables: Sequence[str]) -> Iterable[str]:
         """Files that others can read, sections without effect, filters that differ."""
         return suppression_warnings(inputs.programme, tables)
 
-    def tells(self, programme: Programme, table: str) -> Sequence[str]:
+    def tells(self, programme: ProgrammeView, table: str) -> Sequence[str]:
         """Its values."""
-        return programme.tables[table].values
+        return list(programme.tables[table].values)
 
-    def columns(self, programme: Programme, table: str) -> Iterable[NamedColumn]:
+    def columns(self, programme: ProgrammeView, table: str) -> Iterable[NamedColumn]:
         """Values, shadow variable and holdings."""
         entry = programme.tables[table]
         for value in entry.values:
@@ -125,39 +127,50 @@ class SuppressionProtection(Protection):
             place = programme.setting(table, "holdings")
             yield NamedColumn(place, entry.holdings, numeric=False)
 
-    def filters(self, programme: Programme, table: str) -> Iterable[tuple[Place, str]]:
+    def filters(self, programme: ProgrammeView, table: str) -> Iterable[tuple[Place, str]]:
         """The filters of its rules."""
         name = programme.tables[table].rules or ""
         rules = programme.document.rules.get(name)
         for key, text in [] if rules is None else rule_filters(rules):
             yield ("rules", name, key, text), text
 
-    def linked(self, programme: Programme, tables: Sequence[str]) -> Sequence[tuple[str, ...]]:
+    def linked(self, programme: ProgrammeView, tables: Sequence[str]) -> Sequence[tuple[str, ...]]:
         """Tables that may share cells."""
         return linked_tables(programme, tables)
 
-    def needs(self, inputs: Inputs, table: str) -> Mapping[str, Mapping[str, int]]:
+    def needs(self, inputs: InputsView, table: str) -> Mapping[str, Mapping[str, int]]:
         """The records of the table, and those of who asked for protection."""
         entry = inputs.programme.tables[table]
         columns = wanted_values(inputs.programme, entry)
         filters = needed(rules_of(inputs.programme, entry), entry.where)
         return dict.fromkeys(filters, columns)
 
-    def determinants(self, inputs: Inputs, tables: Sequence[str]) -> Mapping[str, Determinants]:
+    def determinants(self, inputs: InputsView, tables: Sequence[str]) -> Mapping[str, Determinants]:
         """Per table, all that its group asks for and what was published before."""
-        # The pattern depends on all that tables which share cells ask for.
-        group = _group_digests(inputs, tables)
-        return {
-            name: Determinants(shared={}, own=_entries(inputs, name, group[name]), whole=True)
-            for name in tables
-        }
+        programme, values = inputs.programme, inputs.programme.document.values
+        group_digests: dict[str, str] = {}
+        for group in linked_tables(programme, tables):
+            # The pattern depends on all that tables which share cells ask for.
+            key = inputs.release_keys[programme.source_of(group[0]).name]
+            digest = key.digest({name: _member(inputs, name) for name in group})
+            group_digests |= dict.fromkeys(group, digest)
+        determined = {}
+        for name in tables:
+            entry = programme.tables[name]
+            own = [
+                entry.model_dump(include=_PUBLISHED),
+                programme.suppression.model_dump(exclude={"earlier"}),
+                [before.entry for before in inputs.earlier],
+                group_digests[name],
+                {v: values[v].model_dump() if v in values else {} for v in entry.values},
+            ]
+            determined[name] = Determinants(shared={}, own=own, whole=True)
+        return determined
 
     def protect(
-        self, inputs: Inputs, counted: Mapping[str, Counts], context: ReleaseContext
+        self, inputs: InputsView, counted: Mapping[str, Counts], context: ReleaseContext
     ) -> Iterator[ProtectedGroup]:
         """The tables of a group, those together that do share cells."""
-        from discreet.protection.rounding import round_shown
-
         names = list(counted)
         spanning = context.spanning[inputs.programme.source_of(names[0]).name]
         hider = TableSuppression(inputs, tell=context.tell)
@@ -167,14 +180,14 @@ class SuppressionProtection(Protection):
         for done in hider.hidden(judged, past):
             entries = public_entries(done)
             tables = done.tables if inputs.programme.suppression.hide_less else ()
-            savings = hider.savings(tables, spanning)
+            savings = hider.savings(tables, spanning, context)
             late = not all(item.pattern.complete for item in done.by_value.values())
             found = f"the time limit ended the search for {', '.join(done.tables)}; it is safe"
             base = inputs.programme.suppression.round_to
             yield ProtectedGroup(
                 tables={
                     name: ReleasedOutcome(
-                        table=table if base is None else round_shown(table, base),
+                        table=table if base is None else context.round_shown(table, base),
                         remembered={"hidden": entries[name]},
                         assessed=None,
                         found_codes={},
@@ -186,11 +199,11 @@ class SuppressionProtection(Protection):
             )
             changed = []
 
-    def quality(self, inputs: Inputs, counts: IntArray) -> FloatArray:
+    def quality(self, inputs: InputsView, counts: IntArray) -> FloatArray:
         """None: what is shown is true."""
         return np.zeros(len(counts))
 
-    def statement(self, inputs: Inputs, table: str) -> tuple[Note, ...]:
+    def statement(self, inputs: InputsView, table: str) -> tuple[Note, ...]:
         """Nothing: hidden cells carry their reasons."""
         return ()
 
@@ -198,14 +211,14 @@ class SuppressionProtection(Protection):
         self, name: str, before: Callable[[], ProtectedTable], after: ProtectedTable
     ) -> str:
         """Two patterns of one table open each other, if both are published."""
-        if same_pattern(before(), after):
+        if _hidden_cells(before()) == _hidden_cells(after):
             return ""
         return (
             f"other cells of {name} are hidden than by the run before; if that was published, "
             "keep it and name its folder under [suppression] earlier"
         )
 
-    def concluded(self, inputs: Inputs, made: Sequence[str]) -> Iterable[str]:
+    def concluded(self, inputs: InputsView, made: Sequence[str]) -> Iterable[str]:
         """Earlier tables that had no part in anything."""
         groups = linked_tables(inputs.programme, made)
         used = {each.name for group in groups for each in tables_before(inputs, group)}
@@ -214,27 +227,70 @@ class SuppressionProtection(Protection):
                 yield f"the earlier table {item.name} tells nothing about a table of this programme"
 
     def write_reports(
-        self, inputs: Inputs, remembered: Mapping[str, Mapping[str, Any]], folder: Path
+        self, inputs: InputsView, remembered: Mapping[str, Mapping[str, Any]], folder: Path
     ) -> None:
         """What anyone may know of hidden cells."""
-        entries = {name: kept["hidden"] for name, kept in remembered.items()}
-        write_text(folder / self.reports[0], public_text(entries))
+        tables = {name: kept["hidden"] for name, kept in remembered.items()}
+        content = {"format": _FORMAT, "format_version": 1, "tables": tables}
+        write_text(folder / self.reports[0], _as_json(content))
 
     def write_internal(self, entries: Sequence[Mapping[str, Any]], folder: Path) -> None:
-        """Patterns with their costs and proofs. CONFIDENTIAL."""
-        write_internal(entries, folder)
+        """Patterns with their costs and proofs, readable by their owner only. CONFIDENTIAL."""
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        systems = [
+            {key: each for key, each in item.items() if key not in ("text", "advice")}
+            for item in entries
+        ]
+        content = {"format": f"{_FORMAT}-internal", "format_version": 1, "systems": systems}
+        lines = ["CONFIDENTIAL", ""]
+        for entry in entries:
+            lines.append(f"Tables {', '.join(entry['tables'])}")
+            if entry["earlier"]:
+                lines.append(f"Published before: {', '.join(entry['earlier'])}")
+            for value, words in entry["text"].items():
+                lines += [f"Value {value}", words, ""]
+            for name, words in entry["advice"].items():
+                lines += [f"How less would be hidden of {name}", words, ""]
+        write_text(folder / _INTERNAL[0], _as_json(content), private=True)
+        write_text(folder / _INTERNAL[1], "\n".join(lines), private=True)
 
-    def must_repeat(self, inputs: Inputs, digests: Mapping[str, str], internal: Path) -> bool:
+    def must_repeat(self, inputs: InputsView, digests: Mapping[str, str], internal: Path) -> bool:
         """Whether the internal report is about other tables: its true values are not kept.
 
         A search that a time limit ends may find another pattern: it is not repeated for that.
         """
-        limited = inputs.programme.suppression.time_limit is not None
-        return not limited and not is_current(internal, digests)
+        if inputs.programme.suppression.time_limit is not None:
+            return False
+        known: dict[str, str] = {}
+        try:
+            content = json.loads((internal / _INTERNAL[0]).read_text("utf-8"))
+            for system in content["systems"]:
+                known |= system["tables"]
+        except (OSError, ValueError, KeyError, TypeError, RecursionError):
+            return True
+        return known != dict(digests)
+
+    def confidential_cells(
+        self, inputs: InputsView, counted: Mapping[str, Counts], context: ReleaseContext
+    ) -> Mapping[str, Mapping[str, tuple[FloatArray, Any]]]:
+        """True values, and which cells are sensitive."""
+        from discreet.protection.suppression.problem.table_relations import units_of
+
+        spanning = context.spanning[inputs.programme.source_of(next(iter(counted))).name]
+        hider = TableSuppression(inputs)
+        tables: dict[str, dict[str, tuple[FloatArray, Any]]] = {}
+        for item in hider.judged(counted, spanning):
+            entry = inputs.programme.tables[item.name]
+            cells = tables.setdefault(item.name, {})
+            for value, primary in zip(entry.values, item.primaries, strict=True):
+                decimals = hider.judge.decimals(value, entry.weight)
+                units = units_of(item.table, primary.value, decimals)
+                cells[value] = units / 10.0**decimals, primary.conf_status()
+        return tables
 
     def audited(
         self,
-        inputs: Inputs,
+        inputs: InputsView,
         counted: Mapping[str, Counts],
         context: ReleaseContext,
         kept: Mapping[str, Any],
@@ -249,66 +305,50 @@ class SuppressionProtection(Protection):
         return _group_audit(inputs, judged, past, kept, coalition)
 
 
-def _entries(inputs: Inputs, name: str, group: str) -> list[Any]:
-    """What concerns a table: the digest of its group, the past, how it is published. SECRET."""
-    programme = inputs.programme
-    entry = programme.tables[name]
-    return [
-        entry.model_dump(include={"title", "universe", "notes", "formats", "complete", "ratios"}),
-        programme.suppression.model_dump(exclude={"earlier"}),
-        [before.entry for before in inputs.earlier],
-        group,
-        {value: _value(inputs, value) for value in entry.values},
+def _hidden_cells(table: ProtectedTable) -> set[tuple[str, ...]]:
+    """The codes of all hidden cells of a table."""
+    hidden = np.flatnonzero(table.status == CellStatus.suppressed)
+    codes = [
+        [dimension.codes[at] for at in part[hidden].tolist()]
+        for dimension, part in zip(table.dimensions, table.index, strict=True)
     ]
+    return set(zip(*codes, strict=True)) if codes else {() for _ in hidden}
 
 
-def _group_digests(inputs: Inputs, tables: Sequence[str]) -> dict[str, str]:
-    """Per table with hidden cells, a digest of what all tables of its group ask for."""
+def _as_json(content: Any) -> str:
+    return json.dumps(content, ensure_ascii=False, indent=2) + "\n"
+
+
+def _member(inputs: InputsView, name: str) -> list[Any]:
+    """What a table of a group asks for. SECRET."""
     programme = inputs.programme
-    group_digests: dict[str, str] = {}
-    for group in linked_tables(programme, tables):
-        key = inputs.release_keys[programme.source_of(group[0]).name]
-        digest = key.digest({name: _member(inputs, name) for name in group})
-        group_digests |= dict.fromkeys(group, digest)
-    return group_digests
-
-
-def _member(inputs: Inputs, name: str) -> list[Any]:
-    """What a table of the group asks for."""
-    programme = inputs.programme
-    entry = programme.tables[name]
+    entry, source = programme.tables[name], programme.source_of(name).name
     files = [programme.file(mark.file) for mark in entry.marks if mark.file is not None]
     files += [programme.file(entry.known)] if entry.known is not None else []
     rules = programme.document.rules.get(entry.rules or "")
-    told = set(entry.values)
+    values = set(entry.values)
+    relations = programme.relations_of(name)
     return [
         entry.model_dump(exclude={*_OWN, "complete", "source"}),
         [file_digest(path) for path in files],
         None if rules is None else rules.model_dump(),
-        {value: _value(inputs, value).get("decimals", 0) for value in entry.values},
+        {value: programme.value(value).decimals for value in entry.values},
         inputs.described_variables(name),
-        programme.source_of(name).name if len(programme.sources) > 1 else "",
-        programme.place_of(programme.source_of(name).name).partition("\n")[2],
-        *sorted(
-            relation.text for relation in relations_of(programme, name) if {*relation.values} & told
-        ),
+        source if len(programme.sources) > 1 else "",
+        programme.place_of(source).partition("\n")[2],
+        *sorted(relation.text for relation in relations if {*relation.values} & values),
     ]
 
 
-def _value(inputs: Inputs, value: str) -> dict[str, Any]:
-    stated = inputs.programme.document.values.get(value)
-    return {} if stated is None else stated.model_dump()
-
-
 def _group_audit(
-    inputs: Inputs,
+    inputs: InputsView,
     judged: Sequence[SensitiveTable],
     past: Sequence[RecountedTable],
-    kept: Mapping[str, RememberedTable],
+    kept: Mapping[str, Any],
     coalition: int | None,
 ) -> tuple[dict[tuple[str, str], Audit], list[str]]:
     """Verdicts on the tables of a group, by what shares cells and adds up; findings."""
-    from discreet.protection.suppression import audit
+    from discreet.protection.suppression.proof.audit import audit
 
     audits: dict[tuple[str, str], Audit] = {}
     hider = TableSuppression(inputs)
@@ -317,7 +357,11 @@ def _group_audit(
         own = [v for each in group for v in inputs.programme.tables[each.name].values]
         values = dict.fromkeys([*own, *(v for one in before for v in one.primaries)])
         relations = hider.relations(group[0].name, values) if group else []
-        for names in _added_up(list(values), relations):
+        ties = [
+            [v for v in values if v in {*each.values} or (v == COUNT and "weight" in each.values)]
+            for each in relations
+        ]
+        for names in joined(list(values), ties):
             rows: list[_Row] = []
             alone = before if len(names) == 1 else []
             changed = [one.as_earlier(names[0]) for one in alone if names[0] in one.then]
@@ -340,7 +384,9 @@ def _group_audit(
                     [primary for _, _, primary in rows],
                     knowledge=hider.knowledge,
                     rounded=inputs.programme.suppression.round_to,
-                    coalition=1 if coalition is None and hider.singletons else coalition,
+                    coalition=1
+                    if coalition is None and inputs.programme.suppression.singletons
+                    else coalition,
                     **(
                         {**one, "earlier": changed} if len(names) == 1 else {"relations": relations}
                     ),
@@ -352,29 +398,14 @@ def _group_audit(
     return audits, findings
 
 
-def _added_up(values: Sequence[str], relations: Sequence[ValueRelation]) -> list[list[str]]:
-    """The values in groups: those that relations tie together, directly or not."""
-    label = {value: value for value in values}
-    for relation in relations:
-        mine = [
-            v
-            for v in values
-            if v in relation.values or (v == COUNT and "weight" in relation.values)
-        ]
-        for value in mine[1:]:
-            old, new = label[value], label[mine[0]]
-            label = {v: new if own == old else own for v, own in label.items()}
-    return [[v for v in values if label[v] == item] for item in dict.fromkeys(label.values())]
-
-
 _Row = tuple["ProtectedTable", "Table", "Primary"]
 
 
 def _rows(
-    inputs: Inputs,
+    inputs: InputsView,
     group: Sequence[SensitiveTable],
     past: Sequence[RecountedTable],
-    kept: Mapping[str, RememberedTable],
+    kept: Mapping[str, Any],
     value: str,
     *,
     alone: bool,
@@ -412,7 +443,7 @@ def _rows(
 
 def _hidden_then(past: RecountedTable, value: str) -> Primary:
     """What is sensitive in an earlier table and was hidden: what was shown stays shown."""
-    from discreet.protection.suppression import hidden_in
+    from discreet.protection.suppression.problem.demands import hidden_in
 
     primary = past.primaries[value]
     kept = np.where(hidden_in(past.table, past.published(value)), primary.verdict, 0)

@@ -7,18 +7,21 @@ them, for the values of then are not kept – with the cells that were sensitive
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from discreet.arrays import BoolArray, FloatArray, IntArray
-from discreet.tables import CellStatus, ProtectedTable, Table
+from discreet.arrays import BoolArray, CellIndex, FloatArray, IntArray, starts
+from discreet.tables import CellStatus, Dimension, ProtectedTable, Table
 
 if TYPE_CHECKING:
-    from discreet.protection.suppression import Relations
+    from discreet.protection.suppression.problem.system import Relations
     from discreet.rules import Primary
+
+#: Dimensions, index and number of cells.
+Cells = tuple[Sequence[Dimension], Sequence[Any], int]
 
 #: Branchings of the program that looks for hidden values.
 _NODES = 2_000
@@ -48,12 +51,14 @@ def table_of_then(
     decimals: int,
 ) -> ChangedTable | None:
     """The table of then; None if no whole numbers of at least 0 add up with what was published."""
-    from discreet.protection.suppression import relations_of, units_of
+    from discreet.protection.suppression.problem.table_relations import relations_of, units_of
 
     index, value, status = published.cells()
     units = np.rint(value * 10.0**decimals).astype(np.int64)
     hidden: BoolArray = status == CellStatus.suppressed
-    place = _places(published, index, today)
+    place = places_in(
+        (today.dimensions, today.index, len(today)), (published.spanning, index, len(value))
+    )
     there = place >= 0
     now = units_of(today, column, decimals)
     guess = np.where(there, now[np.maximum(place, 0)], 0)
@@ -105,29 +110,29 @@ def _table(
     )  # fmt: skip
 
 
-def _places(published: ProtectedTable, index: Any, today: Table) -> IntArray:
-    """Which cell of today each published one is; -1 for none."""
-    own = {dimension.name: at for at, dimension in enumerate(published.spanning)}
-    codes = [
-        [dimension.codes[at] for at in part.tolist()]
-        for dimension, part in zip(today.dimensions, today.index, strict=True)
-    ]
-    known: Mapping[tuple[str, ...], int] = {
-        cell: number for number, cell in enumerate(zip(*codes, strict=True))
-    }
-    wanted = []
-    for dimension in today.dimensions:
-        texts = published.spanning[own[dimension.name]].codes
-        wanted.append([texts[at] for at in index[own[dimension.name]].tolist()])
-    return np.array([known.get(cell, -1) for cell in zip(*wanted, strict=True)], dtype=np.int64)
+def places_in(known: Cells, wanted: Cells) -> IntArray:
+    """Where each wanted cell stands among known ones of the same variables; -1 where it does not.
+
+    Cells are given by their dimensions, their index and their number.
+    """
+    dimensions, index, stored = known
+    own = {each.name: (each.codes, part) for each, part in zip(*wanted[:2], strict=False)}
+    there = np.ones(wanted[2], dtype=np.bool_)
+    parts = []
+    for dimension in dimensions:
+        codes, part = own[dimension.name]
+        place = np.array([dimension.index.get(code, -1) for code in codes], dtype=np.int64)[part]
+        there &= place >= 0
+        parts.append(np.maximum(place, 0))
+    found = CellIndex.of(dimensions).find(index, parts, (stored, wanted[2]))
+    return np.where(there, found, -1)
 
 
 def _filled(
     relations: Relations, units: IntArray, hidden: BoolArray, guess: IntArray, least: int
 ) -> IntArray | None:
     """The values with hidden ones next to a guess, so that everything adds up."""
-    from discreet.arrays import starts
-    from discreet.protection.suppression import make_whole
+    from discreet.protection.suppression.proof.whole_numbers import make_whole
     from discreet.solver import column_values, loaded_solver
 
     filled = np.where(hidden, guess, units)

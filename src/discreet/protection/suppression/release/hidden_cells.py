@@ -11,37 +11,30 @@ knows that can infer more than from a pattern alone.
 from __future__ import annotations
 
 import dataclasses
-import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
 from discreet.errors import DiscreetError, SuppressionError
-from discreet.files import write_text
-from discreet.protection.protocol import COUNT, Counts, all_of
-from discreet.release.inputs import Inputs
-from discreet.release.methods.suppression.earlier_tables import RecountedTable
-from discreet.release.methods.suppression.ratios import with_ratios
-from discreet.release.methods.suppression.sensitive_cells import (
+from discreet.protection.protocol import COUNT, Counts, InputsView, ReleaseContext, all_of
+from discreet.protection.suppression.release.checks import joined
+from discreet.protection.suppression.release.earlier_tables import RecountedTable
+from discreet.protection.suppression.release.ratios import with_ratios
+from discreet.protection.suppression.release.sensitive_cells import (
     PrimaryJudge,
     column_of,
     counted_holdings,
     rules_of,
 )
-from discreet.release.programme.relations import stated_relations
 from discreet.tables import Figure, ProtectedTable, Table, ValueRelation, figure_dimension
 
 if TYPE_CHECKING:
-    from discreet.protection.suppression import (
-        Knowledge,
-        PartHidden,
-        SharedSuppression,
-        Suppression,
-    )
-    from discreet.release.coarser_tables import Savings
+    from discreet.protection.suppression.problem.parameters import Knowledge
+    from discreet.protection.suppression.publish.report import PartHidden
+    from discreet.protection.suppression.publish.suppression import SharedSuppression, Suppression
     from discreet.rules import Primary
 
 
@@ -75,7 +68,7 @@ class TableSuppression:
 
     def __init__(
         self,
-        inputs: Inputs,
+        inputs: InputsView,
         *,
         tell: Callable[[str], None] | None = None,
     ) -> None:
@@ -108,7 +101,7 @@ class TableSuppression:
     def _hidden(
         self, group: Sequence[SensitiveTable], past: Sequence[RecountedTable]
     ) -> SuppressedTables:
-        from discreet.protection.suppression import SharedSuppression
+        from discreet.protection.suppression.publish.suppression import SharedSuppression
 
         names = ", ".join(item.name for item in group)
         if self.tell is not None:
@@ -141,20 +134,18 @@ class TableSuppression:
             earlier=tuple(one.before.name for one in past),
         )
 
-    def savings(self, names: Iterable[str], spanning: Mapping[str, Any]) -> dict[str, Savings]:
+    def savings(
+        self, names: Iterable[str], spanning: Mapping[str, Any], context: ReleaseContext
+    ) -> dict[str, Any]:
         """Per table, what merges of categories or coarser levels would save, each by itself."""
-        from discreet.release.coarser_tables import hide_less
-        from discreet.release.record_tables import RecordTable
-
         found = {}
         for name in names:
             entry = self.programme.tables[name]
             rules = rules_of(self.programme, entry)
             values = [value for value in entry.values if value != COUNT]
-            if self.tell is not None:
-                self.tell(f"looking for what would hide less of {name}")
-            try:
-                table = RecordTable(
+            context.tell(f"looking for what would hide less of {name}")
+            with suppress(DiscreetError):  # alone it is not protected, or has rules of other values
+                found[name] = context.hide_less(
                     records=self.inputs.records[self.programme.source_of(name).name],
                     by=[spanning[variable] for variable in entry.by or []],
                     rules=rules,
@@ -163,12 +154,9 @@ class TableSuppression:
                     where=entry.where or None,
                     shadow=entry.shadow if values else None,
                     holding=entry.holdings if rules.holdings else None,
-                    stated=True,
+                    knowledge=self.knowledge,
                     name=name,
                 )
-                found[name] = hide_less(table, method="fast", knowledge=self.knowledge)
-            except DiscreetError:  # by itself it cannot be protected, or has rules of other values
-                continue
         return found
 
     def _refuse_reasons(self, done: SharedSuppression, names: str) -> None:
@@ -186,7 +174,7 @@ class TableSuppression:
     @property
     def knowledge(self) -> Knowledge | None:
         """What attackers are said to know beforehand; None where the programme does not say."""
-        from discreet.protection.suppression import Knowledge
+        from discreet.protection.suppression.problem.parameters import Knowledge
 
         bounds = self.programme.suppression.bounds
         if bounds is None:
@@ -213,7 +201,7 @@ class TableSuppression:
         found_relation = self.programme.found_relations.get((self.programme.places[table], ""), ())
         own = [
             stated_relation
-            for stated_relation in stated_relations(self.programme)
+            for stated_relation in self.programme.stated_relations
             if len(told & {*stated_relation.values}) > 1
         ]
         own += [item for item in found_relation if told >= {*item.values} and item not in own]
@@ -223,14 +211,9 @@ class TableSuppression:
             for item in own
         ]
 
-    @property
-    def singletons(self) -> bool | None:
-        """Whether single contributors must not open cells; None: in tables of values."""
-        return self.programme.suppression.singletons
-
     def _options(self) -> dict[str, Any]:
         """[suppression] as the options of `discreet.suppress`."""
-        from discreet.protection.suppression import Cost
+        from discreet.protection.suppression.problem.parameters import Cost
 
         stated = self.programme.suppression
         cost: dict[str, Any] = stated.cost.model_dump(exclude_none=True)
@@ -280,7 +263,7 @@ class TableSuppression:
 
     def _placed(self, error: SuppressionError, names: str) -> SuppressionError:
         """The error, with the tables that were to be protected together."""
-        where = f"{self.programme.name}, {names}"
+        where = f"{self.programme.path.name}, {names}"
         if len(error.problems) == 1:
             first = error.problems[0]
             place = f"{where}: {first.where}" if first.where else where
@@ -294,33 +277,24 @@ def components(
     group: Sequence[SensitiveTable], past: Sequence[RecountedTable]
 ) -> list[tuple[list[SensitiveTable], list[RecountedTable]]]:
     """Tables that share cells, directly or by others between them, in the order given."""
-    from discreet.protection.suppression import linked_cells
+    from discreet.protection.suppression.problem.equal_cells import linked_cells
 
-    every: list[Any] = [*group, *past]
     try:
-        cells = linked_cells([item.table for item in every]).cells
+        cells = linked_cells(
+            [*(item.table for item in group), *(item.table for item in past)]
+        ).cells
     except DiscreetError:
         return [(list(group), list(past))]  # protecting them together says what is wrong
-    number = list(range(len(every)))
     user = np.full(max((int(part.max(initial=-1)) for part in cells), default=-1) + 1, -1)
+    ties: list[tuple[int, int]] = []
     for at, part in enumerate(cells):
-        for other in np.unique(user[part]).tolist():
-            if other >= 0 and number[at] != number[other]:
-                old, new = number[at], number[other]
-                number = [new if item == old else item for item in number]
+        ties += [(other, at) for other in np.unique(user[part]).tolist() if other >= 0]
         user[part] = at
-    found: list[tuple[list[SensitiveTable], list[RecountedTable]]] = []
-    for label in dict.fromkeys(number):
-        members = [each for each, own in zip(every, number, strict=True) if own == label]
-        tables = [member for member in members if isinstance(member, SensitiveTable)]
-        found.append((tables, [member for member in members if isinstance(member, RecountedTable)]))
-    return found
-
-
-#: Names of the internal report, CONFIDENTIAL.
-INTERNAL = ("suppression-internal.json", "suppression-internal.txt")
-
-_FORMAT = "discreet-suppression"
+    size = len(group)
+    return [
+        ([group[n] for n in own if n < size], [past[n - size] for n in own if n >= size])
+        for own in joined(range(len(cells)), ties)
+    ]
 
 
 def public_entries(done: SuppressedTables) -> dict[str, dict[str, Any]]:
@@ -328,7 +302,7 @@ def public_entries(done: SuppressedTables) -> dict[str, dict[str, Any]]:
 
     Where no reasons are published, primary and secondary cells are kept together.
     """
-    from discreet.protection.suppression import report_on
+    from discreet.protection.suppression.publish.report import report_on
 
     values: dict[str, dict[str, Any]] = {name: {} for name in done.tables}
     for value, suppression in done.by_value.items():
@@ -357,20 +331,14 @@ def _numbers(parts: Sequence[PartHidden], *, told: bool) -> dict[str, Any]:
     return {**{key: sum(item[key] for item in listed) for key in keys}, "parts": listed}
 
 
-def public_text(entries: Mapping[str, Any]) -> str:
-    """The public report on all tables with hidden cells."""
-    content = {"format": _FORMAT, "format_version": 1, "tables": dict(entries)}
-    return json.dumps(content, ensure_ascii=False, indent=2) + "\n"
-
-
 def internal_entry(
-    done: SuppressedTables, digests: Mapping[str, str], savings: Mapping[str, Savings]
+    done: SuppressedTables, digests: Mapping[str, str], savings: Mapping[str, Any]
 ) -> dict[str, Any]:
     """Everything about tables that were protected together, and what would hide less of each.
 
     CONFIDENTIAL.
     """
-    from discreet.protection.suppression import report_on
+    from discreet.protection.suppression.publish.report import report_on
 
     reports = {value: report_on(each) for value, each in done.by_value.items()}
     return {
@@ -381,35 +349,3 @@ def internal_entry(
         "hide_less": {name: each.described(shares=True) for name, each in savings.items()},
         "advice": {name: each.text(shares=True) for name, each in savings.items()},
     }
-
-
-def write_internal(entries: Sequence[Mapping[str, Any]], folder: Path) -> None:
-    """Write the internal report, readable by its owner only. CONFIDENTIAL."""
-    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-    words_only = ("text", "advice")
-    systems = [{key: item[key] for key in item if key not in words_only} for item in entries]
-    content = {"format": f"{_FORMAT}-internal", "format_version": 1, "systems": systems}
-    text = json.dumps(content, ensure_ascii=False, indent=2) + "\n"
-    lines = ["CONFIDENTIAL", ""]
-    for entry in entries:
-        lines.append(f"Tables {', '.join(entry['tables'])}")
-        if entry["earlier"]:
-            lines.append(f"Published before: {', '.join(entry['earlier'])}")
-        for value, words in entry["text"].items():
-            lines += [f"Value {value}", words, ""]
-        for name, words in entry["advice"].items():
-            lines += [f"How less would be hidden of {name}", words, ""]
-    write_text(folder / INTERNAL[0], text, private=True)
-    write_text(folder / INTERNAL[1], "\n".join(lines), private=True)
-
-
-def is_current(folder: Path, digests: Mapping[str, str]) -> bool:
-    """Whether the internal report there is about exactly these tables."""
-    try:
-        content = json.loads((folder / INTERNAL[0]).read_text("utf-8"))
-        told: dict[str, str] = {}
-        for system in content["systems"]:
-            told |= system["tables"]
-    except (OSError, ValueError, KeyError, TypeError, RecursionError):
-        return False
-    return told == dict(digests)

@@ -13,18 +13,11 @@ from typing import Any
 import numpy as np
 
 from discreet.errors import DiscreetError, Problem, nearest
-from discreet.release.programme.schema import RulesEntry, RuleSetEntry
-from discreet.rules import (
-    CodeRules,
-    MissingSafe,
-    NothingSensitive,
-    Primary,
-    Rule,
-    Waivers,
-    known_rules,
-    primary,
-    without_consent,
-)
+from discreet.rules.codes import CodeRules
+from discreet.rules.contributors import MissingSafe, NothingSensitive
+from discreet.rules.primaries import Primary, primary
+from discreet.rules.protocol import Rule, known_rules
+from discreet.rules.waivers import Waivers, without_consent
 from discreet.tables import Table
 
 
@@ -63,11 +56,12 @@ _NOBODY = Table(dimensions=(), index=(), count=np.zeros(0, dtype=np.int64))
 class RuleSet:
     """The rules of one section. SECRET.
 
+    >>> from discreet.release.programme.schema import RuleSetEntry
     >>> RuleSet(RuleSetEntry(dominance=[2, 85], p_percent={"p": 10, "n": 2})).contributions
     3
     """
 
-    def __init__(self, entry: RuleSetEntry) -> None:
+    def __init__(self, entry: Any) -> None:
         self.entry = entry
         self._general = _stated(entry)
         self._of_codes = [(code.cells, _stated(code)) for code in entry.codes]
@@ -159,7 +153,7 @@ class RuleSet:
         return "<RuleSet: secret>"
 
 
-def _stated(entry: RulesEntry) -> list[_Stated]:
+def _stated(entry: Any) -> list[_Stated]:
     return [stated for stated, _ in _rules(entry) if stated is not None]
 
 
@@ -174,7 +168,7 @@ def _with_holdings(stated: Sequence[_Stated]) -> dict[str, Any]:
     return found
 
 
-def _rules(entry: RulesEntry) -> Iterator[tuple[_Stated | None, str]]:
+def _rules(entry: Any) -> Iterator[tuple[_Stated | None, str]]:
     """Each rule of a section with its key; None for one that is not well formed."""
     for key, kind in known_rules().items():
         value = getattr(entry, key)
@@ -186,7 +180,7 @@ def _rules(entry: RulesEntry) -> Iterator[tuple[_Stated | None, str]]:
             yield None if settings is None else _Stated(kind, settings), key
 
 
-def rule_filters(entry: RuleSetEntry) -> list[tuple[str, str]]:
+def rule_filters(entry: Any) -> list[tuple[str, str]]:
     """The filters that stand for tables, with the key of their rule, as far as they are texts."""
     stated = [(each, key) for each, key in _rules(entry) if each is not None]
     stated += [(each, "codes") for own in entry.codes for each, _ in _rules(own) if each]
@@ -201,9 +195,10 @@ def _settings(value: Any, bare: tuple[str, ...]) -> dict[str, Any] | None:
     return dict(zip(bare, numbers, strict=True)) if len(numbers) == len(bare) else None
 
 
-def rule_problems(entry: RuleSetEntry) -> Iterator[tuple[str, Problem]]:
+def rule_problems(entry: Any) -> Iterator[tuple[str, Problem]]:
     """What is wrong with a section of rules, by key; values are never shown.
 
+    >>> from discreet.release.programme.schema import RuleSetEntry
     >>> [problem.what for _, problem in rule_problems(RuleSetEntry(p_percent=-1))]
     ['p is a number above 0']
     """

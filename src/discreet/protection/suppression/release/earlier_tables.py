@@ -9,17 +9,21 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from discreet.arrays import BoolArray, CellIndex, IntArray
+from discreet.arrays import BoolArray
 from discreet.errors import SuppressionError
-from discreet.protection.protocol import Counts
-from discreet.protection.suppression import figure_of
-from discreet.release.inputs import Inputs
-from discreet.release.methods.suppression.changed_tables import ChangedTable, table_of_then
-from discreet.release.methods.suppression.sensitive_cells import (
+from discreet.protection.protocol import Counts, InputsView, ProgrammeView
+from discreet.protection.suppression.publish.protected_tables import figure_of
+from discreet.protection.suppression.release.changed_tables import (
+    ChangedTable,
+    places_in,
+    table_of_then,
+)
+from discreet.protection.suppression.release.sensitive_cells import (
     PrimaryJudge,
     column_of,
     counted_holdings,
@@ -28,14 +32,10 @@ from discreet.release.methods.suppression.sensitive_cells import (
     strictest,
     wanted_values,
 )
-from discreet.release.programme.file import Programme
-from discreet.release.programme.relations import all_relations
-from discreet.release.programme.schema import TableEntry
-from discreet.release.state.memory import EarlierTable, related
 from discreet.tables import ProtectedTable, Table
 
 if TYPE_CHECKING:
-    from discreet.protection.suppression import Earlier
+    from discreet.protection.suppression.problem.demands import Earlier
     from discreet.rules import Primary
 
 #: The reason of cells that were hidden to protect others.
@@ -46,7 +46,7 @@ SECONDARY = "secondary"
 class RecountedTable:
     """An earlier table with its true values (confidential)."""
 
-    before: EarlierTable  # what was published
+    before: Any  # what was published
     table: Table  # its cells in the data of today
     primaries: Mapping[str, Primary]  # value → its sensitive cells
     #: Value → the table as it was then, for values that have changed since
@@ -55,7 +55,7 @@ class RecountedTable:
 
     def as_earlier(self, value: str) -> Earlier:
         """What `discreet.suppress` takes, for one of its values."""
-        from discreet.protection.suppression import Earlier
+        from discreet.protection.suppression.problem.demands import Earlier
 
         if value in self.then:
             then = self.then[value]
@@ -72,14 +72,14 @@ class RecountedTable:
         return f"<RecountedTable (confidential): {self.before.name}>"
 
 
-def recounted_tables(inputs: Inputs, names: Sequence[str]) -> list[RecountedTable]:
+def recounted_tables(inputs: InputsView, names: Sequence[str]) -> list[RecountedTable]:
     """Earlier tables that tell of the values of a group, counted anew."""
     records = inputs.records[inputs.programme.source_of(names[0]).name]
     entries = [inputs.programme.tables[name] for name in names]
     return [_counted(inputs, table, entries, records) for table in tables_before(inputs, names)]
 
 
-def tables_before(inputs: Inputs, names: Sequence[str]) -> list[EarlierTable]:
+def tables_before(inputs: InputsView, names: Sequence[str]) -> list[Any]:
     """The earlier tables that tell of the values of a group."""
     programme = inputs.programme
     values = {v for name in names for v in with_related(programme, programme.tables[name].values)}
@@ -87,17 +87,17 @@ def tables_before(inputs: Inputs, names: Sequence[str]) -> list[EarlierTable]:
     return [
         before
         for before in inputs.earlier
-        if related(programme, names[0], before)
+        if before.is_related(programme, names[0])
         and before.protect == programme.method(names[0]).name
         and set(before.values) & values
         and before.about["weight"] == weight
     ]
 
 
-def with_related(programme: Programme, values: Sequence[str]) -> set[str]:
+def with_related(programme: ProgrammeView, values: Sequence[str]) -> set[str]:
     """Values, and all that tells of them because it adds up to them with others."""
     known = set(values)
-    relations = all_relations(programme)
+    relations = {*programme.stated_relations, *chain(*programme.found_relations.values())}
     while (
         more := {name for each in relations if known & {*each.values} for name in each.values}
         - known
@@ -107,7 +107,7 @@ def with_related(programme: Programme, values: Sequence[str]) -> set[str]:
 
 
 def _counted(
-    inputs: Inputs, before: EarlierTable, entries: Sequence[TableEntry], records: Any
+    inputs: InputsView, before: Any, entries: Sequence[Any], records: Any
 ) -> RecountedTable:
     """The true values of an earlier table, judged by the rules that the group has."""
     judge = PrimaryJudge(inputs.programme)
@@ -151,7 +151,7 @@ def _counted(
 
 
 def _then(
-    judge: PrimaryJudge, before: EarlierTable, today: Table, value: str, found: Primary
+    judge: PrimaryJudge, before: Any, today: Table, value: str, found: Primary
 ) -> ChangedTable:
     """An earlier table of one value as it was then."""
     weight = before.about["weight"] or None
@@ -175,7 +175,7 @@ def changed_notes(past: Sequence[RecountedTable]) -> list[str]:
     ]
 
 
-def _named(before: EarlierTable, number: int, table: Table) -> BoolArray:
+def _named(before: Any, number: int, table: Table) -> BoolArray:
     """Cells that the earlier release itself calls sensitive, by the reasons it published."""
     mask = np.zeros(len(table), dtype=np.bool_)
     said = before.kept.table.withheld
@@ -185,18 +185,12 @@ def _named(before: EarlierTable, number: int, table: Table) -> BoolArray:
     own = kinds[said.reason]
     if before.kept.table.several_figures:
         own &= said.index[-1] == number
-    spanning = before.kept.table.spanning
-    codes = [
-        [dimension.codes[at] for at in part[own].tolist()]
-        for dimension, part in zip(spanning, said.index, strict=False)
-    ]
-    wanted = set(zip(*codes, strict=True))
-    columns = {
-        dimension.name: [dimension.codes[at] for at in part.tolist()]
-        for dimension, part in zip(table.dimensions, table.index, strict=True)
-    }
-    cells = zip(*(columns[dimension.name] for dimension in spanning), strict=True)
-    return np.fromiter((cell in wanted for cell in cells), np.bool_, len(table))
+    place = places_in(
+        (table.dimensions, table.index, len(table)),
+        (before.kept.table.spanning, [part[own] for part in said.index], int(own.sum())),
+    )
+    mask[place[place >= 0]] = True
+    return mask
 
 
 def _with_named(found: Primary, named: BoolArray) -> Primary:
@@ -212,9 +206,9 @@ def _with_named(found: Primary, named: BoolArray) -> Primary:
 
 
 def _counts(
-    inputs: Inputs,
-    before: EarlierTable,
-    entries: Sequence[TableEntry],
+    inputs: InputsView,
+    before: Any,
+    entries: Sequence[Any],
     spanning: Sequence[Any],
     records: Any,
 ) -> Counts:
@@ -245,7 +239,7 @@ def _counts(
 
 def check_values(
     judge: PrimaryJudge,
-    before: EarlierTable,
+    before: Any,
     table: Table,
     value: str,
     weight: str | None,
@@ -265,45 +259,27 @@ def check_values(
 
 def differing(published: ProtectedTable, table: Table, column: str | None, decimals: int) -> int:
     """How many published values are not the true ones."""
-    from discreet.protection.suppression import hidden_in, units_of
+    from discreet.protection.suppression.problem.demands import hidden_in
+    from discreet.protection.suppression.problem.table_relations import units_of
 
     hidden = hidden_in(table, published)
     true = units_of(table, column, decimals)
     shown = np.zeros(len(table), dtype=np.int64)
-    place = _places(published, table)
+    place = places_in(
+        (published.dimensions, published.index, published.stored),
+        (table.dimensions, table.index, len(table)),
+    )
     there = place >= 0
     shown[there] = np.rint(published.value[place[there]] * 10.0**decimals).astype(np.int64)
     surplus = len(np.setdiff1d(np.flatnonzero(published.value), place[there]))
     # Totals were added up anew from rounded parts: they may be off by what was rounded.
-    allowed = 0 if decimals == 0 and _whole(table, column) else len(table)
+    values = table.weight if column == "weight" else table.sums.get(column or "")
+    whole = column is None or (values is not None and bool((values == np.rint(values)).all()))
+    allowed = 0 if decimals == 0 and whole else len(table)
     return int((np.abs(true - shown)[~hidden] > allowed).sum()) + surplus
 
 
-def _whole(table: Table, column: str | None) -> bool:
-    if column is None:
-        return True
-    values = table.weight if column == "weight" else table.sums[column]
-    return values is not None and bool((values == np.rint(values)).all())
-
-
-def _places(published: ProtectedTable, table: Table) -> IntArray:
-    """Which stored cell of the published table each true cell is; -1 for none."""
-    names = [dimension.name for dimension in table.dimensions]
-    wanted = []
-    known = np.ones(len(table), dtype=np.bool_)
-    for dimension in published.dimensions:
-        at = names.index(dimension.name)
-        codes = table.dimensions[at].codes
-        place = np.array([dimension.index.get(code, -1) for code in codes], dtype=np.int64)
-        own = place[table.index[at]]
-        known &= own >= 0
-        wanted.append(np.maximum(own, 0))
-    grid = CellIndex.of(published.dimensions)
-    stored = grid.find(published.index, wanted, (published.stored, len(table)))
-    return np.where(known, stored, -1)
-
-
-def _other(before: EarlierTable, what: str) -> SuppressionError:
+def _other(before: Any, what: str) -> SuppressionError:
     hint = "an earlier release can be respected only with the data it was made of; "
     hint += "where data have changed since, say by how much: earlier_change = 0.1"
     return SuppressionError(what, code="earlier", where=before.name, hint=hint)

@@ -13,7 +13,7 @@ import numpy as np
 
 from discreet.derived import rounded
 from discreet.errors import SuppressionError
-from discreet.protection.suppression import figure_of
+from discreet.protection.suppression.publish.protected_tables import figure_of
 from discreet.tables import CellStatus, Figure, ProtectedTable, figure_dimension
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from itertools import combinations
+from typing import Any, TypeVar
 
 from discreet.errors import nearest
 from discreet.protection.problems import (
@@ -19,26 +20,22 @@ from discreet.protection.problems import (
     named_twice,
     warnings_about,
 )
-from discreet.protection.protocol import COUNT
-from discreet.release.programme.file import Programme
-from discreet.release.programme.relations import idle_relations, linked_by_relations
-from discreet.release.programme.rules import RuleSet, rule_filters, rule_problems
-from discreet.release.programme.schema import MarkEntry, TableEntry
-from discreet.release.programme.toml_lines import KeyPath
-from discreet.release.programme.variables import columns_behind
+from discreet.protection.protocol import COUNT, Place, ProgrammeView
+from discreet.rules import RuleSet, rule_filters, rule_problems
 from discreet.tables import FIGURE
 
 _WEIGHT = "weight"
+_Item = TypeVar("_Item")
 
 
-def check_suppression(programme: Programme, tables: Sequence[str]) -> Found:
+def check_suppression(programme: ProgrammeView, tables: Sequence[str]) -> Found:
     """Everything about [suppression], [rules.*] and the tables with hidden cells."""
     sound = set()
     for name, entry in programme.document.rules.items():
         problems = list(rule_problems(entry))
         sound |= set() if problems else {name}
         for key, problem in problems:
-            path: KeyPath = ("rules", name, key) if key else ("rules", name)
+            path: Place = ("rules", name, key) if key else ("rules", name)
             unsaid = not key and any(lost[:2] == path for lost in programme.skipped)
             if not unsaid:
                 yield programme.at(path, problem.what, problem.hint)
@@ -56,7 +53,7 @@ def check_suppression(programme: Programme, tables: Sequence[str]) -> Found:
     yield from _names(programme, tables)
 
 
-def _rounded(programme: Programme, tables: Sequence[str]) -> Found:
+def _rounded(programme: ProgrammeView, tables: Sequence[str]) -> Found:
     """What does not go with rounding of what is shown."""
     stated = programme.suppression
     for key, wrong in (("intervals", stated.intervals), ("earlier", stated.earlier)):
@@ -70,7 +67,7 @@ def _rounded(programme: Programme, tables: Sequence[str]) -> Found:
             yield programme.at(("tables", name, "value"), message, "make one table for each value")
 
 
-def _variables(programme: Programme, path: KeyPath, named: Iterable[str]) -> Found:
+def _variables(programme: ProgrammeView, path: Place, named: Iterable[str]) -> Found:
     """Variables of rules that span no table: they would judge all cells, for a slip of the pen."""
     known = {variable for table in programme.tables.values() for variable in table.by or []}
     for variable in named:
@@ -79,8 +76,8 @@ def _variables(programme: Programme, path: KeyPath, named: Iterable[str]) -> Fou
             yield programme.at(path, message, nearest(variable, sorted(known)))
 
 
-def _table(programme: Programme, name: str, table: TableEntry, sound: set[str]) -> Found:
-    path: KeyPath = ("tables", name)
+def _table(programme: ProgrammeView, name: str, table: Any, sound: set[str]) -> Found:
+    path: Place = ("tables", name)
     for doubled in named_twice(table.values):
         yield programme.at((*path, "value"), f"{doubled!r} is named twice")
     if _WEIGHT in table.values:
@@ -110,10 +107,10 @@ def _table(programme: Programme, name: str, table: TableEntry, sound: set[str]) 
         yield from _mark(programme, (*path, "marks", number), table, mark)
 
 
-def _ratios(programme: Programme, path: KeyPath, table: TableEntry) -> Found:
+def _ratios(programme: ProgrammeView, path: Place, table: Any) -> Found:
     """Means and ratios are made of two values that the table publishes."""
     for ratio, entry in table.ratios.items():
-        place: KeyPath = (*path, "ratios", ratio)
+        place: Place = (*path, "ratios", ratio)
         yield from missing_keys(
             programme, place, entry, part='part = "turnover"', whole='whole = "count"'
         )
@@ -128,7 +125,7 @@ def _ratios(programme: Programme, path: KeyPath, table: TableEntry) -> Found:
             yield programme.at(place, f"the table has a value called {ratio!r}", "rename the ratio")
 
 
-def _fitting(programme: Programme, name: str, table: TableEntry, rules: RuleSet) -> Found:
+def _fitting(programme: ProgrammeView, name: str, table: Any, rules: RuleSet) -> Found:
     """Whether the rules can judge the table."""
     place = programme.setting(name, "rules")
     if table.values == [COUNT] and not rules.judges(counts=True):
@@ -140,7 +137,7 @@ def _fitting(programme: Programme, name: str, table: TableEntry, rules: RuleSet)
     if (
         table.holdings
         and not rules.holdings
-        and ("tables", name, "holdings") in programme.index.lines
+        and programme.setting(name, "holdings") == ("tables", name, "holdings")
     ):
         message = "no rule of this table looks at holdings"
         yield programme.at(("tables", name, "holdings"), message, 'per = "holding" in a rule')
@@ -149,7 +146,7 @@ def _fitting(programme: Programme, name: str, table: TableEntry, rules: RuleSet)
         yield programme.at(programme.setting(name, "holdings"), message, "leave out weight or rule")
 
 
-def _mark(programme: Programme, path: KeyPath, table: TableEntry, mark: MarkEntry) -> Found:
+def _mark(programme: ProgrammeView, path: Place, table: Any, mark: Any) -> Found:
     if (mark.file is None) == (mark.cells is None):
         message = "a mark is a file, or names its cells"
         hint = 'marks = "manual.hst", or [[tables.NAME.marks]] with cells = { region = "01" }'
@@ -171,13 +168,13 @@ def _mark(programme: Programme, path: KeyPath, table: TableEntry, mark: MarkEntr
             yield programme.at(path, message, nearest(variable, table.by or []))
 
 
-def _names(programme: Programme, tables: Sequence[str]) -> Found:
+def _names(programme: ProgrammeView, tables: Sequence[str]) -> Found:
     """Variables of one column under two names: the same cells would not be recognised."""
     seen: set[tuple[str, str]] = set()
     for group in linked_tables(programme, tables):
         variables = dict.fromkeys(v for name in group for v in programme.tables[name].by or [])
         for first, second in combinations(variables, 2):
-            joint = columns_behind(programme, first) & columns_behind(programme, second)
+            joint = programme.columns_behind(first) & programme.columns_behind(second)
             if not joint or (first, second) in seen:
                 continue
             seen.add((first, second))
@@ -190,7 +187,7 @@ def _names(programme: Programme, tables: Sequence[str]) -> Found:
             yield programme.at(("tables", user, "by"), message, hint)
 
 
-def suppression_warnings(programme: Programme, tables: Sequence[str]) -> tuple[str, ...]:
+def suppression_warnings(programme: ProgrammeView, tables: Sequence[str]) -> tuple[str, ...]:
     """What should be put right although it is not an error."""
     found = []
     secret = [programme.path] if programme.document.rules else []
@@ -223,7 +220,12 @@ def suppression_warnings(programme: Programme, tables: Sequence[str]) -> tuple[s
         for name in programme.document.values
         if name not in values
     ]
-    found += idle_relations(programme)
+    told = {value for name in programme.tables for value in programme.tells(name)}
+    found += [
+        f"[relations] {relation.text} does nothing: no two of its values are published"
+        for relation in programme.stated_relations
+        if len(told & set(relation.values)) < 2
+    ]
     if programme.document.suppression is not None and not tables:
         found.append('[suppression] does nothing: no table has protect = "suppress"')
     for group in linked_tables(programme, tables):
@@ -237,26 +239,30 @@ def suppression_warnings(programme: Programme, tables: Sequence[str]) -> tuple[s
     return tuple(found)
 
 
-def linked_tables(programme: Programme, tables: Sequence[str]) -> tuple[tuple[str, ...], ...]:
+def linked_tables(programme: ProgrammeView, tables: Sequence[str]) -> tuple[tuple[str, ...], ...]:
     """Tables that may share cells: of the same records and weights, of a value or what adds up.
 
     A table of several values joins the groups of all of them. Which cells are shared is
     known once the tables are there; tables of a group may turn out to have none in common.
     """
-    places = programme.places
-    label = {name: name for name in tables}
     users: dict[tuple[str, ...], list[str]] = {}
     for name in tables:
         entry = programme.tables[name]
         for value in entry.values:
-            users.setdefault((places[name], entry.weight or "", value), []).append(name)
-    together = [*users.values(), *(names for _, names in linked_by_relations(programme, tables))]
-    for first, *others in together:
-        for name in others:
-            old, new = label[name], label[first]
-            if old != new:
-                label = {each: new if own == old else own for each, own in label.items()}
-    return tuple(
-        tuple(name for name, own in label.items() if own == item)
-        for item in dict.fromkeys(label.values())
-    )
+            users.setdefault((programme.places[name], entry.weight or "", value), []).append(name)
+    related = [names for _, names in programme.linked_by_relations(tables)]
+    return tuple(tuple(group) for group in joined(tables, [*users.values(), *related]))
+
+
+def joined(items: Sequence[_Item], ties: Iterable[Sequence[_Item]]) -> list[list[_Item]]:
+    """Items in groups: those that ties hold together, directly or by others between them.
+
+    >>> joined("abcd", ["ad", "db"])
+    [['a', 'b', 'd'], ['c']]
+    """
+    label = {item: item for item in items}
+    for tie in ties:
+        for other in tie[1:]:
+            old, new = label[other], label[tie[0]]
+            label = {item: new if own == old else own for item, own in label.items()}
+    return [[item for item in items if label[item] == own] for own in dict.fromkeys(label.values())]

@@ -1,0 +1,1 @@
+"""What `SuppressionProtection` is made of: checks, sensitive and hidden cells, earlier tables."""

@@ -1,1 +1,0 @@
-"""What noise and suppression answer to a release."""

@@ -1,1 +1,0 @@
-"""Cell suppression, as programmes ask for it."""
