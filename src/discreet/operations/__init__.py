@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from .operation import Operation as Operation
     from .operation import SensitiveSource as SensitiveSource
     from .operation import Source as Source
-    from .records import MOST_CELLS as MOST_CELLS
     from .records import AnonymisationSettings as AnonymisationSettings
     from .records import RecordsStudy as RecordsStudy
     from .records import TableEffect as TableEffect

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 _PACKAGE = "discreet.pretabular"
 #: Records that are changed while somebody waits, and cells of a table that is compared.
-_AT_ONCE, MOST_CELLS = 5_000, 500
+_AT_ONCE, _MOST_CELLS = 5_000, 500
 #: What stands for a value that is missing.
 _MISSING = "(missing)"
 
@@ -198,10 +198,10 @@ def _effect(before: pl.DataFrame, after: pl.DataFrame, by: Sequence[str], at: in
             pl.col(name).cast(pl.String).fill_null(_MISSING).alias(own)
             for name, own in zip(by, names, strict=True)
         )
-        few = plain.n_unique() <= MOST_CELLS
+        few = plain.n_unique() <= _MOST_CELLS
         cells = tabulate(plain, names).to_polars().select(*names, "count") if few else plain
-        if not few or cells.height > MOST_CELLS:  # totals counted
-            what, hint = f"this table has more than {MOST_CELLS} cells", "name fewer variables"
+        if not few or cells.height > _MOST_CELLS:  # totals counted
+            what, hint = f"this table has more than {_MOST_CELLS} cells", "name fewer variables"
             raise MicrodataError(what, code="too-many-cells", where=f"tables[{at}]", hint=hint)
         counts.append({tuple(row[:-1]): int(row[-1]) for row in cells.iter_rows()})
     every = sorted({*counts[0], *counts[1]}, key=lambda codes: [_first(code) for code in codes])

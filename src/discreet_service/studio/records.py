@@ -17,7 +17,6 @@ from fastapi.responses import HTMLResponse
 from discreet.assessment import percent
 from discreet.errors import DiscreetError, Problem
 from discreet.operations import (
-    MOST_CELLS,
     OPERATIONS,
     Operation,
     RecordsStudy,
@@ -234,22 +233,22 @@ def _shown(
     outcome: Mapping[str, Any] | None = None,
     problems: Sequence[Problem] = (),
 ) -> HTMLResponse:
-    large = len(form.rows) > LONGEST_SHOWN
+    large, language = len(form.rows) > LONGEST_SHOWN, language_of(request)
+    said = _CHAIN.words(_CHAIN.name, language)
     return page(
         request,
         "records",
         status=422 if problems else 200,
         secret=True,
+        title=said["title"],
+        said=said,
         form=replace(form, rows="") if large else form,
         large=large,
         problems=problems,
         outcome=outcome,
-        methods={
-            name: row.words(name, language_of(request))["title"] for name, row in methods().items()
-        },
+        methods={name: row.words(name, language)["title"] for name, row in methods().items()},
         fields=step_fields,
         most=_CHAIN.at_once,
-        most_cells=MOST_CELLS,
         most_steps=MOST_STEPS,
     )
 
