@@ -81,7 +81,7 @@ def test_there_is_a_step_of_every_method() -> None:
     assert set(STEPS) == set(METHODS)
 
 
-@pytest.mark.parametrize("method", list(STEPS))
+@pytest.mark.parametrize("method", ["swap", "pram", "drop_identifiers"])
 def test_files_are_those_of_a_programme(office: Office, tmp_path: Path, method: str) -> None:
     said = asked(method)
     answer = office.ask(said)
