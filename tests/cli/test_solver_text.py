@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 #: Stands in each banner and report of the solver.
-WORDS = ("highs", "simplex", "presolv", "mip ", "copyright", "iterations", "bnb")
+WORDS = ("highs", "simplex", "presolv", "mip ", "copyright", "iterations", "bnb", "nanobind")
 
 
 def printed(folder: Path, *words: str) -> str:

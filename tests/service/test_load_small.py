@@ -6,6 +6,7 @@ The service is a process of its own, as `discreet serve` starts it: what it hold
 from __future__ import annotations
 
 import http.client
+import json
 import shutil
 import signal
 import socket
@@ -17,10 +18,10 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+import httpx
 import pytest
 
-from discreet_service.client import Client
-from discreet_service.web.examples import example_body
+from tests.helpers.asgi_browser import form_of
 from tests.helpers.shared_demonstration import copied_demonstration
 
 pytestmark = pytest.mark.exhaustive
@@ -31,6 +32,15 @@ _CLIENTS, _SECONDS = 4, 8.0
 _PAUSE = 0.06
 #: Bytes by which the service may grow while it gives answers that it has given before.
 _GROWTH = 64 * 2**20
+#: Cells as they are pasted into the studio's page of suppression.
+_CELLS = {
+    "cells": (
+        "branch,n,turnover,first,second\nTotal,18,980,300,120\nA,9,500,120,80\n"
+        "B,7,150,60,30\nC,2,330,300,30\n"
+    ),
+    "by": "branch", "value": "turnover", "largest": "first, second", "minimum_frequency": "3",
+    "method": "optimal", "act": "run",
+}  # fmt: skip
 _QUESTIONS = (
     "by=sex",
     "by=age5",
@@ -102,14 +112,22 @@ class _Caller:
 def test_a_service_that_suppresses_cells_prints_nothing_of_the_solver(
     demonstration: tuple[Path, list[str]],
 ) -> None:
-    from discreet_service.installation import new_key
-
     folder, _ = demonstration
-    key = new_key(folder / "SERVICE.toml", "solver", ["producer"], 1)[0]
-    body = example_body("suppress_table_cells")
-    with _served(folder) as (port, _), Client(f"http://127.0.0.1:{port}", key) as client:
-        job = client.wait(client.operation("suppress_table_cells", body=body)["id"])
-        assert b"suppressed" in client.result(job.id)
+    password = json.loads((folder / "DEMONSTRATION.json").read_text())["passwords"]["paul"]
+    with (
+        _served(folder) as (port, _),
+        httpx.Client(
+            base_url=f"http://127.0.0.1:{port}", follow_redirects=True, timeout=180
+        ) as browser,
+    ):
+        own = {"Origin": str(browser.base_url).rstrip("/"), "Sec-Fetch-Site": "same-origin"}
+        browser.headers.update({"Accept": "text/html", **own})
+        fields = form_of(browser.get("/login").text, "/login")
+        fields |= {"name": "paul", "password": password}
+        browser.post("/login", data=fields).raise_for_status()
+        csrf = form_of(browser.get("/suppression").text, "/suppression")["csrf"]
+        page = browser.post("/suppression", data={**_CELLS, "csrf": csrf})
+        assert "Proven for the 3 interior cells" in page.text
     log = (folder / "service.log").read_text().lower()
     assert '"event": "stopped"' in log
     assert not any(word in log for word in ("highs", "simplex", "presolv", "mip "))
