@@ -182,7 +182,7 @@ def checked_steps(
     for number, said in enumerate(steps):
         path = ("steps", number)
         stated = {option: value for option, value in said.items() if option not in ("method", "id")}
-        ready = stated.pop("settings", None)  # of a method that is alone
+        ready = stated.get("settings")  # of a method that is alone
         method = said.get("method")
         if not isinstance(method, str) or method not in METHODS:
             what = f"there is no method {method!r}" if isinstance(method, str) else "is missing"

@@ -187,6 +187,8 @@ WRONG = [
     ({"steps": [{"method": "recode", "variable": "age", "classification": "/etc/passwd",
                  "level": 1}]},
      "steps[0].classification", "files are not read here"),
+    ({"steps": [{"method": "recode", "variable": "age", "intervals": [0], "settings": {}}]},
+     "steps[0].settings", "no such key"),
     ({"steps": [{"method": "recode", "variable": "age", "format": "csv"}]},
      "steps[0].format", "no such key"),
     ({"steps": [{"method": "permute", "variables": ["sex"], "share": 0.5, "secret": "x" * 30}]},
