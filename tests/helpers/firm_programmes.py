@@ -120,7 +120,12 @@ def published(path: Path, value: str = "turnover") -> dict[tuple[str, str, str],
     return {row[:3]: row[3] for row in rows}
 
 
-def content(folder: Path) -> dict[str, bytes]:
-    """The files of a release, byte by byte."""
-    paths = sorted(path for path in folder.iterdir() if path.is_file())
-    return {path.name: path.read_bytes() for path in paths}
+def content(folder: Path, *, below: bool = False) -> dict[str, bytes]:
+    """The files of a release, byte by byte; those below it, too, if that is said."""
+    paths = sorted(folder.rglob("*") if below else folder.iterdir())
+    return {str(p.relative_to(folder)): p.read_bytes() for p in paths if p.is_file()}
+
+
+def whole_content(folder: Path) -> dict[str, bytes]:
+    """Every file below a folder."""
+    return content(folder, below=True)

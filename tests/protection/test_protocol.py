@@ -16,11 +16,9 @@ import numpy as np
 import polars as pl
 import pytest
 from pydantic import BaseModel, ConfigDict, Field
-from typer.testing import CliRunner
 
 import discreet as dc
 from discreet.arrays import FloatArray, IntArray
-from discreet.cli.commands import app
 from discreet.errors import DiscreetError, Problem, ProgrammeError, PublicationError
 from discreet.files import texts_of
 from discreet.protection import registry
@@ -276,15 +274,6 @@ def test_the_method_goes_all_the_way(thousands: Thousands, programme: Path, tmp_
     assert "done" in summary.warnings
     assert "2 tables of thousands" in summary.warnings
     assert any("the codes of sex are those found" in text for text in summary.warnings)
-
-
-def test_the_command_knows_the_method(
-    thousands: Thousands, programme: Path, tmp_path: Path
-) -> None:
-    del thousands
-    done = CliRunner().invoke(app, ["protect", str(programme), "--out", str(tmp_path / "out")])
-    assert done.exit_code == 0, done.output
-    assert (tmp_path / "out" / "sexes.csv").exists()
 
 
 def test_a_release_is_taken_up_again(
@@ -552,14 +541,6 @@ def test_a_method_that_answers_nothing_makes_no_table(
     with pytest.raises(PublicationError, match=message):
         protect(programme, tmp_path / "release")
     assert not (tmp_path / "release").exists()
-
-
-def test_a_linked_group_holds_each_table_once(
-    thousands: Thousands, programme: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(thousands, "linked", lambda programme, tables: [("sexes",)])
-    with pytest.raises(PublicationError, match="no method has protected adults"):
-        protect(programme, tmp_path / "release")
 
 
 def test_a_method_answers_four_questions(monkeypatch: pytest.MonkeyPatch) -> None:

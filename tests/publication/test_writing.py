@@ -15,17 +15,26 @@ import pytest
 
 import discreet.publication
 from discreet.errors import PublicationError
-from discreet.publication import FORMATS, check_shape, formats, suffix_of, write, write_report
+from discreet.publication import (
+    FORMATS,
+    check_shape,
+    formats,
+    suffix_of,
+    write,
+    write_report,
+    write_workbook,
+)  # fmt: skip
 from discreet.publication.examples import census_example
 from discreet.tables import CellStatus, Table
 
 SCRIPT = """
 import sys
-from discreet.publication import FORMATS, suffix_of, write, write_report
+from discreet.publication import FORMATS, suffix_of, write, write_report, write_workbook
 from discreet.publication.examples import census_example
 for form in FORMATS:
     write(census_example(), f"{sys.argv[1]}/T1{suffix_of(form)}", columns=["sex", "age"])
 write_report([census_example()], sys.argv[1] + "/index.html", title="T")
+write_workbook([census_example()], sys.argv[1] + "/book.xlsx", title="T")
 """
 
 
@@ -53,6 +62,7 @@ def test_the_same_bytes_in_every_process(tmp_path):
         path = here / f"T1{suffix_of(suffix)}"
         write(census_example(), path, columns=["sex", "age"])
     write_report([census_example()], here / "index.html", title="T")
+    write_workbook([census_example()], here / "book.xlsx", title="T")
     for path in here.iterdir():
         assert path.read_bytes() == (there / path.name).read_bytes(), path.name
 

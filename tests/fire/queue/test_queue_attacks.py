@@ -18,11 +18,14 @@ import pytest
 
 from discreet.errors import OutputCheckError
 from discreet_fire.queue import (
+    OutputDecision,
+    PartVerdict,
     Queue,
     QueueSettings,
     State,
     Submission,
     approve,
+    decide,
     listed,
     open_queue,
     reject,
@@ -36,6 +39,7 @@ from tests.helpers.queue_parts import LOG, hand_in, new_queue, version
 from tests.helpers.states_left import states_left
 
 WORDS = {"person": "Anna", "reason": "ok"}
+ACCEPT = {1: OutputDecision(verdict=PartVerdict.accept)}
 CYRILLIC_A = "\N{CYRILLIC CAPITAL LETTER A}"
 
 
@@ -301,6 +305,8 @@ def check_decided(folder: Path, at: int) -> None:
         assert verify(queue) == []
         standing = view(queue, at).row.standing
         assert standing.state in (State.waiting, State.approved, State.released)
+        if (folder / f"decided {at}").exists():
+            assert standing.decisions
         if (folder / f"approved {at}").exists():
             assert standing.approvals
         there = (queue.folder / "released" / f"release-{at:06d}").exists()
@@ -312,7 +318,9 @@ def check_decided(folder: Path, at: int) -> None:
 def deciding_work(folder: Path, at: int) -> Callable[[], None]:
     def work() -> None:
         with open_queue(folder / "q") as queue:
-            now = approve(queue, at, version=version(queue, at), **WORDS).version
+            now = decide(queue, at, ACCEPT, version=version(queue, at), **WORDS).version
+            (folder / f"decided {at}").touch()
+            now = approve(queue, at, version=now, **WORDS).version
             (folder / f"approved {at}").touch()
             release(queue, at, version=now, **WORDS)
             (folder / f"released {at}").touch()

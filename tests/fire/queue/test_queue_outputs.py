@@ -21,9 +21,7 @@ from discreet_fire.queue import (
     Submission,
     approve,
     decide,
-    open_queue,
     release,
-    releases,
     submit,
     verify,
     view,
@@ -270,53 +268,6 @@ def test_holding_one_back_ends_its_conflict(tmp_path: Path, data: Path) -> None:
         assert view(queue, second).conflicts == ()
         approved(queue, second, "Ben")
         assert released(queue, second).is_dir()
-
-
-class Killed(BaseException):
-    """Stands for the end of the process: no clean-up follows."""
-
-
-@pytest.mark.parametrize("step", ["write_bytes", "rename"])
-def test_a_release_that_ends_halfway_shows_nothing_that_is_held_back(
-    tmp_path: Path, data: Path, monkeypatch: pytest.MonkeyPatch, step: str
-) -> None:
-    def killed(*args: object, **words: object) -> None:
-        raise Killed
-
-    with new_queue(tmp_path) as queue:
-        number = hand(queue, tmp_path, data, APART)
-        decided(queue, number, ACCEPT, HOLD, ACCEPT)
-        approved(queue, number, "Anna")
-        with monkeypatch.context() as patch:
-            patch.setattr(releases, "_withdraw", killed)
-            patch.setattr(Path, step, killed)
-            with pytest.raises(Killed):
-                released(queue, number)
-    with open_queue(tmp_path / "q") as queue:
-        assert verify(queue) == []
-        assert not list((queue.folder / "released").iterdir())
-        assert view(queue, number).row.standing.state is State.approved
-        assert HELD in (released(queue, number) / "a.log").read_text()
-
-
-def test_a_decision_that_ends_halfway_is_none(
-    tmp_path: Path, data: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    with new_queue(tmp_path) as queue:
-        number = hand(queue, tmp_path, data, APART)
-        append = Queue.append
-
-        def killed(*args: object, **words: object) -> None:
-            append(*args, **words)  # type: ignore[arg-type]
-            raise Killed
-
-        with monkeypatch.context() as patch:
-            patch.setattr(Queue, "append", killed)
-            with pytest.raises(Killed):
-                decided(queue, number, HOLD)
-    with open_queue(tmp_path / "q") as queue:
-        assert view(queue, number).row.standing.decisions == {}
-        assert verify(queue) == []
 
 
 def test_submissions_of_before_are_decided_on_as_a_whole(

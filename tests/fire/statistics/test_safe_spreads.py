@@ -225,14 +225,6 @@ def test_panels_too() -> None:
     assert {"sd", "sd_b"}.isdisjoint(stored)
 
 
-def test_order_of_records_changes_nothing() -> None:
-    rng = np.random.default_rng(6)
-    frame = pl.DataFrame({"x": rng.normal(0, 1, 400), "e": rng.integers(0, 90, 400)})
-    frame = frame.with_columns(g=pl.int_range(400) % 5)
-    first = shown(frame, by="g", entity="e")
-    assert shown(frame.sample(fraction=1, shuffle=True, seed=3), by="g", entity="e") == first
-
-
 def test_one_residual_does_not_stand_for_all() -> None:
     rng = np.random.default_rng(9)
     x = rng.normal(0, 1, 200)

@@ -28,7 +28,6 @@ from discreet.protection.suppression.proof.certificate import (
     certify,
 )
 from discreet.protection.suppression.proof.leaves import leaves_of
-from discreet.protection.suppression.proof.local_lp import bounds_by_patches
 from discreet.protection.suppression.proof.projection_bounds import (
     ProjectionEffort,
     bounds_by_projection,
@@ -161,22 +160,6 @@ def test_waves_and_linear_programs_agree(solved, monkeypatch):
     proven = unknowns.cells[by_waves].tolist()
     assert open_cells
     assert not open_cells & set(proven)
-    assert len(proven) > 0.8 * (len(large.primary) - len(open_cells))
-
-
-@pytest.mark.exhaustive
-def test_patches_prove_only_what_linear_programs_on_the_whole_prove(large, pattern, monkeypatch):
-    shown = np.flatnonzero(pattern.hidden & (large.state == CellState.free))[::7]
-    spoilt = pattern.hidden.copy()
-    spoilt[shown] = False
-    unknowns = unknowns_of(large, spoilt)
-    none = np.zeros(len(unknowns))
-    low, high, _ = bounds_by_patches(large, unknowns, none, none)
-    proven = set(unknowns.cells[unknowns.sensitive & unknowns.protected(low, high)].tolist())
-    monkeypatch.setattr(certificate, "_PATCHED", len(large))
-    open_cells = set(certify(large, spoilt).unprotected.tolist())
-    assert open_cells
-    assert not open_cells & proven
     assert len(proven) > 0.8 * (len(large.primary) - len(open_cells))
 
 

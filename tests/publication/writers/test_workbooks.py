@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import subprocess
-import sys
 
 import openpyxl
 import pytest
@@ -49,18 +47,6 @@ def test_the_legend_has_each_sign_once_and_the_notes_of_each_table(rents, mixed,
     assert ("T7: Persons <b> & more", None) in rows
     assert (None, "A remark.") in rows
     assert ("²", "Few homes.") in rows
-
-
-def test_equal_tables_give_equal_bytes_in_every_process(tmp_path):
-    code = (
-        "import sys\n"
-        "from discreet.publication import write_workbook\n"
-        "from discreet.publication.examples import census_example\n"
-        "write_workbook([census_example()], sys.argv[1], title='Census')\n"
-    )
-    subprocess.run([sys.executable, "-c", code, str(tmp_path / "b.xlsx")], check=True)
-    here = write_workbook([census_example()], tmp_path / "a.xlsx", title="Census")
-    assert here.read_bytes() == (tmp_path / "b.xlsx").read_bytes()
 
 
 @given(st.lists(st.text(max_size=40), max_size=8))

@@ -243,9 +243,6 @@ def changed(*path: str | int, to: Any) -> bytes:
     return json.dumps(data).encode()
 
 
-PART = ("magnitude_tables", "rent", "parts", 0)
-
-
 @pytest.mark.parametrize(
     "plain",
     [
@@ -265,19 +262,6 @@ PART = ("magnitude_tables", "rent", "parts", 0)
         changed("tables", to=None),
         changed("magnitude_tables", to=[1]),
         changed("magnitude_tables", "rent", to={}),
-        changed(*PART, "kind", to="many"),
-        changed(*PART, "classes", to=[1, 0, 2]),
-        changed(*PART, "classes", to=[0, 1]),
-        changed(*PART, "step", to=0.5),
-        changed(*PART, "step", to=0),
-        changed(*PART, "closed", to="open"),
-        changed(*PART, "rows", 1, to={"upper": [5, 3], "noise": [1, 1]}),
-        changed(*PART, "rows", 1, to={"upper": [10**15], "noise": [-9]}),
-        changed(*PART, "rows", 1, to={"upper": [10**14], "noise": [0]}),
-        changed(*PART, "rows", 1, to={"upper": [], "noise": []}),
-        changed(*PART, "rows", 1, to={"upper": [10**15], "noise": [0, 1]}),
-        changed(*PART, "rows", 1, to={"upper": [True], "noise": [0]}),
-        changed(*PART, "rows", 0, to={"upper": [10**15], "noise": [1]}),
         changed("secret", to="short"),
         changed("secret", to="00"),
         changed("secret", to=7),

@@ -11,16 +11,8 @@ import pytest
 from discreet.errors import DiscreetError
 from discreet.release import protect, read_parameters
 from discreet.release.packages import pack_parameters
+from tests.helpers.firm_programmes import whole_content
 from tests.helpers.made_elsewhere import without_package
-
-
-def content(folder: Path) -> dict[str, bytes]:
-    """Every file below a folder."""
-    return {
-        str(path.relative_to(folder)): path.read_bytes()
-        for path in sorted(folder.rglob("*"))
-        if path.is_file()
-    }
 
 
 def packed(folder: Path, elsewhere: Path) -> Path:
@@ -56,8 +48,8 @@ def packed(folder: Path, elsewhere: Path) -> Path:
 def test_a_package_gives_the_same_release_elsewhere(finished: Path, tmp_path: Path) -> None:
     """Other names of files, the same data and parameters: the same bytes and digests."""
     protect(packed(finished, tmp_path / "elsewhere"), tmp_path / "third party")
-    assert without_package(content(tmp_path / "third party")) == without_package(
-        content(finished / "out")
+    assert without_package(whole_content(tmp_path / "third party")) == without_package(
+        whole_content(finished / "out")
     )
 
 
@@ -125,6 +117,6 @@ def test_a_secret_that_is_handed_on_makes_the_same_keys(finished: Path, tmp_path
     path.write_text(third, encoding="utf-8")
     protect(tmp_path / "figures.toml", tmp_path / "office")
     protect(path, tmp_path / "third party")
-    assert without_package(content(tmp_path / "third party")) == without_package(
-        content(tmp_path / "office")
+    assert without_package(whole_content(tmp_path / "third party")) == without_package(
+        whole_content(tmp_path / "office")
     )

@@ -5,10 +5,7 @@ from __future__ import annotations
 import json
 import os
 import shutil
-import signal
 import stat
-import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -22,17 +19,9 @@ from discreet.protection.noise import count_ingredient, magnitude_ingredient, me
 from discreet.protection.parts import PartRules, check_parts
 from discreet.release import protect
 from discreet.release.state.memory import ReleaseState
+from tests.helpers.firm_programmes import whole_content
 
 Change = Callable[..., Path]
-
-
-def content(folder: Path) -> dict[str, bytes]:
-    """Every file below a folder."""
-    return {
-        str(path.relative_to(folder)): path.read_bytes()
-        for path in sorted(folder.rglob("*"))
-        if path.is_file()
-    }
 
 
 @pytest.fixture
@@ -195,16 +184,6 @@ def test_remarks_stand_at_their_cells(finished: Path) -> None:
     assert "Boundary changed" in (finished / "out" / "rents.csv").read_text("utf-8")
 
 
-def test_nothing_is_made_twice(changed: Change) -> None:
-    path = changed()
-    out = path.parent / "out"
-    before = content(out)
-    assert protect(path, out).fresh == 0
-    assert content(out) == before
-    assert protect(path, out, resume=False).fresh == 4
-    assert content(out) == before
-
-
 @pytest.mark.parametrize(
     ("old", "new", "fresh"),
     [
@@ -240,41 +219,8 @@ def test_changes_give_the_same_bytes_as_a_release_made_at_once(
     )
     assert protect(path, path.parent / "out").fresh == 3
     protect(path, tmp_path / "at once")
-    assert content(path.parent / "out") == content(tmp_path / "at once")
+    assert whole_content(path.parent / "out") == whole_content(tmp_path / "at once")
     assert not (path.parent / "out" / "tables.xlsx").exists()
-
-
-KILLED = """
-import os, signal, sys
-from discreet.release import protect, read_parameters
-def stop(done, steps, name):
-    if done == int(sys.argv[3]):
-        os.kill(os.getpid(), signal.SIGKILL)
-protect(sys.argv[1], sys.argv[2], progress=stop)
-"""
-
-
-_LONG = pytest.mark.exhaustive
-
-
-@pytest.mark.parametrize("step", [pytest.param(1, marks=_LONG), 4, pytest.param(9, marks=_LONG)])
-def test_killed_at_any_step_and_taken_up_again(
-    finished: Path, changed: Change, tmp_path: Path, step: int
-) -> None:
-    """Figures, suppressed parts, remarks and statistics on quality survive the break."""
-    path, out = changed(), tmp_path / "again"
-    run = [sys.executable, "-c", KILLED, str(path), str(out), str(step)]
-    assert subprocess.run(run, check=False).returncode == -signal.SIGKILL
-    assert not (out / "release.json").exists()
-    protect(path, out)
-    assert content(out) == content(finished / "out")
-
-
-def test_a_filter_that_is_the_population(changed: Change) -> None:
-    path = changed(("min_average_size = 60", 'min_average_size = 60\nuniverse = "none"'))
-    protect(path, path.parent / "out")
-    log = json.loads((path.parent / "out" / "decisions.json").read_text())["tables"]["thinned"]
-    assert log["universe"] == "none"
 
 
 # -- quality ---------------------------------------------------------------------------
@@ -290,8 +236,8 @@ def test_the_internal_report_is_private_and_elsewhere(
         assert all(not stat.S_IMODE(item.stat().st_mode) & 0o077 for item in inside.iterdir())
     path = changed(("[tables.plain]", '[quality]\ninternal = "other"\n[tables.plain]'))
     assert protect(path, path.parent / "out").fresh == 0  # nothing is new, the report is
-    assert content(path.parent / "other") == content(inside)
-    assert content(path.parent / "out") == content(finished / "out")
+    assert whole_content(path.parent / "other") == whole_content(inside)
+    assert whole_content(path.parent / "out") == whole_content(finished / "out")
 
 
 def test_the_internal_report_is_not_put_into_the_release(figures: Path, tmp_path: Path) -> None:

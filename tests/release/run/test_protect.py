@@ -15,17 +15,9 @@ import discreet as dc
 from discreet.classifications import Classification
 from discreet.errors import ProgrammeError
 from discreet.release import protect
+from tests.helpers.firm_programmes import whole_content
 
 Edit = Callable[..., Path]
-
-
-def content(folder: Path) -> dict[str, bytes]:
-    """Every file below a folder."""
-    return {
-        str(path.relative_to(folder)): path.read_bytes()
-        for path in sorted(folder.rglob("*"))
-        if path.is_file()
-    }
 
 
 def values(path: Path) -> dict[tuple[str, ...], int]:
@@ -106,13 +98,13 @@ def test_the_published_example(reference: Path, tmp_path: Path, stated: bool) ->
 def test_nothing_is_made_twice(programme: Path, tmp_path: Path) -> None:
     out = tmp_path / "out"
     protect(programme, out)
-    before = content(out)
+    before = whole_content(out)
     again = protect(programme, out)
     assert again.fresh == 0
-    assert content(out) == before
+    assert whole_content(out) == before
     anew = protect(programme, out, resume=False)
     assert anew.fresh == 3
-    assert content(out) == before
+    assert whole_content(out) == before
 
 
 def test_only_what_changed_is_made_again(edited: Edit, tmp_path: Path) -> None:
@@ -122,7 +114,7 @@ def test_only_what_changed_is_made_again(edited: Edit, tmp_path: Path) -> None:
     summary = protect(path, out)
     assert [table.name for table in summary.tables if table.fresh] == ["T3"]
     protect(path, tmp_path / "at once")
-    assert content(out) == content(tmp_path / "at once")
+    assert whole_content(out) == whole_content(tmp_path / "at once")
 
 
 @pytest.mark.parametrize("what", ["data", "perturbation table"])
@@ -141,18 +133,18 @@ def test_other_data_or_another_perturbation_table_make_everything_again(
         table.write(programme.parent / "ptable.json")
     assert protect(programme, out).fresh == 3
     protect(programme, tmp_path / "at once")
-    assert content(out) == content(tmp_path / "at once")
+    assert whole_content(out) == whole_content(tmp_path / "at once")
 
 
 def test_a_damaged_file_is_written_again(programme: Path, tmp_path: Path) -> None:
     out = tmp_path / "out"
     protect(programme, out)
-    before = content(out)
+    before = whole_content(out)
     (out / "T1.csv").write_text("edited")
     (out / "T2.html").unlink()
     (out / ".discreet" / "T3.parquet").write_bytes(b"damaged")
     assert protect(programme, out).fresh == 1
-    assert content(out) == before
+    assert whole_content(out) == before
 
 
 def test_files_no_longer_asked_for_are_removed(edited: Edit, tmp_path: Path) -> None:
@@ -196,7 +188,7 @@ def test_nothing_secret_is_in_a_release(programme: Path, tmp_path: Path) -> None
     people = pl.read_parquet(programme.parent / "persons.parquet")
     plain = hashlib.sha256((programme.parent / "persons.parquet").read_bytes()).hexdigest()
     keys = [str(key).encode() for key in people["record_key"]]
-    released = content(tmp_path / "out")
+    released = whole_content(tmp_path / "out")
     assert keys
     assert released
     for name, data in released.items():

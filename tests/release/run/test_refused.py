@@ -17,17 +17,9 @@ from discreet.errors import DiscreetError, PublicationError
 from discreet.files import TEMPORARY_SUFFIX
 from discreet.release import protect
 from discreet.release.state.memory import locked_folder
+from tests.helpers.firm_programmes import whole_content
 
 Edit = Callable[..., Path]
-
-
-def content(folder: Path) -> dict[str, bytes]:
-    """Every file below a folder."""
-    return {
-        str(path.relative_to(folder)): path.read_bytes()
-        for path in sorted(folder.rglob("*"))
-        if path.is_file()
-    }
 
 
 KILLED = """
@@ -54,7 +46,7 @@ def test_killed_and_taken_up_again_gives_the_same_bytes(
     summary = protect(programme, out)
     assert summary.fresh < 3
     protect(programme, tmp_path / "at once")
-    assert content(out) == content(tmp_path / "at once")
+    assert whole_content(out) == whole_content(tmp_path / "at once")
 
 
 def test_two_runs_cannot_share_a_folder(programme: Path, tmp_path: Path) -> None:
@@ -74,18 +66,18 @@ def test_files_of_others_are_not_overwritten(programme: Path, tmp_path: Path) ->
     (out / "T1.csv").write_text("mine")
     with pytest.raises(PublicationError, match="not of this release"):
         protect(programme, out)
-    assert content(out) == {"T1.csv": b"mine"}
+    assert whole_content(out) == {"T1.csv": b"mine"}
 
 
 def test_a_folder_of_another_programme_is_refused(programme: Path, tmp_path: Path) -> None:
     out = tmp_path / "out"
     protect(programme, out)
-    before = content(out)
+    before = whole_content(out)
     other = programme.with_name("other.toml")
     other.write_bytes(programme.read_bytes())
     with pytest.raises(PublicationError, match=r"another programme \(programme.toml\)"):
         protect(other, out)
-    assert content(out) == before
+    assert whole_content(out) == before
 
 
 def test_a_place_that_cannot_be_written(programme: Path, tmp_path: Path) -> None:
@@ -136,11 +128,11 @@ def test_bad_data_leave_nothing_behind(
 def test_bad_data_leave_an_earlier_release_as_it_was(programme: Path, tmp_path: Path) -> None:
     out = tmp_path / "out"
     protect(programme, out)
-    public = {name: data for name, data in content(out).items() if not name.startswith(".")}
+    public = {name: data for name, data in whole_content(out).items() if not name.startswith(".")}
     spoiled(programme.parent / "persons.parquet", pl.lit("x").alias("sex"))
     with pytest.raises(DiscreetError):
         protect(programme, out)
-    after = {name: data for name, data in content(out).items() if not name.startswith(".")}
+    after = {name: data for name, data in whole_content(out).items() if not name.startswith(".")}
     assert after == public
 
 
@@ -197,16 +189,16 @@ def test_a_full_disk_is_said_to_be_full(
 
     out = tmp_path / "out"
     protect(programme, out)
-    before = {path: data for path, data in content(out).items() if not path.startswith(".")}
+    before = {path: data for path, data in whole_content(out).items() if not path.startswith(".")}
     spoiled(programme.parent / "persons.parquet", pl.lit("m").alias("sex"))
     monkeypatch.setattr("discreet.publication.writers.html.write_file", full)
     with pytest.raises(PublicationError, match="the disk is full") as caught:
         protect(programme, out)
     assert caught.value.code == "disk-full"
     assert "make room" in caught.value.hint
-    after = {path: data for path, data in content(out).items() if not path.startswith(".")}
+    after = {path: data for path, data in whole_content(out).items() if not path.startswith(".")}
     assert after == before
     monkeypatch.undo()
     protect(programme, out)
     protect(programme, tmp_path / "at once")
-    assert content(out) == content(tmp_path / "at once")
+    assert whole_content(out) == whole_content(tmp_path / "at once")

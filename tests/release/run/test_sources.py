@@ -4,9 +4,6 @@ from __future__ import annotations
 
 import json
 import shutil
-import signal
-import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -21,6 +18,7 @@ from discreet.errors import ProgrammeError
 from discreet.release import protect, read_parameters
 from discreet.release.packages import write_key_pair
 from tests.helpers.databases import stored
+from tests.helpers.firm_programmes import whole_content
 
 KINDS = ("persons", "households", "dwellings", "buildings")
 SECRET = "a sentence that only this test knows"
@@ -147,15 +145,6 @@ def edited(folder: Path) -> Edit:
         return path
 
     return edit
-
-
-def content(folder: Path) -> dict[str, bytes]:
-    """Every file below a folder."""
-    return {
-        str(path.relative_to(folder)): path.read_bytes()
-        for path in sorted(folder.rglob("*"))
-        if path.is_file()
-    }
 
 
 def published(path: Path) -> dict[tuple[str, ...], int]:
@@ -317,30 +306,7 @@ def test_new_records_make_only_the_tables_that_they_concern(
     summary = protect(programme, out)
     assert [table.name for table in summary.tables if table.fresh] == made
     protect(programme, tmp_path / "at once")
-    assert content(out) == content(tmp_path / "at once")
-
-
-KILLED = """
-import os, signal, sys
-from discreet.release import protect
-def stop(done, steps, name):
-    if done == int(sys.argv[3]):
-        os.kill(os.getpid(), signal.SIGKILL)
-protect(sys.argv[1], sys.argv[2], progress=stop)
-"""
-
-
-@pytest.mark.parametrize("step", [2, pytest.param(6, marks=pytest.mark.exhaustive)])
-def test_killed_and_taken_up_again_gives_the_same_bytes(
-    folder: Path, tmp_path: Path, step: int
-) -> None:
-    out, programme = tmp_path / "out", str(folder / "programme.toml")
-    run = [sys.executable, "-c", KILLED, programme, str(out), str(step)]
-    assert subprocess.run(run, check=False).returncode == -signal.SIGKILL
-    assert not (out / "release.json").exists()
-    assert protect(programme, out).fresh == max(0, 4 - step)
-    protect(programme, tmp_path / "at once")
-    assert content(out) == content(tmp_path / "at once")
+    assert whole_content(out) == whole_content(tmp_path / "at once")
 
 
 @pytest.mark.parametrize("kind", ["csv", "duckdb", "mixed"])
@@ -461,7 +427,7 @@ def test_a_third_party_with_a_package_gets_the_same_bytes(edited: Edit, tmp_path
     )
     (elsewhere / "programme.toml").write_text(text, "utf-8")
     protect(elsewhere / "programme.toml", tmp_path / "theirs")
-    ours, theirs = content(tmp_path / "ours"), content(tmp_path / "theirs")
+    ours, theirs = whole_content(tmp_path / "ours"), whole_content(tmp_path / "theirs")
     shown = [name for name in ours if not name.startswith(".")]
     assert len(shown) > 6
     listed = [json.loads(each["release.json"]) for each in (ours, theirs)]

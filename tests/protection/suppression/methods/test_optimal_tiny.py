@@ -41,7 +41,7 @@ def small_problem(kind: str, seed: int) -> SuppressionProblem:
 
 
 @pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("number", [12, pytest.param(120, marks=pytest.mark.exhaustive)])
+@pytest.mark.parametrize("number", [12, pytest.param(40, marks=pytest.mark.exhaustive)])
 def test_patterns_are_safe_and_bounds_and_costs_hold_the_lowest_one(kind: str, number: int) -> None:
     protected = 0
     for seed in range(number):

@@ -53,7 +53,7 @@ from tests.helpers.small_systems import (
 
 NEAR = 1e-5
 _EACH_KIND = pytest.mark.parametrize("kind", KINDS)
-_SEVERAL = pytest.mark.parametrize("number", [8, pytest.param(80, marks=pytest.mark.exhaustive)])
+_SEVERAL = pytest.mark.parametrize("number", [8, pytest.param(40, marks=pytest.mark.exhaustive)])
 
 
 def reaches(

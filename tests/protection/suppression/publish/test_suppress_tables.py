@@ -13,7 +13,6 @@ import discreet as dc
 from discreet import suppress
 from discreet.errors import SuppressionError
 from discreet.protection.suppression import (
-    Earlier,
     Knowledge,
     Suppression,
     audit_published,
@@ -49,43 +48,6 @@ def blanks(safe: dc.ProtectedTable) -> set[tuple[str, ...]]:
     frame = safe.to_polars(complete=True)
     hidden = frame.filter(pl.col("value").is_null())
     return set(hidden.select([each.name for each in safe.dimensions]).rows())
-
-
-def school(reference: Path) -> dc.Table:
-    """Persons by school certificate and religion; cells without persons are left out."""
-    frame = pl.read_csv(reference / "lecture" / "religion_by_school.csv")
-    school, religion, count = frame.columns
-    kept = frame.filter(pl.col(count) > 0)
-    return dc.Table.from_cells(kept, by=[school, religion], count=count)
-
-
-def test_minimum_frequency_hides_the_four_cells_of_the_lecture(reference: Path) -> None:
-    table = school(reference)
-    primary = dc.primary(table, [dc.rules.MinimumFrequency(3)])
-    safe = suppress(table, primary, method="optimal")
-    assert blanks(safe) >= {("none", "orthodox"), ("fachhochschulreife", "orthodox")}
-    assert len(blanks(safe)) == 4
-    assert dc.audit(safe, table, primary).safe
-
-
-def test_the_marginal_rule_needs_four_cells_too(reference: Path) -> None:
-    table = school(reference)
-    primary = dc.primary(table, [dc.rules.MarginalRule(difference=1)])
-    safe = suppress(table, primary, method="optimal", cost="unity")
-    assert ("abitur", "jewish") in blanks(safe)
-    assert len(blanks(safe)) == 4
-    assert dc.audit(safe, table, primary).safe
-
-
-@pytest.mark.parametrize("method", ["fast", "optimal", "modular", "hypercube"])
-def test_every_method_protects_a_table_of_firms(method: Any) -> None:
-    table = turnover()
-    primary = dc.primary(table, [dc.rules.PPercent(10)], value="turnover")
-    safe = suppress(table, primary, method=method)
-    found = dc.audit(safe, table, primary)
-    assert primary.sensitive.any()
-    assert found.safe
-    assert found.described()["unprotected"] == 0
 
 
 def test_shown_values_are_the_true_ones_and_hidden_ones_are_nowhere() -> None:
@@ -172,41 +134,6 @@ def test_decimals_are_published_as_asked() -> None:
     shown = safe.value[safe.status == dc.CellStatus.published]
     np.testing.assert_allclose(shown * 10, np.rint(shown * 10), atol=1e-6)
     assert safe.figure_decimals() == 1
-
-
-def test_two_lone_firms_in_a_sum_need_a_third_cell() -> None:
-    """The published total of both would tell each of them the other."""
-    cells = {"branch": ["a", "b", "c", "d"], "n": [1, 1, 8, 9], "turnover": [50, 60, 700, 800]}
-    records = pl.DataFrame(cells)
-    frame = pl.concat(
-        pl.DataFrame({"branch": [branch] * n, "turnover": [value / n] * n})
-        for branch, n, value in records.rows()
-    )
-    table = dc.tabulate(frame, by=["branch"], values=["turnover"])
-    alone = (table.count == 1) & (table.index[0] > 0)
-    with_guard = suppress(table, alone, method="fast", value="turnover")
-    without = suppress(table, alone, method="fast", value="turnover", singletons=False)
-    assert blanks(without) == {("a",), ("b",)}
-    assert len(blanks(with_guard)) == 3
-    told = dc.audit(without, table, alone, value="turnover", coalition=1)
-    assert not told.safe
-    assert dc.audit(without, table, alone, value="turnover", coalition=0).safe
-    assert told.respondents is not None
-    assert set(told.respondents.names) == {"branch=a", "branch=b"}
-    told = dc.audit(with_guard, table, alone, value="turnover", coalition=1)
-    assert told.respondents is not None
-    assert told.respondents.names == ()
-
-
-def test_an_earlier_table_stays_as_it_was_published() -> None:
-    frame = firms()
-    old = dc.tabulate(frame, by=["branch"], name="old")
-    new = dc.tabulate(frame, by=[REGION, "branch"], name="new")
-    before = suppress(old, old.count == old.count.min(), method="fast")
-    earlier = [Earlier(table=old, hidden=before)]
-    safe = suppress(new, new.count < 5, method="fast", earlier=earlier)
-    totals = {(branch,) for region, branch in blanks(safe) if region == "Total"}
-    assert totals == blanks(before)
 
 
 # -- attacks that share nothing with the product --------------------------------
