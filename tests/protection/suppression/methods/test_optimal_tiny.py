@@ -59,7 +59,11 @@ def test_patterns_are_safe_and_bounds_and_costs_hold_the_lowest_one(kind: str, n
         assert whole is not None
         assert max(quick_lower_bound(problem), lower_bound_of(problem)) <= lowest
         for method in METHODS:
-            pattern = find_pattern(problem, method)
+            try:
+                pattern = find_pattern(problem, method)
+            except SuppressionError as error:  # with odd coefficients they may give up
+                assert (kind, error.code) == ("odd", "whole-numbers")  # noqa: PT017
+                continue
             assert pattern.safe
             assert pattern.complete
             assert is_safe(problem, pattern.hidden, whole=True)
