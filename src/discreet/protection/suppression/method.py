@@ -173,11 +173,12 @@ class SuppressionProtection(Protection):
         """The tables of a group, those together that do share cells."""
         names = list(counted)
         spanning = context.spanning[inputs.programme.source_of(names[0]).name]
-        hider = TableSuppression(inputs, tell=context.tell)
+        hider = TableSuppression(inputs, context.tell)
         judged = hider.judged(counted, spanning)
         past = recounted_tables(inputs, names)
         changed = changed_notes(past)
-        for done in hider.hidden(judged, past):
+        groups = [(own, before) for own, before in components(judged, past) if own]
+        for done in [hider.hidden(own, before) for own, before in groups]:
             entries = public_entries(done)
             tables = done.tables if inputs.programme.suppression.hide_less else ()
             savings = hider.savings(tables, spanning, context)

@@ -14,7 +14,7 @@ import dataclasses
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -34,7 +34,7 @@ from discreet.tables import Figure, ProtectedTable, Table, ValueRelation, figure
 if TYPE_CHECKING:
     from discreet.protection.suppression.problem.parameters import Knowledge
     from discreet.protection.suppression.publish.report import PartHidden
-    from discreet.protection.suppression.publish.suppression import SharedSuppression, Suppression
+    from discreet.protection.suppression.publish.suppression import Suppression
     from discreet.rules import Primary
 
 
@@ -66,15 +66,8 @@ class SuppressedTables:
 class TableSuppression:
     """Protects the tables of one release that have hidden cells. CONFIDENTIAL."""
 
-    def __init__(
-        self,
-        inputs: InputsView,
-        *,
-        tell: Callable[[str], None] | None = None,
-    ) -> None:
-        self.inputs = inputs
-        self.programme = inputs.programme
-        self.tell = tell
+    def __init__(self, inputs: InputsView, tell: Callable[[str], None] = lambda _: None) -> None:
+        self.inputs, self.programme, self.tell = inputs, inputs.programme, tell
         self.judge = PrimaryJudge(inputs.programme)
 
     def judged(
@@ -94,18 +87,12 @@ class TableSuppression:
 
     def hidden(
         self, group: Sequence[SensitiveTable], past: Sequence[RecountedTable]
-    ) -> list[SuppressedTables]:
-        """The tables of a group as they may be published, those that share cells together."""
-        return [self._hidden(own, before) for own, before in components(group, past) if own]
-
-    def _hidden(
-        self, group: Sequence[SensitiveTable], past: Sequence[RecountedTable]
     ) -> SuppressedTables:
+        """Tables that share cells, as they may be published."""
         from discreet.protection.suppression.publish.suppression import SharedSuppression
 
         names = ", ".join(item.name for item in group)
-        if self.tell is not None:
-            self.tell(f"hiding cells of {names}")
+        self.tell(f"hiding cells of {names}")
         weight = self.programme.tables[group[0].name].weight
         values = dict.fromkeys(v for each in group for v in self.programme.tables[each.name].values)
         before = dict.fromkeys(value for one in past for value in one.primaries)
@@ -124,7 +111,15 @@ class TableSuppression:
             )
         except SuppressionError as error:
             raise self._placed(error, names) from None
-        self._refuse_reasons(done, names)
+        stated = self.programme.suppression.reasons
+        opened = any(
+            column in (None, "weight") and each.reasons != (stated or each.reasons)
+            for column, each in done.by_value.items()
+        )
+        if opened and len(self.programme.protected["suppress"]) > 1:
+            # Other tables of the programme tell the counts that these reasons would open.
+            message = f"reasons = {stated!r} would make sensitive counts known"
+            raise SuppressionError(message, code="reasons", where=names, hint='reasons = "none"')
         return SuppressedTables(
             tables={
                 each.name: self._with_ratios(each.name, self._described(safe))
@@ -159,18 +154,6 @@ class TableSuppression:
                 )
         return found
 
-    def _refuse_reasons(self, done: SharedSuppression, names: str) -> None:
-        """Refuse reasons that open counts, where other tables of the programme tell them."""
-        stated = self.programme.suppression.reasons
-        opened = any(
-            column in (None, "weight") and each.reasons != (stated or each.reasons)
-            for column, each in done.by_value.items()
-        )
-        if opened and len(self.programme.protected["suppress"]) > 1:
-            message = f"reasons = {stated!r} would make sensitive counts known"
-            hint = 'reasons = "none"'
-            raise SuppressionError(message, code="reasons", where=names, hint=hint)
-
     @property
     def knowledge(self) -> Knowledge | None:
         """What attackers are said to know beforehand; None where the programme does not say."""
@@ -183,17 +166,6 @@ class TableSuppression:
             None if share == "none" else share for share in (bounds.below, bounds.above)
         )
         return Knowledge(below=below, above=above, negative=bounds.negative, rules=bounds.rules)
-
-    @property
-    def reasons(self) -> Literal["rule", "kind", "none"] | None:
-        """What is told of hidden cells; nothing, unless asked for, where counts are published.
-
-        Reasons beside values tell of the counts of the same records.
-        """
-        stated = self.programme.suppression.reasons
-        hidden = self.programme.protected["suppress"]
-        counts = any(COUNT in self.programme.tables[name].values for name in hidden)
-        return "none" if stated is None and counts else stated
 
     def relations(self, table: str, values: Iterable[str]) -> list[ValueRelation]:
         """What adds up among values of a table and of those linked to it, by their columns."""
@@ -215,7 +187,9 @@ class TableSuppression:
         """[suppression] as the options of `discreet.suppress`."""
         from discreet.protection.suppression.problem.parameters import Cost
 
-        stated = self.programme.suppression
+        stated, hidden = self.programme.suppression, self.programme.protected["suppress"]
+        # Reasons beside values tell of the counts of the same records.
+        counts = any(COUNT in self.programme.tables[name].values for name in hidden)
         cost: dict[str, Any] = stated.cost.model_dump(exclude_none=True)
         if "distance" in cost:
             cost["distance"] = tuple(cost["distance"])
@@ -224,7 +198,7 @@ class TableSuppression:
             "knowledge": self.knowledge,
             "zero_cells": stated.zero_cells,
             "singletons": stated.singletons,
-            "reasons": self.reasons,
+            "reasons": "none" if stated.reasons is None and counts else stated.reasons,
             "intervals": stated.intervals,
             "time_limit": stated.time_limit,
             "seed": stated.seed,
@@ -234,7 +208,12 @@ class TableSuppression:
         """The table with titles and units of its values."""
         if not safe.figures:
             return safe
-        figures = tuple(self._figure(figure) for figure in safe.figures)
+        values = self.programme.document.values
+        named = [(f, values.get(COUNT if f.name == "weight" else f.name)) for f in safe.figures]
+        figures = tuple(
+            figure if own is None else dataclasses.replace(figure, titles=own.title, unit=own.unit)
+            for figure, own in named
+        )
         if len(figures) == 1:
             return dataclasses.replace(safe, figures=figures)
         dimensions = (*safe.dimensions[:-1], figure_dimension(figures))
@@ -253,13 +232,6 @@ class TableSuppression:
             for ratio, own in entry.ratios.items()
         }
         return with_ratios(safe, made, figures)
-
-    def _figure(self, figure: Figure) -> Figure:
-        value = COUNT if figure.name == "weight" else figure.name
-        stated = self.programme.document.values.get(value)
-        if stated is None:
-            return figure
-        return dataclasses.replace(figure, titles=stated.title, unit=stated.unit)
 
     def _placed(self, error: SuppressionError, names: str) -> SuppressionError:
         """The error, with the tables that were to be protected together."""
