@@ -102,7 +102,7 @@ def test_a_cluster_of_a_master_and_two_workers_gives_the_release_of_one_machine(
 ) -> None:
     """The demonstration's census: made and inherited keys, sums, means, parts, key figures."""
     done = subprocess.run(
-        [sys.executable, "-m", "discreet", "demo"],
+        [sys.executable, "-m", "discreet", "demo", "--persons", "3000"],
         cwd=tmp_path, capture_output=True, text=True, check=False,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr

@@ -373,7 +373,7 @@ def test_many_entries_are_verified_in_seconds(
     service_database: ServiceDatabase, trail: AuditTrail
 ) -> None:
     previous, rows = START, []
-    for seq in range(1, 200_001):
+    for seq in range(1, 50_001):
         facts = '{"dataset":"census","role":"requester"}'
         parts = (seq, seq, "role_granted", "Anna Meier", "user 12345", facts, previous)
         previous = _seal(KEY, parts)
@@ -394,8 +394,8 @@ def test_many_entries_are_verified_in_seconds(
     rows.clear()
     begun = time.process_time()
     verdict = trail.verify()
-    assert (verdict.entries, verdict.whole) == (200_000, True)
-    assert time.process_time() - begun < 20  # usually two
+    assert (verdict.entries, verdict.whole) == (50_000, True)
+    assert time.process_time() - begun < 5  # usually a half
 
 
 def test_heads_are_kept_in_the_database(trail: AuditTrail, tmp_path: Path) -> None:
