@@ -79,7 +79,7 @@ def test_sparse_counts_of_thousands_of_cells_need_no_linear_programs():
 
 @pytest.mark.exhaustive
 def test_the_pattern_of_sparse_counts_is_proven_with_a_bound():
-    problem = counts(400, (24, 8, 6, 5))
+    problem = counts(300, (20, 8, 6))
     pattern = protect_fast(problem)
     assert pattern.safe
     assert pattern.bound is not None
