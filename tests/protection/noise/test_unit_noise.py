@@ -303,6 +303,9 @@ def test_noise_that_lets_a_guess_come_too_near_is_refused(
         assert 0.15 < gate["chance"] <= limit
         assert abs(gate["near"] - gate["chance"]) < 0.15
     assert gate["chance"] > 0.7
+    attacked = CliRunner().invoke(app, ["attack", str(out)])
+    assert attacked.exit_code != 0
+    assert "quality-internal.json" in attacked.output
     none = edited(("chance = 1", "p_percent = 0"))
     assert any("leave out p_percent = 0" in one for one in protect(none, out).warnings)
     sales = ('value = ["sales", "staff"]', 'value = "sales"')

@@ -161,6 +161,12 @@ def _attacked_tables(
             return kept
     message = "no table of the release is protected by noise or rounding"
     hint = "discreet audit looks at hidden cells"
+    if any(item.protect == "unit-noise" for item in every):
+        message = "no table of the release has noise or rounding that more tables would narrow down"
+        hint = (
+            "noise of units is the same in all tables; how near a guess comes to single "
+            'contributions is in quality-internal.json ("closeness")'
+        )
     raise PublicationError(message, code="attack", where=str(release), hint=hint)
 
 
