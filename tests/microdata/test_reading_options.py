@@ -16,7 +16,7 @@ import discreet as dc
 from discreet.errors import MicrodataError
 from discreet.microdata.reading_options import APPLIES, ReadingOptions
 from discreet.microdata.sql_databases import is_url, shown_url
-from discreet.release.programme.schema import RecordsEntry
+from discreet.release.programme.sources import RecordsEntry
 
 OFFICE = (
     "Statistisches Amt;;;;\n"

@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 import stat
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Generic, Protocol, TypeVar
@@ -72,13 +73,6 @@ def file_problems(programme: FileView, path: Place, name: str, *, folder: bool =
         yield programme.at(path, f"{name!r} cannot be read", "check its permissions")
 
 
-def named_files(programme: FileView, path: Place, entry: object, *keys: str) -> Found:
-    """Whether the files that keys of an entry name can be read."""
-    for key in keys:
-        if (name := getattr(entry, key)) is not None:
-            yield from file_problems(programme, (*path, key), name)
-
-
 def unset_variable(programme: FileView, path: Place, name: str | None) -> Found:
     """Whether an environment variable that is named is empty."""
     if name is not None and not os.environ.get(name):
@@ -132,26 +126,32 @@ class Opener(Generic[FileT]):
     programme: FileT
     problems: list[Problem]
 
-    def attempt(self, path: Place, read: Callable[[FileT], _Thing | None]) -> _Thing | None:
-        """What `read` gives; None, and problems at the key, if it fails."""
+    @contextmanager
+    def placed(self, *path: str | int) -> Iterator[None]:
+        """Collect what is wrong with the work inside, placed at a key."""
         try:
-            return read(self.programme)
+            yield
         except DiscreetError as error:
             self.problems += not_yet_known(self.problems, problems_of(error, self.programme, path))
-            return None
+
+    def attempt(self, path: Place, read: Callable[[FileT], _Thing | None]) -> _Thing | None:
+        """What `read` gives; None, and problems at the key, if it fails."""
+        things: list[_Thing | None] = []
+        with self.placed(*path):
+            things.append(read(self.programme))
+        return things[0] if things else None
 
     def secret(self, path: Place, entry: StatesSecret) -> Secret | None:
         """The secret that a section states; None if it states none, or one that is not there."""
+        from discreet.microdata import Secret
 
-        def read(programme: FileView) -> Secret | None:
-            from discreet.microdata import Secret
-
+        secret = None
+        with self.placed(*path, "secret_file" if entry.secret_file else "secret_env"):
             if entry.secret_env is not None and os.environ.get(entry.secret_env):
-                return Secret.from_env(entry.secret_env)
-            place = present(programme, entry.secret_file)
-            return None if place is None else Secret.from_file(place)
-
-        return self.attempt((*path, "secret_file" if entry.secret_file else "secret_env"), read)
+                secret = Secret.from_env(entry.secret_env)
+            elif (place := present(self.programme, entry.secret_file)) is not None:
+                secret = Secret.from_file(place)
+        return secret
 
 
 def present(programme: FileView, name: str | None) -> Path | None:

@@ -69,15 +69,15 @@ if TYPE_CHECKING:
     from .programme.file import raise_problems as raise_problems
     from .programme.file import read_form as read_form
     from .programme.schema import COUNTED as COUNTED
-    from .programme.schema import Decimals as Decimals
     from .programme.schema import Document as Document
     from .programme.schema import FigureEntry as FigureEntry
-    from .programme.schema import ProgrammeEntry as ProgrammeEntry
     from .programme.schema import QualityEntry as QualityEntry
     from .programme.schema import TableEntry as TableEntry
-    from .programme.schema import Texts as Texts
     from .programme.toml_lines import KeyPath as KeyPath
     from .programme.toml_lines import LineIndex as LineIndex
+    from .programme.values import Decimals as Decimals
+    from .programme.values import ProgrammeEntry as ProgrammeEntry
+    from .programme.values import Texts as Texts
     from .programme.variables import found_codes as found_codes
     from .programme.variables import rule_where_known as rule_where_known
     from .programme.variables import spanning_variables as spanning_variables

@@ -40,7 +40,7 @@ from discreet.pretabular import (
 )
 from discreet.protection.problems import Opener, stated_secret_problems
 from discreet.release.confidential_files import write_confidential
-from discreet.release.programme.checks import check_records
+from discreet.release.programme.checks import check_sections
 from discreet.release.programme.file import (
     ProgrammeFile,
     RecordSource,
@@ -48,7 +48,8 @@ from discreet.release.programme.file import (
     raise_problems,
     read_form,
 )
-from discreet.release.programme.schema import DataEntry, Languages, ProgrammeEntry, Texts
+from discreet.release.programme.sources import DataEntry
+from discreet.release.programme.values import Languages, ProgrammeEntry, Texts
 from discreet.release.run.files import check_internal
 from discreet.release.run.inputs import read_records
 from discreet.settings import NameList, Text
@@ -205,7 +206,7 @@ def _plan(path: Path, show_values: bool) -> _Plan:
     if document.data is None:
         problems.append(file.problem(("data",), "the section [data] is missing"))
     else:
-        problems += [each for _, each in check_records(file, source)]
+        problems += [each for _, each in check_sections(file, source.records, source.path)]
     if not document.steps and not file.reported(("steps",)):
         hint = f"add [[steps]] with method = one of {', '.join(METHODS)}"
         problems.append(file.problem(("steps",), "no step is asked for", hint))

@@ -23,7 +23,8 @@ from discreet.release.packages.parameters import (
     checked_entry,
     parameters_of,
 )
-from discreet.release.programme.schema import FigureEntry, ProgrammeEntry, Texts
+from discreet.release.programme.schema import FigureEntry
+from discreet.release.programme.values import ProgrammeEntry, Texts
 from discreet.release.programme.variables import rule_where_known
 from discreet.settings import Text
 from discreet.tables import ProtectedTable, Table, ValueColumns

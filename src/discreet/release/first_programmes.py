@@ -9,12 +9,12 @@ from __future__ import annotations
 import os
 import re
 import tempfile
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+from discreet.confidential import without_values
 from discreet.errors import PublicationError
 from discreet.files import (
     TEMPORARY_SUFFIX,
@@ -25,25 +25,28 @@ from discreet.files import (
     toml_value,
     write_text,
 )
+from discreet.microdata import is_url
 from discreet.publication import format_of, suffix_of
 from discreet.release.inputs import Inputs
+from discreet.release.programme.file import from_document, raise_problems
 from discreet.release.report.summary import ReleaseSummary
-from discreet.release.run.data_checks import checked_inputs
-from discreet.release.run.release import protect
+from discreet.release.run.data_checks import data_problems
+from discreet.release.run.inputs import open_programme
+from discreet.release.run.release import carry_out
 
 _Progress = Callable[[int, int, str], None]
 #: Deeper tables of keys are written in a line.
 _DEEPEST = 2
 #: Entries of these sections are files, relative to the programme.
-_FILES = (
-    *(("data", "source"), ("keys", "secret_file"), ("perturbation", "table")),
-    *(
-        ("data", "database"),
-        ("data", "metadata"),
-        ("variables", "hierarchy"),
-        ("variables", "codelist"),
-    ),
-)
+_FILES = {
+    ("data", "source"),
+    ("data", "database"),
+    ("data", "metadata"),
+    ("keys", "secret_file"),
+    ("perturbation", "table"),
+    ("variables", "hierarchy"),
+    ("variables", "codelist"),
+}
 #: What a folder gets.
 _ALL = ("csv", "xlsx", "html")
 
@@ -86,6 +89,7 @@ class TableLine:
         }
 
 
+@without_values
 def protect_line(
     line: TableLine,
     out: str | os.PathLike[str],
@@ -95,20 +99,18 @@ def protect_line(
 ) -> ReleaseSummary:
     """Make the table of a line: into a file, or into a folder with pages about it."""
     target = Path(out)
-    if not target.suffix:
+    single = bool(target.suffix)
+    if single:
+        check_writable(target.parent)
+    else:
         make_folder(target)
-        with _programme_of(line, "table", _ALL, target.parent) as programme:
-            return protect(programme, target, progress=progress, show_values=show_values)
-    kind, name = format_of(target), _table_name(target)
-    check_writable(target.parent)
-    with (
-        _programme_of(line, name, [kind], target.parent) as programme,
-        tempfile.TemporaryDirectory(
-            prefix=f".{target.name}.", suffix=TEMPORARY_SUFFIX, dir=target.parent
-        ) as folder,
-    ):
-        place = Path(folder) / "release"
-        made = protect(programme, place, progress=progress, show_values=show_values)
+    with tempfile.TemporaryDirectory(
+        prefix=f".{target.name}.", suffix=TEMPORARY_SUFFIX, dir=target.parent
+    ) as folder:
+        inputs = _inputs(line, target, Path(folder), show_values=show_values)
+        if not single:
+            return carry_out(inputs, target, progress=progress)
+        made = carry_out(inputs, Path(folder) / "release", progress=progress)
         (table,) = made.tables
         ((file, digest),) = table.files.items()
         with atomic_path(target) as temporary:
@@ -127,10 +129,7 @@ def save_programme(
     """Write the programme that makes the same table."""
     target = Path(path)
     check_saved(target)
-    given = None if out is None or not Path(out).suffix else Path(out)
-    kinds = _ALL if given is None else [format_of(given)]
-    document = line.document("table" if given is None else _table_name(given), kinds)
-    write_text(target, programme_text(document, target.parent))
+    write_text(target, programme_text(_document(line, out), target.parent))
 
 
 def programme_text(document: Mapping[str, Any], folder: Path) -> str:
@@ -154,55 +153,53 @@ def _table_name(target: Path) -> str:
     return re.sub(r"[^A-Za-z0-9_-]+", "-", stem).strip("-") or "table"
 
 
-# -- the programme as a file ------------------------------------------------------
+# -- the programme ----------------------------------------------------------------
 
 
+@without_values
 def check_line(
     line: TableLine, out: str | os.PathLike[str] | None, *, show_values: bool = False
 ) -> Inputs:
     """Open and check everything that a line names and all records, and write nothing."""
-    path = None if out is None else Path(out)
-    name = "table" if path is None or not path.suffix else _table_name(path)
-    kinds = _ALL if path is None or not path.suffix else [format_of(path)]
-    folder = Path(tempfile.gettempdir())
-    with _programme_of(line, name, kinds, folder) as programme:
-        return checked_inputs(programme, show_values=show_values)
+    nowhere = Path(tempfile.gettempdir()) / f"line{TEMPORARY_SUFFIX}"
+    inputs = _inputs(line, out, nowhere, show_values=show_values)
+    raise_problems(inputs.programme.place, data_problems(inputs, show_values=show_values))
+    return inputs
 
 
-@contextmanager
-def _programme_of(
-    line: TableLine, name: str, formats: Sequence[str], folder: Path
-) -> Iterator[Path]:
-    """The programme of a line, in a file while it is needed."""
-    document = line.document(name, formats)
-    with tempfile.TemporaryDirectory(
-        prefix=".programme.", suffix=TEMPORARY_SUFFIX, dir=folder
-    ) as place:
-        file = Path(place) / f"{name}.toml"
-        write_text(file, toml_text(_with_files(document, os.path.abspath)))
-        yield file
+def _inputs(
+    line: TableLine, out: str | os.PathLike[str] | None, folder: Path, *, show_values: bool
+) -> Inputs:
+    """What a line names, opened; what is kept beside a programme lies in a folder."""
+    document = _with_files(_document(line, out), os.path.abspath)
+    (name,) = document["tables"]
+    programme, problems = from_document(document, folder / f"{name}.toml")
+    return open_programme(programme, problems, show_values=show_values)
+
+
+def _document(line: TableLine, out: str | os.PathLike[str] | None) -> dict[str, Any]:
+    """The programme of a line, with a table that is called as its file is."""
+    if out is None or not Path(out).suffix:
+        return line.document("table", _ALL)
+    return line.document(_table_name(Path(out)), [format_of(Path(out))])
 
 
 def _with_files(document: Mapping[str, Any], moved: Callable[[str], str]) -> dict[str, Any]:
     """The programme with the names of its files as they are to be written."""
-    found: dict[str, Any] = {}
-    for section, keys in document.items():
-        found[section] = keys
-        if isinstance(keys, dict):
-            nested = section == "variables"
-            found[section] = {
-                key: _moved(section, value, moved) if nested else _file(section, key, value, moved)
-                for key, value in keys.items()
-            }
-    return found
 
+    def placed(section: str, keys: Mapping[str, Any]) -> dict[str, Any]:
+        return {
+            key: moved(value) if (section, key) in _FILES and not is_url(value) else value
+            for key, value in keys.items()
+        }
 
-def _moved(section: str, keys: Mapping[str, Any], moved: Callable[[str], str]) -> dict[str, Any]:
-    return {key: _file(section, key, value, moved) for key, value in keys.items()}
-
-
-def _file(section: str, key: str, value: Any, moved: Callable[[str], str]) -> Any:
-    return moved(value) if (section, key) in _FILES else value
+    moved_files = {
+        section: placed(section, keys) if isinstance(keys, Mapping) else keys
+        for section, keys in document.items()
+    }
+    for name, keys in document.get("variables", {}).items():
+        moved_files["variables"][name] = placed("variables", keys)
+    return moved_files
 
 
 def _relative(file: str, folder: Path) -> str:

@@ -38,14 +38,18 @@ def tune_programme(
     inputs = open_inputs(programme, show_values=show_values)
     names = list(tables) or [n for n in inputs.programme.tables if inputs.programme.method(n).parts]
     unknown = [name for name in names if name not in inputs.programme.tables]
-    stated = {name: _stated(inputs, name) for name in names if name not in unknown}
+    stated = dict[str, tuple[dict[str, Any], str | None]]()
+    for name in set(names) - set(unknown):
+        areas = inputs.programme.tables[name].areas
+        per = inputs.part_areas(name) or (areas.variable if areas else None)
+        stated[name] = inputs.thresholds(name) or {}, per
     if unknown or not names or len({repr(item) for item in stated.values()}) > 1:
         message = f"there is no table {unknown[0]!r}" if unknown else "there is no table to look at"
         if names and not unknown:
             message = "the tables have several thresholds, or several variables with areas"
         hint = f"name tables of {', '.join(inputs.programme.tables)}"
         raise ProgrammeError(message, code="tuning", where=str(inputs.programme.path), hint=hint)
-    thresholds, areas = stated[names[0]]
+    thresholds, per = stated[names[0]]
     found, universes = _counted(inputs, names)
     method = inputs.programme.method(names[0])
     return tune_parts(
@@ -54,17 +58,11 @@ def tune_programme(
         target=target,
         reading=reading,
         rules=PartRules(**thresholds) if thresholds else None,
-        areas=areas,
+        areas=per,
         level=level,
         universes=universes,
         deviation=partial(method.quality, inputs),
     )
-
-
-def _stated(inputs: Inputs, name: str) -> tuple[dict[str, Any], str | None]:
-    """The thresholds of a table, and the variable whose areas are decided on."""
-    own = inputs.programme.tables[name].areas
-    return inputs.thresholds(name) or {}, inputs.part_areas(name) or (own.variable if own else None)
 
 
 def _counted(

@@ -104,7 +104,7 @@ def test_mistakes_against_the_data_are_listed_together(edited: Edit) -> None:
         ("[tables.T2]", '[tables."T/2"]', '"T/2"', "cannot be a file name"),
         ("[tables.T2]", "[tables.t1]", "tables.t1", "would be one file"),
         ("[tables.T2]", "[tables.index]", "tables.index", "is taken"),
-        ('by = ["nationality"]', 'by = ["sex", "sex"]', "tables.T3.by", "spans the table twice"),
+        ('by = ["nationality"]', 'by = ["sex", "sex"]', "tables.T3.by", "'sex' is named twice"),
         ('by = ["nationality"]', "", "tables.T3.by", "by is missing"),
         ('by = ["nationality"]', "by = [3]", "tables.T3.by[0]", "must be a text"),
         ('by = ["nationality"]', 'by = ["sex"]\nofficial = "se == 1"', "official", "'sex'"),

@@ -11,7 +11,8 @@ from __future__ import annotations
 import hashlib
 import hmac
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import cached_property
 from types import MappingProxyType
@@ -25,11 +26,12 @@ from discreet.errors import DiscreetError, PackageError, Problem, raise_all
 from discreet.keygrid import KeyGrid
 from discreet.release.programme.schema import (
     FiguresEntry,
-    KeysEntry,
     MagnitudeEntry,
     PartsEntry,
     PerturbationEntry,
 )
+from discreet.release.programme.sources import KeysEntry
+from discreet.release.programme.values import ProgrammeEntry
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -323,7 +325,7 @@ def _digest(key: bytes, name: str, entry: Any) -> str:
 #: The sections of a programme that are parameters; `official` is a text of [defaults].
 SECTIONS = ("perturbation", "magnitudes", "parts", "figures", "keys", "official")
 
-_Form = TypeVar("_Form", bound=BaseModel)
+_Form = TypeVar("_Form", bound=ProgrammeEntry)
 
 
 def parameters_of(
@@ -354,6 +356,8 @@ def parameters_of(
     >>> parameters_of({"figures": {"bracket_above": 0.2}}, ptable)
     <Parameters: secret>
     """
+    from discreet.protection.parts import PartRules
+
     problems = [
         Problem("there is no such section", name, f"known: {', '.join(SECTIONS)}")
         for name in sections
@@ -368,9 +372,22 @@ def parameters_of(
     magnitudes = _magnitudes(sections.get("magnitudes"), magnitude_tables or {}, problems)
     official = _official(sections.get("official"), problems)
     if not problems:
-        problems += _together(perturbation_table, rules, keys.grid)
-        problems += _usable(parts, magnitudes)
-    _raise(problems)
+        if rules.zeros == "table" and not perturbation_table.changes_zeros:
+            hint = 'use zeros = "keep", or a table with such a row 0'
+            message = "the perturbation table holds no noise for zeros"
+            problems.append(Problem(message, "perturbation.zeros", hint))
+        nothing = np.zeros(1, dtype=np.int64)
+        with _placed("keys.grid", problems):
+            perturbation_table.lookup(nothing, nothing, keys.grid)
+        with _placed("parts", problems):
+            # Tables may state the thresholds themselves, and only the rest here.
+            PartRules(**{"max_share_small": 1.0, **(parts.thresholds if parts else {})})
+        for column, magnitude in magnitudes.items():
+            for step in (magnitude.noise, magnitude.rules):
+                with _placed(f"magnitudes.{column}", problems):
+                    step()
+    many = "the parameters have {} mistakes"
+    raise_all(PackageError, problems, code="parameters", many=many, where="")
     return Parameters(
         perturbation_table=perturbation_table,
         rules=rules,
@@ -405,7 +422,7 @@ def checked_entry(form: type[_Form], where: str, given: Any, problems: list[Prob
             place = ".".join(str(part) for part in (where, *details["loc"]))
             unknown = details["type"] == "extra_forbidden"
             message = "there is no such key" if unknown else "the value cannot be used"
-            hint = f"known: {', '.join(form.model_fields)}" if unknown else ""
+            hint = f"known: {', '.join(form.names())}" if unknown else ""
             problems.append(Problem(message, place, hint))
         return form()
 
@@ -439,54 +456,17 @@ def _official(given: Any, problems: list[Problem]) -> str | None:
         return None
     from discreet.microdata import parse_filter
 
-    problems += _attempted("official", lambda: parse_filter(given))
+    with _placed("official", problems):
+        parse_filter(given)
     return given.strip()
 
 
-def _together(
-    table: PerturbationTable, rules: PerturbationEntry, grid: KeyGrid
-) -> Iterator[Problem]:
-    """What concerns the table for counts and a rule at once."""
-    if rules.zeros == "table" and not table.changes_zeros:
-        hint = 'use zeros = "keep", or a table with such a row 0'
-        message = "the perturbation table holds no noise for zeros"
-        yield Problem(message, "perturbation.zeros", hint)
-    nothing = np.zeros(1, dtype=np.int64)
-    yield from _attempted("keys.grid", lambda: table.lookup(nothing, nothing, grid))
-
-
-def _usable(parts: PartsEntry | None, magnitudes: Mapping[str, Magnitude]) -> Iterator[Problem]:
-    """What thresholds and noise find wrong with their own settings."""
-    if parts is not None:
-        yield from _attempted("parts", lambda: _part_rules(parts))
-    for column, magnitude in magnitudes.items():
-        yield from _attempted(f"magnitudes.{column}", magnitude.noise)
-        yield from _attempted(f"magnitudes.{column}", magnitude.rules)
-
-
-def _part_rules(parts: PartsEntry) -> None:
-    from dataclasses import fields
-
-    from discreet.protection.parts import PartRules
-
-    known = [field.name for field in fields(PartRules)]
-    hint = f"known: {', '.join(known)}"
-    unknown = [name for name in parts.thresholds if name not in known]
-    _raise([Problem("there is no such key", name, hint) for name in unknown])
-    # Tables may state the thresholds themselves, and only the rest here.
-    PartRules(**{"max_share_small": 1.0, **parts.thresholds})
-
-
-def _attempted(where: str, step: Callable[[], object]) -> Iterator[Problem]:
+@contextmanager
+def _placed(where: str, problems: list[Problem]) -> Iterator[None]:
+    """Collect what is wrong with the work inside, placed at a section."""
     try:
-        step()
+        yield
     except DiscreetError as error:
         for problem in error.problems:
             place = f"{where}.{problem.where}" if problem.where else where
-            yield Problem(problem.what, place, problem.hint)
-
-
-def _raise(problems: Sequence[Problem]) -> None:
-    """Raise one error for all problems; do nothing when there is none."""
-    many = "the parameters have {} mistakes"
-    raise_all(PackageError, problems, code="parameters", many=many, where="")
+            problems.append(Problem(problem.what, place, problem.hint))

@@ -17,12 +17,12 @@ import numpy as np
 
 from discreet.errors import PerturbationError, Problem, nearest
 from discreet.protection.problems import Opener, present, warnings_about
-from discreet.release.programme.file import Programme, load, raise_problems
-from discreet.release.programme.parameter_checks import (
-    check_figures,
-    check_parameters,
+from discreet.release.programme.checks import (
+    check_magnitudes,
+    check_sections,
     check_thresholds,
 )
+from discreet.release.programme.file import Programme, load, raise_problems
 from discreet.release.programme.toml_lines import KeyPath, dotted
 from discreet.release.programme.variables import rule_where_known
 
@@ -235,8 +235,14 @@ def read_parameters(path: str | os.PathLike[str], *, with_secret: bool = False) 
     discreet.errors.ProgrammeError: [programme-file] no-such-programme.toml: ...
     """
     programme, problems = load(path)
-    found = [*check_parameters(programme), *check_figures(programme)]
-    problems += [problem for key, problem in found if not programme.reported(key)]
+    document = programme.document
+    sections = {"perturbation": document.perturbation, "magnitudes": document.magnitudes}
+    wrong = [
+        *check_sections(programme, sections),
+        *check_magnitudes(programme),
+        *check_thresholds(programme),
+    ]
+    problems += [problem for key, problem in wrong if not programme.reported(key)]
     problems += _unfit(programme, with_secret=with_secret)
     opener = Opener(programme, problems)
     parameters = open_parameters_of(opener) if programme.document.parameters is None else None

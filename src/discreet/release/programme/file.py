@@ -27,22 +27,19 @@ from discreet.microdata import is_url, shown_url
 from discreet.protection.protocol import Protection
 from discreet.protection.registry import DEFAULT, protection, protections
 from discreet.release.programme.schema import (
-    DataEntry,
     Document,
-    KeysEntry,
     MagnitudeEntry,
     PartsEntry,
     PerturbationEntry,
-    ProgrammeEntry,
-    RecordsEntry,
-    SourceKeysEntry,
     SuppressionEntry,
     TableEntry,
     ValueEntry,
     VariableEntry,
-    form_of_method,
+    method_settings,
 )
+from discreet.release.programme.sources import DataEntry, KeysEntry, RecordsEntry, SourceKeysEntry
 from discreet.release.programme.toml_lines import KeyPath, LineIndex
+from discreet.release.programme.values import ProgrammeEntry
 from discreet.settings import plain_problem
 from discreet.tables import ValueRelation
 
@@ -54,10 +51,6 @@ MAIN = "data"
 
 #: The column that keys are put in, unless they are inherited from a column of another name.
 _MADE = "record_key"
-
-
-#: Keys that name where records are, if they are in no file.
-_OTHER_PLACES = ("database", "database_env", "cubes", "store", "spark")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -75,8 +68,7 @@ class RecordSource:
     @property
     def place(self) -> KeyPath:
         """The key that names the file or database."""
-        keys = ("source", *_OTHER_PLACES)
-        return (*self.path, next((key for key in keys if getattr(self.records, key)), "database"))
+        return (*self.path, next(iter(self.records.places), "database"))
 
     @property
     def plain_parts(self) -> str | None:
@@ -158,6 +150,11 @@ class ProgrammeFile:
         """The file name of the programme."""
         return self.path.name
 
+    @property
+    def place(self) -> str:
+        """Its path, as errors show it; empty for a programme that stands in no file."""
+        return str(self.path) if any(self.index.lines.values()) else ""
+
     def file(self, name: str) -> Path:
         """A file that the programme names."""
         return self.path.parent / Path(name).expanduser()
@@ -226,9 +223,10 @@ class Programme(ProgrammeFile):
                 message = f"there is no source {name!r}"
                 hint = f"sources: {', '.join(self.sources)}"
                 raise ProgrammeError(message, code="source", where=str(self.path), hint=hint)
-            others = (*_OTHER_PLACES, "format", "table", "query")
+            records = self.sources[name].records
+            others = (*records.places, "format", "table", "query")
             places = {**dict.fromkeys(others), "source": str(Path(place).absolute())}
-            entry = self.sources[name].records.model_copy(update=places)
+            entry = records.model_copy(update=places)
             if self.sources[name].main:
                 document = document.model_copy(update={"data": entry})
             else:
@@ -475,26 +473,15 @@ def load(path: str | os.PathLike[str]) -> tuple[Programme, list[Problem]]:
     Raises:
         ProgrammeError: If the file cannot be read or is not TOML.
     """
-    return _programme(*read_form(Path(path), Document))
+    document, file, problems = read_form(Path(path), Document)
+    return Programme(document=document, **vars(file)), problems
 
 
 def from_document(document: Mapping[str, Any], path: Path) -> tuple[Programme, list[Problem]]:
     """The same of a document in memory; files it names are relative to the folder of `path`."""
-    return _programme(*form_of(document, path, Document))
-
-
-def _programme(
-    document: Document, file: ProgrammeFile, problems: list[Problem]
-) -> tuple[Programme, list[Problem]]:
-    return Programme(document=document, **vars(file)), problems
-
-
-def form_of(
-    document: Mapping[str, Any], path: Path, form: type[Form]
-) -> tuple[Form, ProgrammeFile, list[Problem]]:
-    """A document in memory as far as it has a form, where its keys stand, and what is wrong."""
-    raw = copy.deepcopy(dict(document))
-    return _validated(raw, path, LineIndex.of_document(document), form)
+    raw, index = copy.deepcopy(dict(document)), LineIndex.of_document(document)
+    entries, file, problems = _validated(raw, path, index, Document)
+    return Programme(document=entries, **vars(file)), problems
 
 
 def read_form(place: Path, form: type[Form]) -> tuple[Form, ProgrammeFile, list[Problem]]:
@@ -503,40 +490,26 @@ def read_form(place: Path, form: type[Form]) -> tuple[Form, ProgrammeFile, list[
     Raises:
         ProgrammeError: If the file cannot be read or is not TOML.
     """
-    text = _text(place)
+    where, code = str(place), "programme-file"
     try:
+        text = place.read_bytes().decode("utf-8-sig").replace("\r\n", "\n")
         return _validated(tomllib.loads(text), place, LineIndex.of(text), form)
-    except tomllib.TOMLDecodeError as error:
-        raise _not_toml(place, error) from None
-    except RecursionError:
-        raise ProgrammeError(
-            "the file is nested too deeply",
-            code="programme-syntax",
-            where=str(place),
-            hint="a programme needs three levels of brackets",
-        ) from None
-
-
-def _text(place: Path) -> str:
-    try:
-        return place.read_bytes().decode("utf-8-sig").replace("\r\n", "\n")
     except UnicodeDecodeError as error:
-        message = f"byte {error.start + 1} is not UTF-8 text"
+        what = f"byte {error.start + 1} is not UTF-8 text"
         hint = "a programme is a TOML file, saved as UTF-8"
-        raise ProgrammeError(message, code="programme-file", where=str(place), hint=hint) from None
     except OSError as error:
-        message = f"the programme cannot be read ({error.strerror})"
+        what = f"the programme cannot be read ({error.strerror})"
         hint = "give the path of a TOML file"
-        raise ProgrammeError(message, code="programme-file", where=str(place), hint=hint) from None
-
-
-def _not_toml(place: Path, error: tomllib.TOMLDecodeError) -> ProgrammeError:
-    match = _AT_LINE.search(str(error))
-    where = f"{place}, line {match[1]}, column {match[2]}" if match else str(place)
-    reason = _AT_LINE.sub("", str(error)).strip().rstrip(".")
-    message = f"the file is not valid TOML: {reason}"
-    hint = "texts stand in quotes, each key once, one key per line"
-    return ProgrammeError(message, code="programme-syntax", where=where, hint=hint)
+    except tomllib.TOMLDecodeError as error:
+        code, match = "programme-syntax", _AT_LINE.search(str(error))
+        where += f", line {match[1]}, column {match[2]}" if match else ""
+        reason = _AT_LINE.sub("", str(error)).strip().rstrip(".")
+        what = f"the file is not valid TOML: {reason}"
+        hint = "texts stand in quotes, each key once, one key per line"
+    except RecursionError:
+        code, what = "programme-syntax", "the file is nested too deeply"
+        hint = "a programme needs three levels of brackets"
+    raise ProgrammeError(what, code=code, where=where, hint=hint)
 
 
 def _validated(
@@ -551,7 +524,7 @@ def _validated(
         except ValidationError as error:
             for details in error.errors(include_url=False, include_input=False):
                 path = tuple(part for part in details["loc"] if part != "[key]")
-                problems.append(form_problem(path, details, index, root=form))
+                problems.append(_problem(path, details, index, form))
                 skipped.append(_drop(raw, path))
         else:
             return (
@@ -580,42 +553,32 @@ def _drop(raw: dict[str, Any], path: KeyPath) -> KeyPath:
     return path[: named + 1]
 
 
-def form_problem(
-    path: KeyPath, details: ErrorDetails, index: LineIndex, known: Sequence[str] = (),
-    *, root: type[ProgrammeEntry] = Document,
-) -> Problem:  # fmt: skip
-    """One problem that pydantic found; `known` are keys of a form that methods give."""
-    kind = details["type"]
-    place = index.place(path)
-    if kind == "extra_forbidden" and not known:
-        return Problem("there is no such key", place, _known(path, root))
-    if kind == "method":
-        return Problem(details["msg"], place, nearest(str(path[-1]), details["ctx"]["known"]))
-    return plain_problem(details, str(path[-1]), place, known)
+def _problem(
+    path: KeyPath, details: ErrorDetails, index: LineIndex, root: type[ProgrammeEntry]
+) -> Problem:
+    """One problem that pydantic found."""
+    place, name = index.place(path), str(path[-1])
+    known = _keys_at(root, path[:-1]) if details["type"] == "extra_forbidden" else ()
+    if known and issubclass(root, Document) and path[:-1] == ("protection",):
+        message = "there is no such method, or it has no settings"
+        return Problem(message, place, nearest(name, known))
+    return plain_problem(details, name, place, known)
 
 
-def _known(path: KeyPath, root: type[ProgrammeEntry]) -> str:
-    """The keys that may stand where an unknown one was found, the likeliest first."""
-    form = _form_at(root, path[:-1])
-    if form is None:
-        return ""
-    known = [field.alias or name for name, field in form.model_fields.items()]
-    return nearest(str(path[-1]), form.names() if issubclass(form, ProgrammeEntry) else known)
-
-
-def _form_at(form: Any, path: KeyPath) -> type[BaseModel] | None:
-    """The form of the entry at a key, as the annotations of the schema have it."""
-    if form is Document and path[:1] == ("protection",) and len(path) > 1:
-        return _form_at(form_of_method(path[1]), path[2:])
+def _keys_at(form: Any, path: KeyPath) -> Sequence[str]:
+    """The keys of the section at a place, as the annotations of the schema have it."""
     if isinstance(form, type) and issubclass(form, BaseModel):
-        if not path:
-            return form
         fields = {field.alias or name: field for name, field in form.model_fields.items()}
-        return _form_at(fields[path[0]].annotation, path[1:]) if path[0] in fields else None
+        if not path:
+            return form.names() if issubclass(form, ProgrammeEntry) else list(fields)
+        if issubclass(form, Document) and path[0] == "protection":
+            forms = method_settings()
+            return _keys_at(forms.get(str(path[1])), path[2:]) if path[1:] else list(forms)
+        return _keys_at(fields[path[0]].annotation, path[1:]) if path[0] in fields else ()
     inner = get_args(form)
     if get_origin(form) in (dict, list):
-        return _form_at(inner[-1], path[1:]) if path else None
-    return next(filter(None, (_form_at(item, path) for item in inner)), None)
+        return _keys_at(inner[-1], path[1:]) if path else ()
+    return next(filter(None, (_keys_at(item, path) for item in inner)), ())
 
 
 def raise_problems(place: str, problems: Sequence[Problem]) -> None:
@@ -625,7 +588,7 @@ def raise_problems(place: str, problems: Sequence[Problem]) -> None:
     ordered = sorted(dict.fromkeys(problems), key=_line)
     number = len(ordered)
     message = f"the programme has {number} mistakes" if number > 1 else ordered[0].what
-    where = place if number > 1 else f"{place}, {ordered[0].where}".rstrip(", ")
+    where = place if number > 1 else f"{place}, {ordered[0].where}".strip(", ")
     shown = ordered if number > 1 else [Problem(message, where, ordered[0].hint)]
     hint = shown[0].hint if number == 1 else ""
     raise ProgrammeError(message, code="programme", where=where, hint=hint, problems=shown)

@@ -1,78 +1,61 @@
-"""The form of a programme file: which keys there are and what each may hold.
+"""The form of a programme file: which keys there are, what each may hold, and what goes together.
 
 In: the parsed TOML. Out: frozen entries with checked values, or an error that pydantic
-places at its key. What concerns two keys at once is checked in
-`discreet.release.programme.checks` and the modules beside it, so that one mistake does not
-hide another. Nothing here is confidential, but rules and marks, which are SECRET.
+places at its key. Each section says itself what is wrong with it (`mistakes`, and `Key` behind
+a key); what concerns several sections is in `discreet.release.programme.checks`. Nothing here is
+confidential, but rules and marks, which are SECRET.
 """
 
 from __future__ import annotations
 
-import os
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from dataclasses import fields
+from itertools import pairwise
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from pydantic import (
-    AfterValidator,
     BeforeValidator,
     ConfigDict,
     Field,
-    PlainSerializer,
     StringConstraints,
-    ValidationError,
+    create_model,
     model_validator,
 )
-from pydantic_core import ErrorDetails, InitErrorDetails, PydanticCustomError
+from pydantic_core import PydanticCustomError
 
-from discreet.keygrid import KeyGrid
-from discreet.microdata import ReadingOptions
+from discreet.errors import nearest
 from discreet.protection.protocol import COUNT
 from discreet.protection.registry import protections
 from discreet.publication import FORMATS, MAPS
+from discreet.release.programme.sources import DataEntry, KeysEntry, PeriodEntry, SourceEntry
 from discreet.release.programme.values import (
-    Language,
-    bound,
-    change,
-    class_breaks,
-    cost_entry,
-    date,
-    intervals,
-    key_grid,
-    language,
-    marks,
+    MARKS,
+    AreaLevel,
+    Bound,
+    Breaks,
+    Change,
+    Date,
+    Decimals,
+    File,
+    Intervals,
+    Key,
+    Languages,
+    Mistake,
+    Names,
+    ProgrammeEntry,
+    Share,
+    Texts,
+    Variable,
+    both_secrets,
     one_of,
-    reading_option,
-    rule_mistake,
-    share,
-    texts,
+    refuse_keys,
 )
 from discreet.rules import known_rules
-from discreet.settings import Count, Limit, NameList, Number, Positive, Settings, Text, name_list
-from discreet.tables import FigureKind
+from discreet.settings import Count, Limit, NameList, Number, Positive, Text
+from discreet.tables import FIGURE, FigureKind
 
 if TYPE_CHECKING:
     from discreet.derived import KeyFigure
-
-LanguageKey = Annotated[str, AfterValidator(language)]
-Texts = Annotated[dict[LanguageKey, str], BeforeValidator(texts)]
-Grid = Annotated[KeyGrid, BeforeValidator(key_grid), PlainSerializer(lambda grid: grid.size)]
-Bound = Annotated[Any, BeforeValidator(bound)]
-Decimals = Annotated[int, Field(ge=0, le=15)]
-Date = Annotated[str | None, BeforeValidator(date)]
-#: A level of areas, by its name or its number from the coarsest, 1, on.
-AreaLevel = Text | Count
-
-
-class ProgrammeEntry(Settings):
-    """A section of a programme, or an entry in one: unknown keys are mistakes."""
-
-    model_config = ConfigDict(arbitrary_types_allowed=True)
-
-    @classmethod
-    def names(cls) -> list[str]:
-        """The keys that it may have."""
-        return [field.alias or name for name, field in cls.model_fields.items()]
-
 
 #: The short name of a key that signs, as `discreet params keys` prints it.
 SIGNER = r"^[0-9a-f]{4}(-[0-9a-f]{4}){7}$"
@@ -84,11 +67,11 @@ COUNTED = ("count", "sum", "mean")
 class ParametersEntry(ProgrammeEntry):
     """[parameters]: a package of parameters from an office."""
 
-    package: Text | None = None
-    key_file: Text | None = None
-    passphrase_env: Text | None = None
-    passphrase_file: Text | None = None
-    verify_key: Text | None = None
+    package: Annotated[File, Key(needed='name the file: package = "census-2026.dcparams"')] = None
+    key_file: File = None
+    passphrase_env: Variable = None
+    passphrase_file: File = None
+    verify_key: File = None
     statistic: Text | None = None
     version: Text | None = None
     signer: Annotated[Text, StringConstraints(pattern=SIGNER)] | None = None
@@ -97,16 +80,44 @@ class ParametersEntry(ProgrammeEntry):
     period: Text | None = None
     totals: dict[str, Text] | None = None
 
+    def mistakes(self) -> Iterator[Mistake]:
+        """It is opened in one way, and whoever must have signed it has."""
+        keys = ("key_file", "passphrase_file", "passphrase_env")
+        ways = self.filled(*keys)
+        if len(ways) != 1:
+            what = f"exactly one of {', '.join(keys)} is needed"
+            yield Mistake((ways or keys)[0], what, about=keys)
+        if self.allow_unsigned and (self.verify_key or self.signer):
+            what = "whoever must have signed is named: an unsigned package cannot be used"
+            yield Mistake("allow_unsigned", what, "leave one of the two out")
+
+
+#: What each kind of strength is described by.
+_STRENGTHS: Mapping[str, tuple[str, ...]] = {
+    "flex": ("point", "small", "large", "exponent"),
+    "simple": ("share",),
+}
+
 
 class StrengthEntry(ProgrammeEntry):
     """How strong the noise of magnitudes is."""
 
-    kind: Literal["flex", "simple"] | None = None
+    kind: Annotated[Literal["flex", "simple"] | None, Key(needed="known: flex, simple")] = None
     point: Number | None = None
     small: Number | None = None
     large: Number | None = None
     exponent: Number | None = None
     share: Number | None = None
+
+    def mistakes(self) -> Iterator[Mistake]:
+        """Each kind has its own keys."""
+        for kind, keys in _STRENGTHS.items() if self.kind is not None else ():
+            for key in keys:
+                stated = getattr(self, key) is not None
+                if kind == self.kind and not stated:
+                    yield Mistake(key, f"{key} is missing", f"{kind} needs {', '.join(keys)}")
+                elif kind != self.kind and stated:
+                    yield Mistake(key, f"this goes with {kind} only")
 
 
 class SensitiveEntry(ProgrammeEntry):
@@ -121,12 +132,15 @@ class SensitiveEntry(ProgrammeEntry):
 class MagnitudeEntry(ProgrammeEntry):
     """[magnitudes.COLUMN]: the noise for sums and means of a value column."""
 
-    table: Text | None = None
-    small_table: Text | None = None
+    table: Annotated[File, Key(needed='name the file: table = "rent-ptable.csv"')] = None
+    small_table: File = None
     of: Literal["top", "mean", "range", "sum"] = "top"
     top: Annotated[int, Field(ge=1, le=16)] = 1
     epsilon: Annotated[list[Number], Field(min_length=1)] | None = None
-    strength: StrengthEntry | None = None
+    strength: Annotated[
+        StrengthEntry | None,
+        Key(needed='strength = { kind = "simple", share = 0.1 }, or kind = "flex"'),
+    ] = None
     publish: Literal["means", "sums"] = "sums"
     keys: Literal["column", "shared"] = "column"
     period: Text | None = None
@@ -141,13 +155,26 @@ class MagnitudeEntry(ProgrammeEntry):
     grain: Positive = 1.0
     bracket_above: Limit | None = None
 
+    def mistakes(self) -> Iterator[Mistake]:
+        """There is a number for each of the largest contributions."""
+        about, wanted = ("of", "top", "epsilon"), self.top if self.of == "top" else 1
+        if self.of != "top" and self.top > 1:
+            yield Mistake("top", 'this goes with of = "top" only', about=about)
+        elif len(self.epsilon or [1]) != wanted:
+            what = f"{wanted} numbers are needed, one per contribution"
+            yield Mistake("epsilon", what, "such as epsilon = [1, 0.5] for top = 2", about)
+
 
 class SealEntry(ProgrammeEntry):
     """[release]: who vouches for the release, and what keys its digests."""
 
-    sign: Text | None = None
-    secret_file: Text | None = None
-    secret_env: Text | None = None
+    sign: File = None
+    secret_file: File = None
+    secret_env: Variable = None
+
+    def mistakes(self) -> Iterator[Mistake]:
+        """There is one secret."""
+        return both_secrets(self)
 
 
 class FiguresEntry(ProgrammeEntry):
@@ -170,13 +197,44 @@ class PartsEntry(ProgrammeEntry):
         """The thresholds that are given."""
         return dict(self.model_extra or {})
 
+    @model_validator(mode="before")
+    @classmethod
+    def _of_rules(cls, value: Any) -> Any:
+        """Unknown keys are mistakes."""
+        unknown = (
+            [key for key in value if key not in cls.names()] if isinstance(value, dict) else ()
+        )
+        refuse_keys(cls, dict.fromkeys(unknown, "extra_forbidden"))
+        return value
+
+    @classmethod
+    def names(cls) -> list[str]:
+        """The keys that it may have."""
+        from discreet.protection.parts import PartRules
+
+        return [*(field.name for field in fields(PartRules)), *super().names()]
+
+
+#: Kind of figure → the keys that it needs, those of which it needs one, and those it may have.
+_FIGURES: Mapping[str, tuple[tuple[str, ...], tuple[str, ...], tuple[str, ...]]] = {
+    "count": ((), (), ("where",)),
+    "sum": (("of",), (), ("where",)),
+    "mean": (("of",), (), ("where",)),
+    "share": (("part",), ("whole", "over"), ()),
+    "ratio": (("part", "whole"), (), ("factor",)),
+    "per_thousand": (("part", "whole"), (), ("factor",)),
+    "change": (("part",), ("whole", "base"), ()),
+    "balance": (("part", "whole"), (), ()),
+    "index": (("part",), ("whole", "base"), ()),
+}
+
 
 class FigureEntry(ProgrammeEntry):
     """[tables.NAME.figures]: one figure of a table."""
 
-    kind: FigureKind | None = None
+    kind: Annotated[FigureKind | None, Key(needed=f"known: {', '.join(_FIGURES)}")] = None
     of: Text | None = None
-    where: str | None = None
+    where: Annotated[str | None, Key(filter=True)] = None
     part: Text | None = None
     whole: Text | None = None
     over: NameList | None = None
@@ -193,6 +251,23 @@ class FigureEntry(ProgrammeEntry):
     def counted(self) -> bool:
         """Whether records are counted for it; else it is made of other figures."""
         return self.kind in COUNTED
+
+    def mistakes(self) -> Iterator[Mistake]:
+        """Each kind has its own keys."""
+        if self.kind is None:
+            return
+        needs, some_of, may = _FIGURES[self.kind]
+        keys = self.filled("of", "where", "part", "whole", "over", "base", "factor")
+        for key in needs:
+            if key not in keys:
+                yield Mistake(key, f"{key} is missing", f"{self.kind} needs {key}")
+        if some_of and not set(some_of) & set(keys):
+            what = f"{self.kind} needs {' or '.join(some_of)}"
+            yield Mistake(some_of[0], what, about=some_of)
+        for key in keys:
+            if key not in (known := (*needs, *some_of, *may)):
+                what = f"this does not go with kind = {self.kind!r}"
+                yield Mistake(key, what, f"known: {', '.join(known)}")
 
     def key_figure(self, name: str, bracket_above: float | None) -> KeyFigure:
         """What `derive` takes: the figure of a name, with the limit of its brackets."""
@@ -220,8 +295,8 @@ class FigureEntry(ProgrammeEntry):
 class AreasEntry(ProgrammeEntry):
     """[tables.NAME.areas]: a table for each area of a level."""
 
-    variable: Text | None = None
-    level: AreaLevel | None = None
+    variable: Annotated[Text | None, Key(needed='variable = "region"')] = None
+    level: Annotated[AreaLevel | None, Key(needed='level = "municipality", or a number')] = None
     files: AreaLevel = "area"
     labels: bool = False
     whole: bool = True
@@ -277,7 +352,7 @@ class AttacksEntry(ProgrammeEntry):
 class SliversEntry(ProgrammeEntry):
     """[slivers]: by how many records unions of areas of two geographies differ at least."""
 
-    areas: Annotated[list[Text], Field(min_length=2)]
+    areas: Annotated[list[Text], Field(min_length=2), Key(once=True)]
     least: Annotated[int, Field(ge=2, strict=True)]
     effort: Count = 1000
     partly: bool = False
@@ -294,10 +369,6 @@ class QualityEntry(ProgrammeEntry):
 Protect = Annotated[str, one_of(lambda: [method.name for method in protections()])]
 
 
-Intervals = Annotated[Any, BeforeValidator(intervals)]
-Share = Annotated[Any, BeforeValidator(share)]
-
-
 class RulesEntry(ProgrammeEntry):
     """Rules: a key for each rule of the package. SECRET."""
 
@@ -309,17 +380,16 @@ class RulesEntry(ProgrammeEntry):
         """Every rule that there is, None where it is not stated; unknown keys are mistakes."""
         if not isinstance(value, dict):
             return value
-        wrong = []
+        wrong: dict[str, str | PydanticCustomError] = {}
         for key, stated in value.items():
-            kind: str | PydanticCustomError = ""
             if key not in cls.names():
-                kind = "extra_forbidden"
-            elif key in known_rules():
-                kind = rule_mistake(stated)
-            if kind:
-                wrong.append(InitErrorDetails(type=kind, loc=(key,), input=None))
-        if wrong:
-            raise ValidationError.from_exception_data(cls.__name__, wrong)
+                wrong[key] = "extra_forbidden"
+            elif key in known_rules() and (
+                isinstance(stated, bool) or not isinstance(stated, int | float | list | dict)
+            ):
+                hint = {"hint": "a number, a list of numbers, or a table of keys"}
+                wrong[key] = PydanticCustomError("rule", "this is no rule", hint)
+        refuse_keys(cls, wrong)
         return {**dict.fromkeys(known_rules()), **value}
 
     @classmethod
@@ -369,13 +439,16 @@ class BoundsEntry(ProgrammeEntry):
     rules: bool = True
 
 
+_COST = BeforeValidator(lambda value: {"of": value} if isinstance(value, str) else value)
+
+
 class SuppressionEntry(ProgrammeEntry):
     """[suppression]: how cells are hidden, for all tables."""
 
     method: Literal["auto", "fast", "optimal", "modular", "hypercube"] = "auto"
     time_limit: Positive | None = None
     seed: Annotated[int, Field(ge=0)] = 0
-    cost: Annotated[CostEntry, BeforeValidator(cost_entry)] = CostEntry()
+    cost: Annotated[CostEntry, _COST] = CostEntry()
     bounds: BoundsEntry | None = None
     zero_cells: Literal["auto", "fixed", "partners"] = "auto"
     singletons: bool | None = None
@@ -383,8 +456,8 @@ class SuppressionEntry(ProgrammeEntry):
     reasons: Literal["rule", "kind", "none"] | None = None
     unmatched: Literal["refuse", "ignore"] = "refuse"
     hide_less: bool = False
-    earlier: Annotated[list[Text], BeforeValidator(name_list)] = Field(default_factory=list)
-    earlier_change: Annotated[Any, BeforeValidator(change)] = "refuse"
+    earlier: Names = Field(default_factory=list)
+    earlier_change: Change = "refuse"
     round_to: Annotated[int, Field(ge=2, le=1000)] | None = None
 
 
@@ -416,122 +489,13 @@ class MarkEntry(ProgrammeEntry):
         return self.model_dump(exclude={"file", "separator", "cells"}, exclude_none=True)
 
 
-Marks = Annotated[list[MarkEntry], BeforeValidator(marks)]
-
-
 Format = Annotated[str, one_of(lambda: (*FORMATS, *MAPS))]
-Languages = Annotated[list[Language], Field(min_length=1)]
-
-
-class RecordsEntry(ProgrammeEntry):
-    """Where records are, and how they are read: the keys of `ReadingOptions`."""
-
-    source: Text | None = None
-    database: Text | None = None
-    database_env: Text | None = None
-    cubes: NameList | None = None
-    store: Text | None = None
-    spark: Text | None = None
-    table: Text | None = None
-    query: Text | None = None
-    format: Text | None = None
-    version: Text | None = None
-    text: list[Text] = Field(default_factory=list)
-    null_values: Annotated[Any, reading_option("null_values")] = None
-    decimal: Annotated[Any, reading_option("decimal")] = None
-    thousands: Annotated[Any, reading_option("thousands")] = None
-    encoding: Annotated[Any, reading_option("encoding")] = None
-    separator: Annotated[Any, reading_option("separator")] = None
-    trim: Annotated[Any, reading_option("trim")] = None
-    skip: Annotated[Any, reading_option("skip")] = None
-    header: Annotated[Any, reading_option("header")] = None
-    columns: Annotated[Any, reading_option("columns")] = None
-    sheet: Annotated[Any, reading_option("sheet")] = None
-    metadata: Annotated[Any, reading_option("metadata")] = None
-    types: Annotated[Any, reading_option("types")] = None
-    rename: Annotated[Any, reading_option("rename")] = None
-    recode: Annotated[Any, reading_option("recode")] = None
-
-    @property
-    def stated(self) -> dict[str, Any]:
-        """What is said of how the records are read."""
-        said = {key: getattr(self, key) for key in ReadingOptions.known()}
-        return {key: value for key, value in said.items() if value is not None}
-
-    @property
-    def address(self) -> str | None:
-        """The file, database or URL; None if none is named."""
-        if self.database_env is not None:
-            return os.environ.get(self.database_env) or None
-        named = (self.source, self.database, self.store, self.spark, *(self.cubes or ()))
-        return next(filter(None, named), None)
-
-    def content(self) -> dict[str, Any]:
-        """What determines the records, besides what their file holds."""
-        said = self.model_dump(exclude=_PLACES)
-        return {key: value for key, value in said.items() if value is not None or key in _ALWAYS}
-
-
-#: What is told elsewhere, or does not matter: names and places.
-_PLACES = {"name", "keys", "official", "source", "database", "database_env", "cubes", "store"}
-_PLACES |= {"metadata", "spark"}
-
-#: Keys that count for digests of tables even if nothing is said.
-_ALWAYS = ("table", "query", "format", "version", "text")
-
-
-class DataEntry(RecordsEntry):
-    """[data]: where the records of the main source are."""
-
-    name: Text | None = None
-
-
-class KeysEntry(ProgrammeEntry):
-    """[keys]: the record keys, or how to make them."""
-
-    column: Text | None = None
-    id: NameList | None = None
-    secret_file: Text | None = None
-    secret_env: Text | None = None
-    grid: Grid = KeyGrid()
-    allow_unsuitable: bool = False
-
-
-class PeriodEntry(ProgrammeEntry):
-    """[period]: the period that is published, and which units keep their keys over periods."""
-
-    name: Text
-    keys: Literal["same", "period", "changed"]
-    earlier: Annotated[list[Text], BeforeValidator(name_list)] = Field(default_factory=list)
-    revision: bool = False
-
-
-class SourceKeysEntry(ProgrammeEntry):
-    """keys in [sources.NAME]: the record keys, or how to make or inherit them."""
-
-    column: Text | None = None
-    id: NameList | None = None
-    inherit: Text | None = None
-    by: NameList | None = None
-    orphans: Literal["error", "drop"] | None = None
-    unit: Text | None = None
-    inheritance: Literal["plain"] | None = None
-    secret_file: Text | None = None
-    secret_env: Text | None = None
-    allow_unsuitable: bool = False
-
-
-class SourceEntry(RecordsEntry):
-    """[sources.NAME]: records of another kind of unit."""
-
-    keys: SourceKeysEntry | None = None
-    official: str | None = None
 
 
 class PerturbationEntry(ProgrammeEntry):
     """[perturbation]: the perturbation table and how it is used."""
 
-    table: Text | None = None
+    table: Annotated[File, Key(needed='name the file: table = "ptable.csv"')] = None
     format: Text | None = None
     zeros: Literal["keep", "table"] = "keep"
     suppress_below: Count | None = None
@@ -543,39 +507,60 @@ class VariableEntry(ProgrammeEntry):
     """[variables.NAME]: the classification of one spanning variable."""
 
     column: Text | None = None
-    hierarchy: Text | None = None
-    codelist: Text | None = None
-    levels: Annotated[list[Text], Field(min_length=1)] | None = None
-    prefixes: Annotated[list[Count], Field(min_length=1)] | None = None
-    intervals: Annotated[list[Bound], Field(min_length=2)] | None = None
-    coarser: Annotated[list[list[Bound]], Field(min_length=1)] | None = None
+    hierarchy: File = None
+    codelist: Annotated[File, Key(beside="hierarchy")] = None
+    levels: Annotated[list[Text] | None, Field(min_length=1), Key(once=True)] = None
+    prefixes: Annotated[list[Count] | None, Field(min_length=1)] = None
+    intervals: Annotated[list[Bound] | None, Field(min_length=2)] = None
+    coarser: Annotated[list[list[Bound]] | None, Field(min_length=1), Key(beside="intervals")] = (
+        None
+    )
     closed: Literal["left"] = "left"
-    codes: Annotated[list[Text], Field(min_length=1)] | None = None
-    squares: Annotated[list[Count], Field(min_length=1)] | None = None
-    east: Text | None = None
-    north: Text | None = None
-    alternatives: Annotated[list[Text], Field(min_length=2)] | None = None
+    codes: Annotated[list[Text] | None, Field(min_length=1), Key(once=True)] = None
+    squares: Annotated[list[Count] | None, Field(min_length=1)] = None
+    east: Annotated[Text | None, Key(beside="squares")] = None
+    north: Annotated[Text | None, Key(beside="squares")] = None
+    alternatives: Annotated[list[Text] | None, Field(min_length=2), Key(once=True)] = None
     label: Texts = Field(default_factory=dict)
     labels: dict[str, Texts] = Field(default_factory=dict)
     total: Text | None = None
     missing: Text | None = None
-    boundaries: NameList | None = None
-    boundary_key: Text | None = None
+    boundaries: Annotated[NameList | None, Key(file=True)] = None
+    boundary_key: Annotated[Text | None, Key(beside="boundaries")] = None
 
     @property
     def kinds(self) -> list[str]:
         """The keys given that each name a kind of classification."""
-        known = ("hierarchy", "levels", "prefixes", "intervals", "codes", "squares", "alternatives")
-        return [kind for kind in known if getattr(self, kind) is not None]
+        kinds = ("hierarchy", "levels", "prefixes", "intervals", "codes", "squares", "alternatives")
+        return self.filled(*kinds)
+
+    def mistakes(self) -> Iterator[Mistake]:
+        """There is one kind of classification, and its numbers are in order."""
+        if len(self.kinds) > 1:
+            what = f"{' and '.join(self.kinds)} exclude each other"
+            yield Mistake(self.kinds[1], what, "name one kind of classification")
+        for key in ("prefixes", "intervals"):
+            if any(later <= earlier for earlier, later in pairwise(getattr(self, key) or [])):
+                yield Mistake(key, "the numbers must increase")
+        if (self.east is None) != (self.north is None):
+            yield Mistake("squares", "squares are made of east and north")
+        if self.east is not None and self.column is not None:
+            yield Mistake("column", "squares are in a column, or made of coordinates")
+        if any(coarse <= fine or coarse % fine for coarse, fine in pairwise(self.squares or [])):
+            what = "sides are listed coarsest first, each a multiple of the next"
+            yield Mistake("squares", what, "squares = [100000, 10000, 1000, 100]")
+        for key in ("column", "labels", "total", "missing") if self.alternatives else ():
+            if getattr(self, key):
+                yield Mistake(key, "this belongs to the alternatives themselves")
 
 
 class ReleaseSettings(ProgrammeEntry):
     """[defaults], and the same keys in every table."""
 
-    formats: Annotated[list[Format], Field(min_length=1)] | None = None
-    where: str | None = None
+    formats: Annotated[list[Format] | None, Field(min_length=1), Key(once=True)] = None
+    where: Annotated[str | None, Key(filter=True)] = None
     weight: str | None = None
-    official: str | None = None
+    official: Annotated[str | None, Key(filter=True)] = None
     complete: bool | None = None
     universe: Texts | None = None
     workbook: bool | None = None
@@ -591,7 +576,7 @@ class MapEntry(ProgrammeEntry):
 
     level: Text | None = None
     at: dict[str, Text] = Field(default_factory=dict)
-    breaks: Annotated[Any, BeforeValidator(class_breaks)] = "quantiles"
+    breaks: Breaks = "quantiles"
     classes: Annotated[int, Field(ge=2, le=7)] = 5
     atlas: bool = True
 
@@ -600,7 +585,10 @@ class TableEntry(ReleaseSettings):
     """[tables.NAME]: one table to publish."""
 
     source: Text | None = Field(default=None, alias="from")
-    by: NameList | None = None
+    by: Annotated[
+        NameList | None,
+        Key(needed='name the spanning variables: by = ["region", "sex"]', once=True),
+    ] = None
     title: Texts = Field(default_factory=dict)
     figures: dict[str, FigureEntry] = Field(default_factory=dict)
     parts: PartsEntry | None = None
@@ -608,7 +596,7 @@ class TableEntry(ReleaseSettings):
     notes: list[CellNoteEntry] = Field(default_factory=list)
     value: NameList | None = None
     shadow: Text | None = None
-    marks: Marks = Field(default_factory=list)
+    marks: Annotated[list[MarkEntry], MARKS] = Field(default_factory=list)
     known: Text | None = None
     ratios: dict[str, RatioEntry] = Field(default_factory=dict)
     map: MapEntry = MapEntry()
@@ -627,52 +615,88 @@ class TableEntry(ReleaseSettings):
         }
         return self.model_copy(update=dict(given))
 
+    @property
+    def shown(self) -> list[str]:
+        """The figures that are published."""
+        return [name for name, figure in self.figures.items() if not figure.hidden]
 
-def form_of_method(name: Any) -> Any:
-    """The form of [protection.NAME]; None if there is no such method, or it has no settings."""
-    return next(
-        (protection.settings for protection in protections() if protection.name == name), None
-    )
+    def mistakes(self) -> Iterator[Mistake]:
+        """What it names, spans it or is one of its figures."""
+        by = self.by or []
+        if self.figures and not self.shown:
+            yield Mistake("figures", "all figures are hidden", "one figure at least is published")
+        if len(self.shown) > 1 and FIGURE in by:
+            what = f"a table with several figures has no variable called {FIGURE!r}"
+            yield Mistake("by", what, "rename the variable")
+        for name, figure in self.figures.items():
+            yield from self._references(name, figure)
+        for number, note in enumerate(self.notes):
+            yield from self._note(number, note)
+        if self.areas is not None and self.areas.variable and self.areas.variable not in by:
+            yield _not_spanned(("areas", "variable"), self.areas.variable, by)
+        elif self.areas is not None and len(by) == 1:
+            what = "a table for each area needs another variable besides"
+            yield Mistake(("areas", "variable"), what, "name it in by")
+        if self.parts is not None and self.parts.per and self.parts.per not in by:
+            what = f"no table here is spanned by {self.parts.per!r}"
+            yield Mistake(("parts", "per"), what, nearest(self.parts.per, by))
+
+    def _references(self, name: str, figure: FigureEntry) -> Iterator[Mistake]:
+        counted = [other for other, entry in self.figures.items() if entry.counted]
+        for key in ("part", "whole"):
+            other = getattr(figure, key)
+            place = ("figures", name, key)
+            if other in self.figures and self.figures[other].kind not in (None, *COUNTED):
+                what = f"{other!r} is itself made of other figures"
+                yield Mistake(place, what, f"name counts, sums or means: {', '.join(counted)}")
+            elif other is not None and other not in self.figures:
+                what, hint = f"the table has no figure {other!r}", nearest(other, counted)
+                yield Mistake(place, what, hint, about=[("figures", other)])
+        for key in ("over", "base"):
+            for variable in getattr(figure, key) or ():
+                if variable not in (self.by or ()):
+                    yield _not_spanned(("figures", name, key), variable, self.by or [])
+
+    def _note(self, number: int, note: CellNoteEntry) -> Iterator[Mistake]:
+        known = [*(self.by or []), *([FIGURE] if len(self.shown) > 1 else [])]
+        if not note.text:
+            yield Mistake(("notes", number, "text"), "text is missing")
+        for variable, code in note.cells.items():
+            place = ("notes", number, "cells", variable)
+            bare = variable.removesuffix(".level")
+            if bare not in known or (variable != bare and bare in (FIGURE, *note.cells)):
+                yield _not_spanned(place, variable, known)
+            elif variable == FIGURE and code not in self.shown:
+                hint = nearest(code, self.shown)
+                yield Mistake(place, f"the table has no figure {code!r}", hint)
+
+
+def _not_spanned(place: tuple[str | int, ...], variable: str, by: list[str]) -> Mistake:
+    what = f"the table is not spanned by {variable!r}"
+    return Mistake(place, what, nearest(variable, by))
+
+
+def method_settings() -> dict[str, Any]:
+    """The form of [protection.NAME], for each method that has settings."""
+    return {method.name: method.settings for method in protections() if method.settings is not None}
 
 
 def _sections_of_methods(value: Any) -> Any:
     """[protection.NAME] in the form of each method."""
-    if not isinstance(value, dict):
-        return value
-    sections, wrong = {}, list[InitErrorDetails]()
-    for name, section in value.items():
-        form = form_of_method(name)
-        if form is None:
-            known = [
-                protection.name for protection in protections() if protection.settings is not None
-            ]
-            message = "there is no such method, or it has no settings"
-            kind = PydanticCustomError("method", message, {"known": known})
-            wrong.append(InitErrorDetails(type=kind, loc=(name,), input=None))
-            continue
-        try:
-            sections[name] = form.model_validate(section)
-        except ValidationError as error:
-            wrong += [_inside(name, item) for item in error.errors(include_url=False)]
-    if wrong:
-        raise ValidationError.from_exception_data("protection", wrong)
-    return sections
+    forms: dict[str, Any] = {name: (form | None, None) for name, form in method_settings().items()}
+    sections = create_model("Sections", __base__=ProgrammeEntry, **forms).model_validate(value)
+    return {name: getattr(sections, name) for name in sections.model_fields_set}
 
 
-def _inside(name: str, details: ErrorDetails) -> InitErrorDetails:
-    """An error in a section, as one of the whole document; its input is not kept."""
-    kind: str | PydanticCustomError = details["type"]
-    context = details.get("ctx", {})
-    if kind in ("value_error", "settings"):
-        kind = PydanticCustomError("settings", details["msg"], context)
-    return InitErrorDetails(type=kind, loc=(name, *details["loc"]), input=None, ctx=context)
+#: Sections that a package of parameters stands for.
+FROM_PACKAGE = ("perturbation", "magnitudes", "figures", "parts")
 
 
 class Document(ProgrammeEntry):
     """A whole programme file."""
 
     title: Texts = Field(default_factory=dict)
-    languages: Languages = Field(default=["en"])
+    languages: Annotated[Languages, Key(once=True)] = Field(default=["en"])
     date: Date = None
     workbook: Text | None = None
     atlas: Text | None = None
@@ -699,3 +723,12 @@ class Document(ProgrammeEntry):
     variables: dict[str, VariableEntry] = Field(default_factory=dict)
     defaults: ReleaseSettings = ReleaseSettings()
     tables: dict[str, TableEntry] = Field(default_factory=dict)
+
+    def mistakes(self) -> Iterator[Mistake]:
+        """Parameters stand in one place."""
+        for section in FROM_PACKAGE if self.parameters is not None else ():
+            if section in self.model_fields_set:
+                what = (
+                    f"[{section}] and [parameters] exclude each other: the package says all of this"
+                )
+                yield Mistake(section, what, "leave one of the two out")

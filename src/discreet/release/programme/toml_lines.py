@@ -16,15 +16,13 @@ from typing import Any
 KeyPath = tuple[str | int, ...]
 
 _BARE = re.compile(r"[A-Za-z0-9_-]+")
-_BLANK = re.compile(r"(?:[ \t\r\n]|#[^\n]*)*")
 _SPACE = re.compile(r"[ \t]*")
-_PLAIN_VALUE = re.compile(r"[^,\]}#\n]*")
-_STRINGS = (
-    re.compile(r'"""(?:[^\\]|\\.)*?"{3,5}', re.DOTALL),
-    re.compile(r"'''.*?'{3,5}", re.DOTALL),
-    re.compile(r'"(?:[^"\\]|\\.)*"'),
-    re.compile(r"'[^']*'"),
+_BLANK = re.compile(r"(?:[ \t\r\n]|#[^\n]*)*")
+_COMMA = re.compile(_BLANK.pattern + ",?")
+_STRING = re.compile(
+    r'"""(?:[^\\]|\\.)*?"{3,5}|"(?:[^"\\]|\\.)*"' + r"|'''.*?'{3,5}|'[^']*'", re.DOTALL
 )
+_PLAIN_VALUE = re.compile(r"[^,\]}#\n]*")
 
 
 def dotted(path: Sequence[str | int]) -> str:
@@ -60,9 +58,7 @@ class LineIndex:
     @classmethod
     def of(cls, text: str) -> LineIndex:
         """Read the text; it must be valid TOML."""
-        scanner = _Scanner(text.replace("\r\n", "\n"))
-        scanner.document()
-        return cls(scanner.found)
+        return cls(_Scanner(text.replace("\r\n", "\n")).document())
 
     @classmethod
     def of_document(cls, document: Mapping[str, Any]) -> LineIndex:
@@ -89,101 +85,79 @@ class _Scanner:
     def __init__(self, text: str) -> None:
         self.text = text
         self.at = 0
-        self.found: dict[KeyPath, int] = {}
-        self.sizes: dict[KeyPath, int] = {}
+        self.lines: dict[KeyPath, int] = {}
+        self.sizes: dict[KeyPath, int] = {}  # array of tables → how many there are so far
         self.starts = [match.end() for match in re.finditer(r"\n", text)]
 
-    def document(self) -> None:
+    def document(self) -> Mapping[KeyPath, int]:
         table: KeyPath = ()
-        while self.skip(_BLANK) < len(self.text):
-            table = self.header() if self.text[self.at] == "[" else self.pair(table)
+        while self.take(_BLANK) is not None and self.at < len(self.text):
+            if self.text[self.at] == "[":
+                table = self.header()
+            else:
+                self.pair(table)
+        return self.lines
 
-    def skip(self, pattern: re.Pattern[str]) -> int:
+    def take(self, pattern: re.Pattern[str]) -> str:
+        """What stands here in a form; empty if something else does."""
         match = pattern.match(self.text, self.at)
         self.at = match.end() if match else self.at
-        return self.at
+        return match[0] if match else ""
 
-    def note(self, path: KeyPath) -> None:
-        line = bisect_right(self.starts, self.at) + 1
+    def note(self, path: KeyPath, at: int) -> None:
+        line = bisect_right(self.starts, at) + 1
         for length in range(1, len(path) + 1):
-            self.found.setdefault(path[:length], line)
+            self.lines.setdefault(path[:length], line)
 
     def header(self) -> KeyPath:
-        brackets = 2 if self.text.startswith("[[", self.at) else 1
+        start, brackets = self.at, 2 if self.text.startswith("[[", self.at) else 1
         self.at += brackets
         path: KeyPath = ()
         for part in self.key():
-            path = self.last_of((*path, part))
+            path = (*path, part)
+            if path in self.sizes:  # a path through an array of tables means its newest table
+                path = (*path, self.sizes[path] - 1)
         if brackets == 2:
             array = path[:-1] if isinstance(path[-1], int) else path
             number = self.sizes.get(array, 0)
             self.sizes[array] = number + 1
             path = (*array, number)
-        self.note(path)
+        self.note(path, start)
         self.at += brackets
         return path
 
-    def last_of(self, path: KeyPath) -> KeyPath:
-        """A path through an array of tables means its newest table."""
-        return (*path, self.sizes[path] - 1) if path in self.sizes else path
-
-    def pair(self, table: KeyPath) -> KeyPath:
+    def pair(self, table: KeyPath) -> None:
         start = self.at
         path = (*table, *self.key())
-        end, self.at = self.at, start
-        self.note(path)
-        self.at = end + 1  # behind the equals sign
+        self.note(path, start)
+        self.at += 1  # the equals sign
         self.value(path)
-        return table
 
     def key(self) -> list[str]:
         parts = []
         while True:
-            self.skip(_SPACE)
-            start = self.at
-            if self.text[start] in "\"'":
-                self.string()
-                parts.append(tomllib.loads(f"k = {self.text[start : self.at]}")["k"])
-            else:
-                self.skip(_BARE)
-                parts.append(self.text[start : self.at])
-            self.skip(_SPACE)
+            self.take(_SPACE)
+            part = self.take(_STRING) or self.take(_BARE)
+            parts.append(tomllib.loads(f"k = {part}")["k"] if part[0] in "\"'" else part)
+            self.take(_SPACE)
             if self.text[self.at] != ".":
                 return parts
             self.at += 1
 
-    def string(self) -> None:
-        for pattern in _STRINGS:
-            if match := pattern.match(self.text, self.at):
-                self.at = match.end()
-                return
-
     def value(self, path: KeyPath) -> None:
-        self.skip(_SPACE)
-        if self.text[self.at] == "[":
-            self.array(path)
-        elif self.text[self.at] == "{":
-            self.inline_table(path)
-        elif self.text[self.at] in "\"'":
-            self.string()
-        else:
-            self.skip(_PLAIN_VALUE)
-
-    def array(self, path: KeyPath) -> None:
+        self.take(_SPACE)
+        opening = self.text[self.at]
+        if opening not in "[{":
+            _ = self.take(_STRING) or self.take(_PLAIN_VALUE)
+            return
         self.at += 1
         number = 0
-        while self.text[self.skip(_BLANK)] != "]":
-            self.note((*path, number))
-            self.value((*path, number))
-            number += 1
-            if self.text[self.skip(_BLANK)] == ",":
-                self.at += 1
-        self.at += 1
-
-    def inline_table(self, path: KeyPath) -> None:
-        self.at += 1
-        while self.text[self.skip(_BLANK)] != "}":
-            self.pair(path)
-            if self.text[self.skip(_BLANK)] == ",":
-                self.at += 1
+        while self.take(_BLANK) is not None and self.text[self.at] not in "]}":
+            if opening == "{":
+                self.pair(path)
+            else:
+                self.note((*path, number), self.at)
+                self.value((*path, number))
+                number += 1
+            self.take(_COMMA)
         self.at += 1

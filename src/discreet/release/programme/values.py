@@ -1,43 +1,84 @@
-"""What the values of single keys of a programme may be, besides what their types say.
+"""What single keys of a programme may hold, besides what their types say.
 
 In: values as they stand in the TOML. Out: the same in the form that the schema has, or an error
-that pydantic places at the key. Nothing here is confidential.
+that pydantic places at the key; what is checked of a key once its section has its form. Nothing
+here is confidential.
 """
 
 from __future__ import annotations
 
 import datetime
-from collections.abc import Callable, Iterable
-from typing import Any, Literal, get_args
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Annotated, Any, Literal, NamedTuple, get_args
 
-from pydantic import BeforeValidator
-from pydantic_core import PydanticCustomError
+from pydantic import (
+    AfterValidator,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    PlainSerializer,
+    ValidationError,
+)
+from pydantic_core import InitErrorDetails, PydanticCustomError
 
 from discreet.errors import DiscreetError
 from discreet.keygrid import KeyGrid
 from discreet.microdata import form_of
-from discreet.settings import is_number, name_list
+from discreet.settings import Count, Settings, Text, is_number, name_list
 
 Language = Literal["en", "de"]
-
 LANGUAGES: tuple[str, ...] = get_args(Language)
 
 
-def texts(value: Any) -> Any:
-    """A bare text stands for every language."""
-    return {"en": value} if isinstance(value, str) else value
+@dataclass(frozen=True, kw_only=True)
+class Key:
+    """What is checked of a key once its section has its form."""
+
+    needed: str | None = None  # it cannot be left out; the hint
+    beside: str = ""  # it goes with this key of its section only
+    once: bool = False  # its names differ
+    file: bool = False  # it names files that can be read
+    folder: bool = False  # it names folders, or files
+    pattern: bool = False  # it names files by a pattern, or one by a URL
+    variable: bool = False  # it names a variable of the environment
+    filter: bool = False  # it is a filter of records
 
 
-def language(value: str) -> str:
-    """A language of publication."""
+class Mistake(NamedTuple):
+    """What is wrong with a section by itself."""
+
+    key: str | tuple[str | int, ...]  # its key, as seen from the section
+    what: str
+    hint: str = ""
+    #: Keys that decide whether it is one: none of them was reported before
+    about: Sequence[str | tuple[str | int, ...]] = ()
+
+
+def valid(fits: Callable[[Any], bool], message: str, hint: str = "") -> BeforeValidator:
+    """Nothing but values that fit."""
+
+    def checked(value: Any) -> Any:
+        if not fits(value):
+            raise PydanticCustomError("value", message, {"hint": hint})
+        return value
+
+    return BeforeValidator(checked)
+
+
+def _finite(value: Any) -> bool:
+    return is_number(value) and abs(value) < float("inf")
+
+
+def _language(value: str) -> str:
     if value not in LANGUAGES:
         hint = {"hint": f"known: {', '.join(LANGUAGES)}"}
         raise PydanticCustomError("language", "this is not a language of publication", hint)
     return value
 
 
-def key_grid(value: Any) -> Any:
-    """A key grid, as a number or a power."""
+def _key_grid(value: Any) -> Any:
     if isinstance(value, bool) or not isinstance(value, int | str):
         raise PydanticCustomError("grid", "a key grid is a number or a power such as '10^15'")
     try:
@@ -47,28 +88,7 @@ def key_grid(value: Any) -> Any:
         raise PydanticCustomError("grid", "this is not a key grid", hint) from None
 
 
-def bound(value: Any) -> Any:
-    """A number, infinite perhaps."""
-    if not is_number(value) or value != value:
-        raise PydanticCustomError("bound", "must be a number")
-    return value
-
-
-def one_of(names: Callable[[], Iterable[str]]) -> BeforeValidator:
-    """One of names that are known when a programme is read."""
-
-    def known(value: Any) -> Any:
-        found = list(names())
-        if value not in found:
-            hint = {"hint": f"known: {', '.join(found)}"}
-            raise PydanticCustomError("unknown", "this value is not known", hint)
-        return value
-
-    return BeforeValidator(known)
-
-
-def date(value: Any) -> Any:
-    """A date, as a text."""
+def _date(value: Any) -> Any:
     if isinstance(value, datetime.datetime | datetime.date):
         return value.isoformat()
     if isinstance(value, str):
@@ -80,38 +100,7 @@ def date(value: Any) -> Any:
     return value
 
 
-def rule_mistake(value: Any) -> str | PydanticCustomError:
-    """What is wrong with a rule: it is a number, numbers, a table of keys, or a list of these."""
-    if not is_number(value) and not isinstance(value, list | dict):
-        hint = {"hint": "a number, a list of numbers, or a table of keys"}
-        return PydanticCustomError("rule", "this is no rule", hint)
-    return ""
-
-
-def share(value: Any) -> Any:
-    """A share of a value, or "none" for no bound."""
-    if value == "none":
-        return value
-    if not is_number(value) or not 0 <= value < float("inf"):
-        raise PydanticCustomError("share", "must be a number of at least 0, or 'none'")
-    return value
-
-
-def change(value: Any) -> Any:
-    """A share by which values may have changed, "any", or "refuse" for none."""
-    if value in ("refuse", "any"):
-        return value
-    if not is_number(value) or not 0 <= value < float("inf"):
-        raise PydanticCustomError("change", "must be a number of at least 0, 'any' or 'refuse'")
-    return value
-
-
-def cost_entry(value: Any) -> Any:
-    """A bare text stands for what the cost is of."""
-    return {"of": value} if isinstance(value, str) else value
-
-
-def marks(value: Any) -> Any:
+def _marks(value: Any) -> Any:
     """The name of a file stands for the marks in it."""
     items = name_list(value)
     if not isinstance(items, list):
@@ -119,30 +108,120 @@ def marks(value: Any) -> Any:
     return [{"file": item} if isinstance(item, str) else item for item in items]
 
 
-def intervals(value: Any) -> Any:
-    """Whether intervals are printed, beside figures or instead of them."""
-    if value is not True and value is not False and value != "instead":
-        raise PydanticCustomError("intervals", "must be true, false or 'instead'")
-    return value
+def one_of(names: Callable[[], Iterable[str]]) -> BeforeValidator:
+    """One of names that are known when a programme is read."""
+
+    def known(value: Any) -> Any:
+        if value not in (every := list(names())):
+            hint = {"hint": f"known: {', '.join(every)}"}
+            raise PydanticCustomError("unknown", "this value is not known", hint)
+        return value
+
+    return BeforeValidator(known)
+
+
+def _is_breaks(value: Any) -> bool:
+    if not isinstance(value, list):
+        return value in ("quantiles", "equal")
+    return (
+        1 <= len(value) <= 8
+        and all(map(is_number, value))
+        and all(low < high for low, high in pairwise(value))
+    )
 
 
 def reading_option(key: str) -> BeforeValidator:
     """What `ReadingOptions` takes for a key."""
 
     def formed(value: Any) -> Any:
-        if wrong := form_of(key, value):
-            raise PydanticCustomError("reading", "this is not what is needed here", {"hint": wrong})
+        if hint := form_of(key, value):
+            raise PydanticCustomError("reading", "this is not what is needed here", {"hint": hint})
         return value
 
     return BeforeValidator(formed)
 
 
-def class_breaks(value: Any) -> Any:
-    """How classes are made, or their bounds."""
-    if isinstance(value, str) and value in ("quantiles", "equal"):
-        return value
-    numbers = isinstance(value, list) and all(is_number(item) for item in value)
-    if not numbers or not 1 <= len(value) <= 8 or sorted(set(value)) != value:
-        hint = {"hint": "such as [0, 100, 1000], at most eight bounds that grow"}
-        raise PydanticCustomError("breaks", "must be 'quantiles', 'equal' or bounds", hint)
-    return value
+#: A bare text stands for every language.
+_IN_ENGLISH = BeforeValidator(lambda value: {"en": value} if isinstance(value, str) else value)
+
+LanguageKey = Annotated[str, AfterValidator(_language)]
+Languages = Annotated[list[Language], Field(min_length=1)]
+Texts = Annotated[dict[LanguageKey, str], _IN_ENGLISH]
+Names = Annotated[list[Text], BeforeValidator(name_list)]
+Grid = Annotated[KeyGrid, BeforeValidator(_key_grid), PlainSerializer(lambda grid: grid.size)]
+Bound = Annotated[Any, valid(lambda value: is_number(value) and value == value, "must be a number")]
+#: A share of a value, or "none" for no bound.
+Share = Annotated[
+    Any,
+    valid(
+        lambda value: value == "none" or (_finite(value) and value >= 0),
+        "must be a number of at least 0, or 'none'",
+    ),
+]
+#: A share by which values may have changed, "any", or "refuse" for none.
+Change = Annotated[
+    Any,
+    valid(
+        lambda value: value in ("refuse", "any") or (_finite(value) and value >= 0),
+        "must be a number of at least 0, 'any' or 'refuse'",
+    ),
+]
+#: Whether intervals are printed, beside figures or instead of them.
+Intervals = Annotated[
+    Any,
+    valid(
+        lambda value: value is True or value is False or value == "instead",
+        "must be true, false or 'instead'",
+    ),
+]
+#: How classes are made, or their bounds.
+Breaks = Annotated[
+    Any,
+    valid(
+        _is_breaks,
+        "must be 'quantiles', 'equal' or bounds",
+        "such as [0, 100, 1000], at most eight bounds that grow",
+    ),
+]
+Decimals = Annotated[int, Field(ge=0, le=15)]
+Date = Annotated[str | None, BeforeValidator(_date)]
+#: A level of areas, by its name or its number from the coarsest, 1, on.
+AreaLevel = Text | Count
+MARKS = BeforeValidator(_marks)
+#: A key that may be left out, and names a file.
+File = Annotated[Text | None, Key(file=True)]
+#: A key that may be left out, and names a variable of the environment.
+Variable = Annotated[Text | None, Key(variable=True)]
+
+
+class ProgrammeEntry(Settings):
+    """A section of a programme, or an entry in one: unknown keys are mistakes."""
+
+    # Most commands use few sections: each is made ready when it is used first.
+    model_config = ConfigDict(arbitrary_types_allowed=True, defer_build=True)
+
+    @classmethod
+    def names(cls) -> list[str]:
+        """The keys that it may have."""
+        return [field.alias or name for name, field in cls.model_fields.items()]
+
+    def mistakes(self) -> Iterable[Mistake]:
+        """What is wrong with it by itself, besides what `Key` says of single keys."""
+        return ()
+
+    def filled(self, *keys: str) -> list[str]:
+        """Those of some keys that have a value."""
+        return [key for key in keys if getattr(self, key) is not None]
+
+
+def refuse_keys(form: type[ProgrammeEntry], kinds: Mapping[str, str | PydanticCustomError]) -> None:
+    """Raise one error for keys that cannot stand in a section."""
+    wrong = [InitErrorDetails(type=kind, loc=(key,), input=None) for key, kind in kinds.items()]
+    if wrong:
+        raise ValidationError.from_exception_data(form.__name__, wrong)
+
+
+def both_secrets(entry: Any) -> Iterator[Mistake]:
+    """That a section states two secrets."""
+    if entry.secret_file and entry.secret_env:
+        yield Mistake("secret_env", "secret_file and secret_env exclude each other")

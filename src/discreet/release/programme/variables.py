@@ -211,24 +211,22 @@ def found_codes(records: Any, columns: Sequence[str]) -> dict[str, list[str]]:
 
         return {name: natural_order(codes_in_cubes(distant, name)) for name in columns}
     if isinstance(distant, StoredRecords):
-        listed = {name: code_texts(distant.values(name), name).drop_nulls() for name in columns}
-        return {name: natural_order(part.to_list()) for name, part in listed.items()}
-    if isinstance(distant, DatabaseTable):
-        series = [code_texts(distant.distinct(name), name).drop_nulls() for name in columns]
-        pairs = zip(columns, series, strict=True)
-        return {name: natural_order(part.unique().to_list()) for name, part in pairs}
-    wrapped = nw.from_native(records, pass_through=False)
-    plans = [wrapped.select(nw.col(column)).unique() for column in columns]
-    natives = [plan.to_native() for plan in plans]
-    if natives and all(isinstance(native, pl.LazyFrame) for native in natives):
-        frames = pl.collect_all(natives, engine="streaming")
+        listed = [distant.values(name) for name in columns]
+    elif isinstance(distant, DatabaseTable):
+        listed = [distant.distinct(name) for name in columns]
     else:
-        frames = [collected(plan) for plan in plans]
-    codes = {}
-    for column, frame in zip(columns, frames, strict=True):
-        texts = code_texts(frame.get_column(column), column).drop_nulls().unique()
-        codes[column] = natural_order(texts.to_list())
-    return codes
+        wrapped = nw.from_native(records, pass_through=False)
+        plans = [wrapped.select(nw.col(column)).unique() for column in columns]
+        natives = [plan.to_native() for plan in plans]
+        if natives and all(isinstance(native, pl.LazyFrame) for native in natives):
+            frames = pl.collect_all(natives, engine="streaming")
+        else:
+            frames = [collected(plan) for plan in plans]
+        listed = [frame.to_series() for frame in frames]
+    return {
+        name: natural_order(code_texts(values, name).drop_nulls().unique().to_list())
+        for name, values in zip(columns, listed, strict=True)
+    }
 
 
 def _described(programme: Programme, name: str, tree: Classification) -> Classification:
@@ -264,20 +262,7 @@ def check_columns(programme: Programme, schemas: Mapping[str, Schema]) -> list[P
     for name, schema in schemas.items():
         source = programme.sources[name]
         tables = [table for table in programme.tables if programme.source_of(table) is source]
-        named: list[tuple[KeyPath, str]] = [
-            ((*source.keys_path, key), column)
-            for key in ("column", "id", "by")
-            for column in _listed(getattr(source.keys, key))
-        ]
-        named += [each[:2] for table in tables for each in _named_columns(programme, table)]
-        for path, column in dict.fromkeys(named):
-            if column not in schema:
-                hint = nearest(column, list(schema))
-                message = f"{source.called} no column {column!r}"
-                problems.append(programme.problem(path, message, hint))
-        problems += _confidential_columns(programme, source, tables)
-        problems += _unknown_variables(programme, schema, tables)
-        problems += _number_problems(programme, schema, tables)
+        problems += _column_problems(programme, source, schema, tables)
         problems += _filter_problems(programme, schema, tables)
         problems += _key_columns(programme, source, schemas)
     if len(schemas) == len(programme.sources):
@@ -286,19 +271,25 @@ def check_columns(programme: Programme, schemas: Mapping[str, Schema]) -> list[P
 
 
 class _NamedColumn(NamedTuple):
-    """A column that a programme names, where, and what for: numbers are summed or weigh."""
+    """A column that a programme names, where, and what for: numbers are summed, cut or weigh."""
 
     path: KeyPath
     column: str
-    use: Literal["code", "number", "other"]
+    use: Literal["code", "number", "other", "variable"]  # the last: a variable without an entry
 
 
 def _named_columns(programme: Programme, name: str) -> Iterator[_NamedColumn]:
-    """The columns that a table needs, but for the variables that have no entry."""
+    """The columns that a table needs."""
     table = programme.tables[name]
+    for number, variable in enumerate(table.by or []):
+        lost = ("variables", variable) in programme.skipped
+        if variable not in programme.variables and not lost:
+            yield _NamedColumn(("tables", name, "by", number), variable, "variable")
     for variable in used_variables(programme, name):
         for path, column in programme.columns_of(variable):
             yield _NamedColumn(path, column, "code")
+            if programme.variables[variable].intervals is not None:
+                yield _NamedColumn(("variables", variable, "intervals"), column, "number")
     if table.weight:
         yield _NamedColumn(programme.setting(name, "weight"), table.weight, "number")
     for figure, entry in table.figures.items():
@@ -307,6 +298,34 @@ def _named_columns(programme: Programme, name: str) -> Iterator[_NamedColumn]:
     own = programme.method(name)
     for place, column, numeric in own.columns(programme, name) if programme.understood(own) else ():
         yield _NamedColumn(place, column, "number" if numeric else "other")
+
+
+def _column_problems(
+    programme: Programme, source: RecordSource, schema: Schema, tables: Sequence[str]
+) -> Iterator[Problem]:
+    """Columns that are not there, tables of what chooses the noise, and texts to be summed."""
+    keys = {key: getattr(source.keys, key) for key in ("column", "id", "by")}
+    named = [
+        _NamedColumn((*source.keys_path, key), column, "other")
+        for key, columns in keys.items()
+        for column in _listed(columns)
+    ]
+    confidential = {item.column for item in named}
+    named += [item for table in tables for item in _named_columns(programme, table)]
+    for path, column, use in dict.fromkeys(named):
+        if column in confidential and use != "other":
+            message = f"column {column!r} holds keys or identifiers; no table is made of it"
+            yield programme.problem(path, message, "")
+        if column in schema and use == "number" and not schema[column].is_numeric():
+            message = f"column {column!r} is not a number but {schema[column]}"
+            hint = f'types = {{ {toml_key(column)} = "number" }} where the records are named'
+            yield programme.problem(path, message, f"{hint} says which value is none")
+        elif column not in schema and use == "variable":
+            message = f"there is neither a variable nor a column {column!r}"
+            yield programme.problem(path, message, nearest(column, [*programme.variables, *schema]))
+        elif column not in schema and path[-1] != "intervals":
+            message = f"{source.called} no column {column!r}"
+            yield programme.problem(path, message, nearest(column, list(schema)))
 
 
 def _unknown_magnitudes(programme: Programme, schemas: Mapping[str, Schema]) -> Iterator[Problem]:
@@ -358,65 +377,6 @@ def _key_columns(
             yield programme.problem(path, message, "convert both to whole numbers, or both to text")
 
 
-def _confidential_columns(
-    programme: Programme, source: RecordSource, tables: Sequence[str]
-) -> Iterator[Problem]:
-    """Keys and identifiers choose the noise; no table is made of them."""
-    keys = source.keys
-    own = {*_listed(keys.column), *_listed(keys.id), *_listed(keys.by)}
-    message = "column {!r} holds keys or identifiers; no table is made of it"
-    for name in tables:
-        table = programme.tables[name]
-        for number, variable in enumerate(table.by or []):
-            if variable in own and variable not in programme.variables:
-                path: KeyPath = ("tables", name, "by", number)
-                yield programme.problem(path, message.format(variable), "")
-        for place, column, use in _named_columns(programme, name):
-            if column in own and use != "other":
-                yield programme.problem(place, message.format(column), "")
-
-
-def _unknown_variables(
-    programme: Programme, schema: Schema, tables: Sequence[str]
-) -> Iterator[Problem]:
-    for name in tables:
-        table = programme.tables[name]
-        for number, variable in enumerate(table.by or []):
-            if variable in programme.variables or variable in schema:
-                continue
-            if any(skipped == ("variables", variable) for skipped in programme.skipped):
-                continue
-            hint = nearest(variable, [*programme.variables, *schema])
-            message = f"there is neither a variable nor a column {variable!r}"
-            yield programme.problem(("tables", name, "by", number), message, hint)
-
-
-def _number_problems(
-    programme: Programme, schema: Schema, tables: Sequence[str]
-) -> Iterator[Problem]:
-    """Weights, value columns and columns cut into intervals hold numbers."""
-    wanted: dict[tuple[KeyPath, str], None] = {}
-    for name in tables:
-        for path, column, use in _named_columns(programme, name):
-            if use == "number":
-                wanted[path, column] = None
-        for variable in used_variables(programme, name):
-            entry = programme.variables[variable]
-            if entry.intervals is not None:
-                wanted[("variables", variable, "intervals"), entry.column or variable] = None
-    for path, column in wanted:
-        if column in schema and not schema[column].is_numeric():
-            message = f"column {column!r} is not a number but {schema[column]}"
-            said = f'types = {{ {toml_key(column)} = "number" }}'
-            hint = f"{said} where the records are named says which value is none"
-            yield programme.problem(path, message, hint)
-
-
-def _stated(programme: Programme, path: KeyPath) -> KeyPath:
-    """The key that stands in the programme: a value may be one of several under its key."""
-    return path if path in programme.index.lines else path[:-1]
-
-
 def _filter_problems(programme: Programme, schema: Schema, tables: Sequence[str]) -> list[Problem]:
     from discreet.microdata import parse_filter
 
@@ -440,22 +400,32 @@ def _filter_problems(programme: Programme, schema: Schema, tables: Sequence[str]
         try:
             parsed.check(schema)
         except DiscreetError as error:
+            # A filter may be one of several under its key.
+            place = path if path in programme.index.lines else path[:-1]
             problems += [
-                programme.problem(_stated(programme, path), f"{problem.what}: {text}", problem.hint)
+                programme.problem(place, f"{problem.what}: {text}", problem.hint)
                 for problem in error.problems
             ]
     return problems
 
 
 def check_codes(programme: Programme, trees: Mapping[str, Classification]) -> list[Problem]:
-    """Every code that a variable does not have."""
-    problems = []
-    for path, variable, code in _named(programme):
-        known = _stated_codes(programme, variable, trees)
-        if known is not None and code not in known:
-            message = f"{variable} has no code {code!r}"
+    """Every code and every level that a variable does not have."""
+    problems = [*_other_totals(programme, trees)]
+    for path, name, code in _named(programme):
+        variable, level = name.removesuffix(".level"), name.endswith(".level")
+        entry = programme.variables.get(variable)
+        alternatives = entry.alternatives if entry is not None else None
+        own = [trees[part] for part in alternatives or [variable] if part in trees]
+        if len(own) < len(alternatives or [variable]) or (alternatives and level):
+            continue  # the data decide
+        known = [known for tree in own for known in (*tree.codes, tree.missing or MISSING)]
+        if level:
+            known = [*own[0].level_names, *map(str, range(1, own[0].depth + 1))]
+        if code not in known:
+            message = f"{variable} has no {'level' if level else 'code'} {code!r}"
             problems.append(programme.problem(path, message, nearest(code, known)))
-    return [*problems, *_unknown_levels(programme, trees), *_other_totals(programme, trees)]
+    return problems
 
 
 def _other_totals(programme: Programme, trees: Mapping[str, Classification]) -> Iterator[Problem]:
@@ -493,42 +463,15 @@ def codes_at(dimension: Dimension, level: str) -> list[str]:
     return [code for code in dict.fromkeys(codes) if code in dimension.index]
 
 
-def _unknown_levels(programme: Programme, trees: Mapping[str, Classification]) -> Iterator[Problem]:
-    """Every level that remarks name and a stated variable does not have."""
-    for name, table in programme.tables.items():
-        for number, note in enumerate(table.notes):
-            for key, level in note.cells.items():
-                tree = trees.get(key.removesuffix(".level"))
-                if not key.endswith(".level") or tree is None:
-                    continue
-                known = [*tree.level_names, *map(str, range(1, tree.depth + 1))]
-                if level not in known:
-                    path = ("tables", name, "notes", number, "cells", key)
-                    message = f"{tree.name} has no level {level!r}"
-                    yield programme.problem(path, message, nearest(level, known))
-
-
 def _named(programme: Programme) -> Iterator[tuple[KeyPath, str, str]]:
-    """Where a code is named, its variable and the code."""
+    """Where a code or level is named, its variable, and it."""
     for name, table in programme.tables.items():
-        spanning = table.by or []
-        for figure, entry in table.figures.items():
-            for variable, code in (entry.base or {}).items():
-                if variable in spanning:
-                    yield ("tables", name, "figures", figure, "base", variable), variable, code
-        for number, note in enumerate(table.notes):
-            for variable, code in note.cells.items():
-                if variable in spanning:
-                    yield ("tables", name, "notes", number, "cells", variable), variable, code
-
-
-def _stated_codes(
-    programme: Programme, variable: str, trees: Mapping[str, Classification]
-) -> list[str] | None:
-    """The codes of a variable; None where the data decide."""
-    entry = programme.variables.get(variable)
-    names = (entry.alternatives if entry is not None else None) or [variable]
-    if any(name not in trees for name in names):
-        return None
-    found = [trees[name] for name in names]
-    return [code for tree in found for code in (*tree.codes, tree.missing or MISSING)]
+        named: list[tuple[KeyPath, Mapping[str, str]]] = [
+            (("figures", figure, "base"), entry.base or {})
+            for figure, entry in table.figures.items()
+        ]
+        named += [(("notes", at, "cells"), note.cells) for at, note in enumerate(table.notes)]
+        for place, codes in named:
+            for variable, code in codes.items():
+                if variable.removesuffix(".level") in (table.by or []):
+                    yield ("tables", name, *place, variable), variable, code

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 from discreet.classifications import MISSING
 from discreet.confidential import without_values
-from discreet.errors import Problem
+from discreet.errors import Problem, ProgrammeError, raise_all
 from discreet.microdata import KeyedBefore, distant_records
 from discreet.protection.problems import Opener, not_yet_known
 from discreet.record_batches import collected
@@ -82,7 +82,8 @@ def data_problems(inputs: Inputs, *, show_values: bool = False) -> list[Problem]
         checks.numbers()
         if checks.tables:  # those of others are made when they are handed on
             way = next((key for key in ("inherit", "id") if getattr(source.keys, key)), "column")
-            opener.attempt((*source.keys_path, way), partial(_with_keys, keyed, source.name))
+            with opener.placed(*source.keys_path, way):
+                keyed.of(source.name)
     found = [tree for every in spanning.values() for tree in every.values()]
     trees = {item.name: item for item in found if not isinstance(item, str | list)}
     named = check_codes(inputs.programme, {**trees, **inputs.trees})
@@ -91,14 +92,11 @@ def data_problems(inputs: Inputs, *, show_values: bool = False) -> list[Problem]
     opener.problems += not_yet_known(opener.problems, figures)
     known = _known_tables(inputs.programme, spanning)
     opener.problems += area_level_problems(inputs.programme, known, spanning)
-    opener.attempt(("defaults", "formats"), partial(_grids, spanning))
-    opener.attempt(("slivers", "areas"), lambda _: check_slivers(inputs))
+    with opener.placed("defaults", "formats"):
+        check_grids(inputs.programme, known, spanning)
+    with opener.placed("slivers", "areas"):
+        check_slivers(inputs)
     return opener.problems
-
-
-def _with_keys(keyed: KeyedRecords, name: str, _: Any) -> Any:
-    """The records of a source with their keys."""
-    return keyed.of(name)
 
 
 def _known_tables(programme: Programme, spanning: Mapping[str, Mapping[str, Any]]) -> list[str]:
@@ -108,10 +106,6 @@ def _known_tables(programme: Programme, spanning: Mapping[str, Mapping[str, Any]
         for name, table in programme.tables.items()
         if set(table.by or []) <= set(spanning[programme.source_of(name).name])
     ]
-
-
-def _grids(spanning: Mapping[str, Mapping[str, Any]], programme: Programme) -> None:
-    check_grids(programme, _known_tables(programme, spanning), spanning)
 
 
 class _SourceChecks:
@@ -144,8 +138,9 @@ class _SourceChecks:
                 path = (*path, entry.kinds[0])
             if entry is None:
                 path = self._first_use(name)
-            made = self.opener.attempt(path, partial(self._made, name))
-            found |= made or {}
+            records = self.inputs.records[self.source.name]
+            with self.opener.placed(*path):
+                found |= spanning_variables(self.programme, [name], self.inputs.trees, records)
         return found
 
     def _first_use(self, name: str) -> KeyPath:
@@ -153,10 +148,6 @@ class _SourceChecks:
             if name in (by := self.programme.tables[table].by or []):
                 return ("tables", table, "by", by.index(name))
         return ("tables",)
-
-    def _made(self, name: str, programme: Any) -> dict[str, Any]:
-        records = self.inputs.records[self.source.name]
-        return spanning_variables(programme, [name], self.inputs.trees, records)
 
     @cached_property
     def filters(self) -> dict[str, list[str]]:
@@ -184,10 +175,9 @@ class _SourceChecks:
             held: dict[str, pl.DataFrame] = {}
             for variable in used:
                 for path, tree, column in self._trees(variable):
-                    read = partial(self._judged, held, tree, column, where)
-                    for problem in self.opener.attempt(path, read) or []:
-                        placed = self.programme.problem(path, problem.what, problem.hint)
-                        self.opener.problems += not_yet_known(self.opener.problems, [placed])
+                    with self.opener.placed(*path):
+                        wrong = self._judged(held, tree, column, where)
+                        raise_all(ProgrammeError, wrong, code="programme")
 
     def _trees(self, variable: str) -> Iterator[tuple[KeyPath, Classification | None, str]]:
         """The trees of a variable with their columns; None where the column alone decides."""
@@ -213,7 +203,6 @@ class _SourceChecks:
         tree: Classification | None,
         column: str,
         where: str,
-        _: Any,
     ) -> list[Problem]:
         if column not in held:
             held[column] = self._counted(column, where)
@@ -266,7 +255,7 @@ class _SourceChecks:
         key = self.source.keys.column if own else None
         for name, counts in self.counts.items():
             for count in counts:
-                checked = partial(self._attempt_flaws, count.where)
+                checked = partial(self._summable, count.where)
                 if key is not None:
                     checked((*self.source.keys_path, "column"), key=key)
                 weight = count.weight
@@ -281,7 +270,7 @@ class _SourceChecks:
                 return ("tables", table, "figures", figure, "of")
         return ("tables", table, "value")
 
-    def _attempt_flaws(
+    def _summable(
         self,
         where: str,
         path: KeyPath,
@@ -290,25 +279,20 @@ class _SourceChecks:
         value: str | None = None,
     ) -> bool:
         """Whether nothing is wrong; what is wrong is said once."""
-        looked = (where, key, weight, value)
-        if looked not in self.seen:
-            found = self.opener.attempt(path, partial(self._flaws, *looked))
-            self.seen[looked] = found is not None
-        return self.seen[looked]
-
-    def _flaws(
-        self, where: str, key: str | None, weight: str | None, value: str | None, _: Any
-    ) -> bool:
         from discreet.tabulation import MeasureLayout, Pass, Query, raise_flaws, refusals
 
-        layout = MeasureLayout(
-            keyed=key is not None, weight=weight, values=() if value is None else (value,)
-        )
-        condition = Query(by=[], where=where or None).condition(self.schema)
-        with refusals(filtered=condition is not None):
-            one = Pass(axes=(), where=condition, layout=layout)
-            raise_flaws(self.records, one, key, self.inputs.grid)
-        return True
+        columns = (where, key, weight, value)
+        if columns not in self.seen:
+            self.seen[columns] = False
+            layout = MeasureLayout(
+                keyed=key is not None, weight=weight, values=() if value is None else (value,)
+            )
+            condition = Query(by=[], where=where or None).condition(self.schema)
+            with self.opener.placed(*path), refusals(filtered=condition is not None):
+                one = Pass(axes=(), where=condition, layout=layout)
+                raise_flaws(self.records, one, key, self.inputs.grid)
+                self.seen[columns] = True
+        return self.seen[columns]
 
 
 def _unknown(

@@ -126,27 +126,21 @@ class Writer:
             self._atlas()
             self._decisions()
             self._quality(internal)
-            self._reports()
+            for method in self.programme.methods:
+                names = self.programme.protected[method.name]
+                remembered = {name: self.shelf.extras(name) for name in names}
+                method.write_reports(self.inputs, remembered, self.shelf.stage)
             self._manifest(released)
-            self.shelf.add_files(RELEASE, digest, files, self._remembered())
+            # Later runs must know which package a release was made with.
+            used = self.inputs.package or last_package(self.shelf)
+            kept = {} if used is None else {"package": dict(used)}
+            self.shelf.add_files(RELEASE, digest, files, kept)
         elif internal is not None:
             self._quality(internal)
         if internal is not None:
             for method in self.programme.methods:
                 if entries := self.reported.get(method.name):
                     method.write_internal(entries, internal)
-
-    def _remembered(self) -> dict[str, Any]:
-        """What later runs must know of the release as a whole."""
-        used = self.inputs.package or last_package(self.shelf)
-        return {} if used is None else {"package": dict(used)}
-
-    def _reports(self) -> None:
-        """What the methods of protection say of their tables."""
-        for method in self.programme.methods:
-            names = self.programme.protected[method.name]
-            remembered = {name: self.shelf.extras(name) for name in names}
-            method.write_reports(self.inputs, remembered, self.shelf.stage)
 
     def _key(self, table: str | None) -> ReleaseKey:
         """The key of the digests of a table; None for the release as a whole."""
@@ -211,22 +205,21 @@ class Writer:
         """What was decided about table parts, without a single true value."""
         if not decision_files(self.inputs):
             return
-        content = {
+        content: dict[str, Any] = {
             "format": "discreet-part-decisions",
             "format_version": 1,
-            "tables": {
-                name: self._decided(name)
-                for name in self.programme.tables
-                if self.programme.method(name).parts
-            },
+            "tables": {},
         }
+        for name in self.programme.tables:
+            if self.programme.method(name).parts:
+                log, shares = (
+                    self.shelf.extras(name)["decisions"],
+                    described_areas(self.shelf, name),
+                )
+                # How many areas are shown completely.
+                content["tables"][name] = {**log, "area_shares": shares} if shares else log
         text = json.dumps(content, ensure_ascii=False, indent=2)
         write_text(self.shelf.stage / DECISIONS, text + "\n")
-
-    def _decided(self, name: str) -> Any:
-        """What was decided about the parts of a table, and how many areas are shown completely."""
-        log, shares = self.shelf.extras(name)["decisions"], described_areas(self.shelf, name)
-        return {**log, "area_shares": shares} if shares else log
 
     def _quality(self, internal: Path | None) -> None:
         from discreet.release.report.quality import write_quality

@@ -9,7 +9,6 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -18,14 +17,13 @@ from discreet.key_check import KeyCheck, check_records
 from discreet.microdata import (
     DistantCubes,
     KeyedBefore,
-    ReadingOptions,
     StoredRecords,
     distant_records,
     matching,
     with_squares,
 )
 from discreet.protection.problems import Opener, not_yet_known, present
-from discreet.protection.protocol import COUNT, Protection
+from discreet.protection.protocol import COUNT
 from discreet.protection.registry import protections
 from discreet.release.inputs import Inputs, beside_programme
 from discreet.release.packages.programme_parameters import (
@@ -54,8 +52,6 @@ from discreet.store import Store, tree_digest
 from discreet.tables import ValueRelation
 
 if TYPE_CHECKING:
-    from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
-
     from discreet.classifications import Classification
     from discreet.keygrid import KeyGrid
     from discreet.microdata import Secret
@@ -134,29 +130,42 @@ def open_programme(
     problems, trees = _checked(programme, problems)
     opener = Opener(programme, problems)
     parameters = _parameters(opener)
-    opened = {
-        method.name: opener.attempt(
-            ("protection", method.name), partial(_opened_by, method, problems)
-        )
-        for method in protections()
-    }
+    opened = dict[str, Any]()
+    for method in protections():
+        opened[method.name] = None
+        with opener.placed("protection", method.name):
+            if programme.understood(method):
+                own = programme.protected[method.name]
+                opened[method.name] = method.opened(programme, own, problems)
     sources = programme.sources.items()
     secrets = {n: opener.secret(s.keys_path, s.keys) for n, s in sources}
-    reading = partial(_read_with_squares, show_values=show_values, master=master)
-    records = {n: opener.attempt(s.place, partial(reading, s)) for n, s in sources}
+    records = dict[str, Any]()
+    for name, source in sources:
+        records[name] = None
+        with opener.placed(*source.place):
+            records[name] = _read_with_squares(
+                source, programme, show_values=show_values, master=master
+            )
     problems += _store_problems(programme, records, trees)
-    signing = opener.attempt(("release", "sign"), _read_signing_key)
+    signing = None
+    with opener.placed("release", "sign"):
+        if (file := present(programme, programme.document.release.sign)) is not None:
+            from discreet.release.packages.keys import read_signing_key
+
+            signing = read_signing_key(file)
     handed_on = None if parameters is None else parameters.secret
     held = _shared_secret(programme, secrets, handed_on)
     office = opener.secret(("release",), programme.document.release)
-    seals = _seal_keys(programme, held, office, signing)
+    # The release is sealed with the secret of the office, or of the first source with one.
+    secret = office or next((held[name] for name in programme.sources if name in held), None)
+    seals = None if secret is None and signing is None else SealKeys(secret, signing)
     earlier, boundaries = _read_earlier(opener), _read_boundaries(opener, trees)
     check_earlier_periods(opener)
     schemas = {n: _columns(programme, n, f) for n, f in records.items() if f is not None}
     problems += check_period_keys(programme, schemas.get(programme.main.name, ()))
     problems += not_yet_known(problems, check_columns(programme, schemas))
     checks = _checked_keys(opener, records, schemas, (parameters or programme.keys).grid)
-    place = str(programme.path)
+    place = programme.place
     raise_problems(place, problems)
     programme = with_found_relations(programme, records, earlier)
     raise_problems(place, [problem for _, problem in related_mixtures(programme)])
@@ -180,31 +189,19 @@ def _read_boundaries(
     opener: Opener[Programme], trees: Mapping[str, Classification]
 ) -> dict[str, Boundaries]:
     """Per variable with boundaries, these; each level has one for all of its codes or for none."""
+    from discreet.publication import Boundaries, check_boundaries
+
     found = {}
     for name, entry in opener.programme.variables.items():
         files = [present(opener.programme, file) for file in entry.boundaries or []]
         if not files or None in files:
             continue
-        read = partial(_boundaries_of, files=files, key=entry.boundary_key or "code")
-        own = opener.attempt(("variables", name, "boundaries"), read)
-        if own is not None:
+        with opener.placed("variables", name, "boundaries"):
+            own = Boundaries.read(*filter(None, files), key=entry.boundary_key or "code")
             found[name] = own
-        if own is not None and name in trees:
-            check = partial(_checked_boundaries, trees[name], own)
-            opener.attempt(("variables", name, "boundaries"), check)
+            if name in trees:
+                check_boundaries(trees[name], own)
     return found
-
-
-def _checked_boundaries(tree: Classification, own: Boundaries, _: Programme) -> None:
-    from discreet.publication import check_boundaries
-
-    check_boundaries(tree, own)
-
-
-def _boundaries_of(programme: Programme, files: Sequence[Path | None], key: str) -> Boundaries:
-    from discreet.publication import Boundaries
-
-    return Boundaries.read(*(file for file in files if file is not None), key=key)
 
 
 def _columns(programme: Programme, name: str, records: Any) -> Mapping[str, Any]:
@@ -238,7 +235,7 @@ def _checked_keys(
     opener: Opener[Programme], records: Mapping[str, Any], schemas: Mapping[str, Any], grid: KeyGrid
 ) -> dict[str, KeyCheck]:
     """Per source with keys in its data, a test of them; of none that cannot be read."""
-    keys = {}
+    keys = dict[str, KeyCheck]()
     for name, source in opener.programme.sources.items():
         column = source.keys.column
         if column is not None and column in schemas.get(name, ()):
@@ -249,14 +246,14 @@ def _checked_keys(
                 for behind in opener.programme.columns_behind(variable)
                 if behind in schemas[name] and behind != column
             }
-            tested = partial(_tested_keys, records[name], source, grid, sorted(spanning))
-            if (check := opener.attempt(place, tested)) is not None:
-                keys[name] = check
+            with opener.placed(*place):
+                check = _tested_keys(records[name], source, grid, sorted(spanning))
+                keys |= {} if check is None else {name: check}
     return keys
 
 
 def _tested_keys(
-    records: Any, source: RecordSource, grid: KeyGrid, spanning: Sequence[str], _: Programme
+    records: Any, source: RecordSource, grid: KeyGrid, spanning: Sequence[str]
 ) -> KeyCheck | None:
     from discreet.tabulation import checked_keys, first_records, lowest_of_all, refusals
 
@@ -282,26 +279,13 @@ def _warnings(inputs: Inputs) -> Iterator[str]:
     yield from parameter_warnings(inputs.programme, inputs.parameters)
     for method in protections():
         yield from method.warnings(inputs, inputs.programme.protected[method.name])
-    yield from _earlier_warnings(inputs.programme, inputs.seals)
-
-
-def _seal_keys(
-    programme: Programme,
-    secrets: Mapping[str, Secret],
-    office: Secret | None,
-    signing: Ed25519PrivateKey | None,
-) -> SealKeys | None:
-    """The keys that seal the release: of the office, or of the first source with a secret."""
-    of_sources = (secrets[name] for name in programme.sources if name in secrets)
-    secret = office or next(of_sources, None)
-    return None if secret is None and signing is None else SealKeys(secret, signing)
-
-
-def _read_signing_key(programme: Programme) -> Ed25519PrivateKey | None:
-    from discreet.release.packages.keys import read_signing_key
-
-    path = present(programme, programme.document.release.sign)
-    return None if path is None else read_signing_key(path)
+    programme, seals = inputs.programme, inputs.seals
+    for name in programme.suppression.earlier if seals is not None else ():
+        seal = read_seal(programme.file(name) / SEAL)
+        if seal is None:
+            yield f"the earlier release {name} has no seal: whether it was changed is not known"
+        elif seals is not None and seal.wrong_for(seals):
+            yield f"the earlier release {name} is sealed with other keys, which cannot be checked"
 
 
 def _parameters(opener: Opener[Programme]) -> Parameters | None:
@@ -315,13 +299,6 @@ def _parameters(opener: Opener[Programme]) -> Parameters | None:
     return parameters
 
 
-def _opened_by(method: Protection, problems: list[Problem], programme: Programme) -> Any:
-    """What a method reads before anything is counted."""
-    if not programme.understood(method):
-        return None
-    return method.opened(programme, programme.protected[method.name], problems)
-
-
 def _read_earlier(opener: Opener[Programme]) -> tuple[EarlierTable, ...]:
     """The tables that were published before."""
     programme = opener.programme
@@ -329,24 +306,10 @@ def _read_earlier(opener: Opener[Programme]) -> tuple[EarlierTable, ...]:
     for number, name in enumerate(programme.suppression.earlier):
         folder = programme.file(name)
         if folder.is_dir():
-            path = ("suppression", "earlier", number)
-            tables += opener.attempt(path, partial(_read_release, folder, number)) or []
+            with opener.placed("suppression", "earlier", number):
+                tables += read_release(folder, number)
     opener.problems += contradictions(programme, tables)
     return tuple(tables)
-
-
-def _earlier_warnings(programme: Programme, seals: SealKeys | None) -> Iterator[str]:
-    """Releases published before that this office has not sealed, although it seals its own."""
-    for name in programme.suppression.earlier if seals is not None else ():
-        seal = read_seal(programme.file(name) / SEAL)
-        if seal is None:
-            yield f"the earlier release {name} has no seal: whether it was changed is not known"
-        elif seals is not None and seal.wrong_for(seals):
-            yield f"the earlier release {name} is sealed with other keys, which cannot be checked"
-
-
-def _read_release(folder: Path, number: int, _: Programme) -> list[EarlierTable]:
-    return read_release(folder, number)
 
 
 def _shared_secret(
@@ -368,23 +331,15 @@ def read_records(
     from discreet.microdata import is_url, read_microdata
 
     data = source.records
-    ways = (data.source, data.database, data.database_env, data.cubes, data.store, data.spark)
-    if sum(way is not None for way in ways) != 1 or data.address is None:
+    if data.address is None or any(data.mistakes()):
         return None
     name, stated = data.address, {**data.stated, "show_values": show_values}
-    database = data.database is not None or data.database_env is not None
-    if database and (data.table is None) == (data.query is None):
-        return None
-    if ReadingOptions(**data.stated).problems():
-        return None  # reported by the checks of the programme
     if data.cubes is not None:
         places = [place for each in data.cubes for place in matching(programme.file(each))]
         return DistantCubes.of_paths(places).plan() if places else None
     if data.store is not None:
         return Store.open(programme.file(data.store), check=True).records.plan()
     if data.spark is not None:
-        if any(getattr(data, key) for key in ("table", "query", "format", *data.stated)):
-            return None  # reported by the checks of the programme: no cluster is asked
         from discreet.microdata import read_spark
 
         return read_spark(data.spark, master, programme.file)

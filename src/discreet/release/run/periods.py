@@ -8,15 +8,13 @@ is known. Nothing here is confidential.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from functools import partial
-from pathlib import Path
 from typing import Any
 
 from discreet.errors import Problem, PublicationError
 from discreet.microdata import since_column
 from discreet.protection.problems import Opener
 from discreet.release.programme.file import Programme
-from discreet.release.programme.schema import PeriodEntry
+from discreet.release.programme.sources import PeriodEntry
 from discreet.release.state.memory import ReleaseState, read_release
 
 _KEYS_HINT = "make the keys with: discreet keys period"
@@ -46,20 +44,16 @@ def check_earlier_periods(opener: Opener[Programme]) -> None:
         path, folder = ("period", "earlier", number), programme.file(name)
         if not folder.is_dir():
             continue  # reported by the checks of the programme
-        for about in opener.attempt(path, partial(_stated_periods, folder)) or ():
+        statements: list[Mapping[str, Any]] = []
+        with opener.placed(*path):
+            statements = [table.about for table in read_release(folder)]
+        for about in {(item.get("period"), item.get("keys")): item for item in statements}.values():
             names.add(about.get("period"))
             for problem in _wrong(period, about):
                 opener.problems.append(programme.problem(path, *problem))
-                break
     if period.revision and period.earlier and period.name not in names:
         message = f"no earlier release is of {period.name!r}, so that nothing is revised"
         opener.problems.append(programme.problem(("period", "revision"), message))
-
-
-def _stated_periods(folder: Path, _: Programme) -> list[Mapping[str, Any]]:
-    """What a release remembers of its period, each statement once."""
-    found = [table.about for table in read_release(folder)]
-    return list({(item.get("period"), item.get("keys")): item for item in found}.values())
 
 
 def _wrong(period: PeriodEntry, about: Mapping[str, Any]) -> Iterator[tuple[str, str]]:

@@ -167,7 +167,7 @@ def table_digests(inputs: Inputs) -> dict[str, str]:
     """
     from discreet.publication import MAPS
 
-    programme = inputs.programme
+    programme, period = inputs.programme, inputs.programme.document.period
     found: dict[str, str] = {}
     determined = {
         name: each
@@ -190,7 +190,7 @@ def table_digests(inputs: Inputs) -> dict[str, str]:
         for name in own:
             by = determined[name]
             stated = [] if by.whole else _stated(inputs, name)
-            stated += _period(programme)
+            stated += [] if period is None else [["period", period.name, period.keys]]
             beside = {*programme.additive_with(name), *programme.parts_with(name)}
             for followed in programme.method(name).follows(programme, name):
                 beside |= {followed, *programme.parts_with(followed)}
@@ -223,12 +223,6 @@ def _stated(inputs: Inputs, name: str) -> list[Any]:
         None if settings is None else settings.model_dump(),
         [before.entry for before in inputs.earlier],
     ]
-
-
-def _period(programme: Programme) -> list[Any]:
-    """What a table remembers of its period; nothing where none is stated."""
-    period = programme.document.period
-    return [] if period is None else [["period", period.name, period.keys]]
 
 
 def _keys(inputs: Inputs, source: str) -> list[Any]:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import dataclasses
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from itertools import product
 from pathlib import Path
@@ -125,7 +125,9 @@ def carry_out(
     accept_changes: bool = False,
 ) -> ReleaseSummary:
     """Carry out a programme that is open already; see `protect`."""
-    inside = _internal_folder(inputs, internal)
+    named = inputs.programme.document.quality.internal
+    inside = None if named is None else inputs.programme.file(named)
+    inside = inside if internal is None else Path(internal)
     check_internal(inside, Path(out))
     check_slivers(inputs)
     name, seals = inputs.programme.name, inputs.seals
@@ -159,14 +161,6 @@ def _carried_out(
         removed = shelf.forget(set(shelf.names()) - {*inputs.programme.tables, RELEASE})
         shelf.publish()
         return release.summary(removed)
-
-
-def _internal_folder(inputs: Inputs, given: str | os.PathLike[str] | None) -> Path | None:
-    """Where the internal report goes; what the call says comes before the programme."""
-    if given is not None:
-        return Path(given)
-    named = inputs.programme.document.quality.internal
-    return None if named is None else inputs.programme.file(named)
 
 
 def _check_group(group: ProtectedGroup, method: Protection, wanted: set[str]) -> None:
@@ -479,11 +473,6 @@ class _Release:
             joint |= self._followed(name, counted[name])
         return {name: joint.get(name) for name in decided}
 
-    def _full_count(self, name: str) -> tuple[Note, ...]:
-        """That a table counts all units, where others are estimates."""
-        full = full_count(self.programme, name)
-        return (note_of("discreet.derived", "full-count"),) if full else ()
-
     def _keep(
         self,
         method: Protection,
@@ -496,11 +485,13 @@ class _Release:
         from discreet.protection.parts import suppress_parts
 
         name, own = outcome.table.name, outcome.table.provenance.digests
+        counted = full_count(self.programme, name)  # where others are estimates
+        full = (note_of("discreet.derived", "full-count"),) if counted else ()
         table = annotated(
             self.programme,
             name,
             outcome.table if joint is None else suppress_parts(outcome.table, joint),
-            (*method.statement(self.inputs, name), *self._full_count(name)),
+            (*method.statement(self.inputs, name), *full),
             {**printed, **own} if printed else {},
         )
         if name in self.shelf.names() and self.shelf.files(name):
@@ -542,24 +533,27 @@ class _Release:
             report=self.shelf.out / report_files(self.programme)[0],
             manifest=self.shelf.out / MANIFEST,
             removed=tuple(sorted(removed)),
-            warnings=(*self._warnings(), *self._accepted()),
+            warnings=(
+                *self.inputs.warnings,
+                *dict.fromkeys(self.later),
+                *self._listed_codes(),
+                *(f"made anew: {item.where}: {item.what}" for item in self.shelf.accepted),
+            ),
             seal="" if seal is None else seal.identity,
             signer="" if seal is None else seal.signer_id or "",
         )
 
-    def _accepted(self) -> tuple[str, ...]:
-        return tuple(f"made anew: {item.where}: {item.what}" for item in self.shelf.accepted)
-
-    def _warnings(self) -> tuple[str, ...]:
-        known = (*self.inputs.warnings, *dict.fromkeys(self.later))
-        told = {
-            "all": "the codes of {} are those found in the data, so a listed code tells that it "
-            'occurs; state them under [variables], or set found_codes = "hide"',
-            "missing": "missing values of {} are listed because they occur; list their code with "
-            'the others under [variables], or set found_codes = "hide"',
-        }
-        found = {"all": self.found["all"], "missing": self.found["missing"] - self.found["all"]}
-        said = [
-            told[kind].format(", ".join(sorted(names))) for kind, names in found.items() if names
-        ]
-        return (*known, *said)
+    def _listed_codes(self) -> Iterator[str]:
+        """Warnings about code lists that come from the data."""
+        if every := self.found["all"]:
+            yield (
+                f"the codes of {', '.join(sorted(every))} are those found in the data, so a listed "
+                "code tells that it occurs; state them under [variables], or set "
+                'found_codes = "hide"'
+            )
+        if missing := self.found["missing"] - every:
+            yield (
+                f"missing values of {', '.join(sorted(missing))} are listed because they occur; "
+                "list their code with the others under [variables], or set "
+                'found_codes = "hide"'
+            )

@@ -27,7 +27,7 @@ _RECORDS = "number of records"
 def check_slivers(inputs: Inputs) -> None:
     """Raise an error if unions of areas differ by fewer records than the programme states."""
     if inputs.programme.document.slivers is not None:
-        raise_problems(str(inputs.programme.path), list(_problems(inputs)))
+        raise_problems(inputs.programme.place, list(_problems(inputs)))
 
 
 def _problems(inputs: Inputs) -> Iterator[Problem]:

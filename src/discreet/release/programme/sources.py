@@ -1,0 +1,219 @@
+"""The sections of a programme about its records: where they are, their keys, their period.
+
+In: the parsed sections [data], [sources.*], [keys] and [period]. Out: frozen entries with checked
+values, and what is wrong with each by itself. Nothing here has seen data.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from typing import Annotated, Any, Literal
+
+from pydantic import Field
+
+from discreet.keygrid import KeyGrid
+from discreet.microdata import ReadingOptions, is_url
+from discreet.release.programme.values import (
+    File,
+    Grid,
+    Key,
+    Mistake,
+    Names,
+    ProgrammeEntry,
+    Variable,
+    both_secrets,
+    reading_option,
+)
+from discreet.settings import NameList, Text
+
+
+class RecordsEntry(ProgrammeEntry):
+    """Where records are, and how they are read: the keys of `ReadingOptions`."""
+
+    source: Annotated[Text | None, Key(folder=True, pattern=True)] = None
+    database: Annotated[Text | None, Key(file=True, pattern=True)] = None
+    database_env: Variable = None
+    cubes: Annotated[NameList | None, Key(file=True, pattern=True)] = None
+    store: Annotated[Text | None, Key(folder=True, pattern=True)] = None
+    spark: Text | None = None
+    table: Text | None = None
+    query: Text | None = None
+    format: Text | None = None
+    version: Text | None = None
+    text: list[Text] = Field(default_factory=list)
+    null_values: Annotated[Any, reading_option("null_values")] = None
+    decimal: Annotated[Any, reading_option("decimal")] = None
+    thousands: Annotated[Any, reading_option("thousands")] = None
+    encoding: Annotated[Any, reading_option("encoding")] = None
+    separator: Annotated[Any, reading_option("separator")] = None
+    trim: Annotated[Any, reading_option("trim")] = None
+    skip: Annotated[Any, reading_option("skip")] = None
+    header: Annotated[Any, reading_option("header")] = None
+    columns: Annotated[Any, reading_option("columns")] = None
+    sheet: Annotated[Any, reading_option("sheet")] = None
+    metadata: Annotated[Any, reading_option("metadata"), Key(file=True)] = None
+    types: Annotated[Any, reading_option("types")] = None
+    rename: Annotated[Any, reading_option("rename")] = None
+    recode: Annotated[Any, reading_option("recode")] = None
+
+    @property
+    def stated(self) -> dict[str, Any]:
+        """What is said of how the records are read."""
+        return {key: getattr(self, key) for key in self.filled(*ReadingOptions.known())}
+
+    @property
+    def in_database(self) -> bool:
+        """Whether a database holds them."""
+        return bool(self.filled("database", "database_env"))
+
+    @property
+    def places(self) -> list[str]:
+        """The keys that say where they are; one is needed."""
+        keys = ("source", "database", "database_env", "cubes", "store", "spark")
+        return [key for key in keys if getattr(self, key)]
+
+    def mistakes(self) -> Iterator[Mistake]:
+        """It is clear where the records are, and how they are read."""
+        if len(self.places) != 1:
+            hint = (
+                'name a file: source = "persons.parquet", or database = "x.duckdb" with table = …'
+            )
+            ways = " and ".join(self.places)
+            what = f"{ways} exclude each other" if ways else "source is missing"
+            yield Mistake("source", what, hint)
+        if self.in_database and (self.table is None) == (self.query is None):
+            hint = "a database needs exactly one of table = … and query = …"
+            yield Mistake("database", "what to read is not clear", hint)
+        if self.source is not None and (self.table or self.query):
+            key = "table" if self.table else "query"
+            yield Mistake(key, "this is for databases only", "use database = …")
+        by_url = self.database_env is not None or is_url(self.database or "")
+        if self.database is not None and self.text and not by_url:
+            yield Mistake("text", "this is for text files only", "cast in the query")
+        if self.source is not None and is_url(self.source):
+            yield Mistake("source", "this is no file", 'use database = "KIND://…"')
+            return
+        keys = [key for key in ("table", "query", "format", *self.stated) if getattr(self, key)]
+        if self.spark is not None and keys:
+            what, hint = "tables of Spark have types of their own", "convert columns in Spark"
+            yield Mistake(keys[0], what, hint)
+        for problem in ReadingOptions(**self.stated).problems():
+            yield Mistake(problem.where, problem.what, problem.hint)
+
+    @property
+    def address(self) -> str | None:
+        """The file, database or URL; None if none is named."""
+        if self.database_env is not None:
+            return os.environ.get(self.database_env) or None
+        named = (self.source, self.database, self.store, self.spark, *(self.cubes or ()))
+        return next(filter(None, named), None)
+
+    def content(self) -> dict[str, Any]:
+        """What determines the records, besides what their file holds."""
+        said = self.model_dump(exclude=_PLACES)
+        return {key: value for key, value in said.items() if value is not None or key in _ALWAYS}
+
+
+#: What is told elsewhere, or does not matter: names and places.
+_PLACES = {"name", "keys", "official", "source", "database", "database_env", "cubes", "store"}
+_PLACES |= {"metadata", "spark"}
+
+#: Keys that count for digests of tables even if nothing is said.
+_ALWAYS = ("table", "query", "format", "version", "text")
+
+
+class DataEntry(RecordsEntry):
+    """[data]: where the records of the main source are."""
+
+    name: Text | None = None
+
+
+_WITH_INHERIT = Key(beside="inherit")
+KEYS_HINT = (
+    'keys = { column = "record_key" }, { id = "dwelling_id" } '
+    'or { inherit = "persons", by = "household_id" }'
+)
+
+
+class KeysEntry(ProgrammeEntry):
+    """[keys]: the record keys, or how to make them."""
+
+    column: Text | None = None
+    id: NameList | None = None
+    secret_file: File = None
+    secret_env: Variable = None
+    grid: Grid = KeyGrid()
+    allow_unsuitable: Annotated[bool, Key(beside="column")] = False
+
+    def mistakes(self) -> Iterator[Mistake]:
+        """Keys are in the data, or made here."""
+        made = self.filled("id", "secret_file", "secret_env")
+        if self.column is not None and made:
+            hint = "keys are either in the data (column) or made here (id and a secret)"
+            yield Mistake("column", "column and id or secret exclude each other", hint)
+        elif self.column is None and not made:
+            hint = 'column = "record_key", or id = "person_id" with secret_file = "secret.key"'
+            yield Mistake("column", "no record keys are named", hint)
+        elif self.column is None and self.id is None:
+            yield Mistake("id", "id is missing", "name the column of the identifier")
+
+
+class PeriodEntry(ProgrammeEntry):
+    """[period]: the period that is published, and which units keep their keys over periods."""
+
+    name: Text
+    keys: Literal["same", "period", "changed"]
+    earlier: Annotated[Names, Key(folder=True)] = Field(default_factory=list)
+    revision: bool = False
+
+    def mistakes(self) -> Iterator[Mistake]:
+        """What is revised was published."""
+        if self.revision and not self.earlier:
+            hint = "name the release that is revised"
+            yield Mistake("earlier", "a revision is of an earlier release", hint)
+
+
+class SourceKeysEntry(ProgrammeEntry):
+    """keys in [sources.NAME]: the record keys, or how to make or inherit them."""
+
+    column: Text | None = None
+    id: NameList | None = None
+    inherit: Text | None = None
+    by: Annotated[NameList | None, _WITH_INHERIT] = None
+    orphans: Annotated[Literal["error", "drop"] | None, _WITH_INHERIT] = None
+    unit: Annotated[Text | None, _WITH_INHERIT] = None
+    inheritance: Annotated[Literal["plain"] | None, _WITH_INHERIT] = None
+    secret_file: File = None
+    secret_env: Variable = None
+    allow_unsuitable: Annotated[bool, Key(beside="column")] = False
+
+    @property
+    def ways(self) -> list[str]:
+        """How the records get their keys; one way is needed."""
+        return self.filled("column", "id", "inherit")
+
+    def mistakes(self) -> Iterator[Mistake]:
+        """There is one way to the keys."""
+        if len(self.ways) > 1:
+            what = f"{' and '.join(self.ways)} exclude each other"
+            yield Mistake(self.ways[1], what, KEYS_HINT)
+            return
+        secrets = self.filled("secret_file", "secret_env")
+        if secrets and self.column is not None:
+            yield Mistake(secrets[0], "keys that are in the data need no secret")
+        else:
+            yield from both_secrets(self)
+        if self.unit is not None and self.inheritance is not None:
+            hint = "keys are derived for a kind of unit, or they are the plain sums"
+            yield Mistake("unit", "unit and inheritance exclude each other", hint)
+        if self.inherit is not None and self.by is None:
+            hint = 'name the column of the unit: by = "household_id"'
+            yield Mistake("by", "by is missing", hint)
+
+
+class SourceEntry(RecordsEntry):
+    """[sources.NAME]: records of another kind of unit."""
+
+    keys: SourceKeysEntry | None = None
+    official: Annotated[str | None, Key(filter=True)] = None
