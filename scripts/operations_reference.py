@@ -37,7 +37,9 @@ _TAKES = {
     "lines": "texts",
     "pairs": "old = new",
     "entries": "names",
+    "wholes": "whole numbers",
     "file": "a file",
+    "content": "content of a file",
     "steps": "methods, each with its settings",
 }
 

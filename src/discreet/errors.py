@@ -57,6 +57,7 @@ class Problem:
     what: str  # what is wrong, in one sentence
     where: str = ""  # column, file, line or key concerned
     hint: str = ""  # what to do about it
+    key: tuple[str | int, ...] = ()  # where it stands in a document, if it is of one
 
     def __str__(self) -> str:
         place = f"{self.where}: " if self.where else ""

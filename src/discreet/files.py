@@ -24,6 +24,7 @@ from importlib.resources import files
 from pathlib import Path
 from string import Formatter
 from types import MappingProxyType
+from typing import Any
 
 from discreet.errors import PublicationError, RecordKeyError
 
@@ -216,6 +217,11 @@ def file_digest(path: Path) -> str:
 
 
 @cache
+def _words_of(package: str) -> dict[str, Any]:
+    return tomllib.loads(files(package).joinpath("words.toml").read_text("utf-8"))
+
+
+@cache
 def texts_of(package: str, section: str, language: str) -> Mapping[str, str]:
     """The texts of one section of a package's `words.toml`, by name.
 
@@ -225,7 +231,7 @@ def texts_of(package: str, section: str, language: str) -> Mapping[str, str]:
     >>> texts_of("discreet.protection.parts", "reasons", "de")["empty-cells"]
     'zu viele leere Zellen'
     """
-    texts = tomllib.loads(files(package).joinpath("words.toml").read_text("utf-8"))[section]
+    texts = _words_of(package).get(section, {})
     for name, text in texts.items():
         if set(text) != {"en", "de"}:
             raise ValueError(f"{package}: {section}.{name} is in English and German")

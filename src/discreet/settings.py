@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Annotated, Any, Final
 
 from pydantic import (
@@ -54,6 +55,28 @@ class Settings(BaseModel):
     """What a method can be told: nothing unknown, nothing converted, nothing changed later."""
 
     model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
+
+
+class SecretSettings(Settings):
+    """Settings of which nothing is shown: they hold parameters that are SECRET."""
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__}: secret>"
+
+    __str__ = __repr__
+
+
+@dataclass(frozen=True, slots=True)
+class FileContent:
+    """Marks a text that is the content of a file: a command takes the file, a form its text."""
+
+    secret: bool  # whether others must not be able to read the file
+
+
+#: The content of a file of parameters that only the office knows. SECRET.
+SecretText = Annotated[str, FileContent(secret=True)]
+#: The content of a file.
+FileText = Annotated[str, FileContent(secret=False)]
 
 
 #: Marks of settings: texts in which commas stand, so that each has a line; the name of a file.

@@ -290,7 +290,7 @@ def test_killed_in_the_middle_and_run_again(folder: Path) -> None:
         ["protekt"],
         ["keys", "ad"],
         ["demo", "--persons", "many"],
-        ["perturb", "x.csv", "--by", "a", "--count", "c", "--cell-key", "k", "--ptable", "p",
+        ["perturb", "x.csv", "--by", "a", "--count", "c", "--cell-key", "k", "--ptable", __file__,
          "--out", "t.csv", "--classification", "a"],
     ],
 )  # fmt: skip

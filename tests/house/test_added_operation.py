@@ -54,7 +54,7 @@ ROW = '''\
 
 import sys
 
-from discreet.operations import CountSource, Operation, Study
+from discreet.operations import CountSource, Operation, Study, draws_nothing
 from small.settings import SmallSettings
 
 
@@ -76,7 +76,8 @@ def studied(source, settings, secret):
 
 SMALL = Operation(
     name="small", package="small", settings=SmallSettings, section="small", takes=CountSource,
-    keys=lambda settings: "unused", draws=lambda settings, keys: False, run=hidden, study=studied,
+    keys=lambda settings: "unused", draws=draws_nothing, run=hidden, study=studied,
+    report=None, programme=False,
     at_once=500, waits=lambda settings: sys.maxsize, hurried=lambda settings: settings,
     begin=SmallSettings(), command="hide-small",
     example="discreet hide-small cells.csv --by sex --count n --out table.csv",

@@ -1,18 +1,21 @@
-"""Commands of operations: each has the options of its settings, and those of a table of cells.
+"""Commands of operations: each has the options of its settings, and those of what goes in.
 
-In: a file of cells (CONFIDENTIAL) and words. Out: the protected table as a file, and what is known
-of it. Options, their kinds and help are those of the settings model; none is written here.
+In: a file of cells or records (CONFIDENTIAL) and words. Out: the protected table as a file, and
+what may be said of it. Options of a method, their kinds and help are those of its settings model;
+none is written here.
 """
 
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Mapping, Sequence
+import json
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal, get_args
 
 import typer
-from pydantic import ValidationError
 
 from discreet.cli.program import (
     By,
@@ -31,170 +34,266 @@ from discreet.cli.program import (
     warn,
 )
 from discreet.cli.records import Read, ShowValues, opened
-from discreet.errors import DiscreetError, Problem, raise_all
+from discreet.cli.setting_options import option_of, stated_settings, with_parameters, word_of
+from discreet.errors import DiscreetError
 from discreet.operations import (
-    BY_LINE,
     OPERATIONS,
+    CountSource,
     Operation,
-    SettingField,
+    ProtectedSource,
+    Source,
+    UnitSource,
+    draws_nothing,
     fields_of,
-    value_of,
 )
-from discreet.settings import Settings, setting_problems
+
+if TYPE_CHECKING:
+    from discreet.microdata import Secret
 
 app = group("Methods over cells that were made elsewhere.")
-_KINDS: Mapping[str, Any] = {
-    **{"whole": int, "number": float, "text": str, "names": list[str], "numbers": list[str]},
-    **dict.fromkeys(BY_LINE, list[str]),
-    "file": Path,
-}
+
+# -- what goes in -----------------------------------------------------------------
+
+Cells = Annotated[Path, typer.Argument(help="A file with one row per cell. CONFIDENTIAL.")]
 
 
-def with_settings(
-    operation: Operation, *, but: tuple[str, ...] = ()
-) -> Callable[[Callable[..., None]], Callable[..., None]]:
-    """Give a command the options of an operation's settings in place of its parameter
-    `settings`.
-    """
-    fields = [
-        field for field in fields_of(operation.settings, operation.package) if field.name not in but
-    ]
+def _counts(
+    name: str,
+    cells: Cells,
+    by: By,
+    count: Annotated[str, typer.Option(help="Column with the number of records.")],
+    cell_key: Annotated[str | None, typer.Option(help="Column with the cell keys.")] = None,
+    key_grid: Grid = "10^15",
+    key_digits: KeyDigits = "exact",
+    weight: Annotated[str | None, typer.Option(help="Column with the sum of weights.")] = None,
+    found_codes: FoundCodes = "list",
+    classification: Trees = None,
+    read: Read = None,
+    show_values: ShowValues = False,
+) -> CountSource:
+    from discreet.protection.noise import check_found_codes
+    from discreet.release import cell_table
 
-    def added(function: Callable[..., None]) -> Callable[..., None]:
-        def run(**given: Any) -> None:
-            problems: list[Problem] = []
-            said = {field.name: _read(field, given.pop(field.name), problems) for field in fields}
-            function(**given, settings=stated_settings(operation, said, problems))
-
-        own = inspect.signature(function, eval_str=True)
-        options = [_option(field) for field in fields]
-        parameters: list[inspect.Parameter] = []
-        for parameter in own.parameters.values():
-            parameters += options if parameter.name == "settings" else [parameter]
-        parameters = [item.replace(kind=inspect.Parameter.KEYWORD_ONLY) for item in parameters]
-        run.__signature__ = own.replace(parameters=parameters)  # type: ignore[attr-defined]
-        run.__annotations__ = {item.name: item.annotation for item in parameters}
-        run.__doc__ = function.__doc__
-        return run
-
-    return added
-
-
-def _read(field: SettingField, value: Any, problems: list[Problem]) -> Any:
-    """What the words of an option say: of several words each is a line, or a name."""
-    if not isinstance(value, list):
-        return value
-    return value_of(field, ("\n" if field.kind in BY_LINE else ",").join(value), problems)
+    table = cell_table(
+        opened(cells, read, show_values, names(by)),
+        names(by),
+        trees_from(classification),
+        count=count,
+        weight=weight,
+        cell_key=cell_key,
+        key_grid=key_grid,
+        key_digits=key_digits,
+        name=name,
+    )
+    check_found_codes(table, found_codes)
+    return CountSource(table=table)
 
 
-def stated_settings(
-    operation: Operation, said: Mapping[str, Any], problems: Sequence[Problem] = ()
-) -> Settings:
-    """Settings from options; what is wrong is said with the option."""
-    stated = {
-        name: {"yes": True, "no": False}.get(value, value) if isinstance(value, str) else value
-        for name, value in said.items()
-        if value is not None
-    }
-    problems = [*problems]
-    try:
-        settings = operation.settings.model_validate(stated)
-        if not problems:
-            return settings
-    except ValidationError as error:
-        problems += setting_problems(error, known=list(operation.settings.model_fields))
-    for at, each in enumerate(problems):
-        word = f"--{each.where.replace('_', '-')}" if each.where else operation.command
-        problems[at] = type(each)(each.what, word, each.hint)
-    raise_all(DiscreetError, problems, code=operation.name, many="{} options are wrong")
-    raise AssertionError
+def _protected_counts(
+    name: str,
+    cells: Annotated[Path, typer.Argument(help="A file with one row per protected cell.")],
+    by: By,
+    value: Annotated[str, typer.Option(help="Column with the figures.")] = "value",
+    classification: Trees = None,
+    read: Read = None,
+    show_values: ShowValues = False,
+) -> ProtectedSource:
+    from discreet.release import cell_table
+
+    rows, trees = opened(cells, read, show_values, names(by)), trees_from(classification)
+    return ProtectedSource(table=cell_table(rows, names(by), trees, count=value, name=name))
 
 
-def _option(field: SettingField) -> inspect.Parameter:
-    """A setting as an option."""
-    word, text = f"--{field.name.replace('_', '-')}", field.help["en"] or field.label["en"]
-    said = text[:1].upper() + text[1:] + ("" if text.endswith(".") else ".")
-    kind: Any = bool
-    if field.kind == "choice":
-        kind = Literal.__getitem__(field.choices)
-    elif field.kind != "yes":
-        kind = _KINDS[field.kind]
-    usual = field.usual
-    if field.kind == "choice" and isinstance(usual, bool):
-        usual = "yes" if usual else "no"
-    if usual is None:
-        kind = kind | None
-    return inspect.Parameter(
-        field.name,
-        inspect.Parameter.KEYWORD_ONLY,
-        default=inspect.Parameter.empty if field.needed else usual,
-        annotation=Annotated[kind, typer.Option(word, help=said)],
+def _records(
+    name: str,
+    file: Annotated[Path, typer.Argument(help="The file of records. CONFIDENTIAL.")],
+    by: By,
+    value: Annotated[str, typer.Option(help="Column to sum.")],
+    where: Annotated[str | None, typer.Option(help="Filter, such as: size >= 10")] = None,
+    decimals: Annotated[int, typer.Option(help="Digits after the decimal point.")] = 0,
+    classification: Trees = None,
+    read: Read = None,
+    show_values: ShowValues = False,
+) -> UnitSource:
+    from discreet.microdata import read_microdata
+    from discreet.release import spanning_of
+
+    records = read_microdata(opened(file, read, show_values))
+    by_trees = spanning_of(records, names(by), trees_from(classification), {})
+    return UnitSource(
+        records=records, by=by_trees, value=value, where=where, decimals=decimals, name=name
     )
 
 
+#: How what goes into a method is read from a file: its parameters but the first are options.
+_READERS: Mapping[type[Source], Callable[..., Source]] = {
+    CountSource: _counts,
+    ProtectedSource: _protected_counts,
+    UnitSource: _records,
+}
+
+
+# -- the command ------------------------------------------------------------------
+
+
+def _protect(
+    out: Annotated[Path, typer.Option(help="The file to write: csv, xlsx, html, parquet, json.")],
+    language: Annotated[Literal["en", "de"], typer.Option(help="Language of the table.")] = "en",
+    complete: Complete = None,
+    internal: Annotated[
+        Path | None,
+        typer.Option(help="Also write what a study finds, as JSON. CONFIDENTIAL."),
+    ] = None,
+    as_json: Json = False,
+) -> None:
+    """The options of every method."""
+
+
+def _draw(
+    secret: Annotated[
+        Path | None, typer.Option("--secret", "--seed-file", help="File of a secret to draw from.")
+    ] = None,
+    secret_env: Annotated[
+        str | None,
+        typer.Option("--secret-env", "--seed-env", help="The same as an environment variable."),
+    ] = None,
+) -> None:
+    """The options of methods that draw random numbers."""
+
+
+def _follow(
+    programme: Annotated[
+        Path | None,
+        typer.Option(
+            help="Instead: sums, key figures and parts of the cells, as a TOML file says."
+        ),
+    ] = None,
+) -> None:
+    """The option of methods that a programme for cells may replace."""
+
+
+def _parameters(function: Callable[..., Any]) -> list[inspect.Parameter]:
+    return list(inspect.signature(function, eval_str=True).parameters.values())
+
+
+#: What a programme for cells leaves to the words of the line.
+_BESIDE_PROGRAMME = ("cells", "out", "language", "complete", "read", "show_values", "as_json")
+
+
 def add_command(operation: Operation) -> None:
-    """Add the command of an operation over a table of counts."""
+    """Add the command of an operation: it reads, protects, writes and reports."""
+    reader = _READERS[operation.takes]
+    fields = fields_of(operation.settings, operation.package)
+    going_in = _parameters(reader)[1:]
+    parameters = [*going_in, *(option_of(field) for field in fields)]
+    parameters += [] if operation.draws is draws_nothing else _parameters(_draw)
+    if operation.programme:
+        options = [option_of(field, needed=False) for field in fields]
+        parameters = [_optional(item) for item in going_in] + options + _parameters(_follow)
+    parameters += _parameters(_protect)
+    parameters.sort(key=lambda item: item.default is not inspect.Parameter.empty)
+    usual = {item.name: item.default for item in parameters}
+    needed = {item.name for item in going_in if item.default is inspect.Parameter.empty}
+    needed |= {field.name for field in fields if field.needed}
+    needed |= {"cell_key"} if operation.programme else set()
 
-    def run(
-        cells: Annotated[Path, typer.Argument(help="A file with one row per cell (confidential).")],
-        by: By,
-        count: Annotated[str, typer.Option(help="Column with the number of records.")],
-        out: Annotated[
-            Path, typer.Option(help="The file to write: csv, xlsx, html, parquet, json.")
-        ],
-        settings: Settings,
-        seed_file: Annotated[
-            Path | None, typer.Option(help="File of a secret to draw from.")
-        ] = None,
-        seed_env: Annotated[str | None, typer.Option(help="The same as a variable.")] = None,
-        cell_key: Annotated[str | None, typer.Option(help="Column with the cell keys.")] = None,
-        key_grid: Grid = "10^15",
-        key_digits: KeyDigits = "exact",
-        weight: Annotated[str | None, typer.Option(help="Column with the sum of weights.")] = None,
-        found_codes: FoundCodes = "list",
-        classification: Trees = None,
-        language: Annotated[str, typer.Option(help="en or de")] = "en",
-        complete: Complete = None,
-        read: Read = None,
-        show_values: ShowValues = False,
-        as_json: Json = False,
-    ) -> None:
-        from discreet.operations import CountSource
-        from discreet.protection.noise import check_found_codes
+    def run(**given: Any) -> None:
+        from discreet.files import write_text
         from discreet.publication import check_place, write
-        from discreet.release import cell_table
-        from discreet.tables import without_unpublished
+        from discreet.tables import ProtectedTable, without_unpublished
 
-        assert operation.study is not None
-        if operation.keys(settings) == "needed" and cell_key is None:
-            message = "these settings go by cell keys: name the --cell-key, or choose others"
-            raise typer.BadParameter(message)
+        out: Path = given["out"]
         check_place(out)
-        table = cell_table(
-            opened(cells, read, show_values, names(by)),
-            names(by),
-            trees_from(classification),
-            count=count,
-            weight=weight,
-            cell_key=cell_key,
-            key_grid=key_grid,
-            key_digits=key_digits,
-            name=out.name.partition(".")[0],
-        )
-        check_found_codes(table, found_codes)
-        secret = secret_from(seed_file, seed_env)
-        study = operation.study(CountSource(table=table), settings, secret)
-        safe = without_unpublished(study.table) if found_codes == "hide" else study.table
-        written = write(safe, out, language=language, complete=complete)
-        for remark in study.remarks:
-            if remark.manner in ("problem", "care"):
-                warn([" ".join(item["en"] for item in (remark.text, remark.hint) if item)])
-        described = {"out": str(written), "cells": len(table), "audit": study.audit}
-        described |= {"not_audited": study.unexamined} if study.unexamined else {}
-        show(f"The protected table is in {written}.", described, as_json=as_json)
+        published = {"language": given["language"], "complete": given["complete"]}
+        if operation.programme:
+            stated = [name for name in given if given[name] != usual[name]]
+            if given["programme"] is not None:
+                if set(stated) - {*_BESIDE_PROGRAMME, "programme"}:
+                    message = "the programme says it: leave out all but --out"
+                    raise typer.BadParameter(message)
+                written = write(_by_programme(given), out, **published)
+                message = f"The protected table is in {written}."
+                show(message, {"out": str(written)}, as_json=given["as_json"])
+                return
+            if not needed <= set(stated):
+                words = ", ".join(word_of(name) for name in sorted(needed - {"cells"}))
+                raise typer.BadParameter(f"name {words}, or a --programme")
+        options = {field.name: given[field.name] for field in fields}
+        settings = stated_settings(operation, fields, options)
+        secret = _secret(operation, settings, given)
+        with _in_options(options):
+            source = reader(
+                out.name.partition(".")[0], **{item.name: given[item.name] for item in going_in}
+            )
+            safe = operation.run(source, settings, secret)
+            assert isinstance(safe, ProtectedTable)
+            report = None
+            if operation.report is not None:
+                report = operation.report(source, settings, secret, safe)
+            if given["internal"] is not None:
+                assert operation.study is not None
+                study = operation.study(source, settings, secret).described()
+                text = json.dumps(study, indent=2, ensure_ascii=False)
+                write_text(given["internal"], text + "\n", private=True)
+        safe = without_unpublished(safe) if given.get("found_codes") == "hide" else safe
+        written = write(safe, out, **published)
+        text = f"The protected table is in {written}."
+        described: dict[str, Any] = {"out": str(written)}
+        described |= {"cells": len(source.table)} if isinstance(source, CountSource) else {}
+        if report is not None:
+            for remark in report.remarks:
+                if remark.manner in ("problem", "care"):
+                    warn([" ".join(item["en"] for item in (remark.text, remark.hint) if item)])
+            text, described = f"{text} {report.text}".rstrip(), described | dict(report.facts)
+        show(text, described, as_json=given["as_json"])
 
-    run.__doc__ = operation.words(operation.name)["command"]
-    command(app, operation.command, example=operation.example)(with_settings(operation)(run))
+    text = operation.words(operation.name)["command"]
+    whole = with_parameters(run, parameters, text)
+    command(app, operation.command, example=operation.example)(whole)
+
+
+def _optional(parameter: inspect.Parameter) -> inspect.Parameter:
+    """An option that need not be given; the file itself must be."""
+    if parameter.name == "cells" or parameter.default is not inspect.Parameter.empty:
+        return parameter
+    kind, option = get_args(parameter.annotation)
+    return parameter.replace(default=None, annotation=Annotated[kind | None, option])
+
+
+def _by_programme(given: Mapping[str, Any]) -> Any:
+    from discreet.release import CellProgramme, protect_by_programme
+
+    plan = CellProgramme.read(given["programme"])
+    cells = opened(given["cells"], given["read"], given["show_values"], plan.cells.by or [])
+    return protect_by_programme(cells, plan)
+
+
+def _secret(operation: Operation, settings: Any, given: Mapping[str, Any]) -> Secret | None:
+    """What is drawn from, if anything is; keys and secrets that are missing are errors."""
+    keys = given.get("cell_key") is not None
+    if operation.keys(settings) == "needed" and not keys:
+        message = "these settings go by cell keys: name the --cell-key, or choose others"
+        raise typer.BadParameter(message)
+    secret = secret_from(given.get("secret"), given.get("secret_env"))
+    if secret is None and operation.draws(settings, keys):
+        raise typer.BadParameter("name the --secret to draw from (see: discreet keys secret)")
+    return secret
+
+
+@contextmanager
+def _in_options(options: Mapping[str, Any]) -> Iterator[None]:
+    """Say of what is wrong with a setting which option it is."""
+    try:
+        yield
+    except DiscreetError as error:
+        places = [problem.where.partition(",") for problem in error.problems]
+        if not any(name in options for name, _, _ in places):
+            raise
+        problems = [
+            replace(problem, where=f"{word_of(name)}{comma}{rest}" if name in options else name)
+            for problem, (name, comma, rest) in zip(error.problems, places, strict=True)
+        ]
+        raise type(error).of(problems, error.what, code=error.code) from None
 
 
 for _operation in OPERATIONS.values():

@@ -154,7 +154,10 @@ def _described(error: DiscreetError) -> dict[str, Any]:
         "what": error.what,
         "where": error.where,
         "hint": error.hint,
-        "problems": [dataclasses.asdict(problem) for problem in error.problems],
+        "problems": [
+            {"what": problem.what, "where": problem.where, "hint": problem.hint}
+            for problem in error.problems
+        ],
     }
 
 

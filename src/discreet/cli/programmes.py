@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 import sys
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
@@ -364,26 +363,6 @@ def _numbers(text: str) -> list[int | float]:
     return numbers
 
 
-#: Key of a programme → the words of the line that say it.
-_SAID = (
-    (r"data\b", "the file"),
-    (r"keys\.column", "--record-key"),
-    (r"keys\.id", "--id"),
-    (r"keys\.secret_file", "--secret"),
-    (r"keys\.secret_env", "--secret-env"),
-    (r"keys\.grid", "--key-grid"),
-    (r"perturbation\.table", "--ptable"),
-    (r"perturbation\.(\w+)", r"--\1"),
-    (r"languages", "--language"),
-    (r"variables\.(.+)\.hierarchy", r"--classification \1"),
-    (r"variables\.(.+)\.(prefixes|intervals|codes)", r"--\2 \1"),
-    (r"variables\.(.+)", r"--by \1"),
-    (r"tables\.[^.]+\.by\b", "--by"),
-    (r"tables\.[^.]+\.(\w+)", r"--\1"),
-    (r"tables\.[^.]+$", "--out"),
-)
-
-
 #: What warnings name that stands in programmes → the words of the line.
 _ADVICE = {
     "state them under [variables]": "state them with --codes or a code tree",
@@ -409,7 +388,7 @@ def _in_words() -> Iterator[None]:
         problems = [
             replace(
                 problem,
-                where=_said(problem.where),
+                where=_option_at(problem.key, problem.where),
                 hint="" if TEMPORARY_SUFFIX in problem.hint else problem.hint,
             )
             for problem in error.problems
@@ -418,12 +397,36 @@ def _in_words() -> Iterator[None]:
         raise type(error).of(problems, many, code="line") from None
 
 
-def _said(place: str) -> str:
-    key = re.sub(r"^(.*, )?line \d+(, )?", "", place)
-    for pattern, words in _SAID:
-        if match := re.match(pattern, key):
-            return match.expand(words).replace("_", "-")
-    return key
+def _option_at(key: tuple[str | int, ...], where: str) -> str:
+    """The word of the line that says what stands at a key of a programme.
+
+    >>> _option_at(("perturbation", "suppress_below"), "line 5"), _option_at((), "persons.csv")
+    ('--suppress-below', 'persons.csv')
+    """
+    match key:
+        case ("data", *_):
+            return "the file"
+        case ("keys", "column"):
+            return "--record-key"
+        case ("keys", "grid"):
+            return "--key-grid"
+        case ("keys", "secret_file"):
+            return "--secret"
+        case ("perturbation", "table"):
+            return "--ptable"
+        case ("languages", *_):
+            return "--language"
+        case ("variables", name, "hierarchy", *_):
+            return f"--classification {name}"
+        case ("variables", name, "prefixes" | "intervals" | "codes" as tree, *_):
+            return f"--{tree} {name}"
+        case ("variables", name, *_):
+            return f"--by {name}"
+        case ("tables", _):
+            return "--out"
+        case ("keys" | "perturbation", name, *_) | ("tables", _, name, *_):
+            return _word(str(name))
+    return where
 
 
 # -- programmes -------------------------------------------------------------------

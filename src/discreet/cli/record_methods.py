@@ -11,9 +11,9 @@ from typing import Annotated, Any, Literal
 
 import typer
 
-from discreet.cli.operations import with_settings
 from discreet.cli.program import Json, command, group, names, secret_from, show, warn
 from discreet.cli.records import Read, stated
+from discreet.cli.setting_options import with_settings
 from discreet.operations import (
     OPERATIONS,
     ChangedSource,

@@ -21,10 +21,13 @@ from discreet.cli.program import (
     warn,
 )
 from discreet.cli.records import Read, ShowValues, opened
+from discreet.cli.setting_options import with_settings, word_of
+from discreet.operations import AUDIT, SUPPRESSION
 from discreet.plugins import plugin, suffix_of
 
 if TYPE_CHECKING:
     from discreet.assessment import Picture
+    from discreet.protection.suppression import SuppressionSettings
     from discreet.release import MarkedTable, RecordTable
     from discreet.tables import ProtectedTable
 
@@ -41,13 +44,6 @@ Source = Annotated[
 Target = Annotated[
     Path | None,
     typer.Option("--out", help="The pattern (.jj, CONFIDENTIAL), or a table: csv, xlsx, …"),
-]
-Hider = Annotated[
-    Literal["auto", "fast", "optimal", "modular", "hypercube"],
-    typer.Option(help="How cells are found that must be hidden besides sensitive ones."),
-]
-Limit = Annotated[
-    float | None, typer.Option(help="Seconds; then the best audited pattern is taken.")
 ]
 Drawn = Annotated[
     Path | None,
@@ -163,17 +159,6 @@ Digits = Annotated[int, typer.Option(min=0, max=9, help="Digits that are publish
 CostOf = Annotated[
     str, _of_records("What hiding a cell costs: value, count, unity, distance, or a column.")
 ]
-ZeroCells = Annotated[
-    Literal["auto", "fixed", "partners"],
-    _of_records(
-        "Zeros as partners of sensitive cells: fixed (never), partners, or auto (only where "
-        "nothing else protects)."
-    ),
-]
-Reasons = Annotated[
-    Literal["rule", "kind", "none"] | None,
-    _of_records("What is published of why a cell is hidden."),
-]
 Internal = Annotated[
     Path | None, _of_records("A report with costs and proofs: .json or .txt. CONFIDENTIAL.")
 ]
@@ -183,16 +168,17 @@ Check = Annotated[bool, _of_records("Only count, and say how many cells are sens
 def register(app: typer.Typer) -> None:
     """Add the commands to the program."""
     records = "discreet suppress firms.csv --by region,branch --value turnover --rule p=10"
-    command(app, "suppress", example=f"{records} --rule n=3 --out table.xlsx")(suppress)
-    command(app, "audit", example="discreet audit safe.jj")(audit)
+    hide = with_settings(SUPPRESSION, but=("cost", "intervals"))(suppress)
+    command(app, "suppress", example=f"{records} --rule n=3 --out table.xlsx")(hide)
+    look = with_settings(AUDIT, but=("bounds",))(audit)
+    command(app, "audit", example="discreet audit safe.jj")(look)
 
 
 def suppress(
     context: typer.Context,
     table: Source,
+    settings: Any,
     out: Target = None,
-    method: Hider = "auto",
-    time_limit: Limit = None,
     metadata: Metadata = None,
     repair: Repair = False,
     differences: Listed = None,
@@ -223,8 +209,6 @@ def suppress(
     intervals: Between = None,
     decimals: Digits = 0,
     cost: CostOf = "value",
-    zero_cells: ZeroCells = "auto",
-    reasons: Reasons = None,
     internal: Internal = None,
     check: Check = False,
     hide_less: Less = False,
@@ -242,9 +226,10 @@ def suppress(
     if batch := plugin("batch", suffix_of(table)):
         show(*_batch_carried_out(given, batch), as_json=as_json)
         return
-    _check_options(given)
+    _check_options(given, settings)
     _check_places(given)
-    text, described = _records_suppressed(given) if by else _file_suppressed(given)
+    suppressed = _records_suppressed if by else _file_suppressed
+    text, described = suppressed(given, settings)
     if picture is not None and not check:
         text, described = f"{text}\nDrawn: {picture}", {**described, "picture": str(picture)}
     show(text, described, as_json=as_json)
@@ -258,12 +243,12 @@ _RECORDS_ONLY = (
 )
 _STATUS_ONLY = ("count", "meaning", "levels", "published", "total")
 _WITH_BY = (
-    *("value", "classification", "decimals", "reasons", "internal", "check", "status"),
+    *("value", "classification", "decimals", "internal", "check", "status"),
     *("read", "show_values"),
 )
 
 
-def _check_options(given: Mapping[str, Any]) -> None:
+def _check_options(given: Mapping[str, Any], settings: SuppressionSettings) -> None:
     """Refuse options that say nothing about this kind of file; none is ignored."""
     kind = "a problem or cells with status; records need --by"
     wrong: tuple[str, ...] = (*_RECORDS_ONLY, *_STATUS_ONLY, *_WITH_BY)
@@ -271,12 +256,13 @@ def _check_options(given: Mapping[str, Any]) -> None:
         kind, wrong = "cells with a status", (*_CELLS_ONLY, *_RECORDS_ONLY)
     elif given["by"]:
         kind, wrong = "records; cells need --status", (*_CELLS_ONLY, *_STATUS_ONLY)
-    for name in wrong:
-        if given[name]:
-            raise typer.BadParameter(f"--{_WORDS.get(name, name)} says nothing about {kind}")
-    for name, usual in (("cost", "value"), ("zero_cells", "auto")):
-        if not given["by"] and given[name] != usual:
-            raise typer.BadParameter(f"--{_WORDS.get(name, name)} says nothing about {kind}")
+    stated = [name for name in wrong if given[name]]
+    if not given["by"]:
+        stated += [] if given["cost"] == "value" else ["cost"]
+        stated += settings.model_dump(exclude_defaults=True, exclude={"method", "time_limit"})
+    for name in stated:
+        word = word_of(_WORDS.get(name, name))
+        raise typer.BadParameter(f"{word} says nothing about {kind}")
     if given["out"] is None and not given["check"]:
         raise typer.BadParameter("name the file to write: --out FILE")
     if given["check"] and given["internal"] and not given["hide_less"]:
@@ -287,10 +273,7 @@ def _check_options(given: Mapping[str, Any]) -> None:
 
 
 #: Parameters whose options have another name.
-_WORDS = {
-    **{"rules_file": "rules", "missing_safe": "missing-safe", "time_limit": "time-limit"},
-    **{"hide_less": "hide-less", "show_values": "show-values", "zero_cells": "zero-cells"},
-}
+_WORDS = {"rules_file": "rules"}
 
 
 def _publisher(given: Mapping[str, Any]) -> Callable[[ProtectedTable, Path], None]:
@@ -305,9 +288,12 @@ def _publisher(given: Mapping[str, Any]) -> Callable[[ProtectedTable, Path], Non
     return publish
 
 
-def _file_suppressed(given: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
+def _file_suppressed(
+    given: Mapping[str, Any], settings: SuppressionSettings
+) -> tuple[str, dict[str, Any]]:
     """A problem, or a file of cells, with hidden cells."""
-    options = {name: given[name] for name in (*_CELLS_ONLY, "method", "time_limit")}
+    options = {name: given[name] for name in _CELLS_ONLY}
+    options |= settings.model_dump(include={"method", "time_limit"})
     with progress_bar("Suppressing") as report:
         return _of_plugin("suppress", given["table"])(
             given["table"],
@@ -332,8 +318,8 @@ def _batch_carried_out(given: Mapping[str, Any], batch: Any) -> tuple[str, dict[
     for name in given:
         named = name in ("table", "as_json", "language")
         if not named and given[name] and given[name] not in ("auto", "value"):
-            words = _WORDS.get(name, name)
-            raise typer.BadParameter(f"--{words} says nothing about a batch, which says all itself")
+            word = word_of(_WORDS.get(name, name))
+            raise typer.BadParameter(f"{word} says nothing about a batch, which says all itself")
     with progress_bar("Suppressing") as report:
         done: tuple[str, dict[str, Any]] = batch(
             given["table"], language=given["language"], progress=lambda line: report(0, 1, line)
@@ -341,14 +327,15 @@ def _batch_carried_out(given: Mapping[str, Any], batch: Any) -> tuple[str, dict[
     return done
 
 
-def _records_suppressed(given: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
+def _records_suppressed(
+    given: Mapping[str, Any], settings: SuppressionSettings
+) -> tuple[str, dict[str, Any]]:
     """A table of records, or of cells with a status, with hidden cells."""
     from discreet.release import checked_table, suppress_table
 
     table = _marked_table(given) if given["status"] else _record_table(given)
-    search = {name: given[name] for name in ("method", "time_limit", "internal", "zero_cells")}
-    search |= {"savings": given["hide_less"]}
-    search |= {} if given["reasons"] is None else {"reasons": given["reasons"]}
+    search = settings.model_dump(exclude={"cost", "intervals"}, exclude_none=True)
+    search |= {"internal": given["internal"], "savings": given["hide_less"]}
     if given["intervals"] is not None:
         search["intervals"] = "instead" if given["intervals"] == "instead" else True
     with progress_bar("Suppressing") as report:
@@ -437,20 +424,13 @@ def audit(
             help="A pattern (.jj), cells with status (.tab), published cells, or a programme."
         ),
     ],
+    settings: Any,
     release: Annotated[
         Path | None, typer.Option(help="The finished release of a programme.")
     ] = None,
     beside: Annotated[
         list[Path] | None,
         typer.Option(help="Another release of the same data that anyone can lay beside it."),
-    ] = None,
-    coalition: Annotated[
-        int | None,
-        typer.Option(
-            min=0,
-            help="What so many contributors together can learn, of a release; 1 for values, "
-            "0 leaves them out.",
-        ),
     ] = None,
     metadata: Metadata = None,
     by: Annotated[
@@ -473,9 +453,9 @@ def audit(
     published |= {"value": value != "value", "decimals": decimals, "rounding": rounding}
     _check_kind(table, published, {"metadata": metadata, "intervals": intervals})
     if table.suffix == ".toml":
-        _audit_release(table, release, beside or [], coalition, as_json=as_json)
+        _audit_release(table, release, beside or [], settings.coalition, as_json=as_json)
         return
-    if release is not None or beside or coalition is not None:
+    if release is not None or beside or settings.coalition is not None:
         raise typer.BadParameter("--release, --beside and --coalition go with a programme")
     if by:
         from discreet.release import audit_published_file

@@ -18,13 +18,19 @@ if TYPE_CHECKING:
     from .operation import HiddenSource as HiddenSource
     from .operation import MicrodataSource as MicrodataSource
     from .operation import Operation as Operation
+    from .operation import ProtectedSource as ProtectedSource
     from .operation import SensitiveSource as SensitiveSource
     from .operation import Source as Source
+    from .operation import UnitSource as UnitSource
+    from .operation import draws_nothing as draws_nothing
     from .records import AnonymisationSettings as AnonymisationSettings
     from .records import RecordsStudy as RecordsStudy
     from .records import TableEffect as TableEffect
     from .registry import OPERATIONS as OPERATIONS
     from .study import HiddenCell as HiddenCell
+    from .study import MethodReport as MethodReport
     from .study import Study as Study
+    from .suppression import AUDIT as AUDIT
+    from .suppression import SUPPRESSION as SUPPRESSION
 
 lazy_face(__name__)

@@ -20,19 +20,24 @@ from pydantic_core import PydanticUndefined
 
 from discreet.errors import Problem
 from discreet.files import texts_of
-from discreet.settings import FILE, LINES, Settings
+from discreet.settings import FILE, LINES, FileContent, Settings
 
 #: What a field takes. Those of several lines: lists of names; lists or single names; texts in which
-#: commas stand; old = new; a name and numbers. "file" is for commands; "steps" are methods, each
-#: with fields of its own; "other" has no text.
+#: commas stand; old = new; a name and numbers. "file" is for commands; "content" is that of a file;
+#: "steps" are methods, each with fields of its own; "other" has no text.
 Kind = Literal[
-    "yes", "choice", "whole", "number", "text", "names", "numbers", "lists", "profiles", "lines",
-    "pairs", "entries", "file", "steps", "other",
+    "yes", "choice", "whole", "number", "text", "names", "numbers", "wholes", "lists", "profiles",
+    "lines", "pairs", "entries", "file", "content", "steps", "other",
 ]  # fmt: skip
 #: Kinds of which each line is an entry: a word of an option that is given again.
 BY_LINE = ("lists", "profiles", "lines", "pairs", "entries")
-_PLAIN: Mapping[Any, Kind] = {bool: "yes", int: "whole", float: "number", str: "text"}
-_LISTS: Mapping[Kind, Kind] = {"text": "names", "number": "numbers", "names": "lists"}
+_PLAIN: Mapping[Any, Kind] = {
+    **{bool: "yes", int: "whole", float: "number", str: "text"},
+    Any: "number",  # a number as it is written, whole or not
+}
+_LISTS: Mapping[Kind, Kind] = {
+    "text": "names", "number": "numbers", "whole": "wholes", "names": "lists",
+}  # fmt: skip
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -51,6 +56,8 @@ class SettingField:
     help: Mapping[str, str]  # language → what it does
     choice_labels: Mapping[str, Mapping[str, str]]  # choice → language → what it is called
     members: tuple[str, ...]  # of entries: what their numbers are, in order
+    example: str  # what it is in an example; empty if that is its usual value
+    secret: bool  # whether it is the content of a file that others must not read
 
     def text_of(self, value: Any) -> str:
         """A value as a field of a form shows it."""
@@ -76,27 +83,34 @@ def fields_of(model: type[BaseModel], package: str) -> tuple[SettingField, ...]:
     """The fields of a model that its package has words for, in their order.
 
     >>> from discreet.protection.rounding.settings import RoundingSettings
-    >>> [(each.name, each.kind) for each in fields_of(
+    >>> [(field.name, field.kind) for field in fields_of(
     ...     RoundingSettings, "discreet.protection.rounding")][:2]
     [('method', 'choice'), ('base', 'whole')]
     """
-    said = {
-        (section, language): texts_of(package, section, language)
-        for section in ("labels", "helps", "choices")
-        for language in ("en", "de")
-    }
-    found = []
+    packages = [  # with the words of the settings that it extends
+        base.__module__.rpartition(".")[0]
+        for base in reversed(model.__mro__[1:])
+        if issubclass(base, Settings) and base.__module__ != Settings.__module__
+    ]
+    texts: dict[tuple[str, str], dict[str, str]] = {}
+    for section in ("labels", "helps", "choices", "examples"):
+        for language in ("en", "de"):
+            texts[section, language] = {}
+            for name in (*packages, package):
+                texts[section, language] |= texts_of(name, section, language)
+    fields = []
     for name, info in model.model_fields.items():
-        if name not in said["labels", "en"]:
+        if name not in texts["labels", "en"]:
             continue
         kind, choices, optional = _kind(info.annotation)
         kind = next((mark for mark in (LINES, FILE) if mark in info.metadata), kind)
         bounds = [*info.metadata, *_bounds(info.annotation)]
+        content = next((mark for mark in bounds if isinstance(mark, FileContent)), None)
         usual = None if info.default is PydanticUndefined else info.default
-        found.append(
+        fields.append(
             SettingField(
                 name=name,
-                kind=kind,
+                kind=kind if content is None else "content",
                 choices=choices,
                 needed=info.is_required(),
                 optional=optional,
@@ -105,25 +119,27 @@ def fields_of(model: type[BaseModel], package: str) -> tuple[SettingField, ...]:
                 most=next(
                     (float(str(bound.le)) for bound in bounds if isinstance(bound, Le)), None
                 ),
-                label={item: said["labels", item][name] for item in ("en", "de")},
-                help={item: said["helps", item].get(name, "") for item in ("en", "de")},
+                label={item: texts["labels", item][name] for item in ("en", "de")},
+                help={item: texts["helps", item].get(name, "") for item in ("en", "de")},
                 choice_labels={
                     choice: {
-                        item: said["choices", item].get(f"{name}-{choice}", choice)
+                        item: texts["choices", item].get(f"{name}-{choice}", choice)
                         for item in ("en", "de")
                     }
                     for choice in choices
                 },
                 members=_members(info.annotation) if kind == "entries" else (),
+                example=texts["examples", "en"].get(name, ""),
+                secret=content is not None and content.secret,
             )
         )
-    return tuple(found)
+    return tuple(fields)
 
 
 def _least(info: FieldInfo, bounds: list[Any]) -> float | None:
-    found = [float(str(bound.ge)) for bound in bounds if isinstance(bound, Ge)]
-    found += [float(str(bound.gt)) for bound in bounds if isinstance(bound, Gt)]
-    return found[0] if found else None
+    lowest = [float(str(bound.ge)) for bound in bounds if isinstance(bound, Ge)]
+    lowest += [float(str(bound.gt)) for bound in bounds if isinstance(bound, Gt)]
+    return lowest[0] if lowest else None
 
 
 def _bounds(hint: Any) -> list[Any]:
@@ -134,7 +150,7 @@ def _bounds(hint: Any) -> list[Any]:
             bounds += arg.metadata if isinstance(arg, FieldInfo) else [arg]
         return bounds
     if get_origin(hint) in (Union, types.UnionType):
-        return [each for part in get_args(hint) for each in _bounds(part)]
+        return [bound for part in get_args(hint) for bound in _bounds(part)]
     return []
 
 
@@ -144,7 +160,7 @@ def _kind(hint: Any) -> tuple[Kind, tuple[str, ...], bool]:
     plain = [part for part in parts if part is not type(None)]
     optional = len(plain) < len(parts)
     if len(plain) > 1:  # yes, or one word more
-        words = [word for each in plain if get_origin(each) is Literal for word in get_args(each)]
+        words = [word for part in plain if get_origin(part) is Literal for word in get_args(part)]
         return ("choice", ("no", "yes", *words), optional) if words else ("other", (), optional)
     only = plain[0]
     if get_origin(only) is Annotated:
@@ -161,7 +177,8 @@ def _kind(hint: Any) -> tuple[Kind, tuple[str, ...], bool]:
             return "profiles", (), optional
         return _LISTS.get(_kind(inner)[0], "other"), (), optional
     if get_origin(only) is dict:
-        return ("pairs" if get_args(only)[1] is str else "entries"), (), optional
+        kind: Kind = "pairs" if _kind(get_args(only)[1])[0] == "text" else "entries"
+        return kind, (), optional
     return _PLAIN.get(only, "other"), (), optional
 
 
@@ -192,6 +209,8 @@ def value_of(field: SettingField, text: str, problems: list[Problem]) -> Any:
         return stripped in ("on", "true", "yes")
     if field.kind == "names":
         return _parts(stripped)
+    if field.kind == "wholes":
+        return [_number(part, int, field, problems) for part in _parts(stripped)]
     if not stripped:
         return None
     if field.kind == "numbers":

@@ -11,16 +11,22 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 from discreet.files import texts_of
+from discreet.operations.study import MethodReport
 from discreet.pretabular import RecordSettings
 from discreet.settings import Settings
 
 if TYPE_CHECKING:
     from discreet.microdata import DescribedRecords, Secret
     from discreet.rules import Primary
-    from discreet.tables import ProtectedTable, Table
+    from discreet.tables import ProtectedTable, Spanning, Table
 
 #: What a method does with cell keys: it needs them, may use them, or does not look at them.
 Keys = Literal["needed", "used", "unused"]
+
+
+def draws_nothing(settings: Any, keys: bool) -> bool:
+    """A method that draws no random numbers from a secret."""
+    return False
 
 
 class Source:
@@ -52,12 +58,35 @@ class ChangedSource(MicrodataSource):
 
 
 @dataclass(frozen=True, kw_only=True, slots=True, repr=False)
-class CountSource(Source):
+class TableSource(Source):
+    """What a protected table is made of. CONFIDENTIAL."""
+
+    #: language → heading of what is published
+    titles: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True, repr=False)
+class CountSource(TableSource):
     """A table of counts. CONFIDENTIAL."""
 
     table: Table
-    #: language → heading of what is published
-    titles: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True, repr=False)
+class ProtectedSource(CountSource):
+    """A table whose counts are protected figures already."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True, repr=False)
+class UnitSource(TableSource):
+    """Records, of which a value is to be summed. CONFIDENTIAL."""
+
+    records: Any
+    by: Sequence[Spanning]  # the spanning variables
+    value: str  # column to sum
+    where: str | None  # filter of the records that count
+    decimals: int  # digits after the decimal point
+    name: str  # name of the table
 
 
 @dataclass(frozen=True, kw_only=True, slots=True, repr=False)
@@ -116,13 +145,16 @@ class Operation:
     begin: Settings  # settings with which a page begins
     command: str  # its word at the command line; none of its own if empty
     example: str  # a line of that
-    address: str  # where the interface has it, after /api/v1/
+    address: str  # where the interface has it, after /api/v1/; not there if empty
     calls: tuple[str, ...]  # names of its calls there: to run it, and to study it
     job: str  # the kind of its jobs
     page: str  # its page in the studio; none if empty
     #: What a call is answered with; a table if there is a study, or else a report, if None
     gives: Literal["table", "records", "report"] | None = None
     ends: tuple[str, ...] = ("", "/study")  # what stands behind its address in each call
+    #: From what goes in, settings, a secret and the protected table: what a command says of it
+    report: Callable[[Any, Any, Secret | None, ProtectedTable], MethodReport] | None = None
+    programme: bool = False  # whether a programme for cells may say everything to its command
 
     def words(self, section: str, language: str = "en") -> Mapping[str, str]:
         """What its package says in a section of its words."""

@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+from discreet.operations.noise import INVARIANT, PARTS, PERTURBATION, UNIT_NOISE
 from discreet.operations.operation import Operation
 from discreet.operations.records import ON_RECORDS
-from discreet.operations.rounding import ROUNDING
+from discreet.operations.rounding import ADDITIVITY, ROUNDING
 from discreet.operations.suppression import AUDIT, SUPPRESSION
 
 #: By name.
 OPERATIONS: dict[str, Operation] = {
-    row.name: row for row in (SUPPRESSION, AUDIT, ROUNDING, *ON_RECORDS)
+    row.name: row
+    for row in (
+        *(SUPPRESSION, AUDIT, ROUNDING),
+        *(PERTURBATION, INVARIANT, PARTS, UNIT_NOISE, ADDITIVITY),
+        *ON_RECORDS,
+    )
 }

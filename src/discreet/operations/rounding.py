@@ -1,4 +1,4 @@
-"""Rounding as an operation: counts of one table become multiples of a base.
+"""Rounding as an operation: counts become multiples of a base; and additivity afterwards.
 
 In: a table of counts (CONFIDENTIAL), settings, and a seed where figures are drawn (SECRET). Out: a
 protected table; a study of what rounding costs, and which counts anyone can still work out.
@@ -6,15 +6,23 @@ protected table; a study of what rounding costs, and which counts anyone can sti
 
 from __future__ import annotations
 
+import math
 import sys
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from dataclasses import asdict, replace
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from discreet.confidential import without_values
-from discreet.errors import DiscreetError
-from discreet.operations.operation import CountSource, Keys, Operation
-from discreet.operations.study import Study, StudyRemark, texts
-from discreet.protection.rounding import RoundingSettings
+from discreet.errors import DiscreetError, Problem, TableError, raise_all
+from discreet.operations.operation import (
+    CountSource,
+    Keys,
+    Operation,
+    ProtectedSource,
+    draws_nothing,
+)
+from discreet.operations.study import MethodReport, Study, StudyRemark, compared_study, texts
+from discreet.protection.rounding import AdditivitySettings, RoundingSettings
 
 if TYPE_CHECKING:
     from discreet.microdata import Secret
@@ -36,12 +44,45 @@ def _rounded(
     return round_linked([source.table], how, titles=source.titles)[0]
 
 
+class _RoundingVerdict(NamedTuple):
+    """What an audit of rounded counts found out."""
+
+    audit: Mapping[str, Any] | None  # for programs; None if it was not possible
+    counts: int | None  # how many counts were examined
+    names: Sequence[str]  # cells whose counts can be worked out
+    unexamined: str  # why it was not possible
+
+
+def _audited(
+    source: CountSource, settings: RoundingSettings, seed: Secret | None, safe: ProtectedTable
+) -> _RoundingVerdict:
+    from discreet.protection.rounding import Rounding, audit_rounding
+
+    how = Rounding(**settings.model_dump(), seed=seed)
+    try:
+        audit = audit_rounding([safe], [source.table], how)
+    except DiscreetError as error:  # totals of cells made elsewhere need not be sums
+        return _RoundingVerdict(None, None, (), error.what)
+    return _RoundingVerdict(audit.described(), int(audit.sensitive.sum()), audit.unprotected, "")
+
+
+@without_values
+def _reported(
+    source: CountSource, settings: RoundingSettings, seed: Secret | None, safe: ProtectedTable
+) -> MethodReport:
+    audited = _audited(source, settings, seed, safe)
+    facts: dict[str, Any] = {"audit": audited.audit}
+    facts |= {"not_audited": audited.unexamined} if audited.unexamined else {}
+    return MethodReport(
+        facts=facts, remarks=_remarks(source, settings, audited, drawn=seed is not None)
+    )
+
+
 @without_values
 def _studied(source: CountSource, settings: RoundingSettings, seed: Secret | None) -> Study:
     import numpy as np
 
-    from discreet.assessment import TableComparison, published_at
-    from discreet.protection.rounding import Rounding, audit_rounding
+    from discreet.assessment import published_at
     from discreet.protection.suppression import table_relations
     from discreet.publication import number_text
 
@@ -55,17 +96,20 @@ def _studied(source: CountSource, settings: RoundingSettings, seed: Secret | Non
     if not relations.residuals(table.count[filled]).any():
         sums = len(relations)
         missed = int(np.count_nonzero(relations.residuals(value[filled].astype(np.int64))))
-    audit: Mapping[str, Any] | None = None
-    audited: int | None = None
-    told: Sequence[str] = ()
-    unexamined = ""
-    try:
-        found = audit_rounding([safe], [table], Rounding(**settings.model_dump(), seed=seed))
-        audit, audited = found.described(), int(found.sensitive.sum())
-        told = found.unprotected
-    except DiscreetError as error:  # totals of cells made elsewhere need not be sums
-        unexamined = error.what
-    compared = TableComparison(table, safe)
+    audited = _audited(source, settings, seed, safe)
+    study = compared_study(
+        table,
+        safe,
+        facts={
+            "sums": sums,
+            "sums_missed": missed,
+            "audited": audited.counts,
+            "can_be_worked_out": list(audited.names),
+            "not_audited": audited.unexamined,
+        },
+        remarks=_remarks(source, settings, audited, drawn=seed is not None),
+        leave_out=_NEVER,
+    )
 
     def measures(language: str) -> Sequence[tuple[str, str]]:
         label = ROUNDING.words("told", language)
@@ -76,54 +120,35 @@ def _studied(source: CountSource, settings: RoundingSettings, seed: Secret | Non
             kept = " ".join(
                 (number_text(missed, 0, language), label["of"], number_text(sums, 0, language))
             )
-        figure = compared.figures[0]
         rows = [(label["sums"], kept), (label["largest"], largest)]
-        return [*rows, *compared.told(figure, language, _NEVER)]
+        return [*rows, *study.measures(language)]
 
-    facts: dict[str, Any] = {
-        "measures": {name: float(each) for name, each in compared.measures().items()},
-        "sums": sums,
-        "sums_missed": missed,
-        "audited": audited,
-        "can_be_worked_out": list(told),
-        "not_audited": unexamined,
-    }
-    return Study(
-        table=safe,
-        truth=table,
-        safe=None if audited is None else not told,
-        unexamined=unexamined,
-        audit=audit,
-        facts=facts,
-        remarks=_remarks(source, settings, audited, told, unexamined, drawn=seed is not None),
+    return replace(
+        study,
+        safe=None if audited.counts is None else not audited.names,
+        unexamined=audited.unexamined,
+        audit=audited.audit,
         measures=measures,
-        hidden=None,
-        notes=(),
     )
 
 
 def _remarks(
-    source: CountSource,
-    settings: RoundingSettings,
-    audited: int | None,
-    told: Sequence[str],
-    unexamined: str,
-    *,
-    drawn: bool,
+    source: CountSource, settings: RoundingSettings, audited: _RoundingVerdict, *, drawn: bool
 ) -> list[StudyRemark]:
-    if audited is None:
-        reason = {"en": unexamined, "de": unexamined}
+    if audited.counts is None:
+        reason = {"en": audited.unexamined, "de": audited.unexamined}
         if source.table.weight is not None:
             reason = dict(texts(_PACKAGE, "estimates"))
-        said = texts(_PACKAGE, "not_audited")
-        whole = {language: f"{said[language]} {reason[language]}" for language in said}
+        intro = texts(_PACKAGE, "not_audited")
+        whole = {language: f"{intro[language]} {reason[language]}" for language in intro}
         remarks = [StudyRemark(manner="care", text=whole)]
-    elif told:
-        text = texts(_PACKAGE, "told", told=len(told), audited=audited)
+    elif audited.names:
+        text = texts(_PACKAGE, "told", told=len(audited.names), audited=audited.counts)
         hint = texts(_PACKAGE, "told_hint")
-        remarks = [StudyRemark(manner="problem", text=text, names=told, hint=hint)]
+        remarks = [StudyRemark(manner="problem", text=text, names=audited.names, hint=hint)]
     else:
-        remarks = [StudyRemark(manner="good", text=texts(_PACKAGE, "uncertain", audited=audited))]
+        text = texts(_PACKAGE, "uncertain", audited=audited.counts)
+        remarks = [StudyRemark(manner="good", text=text)]
     if settings.additive and not settings.unbiased:
         remarks.append(StudyRemark(manner="quiet", text=texts(_PACKAGE, "optimal")))
     if settings.method == "random":
@@ -149,6 +174,7 @@ ROUNDING = Operation(
     draws=lambda settings, keys: settings.method == "random" or (settings.unbiased and not keys),
     run=_rounded,
     study=_studied,
+    report=_reported,
     at_once=_AT_ONCE,
     # All figures that are rounded together take their time.
     waits=lambda settings: _AT_ONCE if settings.additive else sys.maxsize,
@@ -162,4 +188,97 @@ ROUNDING = Operation(
     calls=("round_table_cells", "study_rounded_cells"),
     job="round",
     page="rounding",
+)
+
+
+@without_values
+def _added_up(
+    source: ProtectedSource, settings: AdditivitySettings, secret: Secret | None
+) -> ProtectedTable:
+    from discreet.protection.rounding import make_additive
+
+    return make_additive(replace(_given(source, settings), titles=source.titles))
+
+
+def _given(source: ProtectedSource, settings: AdditivitySettings) -> ProtectedTable:
+    """The table as it was protected, with the totals that stay."""
+    import numpy as np
+
+    from discreet._version import __version__
+    from discreet.tables import CellStatus, ProtectedTable, Provenance
+
+    table = source.table
+    by = [dimension.name for dimension in table.dimensions]
+    problems = [
+        Problem(f"{name!r} does not span the table", "official", f"by: {', '.join(by)}")
+        for name in settings.official
+        if name not in by
+    ]
+    raise_all(TableError, problems, code="by", where="official")
+    status = np.full(len(table), CellStatus.published, dtype=np.int8)
+    for name in settings.official:
+        others = [part for variable, part in zip(by, table.index, strict=True) if variable != name]
+        status[np.all([part == 0 for part in others], axis=0)] = CellStatus.official
+    return ProtectedTable(
+        dimensions=table.dimensions,
+        index=table.index,
+        value=table.count,
+        status=status,
+        provenance=Provenance(version=__version__, method="additivity"),
+        parts=table.parts,
+        name=table.name,
+    )
+
+
+def _cost(
+    source: ProtectedSource,
+    settings: AdditivitySettings,
+    secret: Secret | None,
+    safe: ProtectedTable,
+) -> MethodReport:
+    from discreet.protection.rounding import AdditivityCost
+
+    cost = AdditivityCost.of([_given(source, settings)], [safe])
+    text = (
+        f"{cost.changed:,} of {cost.cells:,} figures changed, by {cost.mean:.2f} on average and "
+        f"{cost.largest:.0f} at most. Each is estimated from {cost.exposure:.1f} independent "
+        "figures on average."
+    )
+    remark = StudyRemark(manner="quiet", text=cost.note(alone=True).texts)
+    facts = asdict(cost)
+    facts["exposure"] = cost.exposure if math.isfinite(cost.exposure) else None
+    return MethodReport(text=text, facts=facts, remarks=(remark,))
+
+
+@without_values
+def _added_up_study(
+    source: ProtectedSource, settings: AdditivitySettings, secret: Secret | None
+) -> Study:
+    safe = _added_up(source, settings, secret)
+    report = _cost(source, settings, secret, safe)
+    study = compared_study(source.table, safe, facts=report.facts, remarks=report.remarks)
+    return replace(study, truth=None)
+
+
+ADDITIVITY = Operation(
+    name="additivity",
+    package=_PACKAGE,
+    settings=AdditivitySettings,
+    section="additivity",
+    takes=ProtectedSource,
+    keys=lambda settings: "unused",
+    draws=draws_nothing,
+    run=_added_up,
+    study=_added_up_study,
+    report=_cost,
+    at_once=_AT_ONCE,
+    waits=lambda settings: _AT_ONCE,
+    hurried=lambda settings: settings,
+    begin=AdditivitySettings(),
+    command="make-additive",
+    example="discreet make-additive table.csv --by region,sex --value value --out additive.csv",
+    address="protect/additivity",
+    calls=("make_table_additive", "study_additive_cells"),
+    job="make-additive",
+    page="additivity",
 )

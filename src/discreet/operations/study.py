@@ -6,8 +6,8 @@ what is proven, what it costs, why cells are hidden; and the same as plain value
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
 from discreet.files import texts_of
@@ -74,13 +74,50 @@ class Study:
         return "<Study: confidential>"
 
 
+@dataclass(frozen=True, kw_only=True, slots=True)
+class MethodReport:
+    """What a command says of a protected table; nothing in it is confidential."""
+
+    text: str = ""  # one sentence or more
+    facts: Mapping[str, Any] = field(default_factory=dict)  # for programs
+    remarks: Sequence[StudyRemark] = ()
+
+
+def compared_study(
+    truth: Table,
+    safe: ProtectedTable,
+    *,
+    facts: Mapping[str, Any] | None = None,
+    remarks: Sequence[StudyRemark] = (),
+    leave_out: Collection[str] = (),
+) -> Study:
+    """A study of figures that were changed: how far they are from the true ones. CONFIDENTIAL."""
+    from discreet.assessment import TableComparison
+
+    compared = TableComparison(truth, safe)
+    figure = compared.figures[0]
+    measures = {name: float(number) for name, number in compared.measures().items()}
+    return Study(
+        table=safe,
+        truth=truth,
+        safe=None,
+        unexamined="",
+        audit=None,
+        facts={"measures": measures, **(facts or {})},
+        remarks=remarks,
+        measures=lambda language: compared.told(figure, language, leave_out),
+        hidden=None,
+        notes=(),
+    )
+
+
 def texts(package: str, name: str, **numbers: int) -> Texts:
     """A sentence of a package in each language, with its numbers."""
     from discreet.publication import number_text
 
     return {
         language: texts_of(package, "told", language)[name].format(
-            **{key: number_text(each, 0, language) for key, each in numbers.items()}
+            **{key: number_text(number, 0, language) for key, number in numbers.items()}
         )
         for language in LANGUAGES
     }

@@ -11,7 +11,12 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from discreet.confidential import without_values
-from discreet.operations.operation import HiddenSource, Operation, SensitiveSource
+from discreet.operations.operation import (
+    HiddenSource,
+    Operation,
+    SensitiveSource,
+    draws_nothing,
+)
 from discreet.operations.study import HiddenCell, Study, StudyRemark, texts
 from discreet.protection.suppression import AuditSettings, SuppressionSettings
 
@@ -172,7 +177,7 @@ SUPPRESSION = Operation(
     section="suppression",
     takes=SensitiveSource,
     keys=lambda settings: "unused",
-    draws=lambda settings, keys: False,
+    draws=draws_nothing,
     run=_suppressed,
     study=_studied,
     at_once=_AT_ONCE,
@@ -194,7 +199,7 @@ AUDIT = Operation(
     section="",
     takes=HiddenSource,
     keys=lambda settings: "unused",
-    draws=lambda settings, keys: False,
+    draws=draws_nothing,
     run=_audited,
     study=None,
     at_once=0,

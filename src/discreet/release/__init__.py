@@ -38,10 +38,7 @@ if TYPE_CHECKING:
     from .first_programmes import save_programme as save_programme
     from .inputs import Inputs as Inputs
     from .lookup import cell_table as cell_table
-    from .lookup import make_additive_to_file as make_additive_to_file
-    from .lookup import perturb_invariant_to_file as perturb_invariant_to_file
     from .lookup import protect_cells as protect_cells
-    from .lookup import protect_cells_to_file as protect_cells_to_file
     from .packages.container import LARGEST as LARGEST
     from .packages.keys import PackageKey as PackageKey
     from .packages.keys import key_id as key_id
@@ -84,7 +81,6 @@ if TYPE_CHECKING:
     from .published_cells import audit_published_file as audit_published_file
     from .record_files import checked_table as checked_table
     from .record_files import suppress_table as suppress_table
-    from .record_files import unit_noise_to_file as unit_noise_to_file
     from .record_tables import MarkedTable as MarkedTable
     from .record_tables import RecordTable as RecordTable
     from .record_tables import checked_rules as checked_rules

@@ -1,6 +1,6 @@
 """Tables of records, or of cells with a status, to files: `discreet suppress` with `--by`.
 
-In: a `JudgedTable`, or records whose units get noise, and places to write to. Out: the table to
+In: a `JudgedTable`, and places to write to. Out: the table to
 publish or its pattern, the report for use in the house (CONFIDENTIAL, readable by its owner
 only), and what may be told on a terminal: numbers of cells, never a value or a cost.
 """
@@ -17,14 +17,11 @@ from discreet.errors import SuppressionError
 from discreet.files import write_text
 from discreet.plugins import plugin
 from discreet.release.coarser_tables import Savings, hide_less
-from discreet.release.record_tables import JudgedTable, RecordTable, spanning_of
+from discreet.release.record_tables import JudgedTable, RecordTable
 from discreet.rules import Primary
 from discreet.tables import ProtectedTable
 
 if TYPE_CHECKING:
-    from discreet.classifications import Classification
-    from discreet.microdata import Secret
-    from discreet.protection.noise import UnitNoise
     from discreet.protection.suppression import SharedSuppression, Suppression
 
 
@@ -172,34 +169,3 @@ def _write_internal(
         words += [] if less is None else [f"How less would be hidden\n{less.text(shares=True)}"]
         text = "\n\n".join(["CONFIDENTIAL", *words])
     write_text(place, text + "\n", private=True)
-
-
-def unit_noise_to_file(
-    records: Any,
-    out: str | os.PathLike[str],
-    *,
-    by: Sequence[str],
-    value: str,
-    noise: UnitNoise,
-    secret: Secret,
-    decimals: int = 0,
-    where: str | None = None,
-    classifications: Mapping[str, Classification] | None = None,
-    language: str = "en",
-    internal: str | os.PathLike[str] | None = None,
-) -> Path:
-    """Write sums with noise by unit."""
-    from discreet.microdata import read_microdata
-    from discreet.protection.noise import perturb_units, unit_risk
-    from discreet.publication import check_place, write
-
-    check_place(Path(out))
-    known = read_microdata(records)
-    spanning = spanning_of(known, by, classifications or {}, {})
-    asked = (known, spanning, value, noise)
-    how: dict[str, Any] = {"secret": secret, "decimals": decimals, "where": where}
-    safe = perturb_units(*asked, **how, name=Path(out).name.partition(".")[0])
-    if internal is not None:
-        told = unit_risk(*asked, **how).described()
-        write_text(Path(internal), json.dumps(told, indent=2) + "\n", private=True)
-    return write(safe, out, language=language)

@@ -27,8 +27,10 @@ from discreet.operations import (
     HiddenSource,
     MicrodataSource,
     Operation,
+    ProtectedSource,
     SensitiveSource,
     Source,
+    UnitSource,
 )
 from discreet.pretabular import record_chain
 from discreet.release import checked_rules, spanning_of_cells, with_missing_totals
@@ -92,6 +94,14 @@ class CellLayout(Layout):
         """Headings by language."""
         return {str(language): each for language, each in self.title.items()}
 
+    def codes(self, columns: HandedColumns) -> dict[str, pl.Series]:
+        """The columns of codes; a problem where one has gaps."""
+        codes = {name: columns.frame[name].cast(pl.String) for name in self.by}
+        for name, series in codes.items():
+            if missing := series.null_count():
+                columns.note(f"{missing:,} cells have no code", name, "the total has a code, too")
+        return codes
+
     def spanning(self, frame: pl.DataFrame) -> Any:
         """The spanning variables, with their trees."""
         trees = {
@@ -129,7 +139,7 @@ class CountLayout(CellLayout):
     key_grid: NonNegativeInt | Annotated[str, Field(max_length=30)] = 10**15  # size of their grid
 
     @without_values
-    def source(self, frame: pl.DataFrame, operation: Operation, settings: Settings) -> CountSource:
+    def source(self, frame: pl.DataFrame, operation: Operation, settings: Any) -> CountSource:
         """The table of some cells. CONFIDENTIAL."""
         named = {"count": self.count, "weight": self.weight, "cell_key": self.cell_key}
         stated = {where: name for where, name in named.items() if name is not None}
@@ -137,7 +147,7 @@ class CountLayout(CellLayout):
         keys = operation.keys(settings)
         if keys == "needed" and self.cell_key is None:
             hint = "name the column of cell keys, or choose another method"
-            problems.append(Problem("this method rounds by cell keys", "cell_key", hint))
+            problems.append(Problem("this method goes by cell keys", "cell_key", hint))
         if keys == "unused" and self.cell_key is not None:
             problems.append(Problem("this method does not look at cell keys", "cell_key"))
         try:
@@ -149,10 +159,7 @@ class CountLayout(CellLayout):
         if problems:
             raise refused_call(problems)
         columns = HandedColumns(frame)
-        made = {name: frame[name].cast(pl.String) for name in self.by}
-        for name, series in made.items():
-            if missing := series.null_count():
-                columns.note(f"{missing:,} cells have no code", name, "the total has a code, too")
+        made = self.codes(columns)
         made[self.count] = pl.Series(self.count, columns.whole(self.count))
         if self.weight is not None:
             made[self.weight] = pl.Series(self.weight, columns.decimal(self.weight))
@@ -170,6 +177,65 @@ class CountLayout(CellLayout):
             name=self.name,
         )
         return CountSource(table=table, titles=self.titles)
+
+
+class ProtectedLayout(CellLayout):
+    """A table whose figures are protected already, totals among its cells."""
+
+    value: _Name = "value"  # column of the figures
+
+    @without_values
+    def source(self, frame: pl.DataFrame, operation: Operation, settings: Any) -> ProtectedSource:
+        """The protected table."""
+        if problems := self.column_problems({"value": self.value}, frame):
+            raise refused_call(problems)
+        columns = HandedColumns(frame)
+        series = self.codes(columns)
+        series[self.value] = pl.Series(self.value, columns.whole(self.value))
+        columns.refuse()
+        cells = pl.DataFrame(series)
+        by = self.spanning(cells)
+        table = Table.from_cells(cells, by=by, count=self.value, name=self.name)
+        return ProtectedSource(table=table, titles=self.titles)
+
+
+class UnitLayout(CellLayout):
+    """Records of units, of which a value is to be summed."""
+
+    value: _Name  # column of the values
+    decimals: Annotated[int, Field(ge=0, le=9)] = 0  # digits that are published
+
+    def size(self, frame: pl.DataFrame) -> int:
+        """How many interior cells the records fall into."""
+        return frame.select(self.by).n_unique() if {*self.by} <= {*frame.columns} else frame.height
+
+    @without_values
+    def source(self, frame: pl.DataFrame, operation: Operation, settings: Any) -> UnitSource:
+        """The records. CONFIDENTIAL."""
+        named = {"value": self.value, f"{operation.section}.unit": settings.unit}
+        problems = self.column_problems(named, frame)
+        problems += [
+            Problem("there is no such column", f"{operation.section}.balance")
+            for name in settings.balance
+            if name not in frame.columns
+        ]
+        if problems:
+            raise refused_call(problems)
+        columns = HandedColumns(frame)
+        codes = self.codes(columns)
+        if not as_numbers(frame[self.value]).dtype.is_numeric():
+            columns.note("numbers are needed", self.value)
+        columns.refuse()
+        records = frame.with_columns(*codes.values(), as_numbers(frame[self.value]))
+        return UnitSource(
+            records=records,
+            by=self.spanning(records),
+            value=self.value,
+            where=None,
+            decimals=self.decimals,
+            name=self.name,
+            titles=self.titles,
+        )
 
 
 class CellMark(Settings):
@@ -210,9 +276,7 @@ class SensitiveLayout(CellLayout):
         return frame.select(self.by).n_unique()
 
     @without_values
-    def source(
-        self, frame: pl.DataFrame, operation: Operation, settings: Settings
-    ) -> SensitiveSource:
+    def source(self, frame: pl.DataFrame, operation: Operation, settings: Any) -> SensitiveSource:
         """The table of some cells, and what is sensitive in it. CONFIDENTIAL."""
         named = self._numbers()
         problems = self.column_problems(named | self._further(), frame)
@@ -310,7 +374,7 @@ class HiddenLayout(SensitiveLayout):
     hidden: _Name  # column that says which cells are hidden
 
     @without_values
-    def source(self, frame: pl.DataFrame, operation: Operation, settings: Settings) -> HiddenSource:
+    def source(self, frame: pl.DataFrame, operation: Operation, settings: Any) -> HiddenSource:
         """The table of some cells, and the same as it is published. CONFIDENTIAL."""
         source = super().source(frame, operation, settings)
         column = frame[self.hidden]
@@ -451,6 +515,8 @@ def typed_columns(frame: pl.DataFrame) -> pl.DataFrame:
 #: What the columns are of what an operation takes.
 LAYOUTS: Mapping[type[Source], type[Layout]] = {
     CountSource: CountLayout,
+    ProtectedSource: ProtectedLayout,
+    UnitSource: UnitLayout,
     SensitiveSource: SensitiveLayout,
     HiddenSource: HiddenLayout,
     MicrodataSource: RecordLayout,

@@ -36,7 +36,8 @@ def request_model(operation: Operation) -> type[Layout]:
     >>> request_model(OPERATIONS["rounding"])(by=["sex"]).rounding.base
     5
     """
-    name, layout = f"{operation.name.title()}Request", LAYOUTS[operation.takes]
+    name = f"{operation.name.title().replace('-', '')}Request"
+    layout = LAYOUTS[operation.takes]
     if not operation.section:
         bases: Any = (layout, operation.settings)
         both: type[Layout] = create_model(name, __base__=bases)

@@ -22,9 +22,11 @@ from discreet.operations import (
     OPERATIONS,
     HiddenCell,
     Operation,
+    ProtectedSource,
     SensitiveSource,
     SettingField,
     Study,
+    UnitSource,
     fields_of,
     value_of,
 )
@@ -75,6 +77,8 @@ _RULES: Mapping[str, type[int | float]] = {
 _BESIDE: Mapping[str, str] = {"cells": "", "trees": "", "format": "csv", "act": "run"}
 #: Marks that are read of a form, and names that are shown of what can be worked out.
 _MOST_MARKS, _MOST_NAMED = 2_000, 20
+#: Records of an example.
+_MOST_RECORDS = 100
 
 
 @dataclass(frozen=True, kw_only=True, slots=True, repr=False)
@@ -121,10 +125,12 @@ class OperationForm:
         if not texts["cells"].strip():
             hint = "choose a file in UTF-8, or paste them"
             problems.append(Problem("there are no cells", "cells", hint))
+        long = {"cells", "trees"}
+        long |= {field.name for field in _setting_fields(operation) if field.kind == "content"}
         problems += [
             Problem(f"more than {LONGEST} characters", name)
             for name, text in texts.items()
-            if name not in ("cells", "trees") and len(text) > LONGEST
+            if name not in long and len(text) > LONGEST
         ]
         said: dict[str, Any] = _values(_layout_fields(operation), texts, problems)
         said |= {"format": texts["format"], "language": language}
@@ -210,12 +216,19 @@ def example_form(operation: Operation) -> OperationForm:
     >>> example_form(OPERATIONS["rounding"]).texts["by"]
     'branch, state'
     """
-    from discreet import tabulate
+    from discreet import tabulate, with_record_keys
     from discreet.demo import Geography, coded, firms_of
 
     branch = coded("branch")
     firms = firms_of(Geography.of(20_000, seed=2026))
-    table = tabulate(firms, by=[branch, "state"], values=["turnover"], contributions=2)
+    firms = with_record_keys(firms, id="firm_id", secret="firms of an example")  # noqa: S106
+    table = tabulate(
+        firms,
+        by=[branch, "state"],
+        record_key="record_key",
+        values=["turnover"],
+        contributions=2,
+    )
     names = ("branch", "state")
     cells = pl.DataFrame(
         {
@@ -233,6 +246,15 @@ def example_form(operation: Operation) -> OperationForm:
         )
         texts |= {"value": "turnover", "largest": "first, second", "p_percent": "10"}
         texts["name"] = "turnover"
+    if issubclass(operation.takes, ProtectedSource):
+        cells = cells.rename({"n": "value"})
+    if issubclass(operation.takes, UnitSource):
+        cells = firms.select("branch", "state", "turnover", unit="firm_id").head(_MOST_RECORDS)
+        texts |= {"value": "turnover", "unit": "unit"}
+    if operation.keys(operation.begin) == "needed":
+        cells = cells.with_columns(key=table.cell_key)
+        texts["cell_key"] = "key"
+    texts |= {field.name: field.example for field in _setting_fields(operation) if field.example}
     lines = [
         f"branch,{code}" + (f",{branch.codes[above]}" if above else "")
         for code, above in zip(branch.codes, branch.parents, strict=True)
@@ -367,6 +389,9 @@ def _code(service: Service, call: CellsCall) -> dict[str, str]:
     stated = request.model_dump(exclude_defaults=True, exclude=left_out)
     if operation.section:
         stated[operation.section] = call.settings.model_dump(exclude_defaults=True)
+        for field in _setting_fields(operation):  # contents of files are not written there
+            if field.kind == "content":
+                stated[operation.section][field.name] = "…"
     if hasattr(request, "rules"):
         stated["rules"] = {"minimum_frequency": 3}
     name, address = operation.name, f"/api/v1/{operation.address}"
@@ -386,7 +411,8 @@ def _cells(study: Study, call: CellsCall) -> Iterator[tuple[tuple[str, ...], dic
             [own.codes[at] for at in part]
             for own, part in zip(table.dimensions, table.index, strict=True)
         ]
-        counted = table.count if table.weight is None else table.weight
+        counted: Any = table.count if table.weight is None else table.weight
+        counted = table.sums.get(getattr(request, "value", None) or "", counted)
         true = dict(zip(zip(*codes, strict=True), counted.tolist(), strict=True))
     for place, told in published_cells(study.table, request.by):
         value = told["value"]

@@ -250,7 +250,7 @@ def test_large_tables_rounded_together_become_a_sealed_job(
 @pytest.mark.parametrize(
     ("wrong", "where", "told"),
     [
-        ({"rounding": {"method": "keyed"}}, "cell_key", "rounds by cell keys"),
+        ({"rounding": {"method": "keyed"}}, "cell_key", "goes by cell keys"),
         ({"rounding": {"method": "controlled", "base": 1}}, "rounding.base", "at least 2"),
         ({"rounding": {"method": "controlled", "margins": 10}}, "rounding.margins", "totals that"),
         ({"rounding": {"method": "magic"}}, "rounding.method", "this value is not known"),

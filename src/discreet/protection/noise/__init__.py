@@ -43,6 +43,7 @@ if TYPE_CHECKING:
     from .invariant import invariant_table as invariant_table
     from .invariant import perturb_invariant as perturb_invariant
     from .invariant import read_transition as read_transition
+    from .invariant import transition_rows as transition_rows
     from .invariant_method import InvariantProtection as InvariantProtection
     from .magnitude_noise import FlexStrength as FlexStrength
     from .magnitude_noise import MagnitudeNoise as MagnitudeNoise
@@ -58,6 +59,9 @@ if TYPE_CHECKING:
     from .method import NoiseProtection as NoiseProtection
     from .method import noise_warnings as noise_warnings
     from .method import unused_noise as unused_noise
+    from .settings import InvariantSettings as InvariantSettings
+    from .settings import PerturbationSettings as PerturbationSettings
+    from .settings import UnitNoiseSettings as UnitNoiseSettings
     from .sources import PerturbationFile as PerturbationFile
     from .sources import read_json as read_json
     from .table import PerturbationTable as PerturbationTable

@@ -31,6 +31,7 @@ from discreet.errors import (
 from discreet.keygrid import KeyGrid
 from discreet.microdata import Filter, filter_failed, parse_filter
 from discreet.protection.noise.intervals import count_deviations
+from discreet.protection.noise.settings import MOST_DECIMALS, MOST_ROUNDED
 from discreet.protection.noise.table import PerturbationTable
 from discreet.tables import (
     CELL_KEY,
@@ -129,12 +130,6 @@ def _advice(name: str, spanning: Sequence[str]) -> str:
     meant = f"did you mean {known[near[0]]!r}? " if near else ""
     return f"{meant}a variable of other tables is named with its total: totals={{{name!r}: …}}"
 
-
-#: More digits than a double holds would say nothing.
-MOST_DECIMALS = 15
-
-#: Figures are rounded to multiples of at most this.
-MOST_ROUNDED = 1_000_000
 
 #: Rules that speak about every combination of codes need the complete grid, up to this size.
 GRID_LIMIT = 50_000_000

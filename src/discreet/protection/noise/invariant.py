@@ -211,8 +211,18 @@ def invariant_risk(
 
 def read_transition(path: str | os.PathLike[str]) -> list[list[str]]:
     """The rows of a transition matrix: a line of text each, numbers with commas between."""
-    lines = Path(path).read_text("utf-8-sig").splitlines()
-    return [[part.strip() for part in line.split(",")] for line in lines if line.strip()]
+    return transition_rows(Path(path).read_text("utf-8-sig"))
+
+
+def transition_rows(text: str) -> list[list[str]]:
+    r"""The rows of a transition matrix, from the text of its file.
+
+    >>> transition_rows("0.8, 0.2\n0.2, 0.8\n")
+    [['0.8', '0.2'], ['0.2', '0.8']]
+    """
+    return [
+        [part.strip() for part in line.split(",")] for line in text.splitlines() if line.strip()
+    ]
 
 
 def check_transition(rows: Any, *, normalise: bool) -> None:

@@ -334,11 +334,18 @@ def open_source(path: str | os.PathLike[str]) -> PerturbationFile:
     except (OSError, EOFError, zlib.error) as error:
         why = getattr(error, "strerror", None) or "it is damaged"
         raise file_error(place, f"the perturbation table cannot be read ({why})") from None
+    return opened(place.name, content, place)
+
+
+def opened(
+    name: str, content: bytes, place: str | os.PathLike[str] | None = None
+) -> PerturbationFile:
+    """The content of a file that was read already."""
     if not content.strip():
-        raise file_error(place, "the file is empty")
+        raise file_error(place or name, "the file is empty")
     if content.startswith(b"params:"):
-        content = _yaml_table(place.name, content.decode("utf-8", "replace")).encode()
-    return PerturbationFile(place.name, content)
+        content = _yaml_table(name, content.decode("utf-8", "replace")).encode()
+    return PerturbationFile(name, content)
 
 
 def _yaml_table(name: str, text: str) -> str:

@@ -37,6 +37,7 @@ from discreet.protection.noise.sources import (
     PerturbationFile,
     check_format,
     open_source,
+    opened,
     read_cumulative,
     read_intervals,
     read_json,
@@ -90,12 +91,44 @@ class PerturbationTable(SecretTable):
                 by having a row 0, JSON by a field.
         """
         check_format(format)
-        source = open_source(path)
-        kind = source.detect() if format is None else cast("Format", format)
+        return cls._of(open_source(path), Path(path).name.split(".")[0], format, zeros=zeros)
+
+    @classmethod
+    def from_text(
+        cls,
+        text: str,
+        *,
+        name: str = "perturbation table",
+        format: str | None = None,  # noqa: A002
+        zeros: bool = False,
+    ) -> PerturbationTable:
+        r"""Make a table of the content of a file.
+
+        Args:
+            text: The content.
+            name: Name of the table, unless the content says it.
+            format: As for `read`.
+            zeros: Row 0 changes zeros on purpose.
+
+        >>> PerturbationTable.from_text("i,-1,0,1\n0,0,1,1\n1,0.25,0.75,1\n")
+        <PerturbationTable: secret>
+        """
+        check_format(format)
+        return cls._of(opened(name, text.encode()), name, format, zeros=zeros)
+
+    @classmethod
+    def _of(
+        cls,
+        source: PerturbationFile,
+        name: str,
+        stated: str | None,
+        *,
+        zeros: bool,
+    ) -> PerturbationTable:
+        kind = source.detect() if stated is None else cast("Format", stated)
         if kind == "json":
-            content, name, version = read_json(source)
-            return cls(content, name, version)
-        return cls(_read(source, kind, zeros=zeros), Path(path).name.split(".")[0])
+            return cls(*read_json(source))
+        return cls(_read(source, kind, zeros=zeros), name)
 
     @classmethod
     def from_cumulative(

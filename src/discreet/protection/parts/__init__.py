@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from .rules import PartRules as PartRules
     from .rules import check_parts as check_parts
     from .rules import measure_parts as measure_parts
+    from .settings import ThresholdSettings as ThresholdSettings
     from .shared_parts import agreed_decisions as agreed_decisions
     from .shared_parts import released_parts as released_parts
     from .tuned_thresholds import PartTuning as PartTuning

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from .hidden_cells import round_shown as round_shown
     from .method import RoundingProtection as RoundingProtection
     from .settings import LARGEST_BASE as LARGEST_BASE
+    from .settings import AdditivitySettings as AdditivitySettings
     from .settings import RoundingSettings as RoundingSettings
 
 lazy_face(__name__)

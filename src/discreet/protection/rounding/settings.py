@@ -63,3 +63,9 @@ class RoundingSettings(Settings):
     def additive(self) -> bool:
         """Whether published totals are the sums of published parts."""
         return self.method in ADDITIVE
+
+
+class AdditivitySettings(Settings):
+    """How protected counts are changed until they add up."""
+
+    official: list[str] = Field(default_factory=list)  # variables whose totals stay as they are

@@ -64,6 +64,7 @@ if TYPE_CHECKING:
     from .publish.suppression import suppress as suppress
     from .settings import AuditSettings as AuditSettings
     from .settings import Method as Method
+    from .settings import SearchSettings as SearchSettings
     from .settings import SuppressionSettings as SuppressionSettings
 
 lazy_face(__name__)

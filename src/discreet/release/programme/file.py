@@ -161,7 +161,7 @@ class ProgrammeFile:
 
     def problem(self, path: Sequence[str | int], what: str, hint: str = "") -> Problem:
         """Something wrong at a key."""
-        return Problem(what, self.index.place(tuple(path)), hint)
+        return Problem(what, self.index.place(tuple(path)), hint, tuple(path))
 
     def at(self, path: KeyPath, what: str, hint: str = "") -> tuple[KeyPath, Problem]:
         """Something wrong at a key, with the key."""
@@ -524,7 +524,7 @@ def _validated(
         except ValidationError as error:
             for details in error.errors(include_url=False, include_input=False):
                 path = tuple(part for part in details["loc"] if part != "[key]")
-                problems.append(_problem(path, details, index, form))
+                problems.append(replace(_problem(path, details, index, form), key=path))
                 skipped.append(_drop(raw, path))
         else:
             return (
@@ -589,7 +589,7 @@ def raise_problems(place: str, problems: Sequence[Problem]) -> None:
     number = len(ordered)
     message = f"the programme has {number} mistakes" if number > 1 else ordered[0].what
     where = place if number > 1 else f"{place}, {ordered[0].where}".strip(", ")
-    shown = ordered if number > 1 else [Problem(message, where, ordered[0].hint)]
+    shown = ordered if number > 1 else [replace(ordered[0], where=where)]
     hint = shown[0].hint if number == 1 else ""
     raise ProgrammeError(message, code="programme", where=where, hint=hint, problems=shown)
 

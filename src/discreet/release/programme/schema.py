@@ -26,6 +26,7 @@ from pydantic_core import PydanticCustomError
 from discreet.errors import nearest
 from discreet.protection.protocol import COUNT
 from discreet.protection.registry import protections
+from discreet.protection.suppression import SearchSettings
 from discreet.publication import FORMATS, MAPS
 from discreet.release.programme.sources import DataEntry, KeysEntry, PeriodEntry, SourceEntry
 from discreet.release.programme.values import (
@@ -37,7 +38,6 @@ from discreet.release.programme.values import (
     Date,
     Decimals,
     File,
-    Intervals,
     Key,
     Languages,
     Mistake,
@@ -442,18 +442,11 @@ class BoundsEntry(ProgrammeEntry):
 _COST = BeforeValidator(lambda value: {"of": value} if isinstance(value, str) else value)
 
 
-class SuppressionEntry(ProgrammeEntry):
+class SuppressionEntry(SearchSettings, ProgrammeEntry):
     """[suppression]: how cells are hidden, for all tables."""
 
-    method: Literal["auto", "fast", "optimal", "modular", "hypercube"] = "auto"
-    time_limit: Positive | None = None
-    seed: Annotated[int, Field(ge=0)] = 0
     cost: Annotated[CostEntry, _COST] = CostEntry()
     bounds: BoundsEntry | None = None
-    zero_cells: Literal["auto", "fixed", "partners"] = "auto"
-    singletons: bool | None = None
-    intervals: Intervals = False
-    reasons: Literal["rule", "kind", "none"] | None = None
     unmatched: Literal["refuse", "ignore"] = "refuse"
     hide_less: bool = False
     earlier: Names = Field(default_factory=list)

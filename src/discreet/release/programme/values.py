@@ -166,14 +166,6 @@ Change = Annotated[
         "must be a number of at least 0, 'any' or 'refuse'",
     ),
 ]
-#: Whether intervals are printed, beside figures or instead of them.
-Intervals = Annotated[
-    Any,
-    valid(
-        lambda value: value is True or value is False or value == "instead",
-        "must be true, false or 'instead'",
-    ),
-]
 #: How classes are made, or their bounds.
 Breaks = Annotated[
     Any,

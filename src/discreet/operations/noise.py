@@ -1,0 +1,241 @@
+"""Noise as operations: by cell key, invariant, of units, and with subtables left out.
+
+In: a table of counts with cell keys, or records (CONFIDENTIAL), and settings (SECRET). Out: a
+protected table; a study of how far figures moved, or of what contributors can still work out.
+"""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING, Any
+
+from discreet.confidential import without_values
+from discreet.operations.operation import CountSource, Operation, UnitSource, draws_nothing
+from discreet.operations.study import Study, StudyRemark, compared_study, texts
+from discreet.protection.noise import InvariantSettings, PerturbationSettings, UnitNoiseSettings
+from discreet.protection.parts import ThresholdSettings
+
+if TYPE_CHECKING:
+    from discreet.microdata import Secret
+    from discreet.protection.noise import UnitNoise
+    from discreet.protection.parts import PartDecisions
+    from discreet.tables import ProtectedTable
+
+_PACKAGE = "discreet.protection.noise"
+_AT_ONCE = 500
+
+
+class PartsSettings(PerturbationSettings, ThresholdSettings):
+    """Which parts of a perturbed table are published."""
+
+
+@without_values
+def _perturbed(
+    source: CountSource, settings: PerturbationSettings, secret: Secret | None
+) -> ProtectedTable:
+    from discreet.protection.noise import perturb
+
+    return perturb(source.table, settings.table(), titles=source.titles, **settings.options())
+
+
+@without_values
+def _perturbed_study(
+    source: CountSource, settings: PerturbationSettings, secret: Secret | None
+) -> Study:
+    return compared_study(source.table, _perturbed(source, settings, secret))
+
+
+@without_values
+def _invariant(
+    source: CountSource, settings: InvariantSettings, secret: Secret | None
+) -> ProtectedTable:
+    from discreet.protection.noise import perturb_invariant, transition_rows
+
+    return perturb_invariant(
+        source.table,
+        transition_rows(settings.transition),
+        alpha=settings.alpha,
+        forbidden=settings.forbid,
+        normalise=settings.normalise,
+        titles=source.titles,
+    )
+
+
+@without_values
+def _invariant_study(
+    source: CountSource, settings: InvariantSettings, secret: Secret | None
+) -> Study:
+    return compared_study(source.table, _invariant(source, settings, secret))
+
+
+@without_values
+def _with_unit_noise(
+    source: UnitSource, settings: UnitNoiseSettings, secret: Secret | None
+) -> ProtectedTable:
+    from discreet.protection.noise import perturb_units
+
+    return perturb_units(
+        *(source.records, source.by, source.value, _noise(settings)),
+        **_drawn(source, secret),
+        name=source.name,
+        titles=source.titles,
+    )
+
+
+def _noise(settings: UnitNoiseSettings) -> UnitNoise:
+    from discreet.protection.noise import UnitNoise
+
+    return UnitNoise(**settings.model_dump())
+
+
+def _drawn(source: UnitSource, secret: Secret | None) -> dict[str, Any]:
+    return {"secret": secret, "decimals": source.decimals, "where": source.where}
+
+
+@without_values
+def _unit_study(source: UnitSource, settings: UnitNoiseSettings, secret: Secret | None) -> Study:
+    from discreet.protection.noise import unit_risk
+    from discreet.tabulation import tabulate
+
+    safe = _with_unit_noise(source, settings, secret)
+    values = [source.value]
+    truth = tabulate(source.records, source.by, values=values, where=source.where, name=source.name)
+    risk = unit_risk(
+        *(source.records, source.by, source.value, _noise(settings)), **_drawn(source, secret)
+    )
+    text = texts(_PACKAGE, "found", found=risk.found, open=risk.open)
+    remark = StudyRemark(manner="care" if risk.found else "good", text=text)
+    return compared_study(truth, safe, facts=risk.described(), remarks=(remark,))
+
+
+@without_values
+def _thinned(source: CountSource, settings: PartsSettings, secret: Secret | None) -> ProtectedTable:
+    from discreet.protection.parts import suppress_parts
+
+    return suppress_parts(_perturbed(source, settings, secret), _decided(source, settings))
+
+
+def _decided(source: CountSource, settings: PartsSettings) -> PartDecisions:
+    from discreet.protection.noise import count_deviations
+    from discreet.protection.parts import check_parts
+
+    content = settings.table().content
+    return check_parts(
+        source.table,
+        settings.rules(),
+        deviation=lambda counts: count_deviations(content, counts),
+        areas=settings.areas,
+    )
+
+
+@without_values
+def _thinned_study(source: CountSource, settings: PartsSettings, secret: Secret | None) -> Study:
+    decisions = _decided(source, settings)
+    safe = _thinned(source, settings, secret)
+    remarks = [
+        StudyRemark(
+            manner="care" if decision.action == "suppressed" else "quiet",
+            text={language: decision.text(language) for language in ("en", "de")},
+        )
+        for decision in decisions.parts
+    ]
+    facts = {
+        "outcome": decisions.outcome,
+        "parts": [
+            {"part": decision.name("en"), "action": decision.action,
+             "reasons": [reason.code for reason in decision.reasons]}
+            for decision in decisions.parts
+        ],
+    }  # fmt: skip
+    return compared_study(source.table, safe, facts=facts, remarks=remarks)
+
+
+PERTURBATION = Operation(
+    name="perturbation",
+    package=_PACKAGE,
+    settings=PerturbationSettings,
+    section="perturbation",
+    takes=CountSource,
+    keys=lambda settings: "needed",
+    draws=draws_nothing,
+    run=_perturbed,
+    study=_perturbed_study,
+    at_once=_AT_ONCE,
+    waits=lambda settings: sys.maxsize,
+    hurried=lambda settings: settings,
+    begin=PerturbationSettings(ptable=""),
+    command="perturb",
+    example="discreet perturb cells.csv --by region,sex --count n --cell-key key "
+    "--ptable ptable.csv --out table.csv",
+    programme=True,
+    address="protect/perturbation",
+    calls=("perturb_table_cells", "study_perturbed_cells"),
+    job="perturb",
+    page="perturbation",
+)
+INVARIANT = Operation(
+    name="invariant",
+    package=_PACKAGE,
+    settings=InvariantSettings,
+    section="invariant",
+    takes=CountSource,
+    keys=lambda settings: "needed",
+    draws=draws_nothing,
+    run=_invariant,
+    study=_invariant_study,
+    at_once=_AT_ONCE,
+    waits=lambda settings: sys.maxsize,
+    hurried=lambda settings: settings,
+    begin=InvariantSettings(transition=""),
+    command="perturb-invariant",
+    example="discreet perturb-invariant cells.csv --by region,sex --count n --cell-key key "
+    "--transition matrix.csv --out table.csv",
+    address="protect/invariant",
+    calls=("perturb_cells_invariantly", "study_invariant_cells"),
+    job="perturb-invariant",
+    page="invariant",
+)
+UNIT_NOISE = Operation(
+    name="unit-noise",
+    package=_PACKAGE,
+    settings=UnitNoiseSettings,
+    section="unit_noise",
+    takes=UnitSource,
+    keys=lambda settings: "unused",
+    draws=lambda settings, keys: True,
+    run=_with_unit_noise,
+    study=_unit_study,
+    at_once=_AT_ONCE,
+    waits=lambda settings: sys.maxsize,
+    hurried=lambda settings: settings,
+    begin=UnitNoiseSettings(unit="unit"),
+    command="unit-noise",
+    example="discreet unit-noise firms.parquet --by branch,region --value sales --unit firm "
+    "--secret secret.key --out table.csv",
+    address="protect/unit-noise",
+    calls=("sum_unit_noise", "study_unit_noise"),
+    job="unit-noise",
+    page="unit-noise",
+)
+PARTS = Operation(
+    name="parts",
+    package="discreet.protection.parts",
+    settings=PartsSettings,
+    section="parts",
+    takes=CountSource,
+    keys=lambda settings: "needed",
+    draws=draws_nothing,
+    run=_thinned,
+    study=_thinned_study,
+    at_once=_AT_ONCE,
+    waits=lambda settings: sys.maxsize,
+    hurried=lambda settings: settings,
+    begin=PartsSettings(ptable="", max_share_small=0.5),
+    command="suppress-parts",
+    example="discreet suppress-parts cells.csv --by region,sex --count n --cell-key key "
+    "--ptable ptable.csv --max-share-small 0.5 --out table.csv",
+    address="protect/table-parts",
+    calls=("suppress_cell_parts", "study_cell_parts"),
+    job="suppress-parts",
+    page="parts",
+)
