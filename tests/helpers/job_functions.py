@@ -13,9 +13,8 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict
 
-from discreet_service.jobs.context import JobContext
+from discreet_service.jobs.context import JobContext, JobOutput
 from discreet_service.jobs.kinds import JobKind
-from discreet_service.jobs.outputs import JobOutput
 from discreet_service.jobs.worker import work  # noqa: F401 - for the processes
 from discreet_service.permissions import Permission
 from discreet_service.problems import ServiceError

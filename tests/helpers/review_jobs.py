@@ -6,7 +6,7 @@ from typing import Any
 
 from discreet_service.jobs.child import problem_of
 from discreet_service.jobs.context import JobContext
-from discreet_service.reviews.jobs import run_submission
+from discreet_service.reviews.desk import run_submission
 from discreet_service.service import Service
 
 

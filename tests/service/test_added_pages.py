@@ -19,9 +19,7 @@ from fastapi import APIRouter, Depends, Response
 
 from discreet.publication.formats import FORMATS, suffix_of
 from discreet_service.permissions import Permission
-from discreet_service.studio.lists import list_page
-from discreet_service.web.access import Visit, visit_with
-from discreet_service.web.pages import NavigationEntry
+from discreet_service.web import NavigationEntry, Visit, list_page, visit_with
 
 router = APIRouter(prefix="/formats", tags=["studio"], include_in_schema=False)
 NAVIGATION = NavigationEntry(path="/formats", place=25, permissions=(Permission.releases_read,))

@@ -16,8 +16,7 @@ import pytest
 from fastapi.openapi.models import OpenAPI
 
 from discreet_service.jobs.kinds import KINDS
-from discreet_service.web.examples import answer_schemas, operation_examples
-from discreet_service.web.openapi import operations
+from discreet_service.web.openapi import answer_schemas, operation_examples, operations
 from tests.helpers.interface_calls import STORY, DocumentedCall, Storyteller, documented_calls
 from tests.helpers.json_schemas import violations
 from tests.helpers.shared_demonstration import copied_demonstration

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from .layouts import LAYOUTS as LAYOUTS
     from .operations import CellsCall as CellsCall
     from .operations import request_model as request_model
+    from .operations import run_operation as run_operation
     from .protection import Purpose as Purpose
     from .protection import WatchedCells as WatchedCells
     from .protection import protect_counts as protect_counts

@@ -46,13 +46,6 @@ def _address(url: str) -> str:
     return str(found).rstrip("/")
 
 
-def _head(key: str | None, language: str) -> dict[str, str]:
-    head = {"Accept-Language": language, "Accept-Encoding": "identity"}
-    if key is not None:
-        head["Authorization"] = f"Bearer {key.strip()}"
-    return head
-
-
 def _unreachable(error: httpx.TransportError) -> ServiceError:
     message = f"the service cannot be reached ({type(error).__name__})"
     return ServiceError(message, code="data-not-ready", where="url", hint="check the address")
@@ -101,6 +94,28 @@ class ClientFunction(Generic[Given, Answer]):
 class ServiceFunctions:
     """What can be asked of a service; both clients have it."""
 
+    _kind: type[Any]  # Who makes requests
+
+    def __init__(
+        self,
+        url: str,
+        key: str | None = None,
+        *,
+        language: str = "en",
+        timeout: float = 300.0,
+        transport: Any = None,
+    ) -> None:
+        self._url = _address(url)
+        head = {"Accept-Language": language, "Accept-Encoding": "identity"}
+        if key is not None:
+            head["Authorization"] = f"Bearer {key.strip()}"
+        self._http = self._kind(
+            base_url=self._url, headers=head, timeout=timeout, transport=transport
+        )
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} {self._url}>"
+
     protect_counts = ClientFunction(conversations.protect_counts)
     protect_values = ClientFunction(conversations.protect_values)
     protect_table = ClientFunction(conversations.protect_table)
@@ -126,22 +141,7 @@ class Client(ServiceFunctions):
     <Client http://127.0.0.1:8077>
     """
 
-    def __init__(
-        self,
-        url: str,
-        key: str | None = None,
-        *,
-        language: str = "en",
-        timeout: float = 300.0,
-        transport: httpx.BaseTransport | None = None,
-    ) -> None:
-        self._url = _address(url)
-        self._http = httpx.Client(
-            base_url=self._url, headers=_head(key, language), timeout=timeout, transport=transport
-        )
-
-    def __repr__(self) -> str:
-        return f"<Client {self._url}>"
+    _kind = httpx.Client
 
     def __enter__(self) -> Self:
         return self
@@ -184,22 +184,7 @@ class AsyncClient(ServiceFunctions):
     <AsyncClient https://protect.example.org>
     """
 
-    def __init__(
-        self,
-        url: str,
-        key: str | None = None,
-        *,
-        language: str = "en",
-        timeout: float = 300.0,
-        transport: httpx.AsyncBaseTransport | None = None,
-    ) -> None:
-        self._url = _address(url)
-        self._http = httpx.AsyncClient(
-            base_url=self._url, headers=_head(key, language), timeout=timeout, transport=transport
-        )
-
-    def __repr__(self) -> str:
-        return f"<AsyncClient {self._url}>"
+    _kind = httpx.AsyncClient
 
     async def __aenter__(self) -> Self:
         return self

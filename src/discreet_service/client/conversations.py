@@ -10,7 +10,7 @@ import json
 import secrets
 import time
 from collections.abc import Callable, Generator, Mapping
-from typing import Any, TypeVar
+from typing import Any, Literal, TypeVar
 from urllib.parse import quote
 
 import httpx
@@ -20,15 +20,35 @@ from pydantic import ValidationError
 from discreet.errors import nearest
 from discreet.operations import OPERATIONS
 from discreet.settings import setting_problems
+from discreet.tables import to_polars
 from discreet_service.cells import refused_call
-from discreet_service.client import calls
-from discreet_service.client.calls import AGAIN, Opened, ServiceCall, ServiceJob, Table, TableKind
+from discreet_service.client.calls import (
+    AGAIN,
+    ARROW,
+    ServiceCall,
+    ServiceJob,
+    Table,
+    arrow_bytes,
+    document_of,
+    error_of,
+    frame_of,
+    path_of,
+    pause_before_retry,
+    records_of,
+    table_of,
+)
 from discreet_service.problems import ServiceError
 
 Answer = TypeVar("Answer")
 Conversation = Generator[ServiceCall[Any] | float, Any, Answer]
 Progress = Callable[[ServiceJob], None]
+#: Makes a frame of what was sent.
+Opened = Callable[[bytes], Table]
+#: How what a method makes is read.
+_OPENED: Mapping[str, Opened] = {"table": table_of, "records": records_of, "report": bytes}
 _RETRIES = 5
+#: What stands in an address; more goes into a body of JSON.
+_LONGEST_ADDRESS = 6_000
 _FIRST_PAUSE, _LONGEST_PAUSE = 0.2, 5.0
 _DESCRIPTION = ServiceCall(
     method="GET", path="/api/v1/openapi.json", read=lambda answer: answer.json()
@@ -41,9 +61,9 @@ def _sent(call: ServiceCall[Answer]) -> Conversation[Answer]:
         answer: httpx.Response = yield call
         if answer.status_code not in AGAIN or attempt == _RETRIES:
             break
-        yield calls.pause_before_retry(answer, attempt)
+        yield pause_before_retry(answer, attempt)
     if answer.status_code >= httpx.codes.BAD_REQUEST:
-        raise calls.error_of(answer)
+        raise error_of(answer)
     return call.read(answer)
 
 
@@ -59,7 +79,9 @@ def protect_counts(
 ) -> Conversation[pl.DataFrame]:
     """Protect counts; value and status, in the order of the cells."""
     names = {"n": n, "key": key, "weight": weight, "official": official}
-    return (yield from _sent(calls.counts_call(cells, parameter_set, version, names)))
+    chosen = (pl.col(own).alias(known) for known, own in names.items() if own is not None)
+    options = {"parameter_set": parameter_set, "version": version}
+    return (yield from _protected("counts", to_polars(cells).select(chosen), options, frame_of))
 
 
 def protect_values(
@@ -71,7 +93,8 @@ def protect_values(
     figure: str | None = None,
 ) -> Conversation[pl.DataFrame]:
     """Protect sums or means; value and status, in the order of the cells."""
-    return (yield from _sent(calls.values_call(cells, value, parameter_set, version, figure)))
+    options = {"parameter_set": parameter_set, "version": version, "value": value, "figure": figure}
+    return (yield from _protected("values", to_polars(cells), options, frame_of))
 
 
 def protect_table(
@@ -80,16 +103,47 @@ def protect_table(
     parameter_set: str,
     version: str | None = None,
     *,
-    kind: TableKind = "counts",
+    kind: Literal["counts", "figures", "parts"] = "counts",
     name: str | None = None,
     classifications: Mapping[str, Any] | None = None,
     format: str | None = None,  # noqa: A002 - the word users know
     language: str | None = None,
 ) -> Conversation[Table]:
     """Protect a table of cells: a frame, or the bytes of a format."""
-    said = {"parameter_set": parameter_set, "version": version, "name": name}
-    said |= {"language": language, "format": format}
-    return (yield from _sent(calls.table_call(cells, layout, kind, classifications, said)))
+    options = {"parameter_set": parameter_set, "version": version, "name": name}
+    options |= {"language": language, "format": format}
+    more = {"layout": layout, "classifications": classifications or {}}
+    read: Callable[[httpx.Response], Table] = frame_of if format is None else _content
+    return (yield from _protected(kind, to_polars(cells), options, read, more))
+
+
+def _protected(
+    kind: str,
+    frame: pl.DataFrame,
+    options: Mapping[str, str | None],
+    read: Callable[[httpx.Response], Answer],
+    more: Mapping[str, Mapping[str, Any]] | None = None,
+) -> Conversation[Answer]:
+    """Send cells with their options in the address, and more there if it is short, else beside."""
+    beside = {name: each for name, each in (more or {}).items() if each}
+    texts = {name: json.dumps(each, ensure_ascii=False) for name, each in beside.items()}
+    stated = {name: each for name, each in options.items() if each is not None}
+    fits = len(quote("".join(texts.values()))) <= _LONGEST_ADDRESS
+    call = ServiceCall(
+        method="POST",
+        path=path_of("protect", kind),
+        params={"format": "arrow"} | stated | (texts if fits else {}),
+        headers={"Content-Type": ARROW if fits else "application/json"},
+        content=arrow_bytes(frame) if fits else _with_rows(beside, "cells", frame),
+        read=read,
+    )
+    return (yield from _sent(call))
+
+
+def _with_rows(document: Mapping[str, Any], name: str, frame: pl.DataFrame) -> bytes:
+    """A document with rows as columns. CONFIDENTIAL as the rows are."""
+    whole = {**document, name: frame.to_dict(as_series=False)}
+    return json.dumps(whole, ensure_ascii=False, default=str).encode()
 
 
 def query(
@@ -101,8 +155,10 @@ def query(
     timeout: float | None = None,
 ) -> Conversation[Table]:
     """Ask for a table of a data set; of a large one the job is waited for."""
-    call = calls.query_call(dataset, query, format, secrets.token_hex(16))
-    return (yield from _opened(call, calls.table_of, format, progress, timeout))
+    asked = json.dumps({**query, "format": format or "parquet"}, ensure_ascii=False).encode()
+    headers = {"Content-Type": "application/json", "Idempotency-Key": secrets.token_hex(16)}
+    path, opened = path_of("datasets", dataset, "query"), table_of if format is None else bytes
+    return (yield from _opened(path, {}, headers, asked, opened, progress, timeout))
 
 
 def run(
@@ -119,22 +175,25 @@ def run(
     if name not in OPERATIONS:
         hint = f"methods: {', '.join(OPERATIONS)}"
         raise ServiceError("there is no such method", code="invalid-input", where="name", hint=hint)
-    operation, said = OPERATIONS[name], dict(request or {})
+    operation, asked = OPERATIONS[name], dict(request or {})
     section = operation.section
     if section:
         known = operation.settings.model_fields
         own = {key: options.pop(key) for key in list(options) if key in known}
-        if own or section in said:
-            stated = {**said.pop(section, {}), **own}
+        if own or section in asked:
+            stated = {**asked.pop(section, {}), **own}
             try:
                 operation.settings.model_validate(stated)
             except ValidationError as error:
                 raise refused_call(setting_problems(error, [section], list(known))) from None
-            said |= operation.placed(stated)
-    call = calls.operation_call(
-        operation, cells, {**said, **options}, format, secrets.token_hex(16)
-    )
-    return (yield from _opened(call, calls.OPENED[operation.answer], format, progress, timeout))
+            asked |= operation.placed(stated)
+    asked |= options
+    if operation.answer != "report":  # which is JSON whatever is asked for
+        asked["format"] = format or "parquet"
+    opened = _OPENED[operation.answer] if format is None else bytes
+    path = f"/api/v1/{operation.address}{operation.ends[0]}"
+    kind = "records" if operation.on_records else "cells"
+    return (yield from _rows_sent(path, kind, cells, asked, opened, progress, timeout))
 
 
 def round_table(
@@ -169,54 +228,110 @@ def anonymise_records(
     )
 
 
-def _opened(
-    call: ServiceCall[Table | ServiceJob],
+def _rows_sent(
+    path: str,
+    name: str,
+    rows: Any,
+    asked: Mapping[str, Any],
     opened: Opened,
-    form: str | None,
+    progress: Progress | None,
+    timeout: float | None,
+) -> Conversation[Table]:
+    """Send rows with what is asked of them: in the address if it is short, else beside them."""
+    frame, text = to_polars(rows), json.dumps(asked, ensure_ascii=False)
+    fits = len(quote(text)) <= _LONGEST_ADDRESS
+    content = arrow_bytes(frame) if fits else _with_rows(asked, name, frame)
+    headers = {"Content-Type": ARROW if fits else "application/json"}
+    headers["Idempotency-Key"] = secrets.token_hex(16)
+    params = {"request": text} if fits else {}
+    return (yield from _opened(path, params, headers, content, opened, progress, timeout))
+
+
+def _opened(
+    path: str,
+    params: Mapping[str, str],
+    headers: Mapping[str, str],
+    content: bytes,
+    opened: Opened,
     progress: Progress | None,
     timeout: float | None,
 ) -> Conversation[Table]:
     """Make a call that is answered with a table, or with a job that makes one."""
-    found = yield from _sent(call)
-    if not isinstance(found, ServiceJob):
-        return found
-    done = yield from wait(found.id, progress=progress, timeout=timeout)
-    return opened((yield from result(done.id)), form)
+
+    def read(answer: httpx.Response) -> Table | ServiceJob:
+        if answer.status_code == httpx.codes.ACCEPTED:
+            return ServiceJob.of(document_of(answer))
+        return opened(answer.content)
+
+    answer = yield from _sent(
+        ServiceCall(
+            method="POST", path=path, params=params, headers=headers, content=content, read=read
+        )
+    )
+    if not isinstance(answer, ServiceJob):
+        return answer
+    done = yield from wait(answer.id, progress=progress, timeout=timeout)
+    return opened((yield from result(done.id)))
 
 
 def check(dataset: str, query: Mapping[str, Any]) -> Conversation[dict[str, Any]]:
     """What a query comes to, and whether it would be answered."""
-    return (yield from _sent(calls.check_call(dataset, query)))
+    call = ServiceCall(
+        method="POST",
+        path=path_of("datasets", dataset, "query:check"),
+        headers={"Content-Type": "application/json"},
+        content=json.dumps(query, ensure_ascii=False).encode(),
+        read=document_of,
+    )
+    return (yield from _sent(call))
+
+
+def _document(*path: str) -> Conversation[dict[str, Any]]:
+    call = ServiceCall(method="GET", path=path_of(*path), read=document_of)
+    return (yield from _sent(call))
 
 
 def datasets() -> Conversation[list[dict[str, Any]]]:
     """The data sets there are."""
-    return list((yield from _sent(calls.document_call("datasets")))["datasets"])
+    return list((yield from _document("datasets"))["datasets"])
 
 
 def dataset(dataset: str) -> Conversation[dict[str, Any]]:
     """One of them."""
-    return (yield from _sent(calls.document_call("datasets", dataset)))
+    return (yield from _document("datasets", dataset))
 
 
 def parameter_sets() -> Conversation[list[dict[str, Any]]]:
     """The parameter sets there are, without what is in them."""
-    return list((yield from _sent(calls.document_call("parameter-sets")))["parameter_sets"])
+    return list((yield from _document("parameter-sets"))["parameter_sets"])
 
 
 def job(number: str) -> Conversation[ServiceJob]:
     """How far a job is."""
-    return (yield from _sent(calls.job_call(number)))
+    return (yield from _job(number, "GET"))
 
 
 def cancel(number: str) -> Conversation[ServiceJob]:
     """End a job."""
-    return (yield from _sent(calls.job_call(number, "DELETE")))
+    return (yield from _job(number, "DELETE"))
+
+
+def _job(number: str, method: str) -> Conversation[ServiceJob]:
+    def read(answer: httpx.Response) -> ServiceJob:
+        document = document_of(answer) if answer.content else {"state": "cancelled"}
+        return ServiceJob.of({"id": number, **document})
+
+    return (yield from _sent(ServiceCall(method=method, path=path_of("jobs", number), read=read)))
 
 
 def result(number: str) -> Conversation[bytes]:
     """What a job made."""
-    return (yield from _sent(calls.result_call(number)))
+    path = path_of("jobs", number, "result")
+    return (yield from _sent(ServiceCall(method="GET", path=path, read=_content)))
+
+
+def _content(answer: httpx.Response) -> bytes:
+    return answer.content
 
 
 def wait(

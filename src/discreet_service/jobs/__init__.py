@@ -9,10 +9,10 @@ from discreet.faces import lazy_face
 
 if TYPE_CHECKING:
     from .context import JobContext as JobContext
+    from .context import JobOutput as JobOutput
     from .inputs import JobInputs as JobInputs
     from .kinds import checked_request as checked_request
     from .kinds import kind_of as kind_of
-    from .outputs import JobOutput as JobOutput
     from .queue import JobQueue as JobQueue
     from .records import Job as Job
     from .records import JobEvent as JobEvent

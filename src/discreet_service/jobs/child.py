@@ -25,9 +25,8 @@ from typing import Any
 from discreet.confidential import forget
 from discreet.errors import DiscreetError, Problem
 from discreet.memory_limit import limited_memory
-from discreet_service.jobs.context import JobContext
+from discreet_service.jobs.context import FinishedFile, JobContext
 from discreet_service.jobs.kinds import JobKind, function_of, kind_of
-from discreet_service.jobs.outputs import FinishedFile
 from discreet_service.jobs.records import Job
 from discreet_service.operation import place_of_failure, service_log, start_log
 from discreet_service.problems import PROBLEM_TYPES, ServiceError, problem_document

@@ -5,12 +5,73 @@ In: a job. Out: the service, what was asked for, and ways to tell how far it is.
 
 from __future__ import annotations
 
+import hashlib
+import os
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from discreet.files import told_if_full
 from discreet_service.jobs.records import Job
+
+_FILE_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
+_MEDIA_TYPE = re.compile(r"[a-z]+/[a-z0-9.+-]+(; ?[a-z]+=[A-Za-z0-9.\"-]+)*")
+
+
+@dataclass(frozen=True, kw_only=True)
+class JobOutput:
+    """What the function of a job gives back: released as soon as it does.
+
+    >>> JobOutput(file_name="table.csv", media_type="text/csv", content=b"a,b").path is None
+    True
+    """
+
+    file_name: str  # What it is called when it is downloaded
+    media_type: str
+    content: bytes | None = None  # The result; or
+    path: Path | None = None  # a file of the result in the job's folder
+
+    def __post_init__(self) -> None:
+        if (self.content is None) == (self.path is None):
+            raise ValueError("a result is given as its content, or as a file")
+        if not _FILE_NAME.fullmatch(self.file_name):
+            raise ValueError("names of files are short, of letters and figures")
+        if not _MEDIA_TYPE.fullmatch(self.media_type):
+            raise ValueError("this is no media type")
+
+    def written(self, folder: Path) -> FinishedFile:
+        """The file of the result, on the disk."""
+        place = folder / "result" if self.path is None else self.path
+        if place.is_symlink() or place.parent.resolve() != folder.resolve():
+            raise ValueError("the file of a result lies in the job's folder")
+        digest = hashlib.sha256()
+        with told_if_full(place):
+            if self.content is not None:
+                place.write_bytes(self.content)
+            with place.open("rb") as file:
+                while part := file.read(2**20):
+                    digest.update(part)
+                os.fsync(file.fileno())
+        return FinishedFile(
+            path=place,
+            digest=digest.hexdigest(),
+            bytes=place.stat().st_size,
+            file_name=self.file_name,
+            media_type=self.media_type,
+        )
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class FinishedFile:
+    """The file of a result before it is released."""
+
+    path: Path  # Where it is
+    digest: str  # Its SHA-256
+    bytes: int  # How large it is
+    file_name: str  # What it is called when it is downloaded
+    media_type: str
 
 
 @dataclass(frozen=True, kw_only=True)

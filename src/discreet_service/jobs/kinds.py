@@ -15,8 +15,7 @@ from pydantic import BaseModel, ValidationError
 
 from discreet.errors import Problem
 from discreet.operations import OPERATIONS
-from discreet_service.jobs.context import JobContext
-from discreet_service.jobs.outputs import JobOutput
+from discreet_service.jobs.context import JobContext, JobOutput
 from discreet_service.permissions import Permission
 from discreet_service.problems import ServiceError
 
@@ -42,14 +41,14 @@ class JobKind:
 KINDS: Mapping[str, JobKind] = {
     "query": JobKind(
         permission=Permission.query_run,
-        function="discreet_service.queries.jobs:run_query",
+        function="discreet_service.queries:run_query",
         memory="16GB",
         minutes=240,
         schema=None,
     ),
     "programme": JobKind(
         permission=Permission.programmes_run,
-        function="discreet_service.releases.drafts:run_programme",
+        function="discreet_service.releases:run_programme",
         memory="16GB",
         minutes=720,
         schema=None,
@@ -57,7 +56,7 @@ KINDS: Mapping[str, JobKind] = {
     # Programs of researchers: their owners are told a number, and nothing else of them.
     "submission": JobKind(
         permission=Permission.outputs_submit,
-        function="discreet_service.reviews.jobs:run_submission",
+        function="discreet_service.reviews:run_submission",
         memory="8GB",
         minutes=60,
         schema=None,
@@ -69,7 +68,7 @@ KINDS: Mapping[str, JobKind] = {
             permission=Permission.records_protect
             if operation.on_records
             else Permission.tables_protect,
-            function="discreet_service.cells.operations:run_operation",
+            function="discreet_service.cells:run_operation",
             memory="8GB",
             minutes=240,
             schema=None,

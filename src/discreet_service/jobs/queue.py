@@ -23,8 +23,8 @@ from discreet.files import make_folder, told_if_full
 from discreet_fire.persons import plain_name
 from discreet_service.audit import AuditKind, AuditTrail, shown_text
 from discreet_service.database import IDEMPOTENCY_KEYS, JOB_EVENTS, JOBS, ServiceDatabase
+from discreet_service.jobs.context import FinishedFile
 from discreet_service.jobs.inputs import JobInputs
-from discreet_service.jobs.outputs import FinishedFile
 from discreet_service.jobs.records import Job, JobEvent, JobPage, JobState
 from discreet_service.problems import ServiceError, problem_document
 

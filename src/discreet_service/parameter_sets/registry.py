@@ -30,12 +30,63 @@ from discreet.release import (
     is_older,
     key_id,
     open_parameters,
+    public_bytes,
+    read_signing_key,
     read_verify_key,
 )
 from discreet_fire.persons import same_person
 from discreet_service.audit import AuditKind, AuditTrail
 from discreet_service.database import PARAMETER_SETS, ServiceDatabase, record_of
+from discreet_service.people import Approvals, Execution, Proposal, ProposalKind
 from discreet_service.problems import ServiceError
+from discreet_service.settings import SettingsError
+
+
+def parameter_signers(trusted: Sequence[Path], studio_key: Path | None) -> tuple[Path, ...]:
+    """The public key files of those who may sign packages of parameters.
+
+    >>> parameter_signers([], None)
+    ()
+    """
+    if studio_key is None:
+        return tuple(trusted)
+    where = "studio_key_file"
+    public = studio_key.with_suffix(".pub")
+    own = public_bytes(read_signing_key(studio_key))
+    if read_verify_key(public) != own:
+        what, hint = "the .pub beside it is of another key", "discreet params keys studio"
+        raise SettingsError(what, code="settings", where=where, hint=hint)
+    if key_id(own) in {key_id(read_verify_key(item)) for item in trusted}:
+        what = "the studio signs with a key of its own, which signs no policies and no releases"
+        hint = "discreet params keys studio; and keep the key of the office off this machine"
+        raise SettingsError(what, code="settings", where=where, hint=hint)
+    return (*trusted, public)
+
+
+def register_decisions(approvals: Approvals, sets: ParameterSets) -> None:
+    """Let approved proposals about parameter sets be carried out."""
+    for kind, change in {
+        ProposalKind.parameter_activation: sets.activate,
+        ProposalKind.parameter_retirement: sets.retire,
+    }.items():
+        approvals.register(kind, _execution(approvals, change))
+
+
+def _execution(
+    approvals: Approvals, change: Callable[[sa.Connection, AgreedChange], ParameterSet]
+) -> Execution:
+    def done(connection: sa.Connection, proposal: Proposal) -> str:
+        name, _, version = proposal.subject.partition("@")
+        agreed = AgreedChange(
+            name=name,
+            version=version,
+            persons=(proposal.proposer, approvals.proposal(connection, proposal.id).decider),
+            proposal=proposal.id,
+        )
+        return change(connection, agreed).file
+
+    return done
+
 
 _WORD = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,79}")
 _TABLE = PARAMETER_SETS.c

@@ -40,8 +40,8 @@ if TYPE_CHECKING:
     from .patterns import forget_patterns as forget_patterns
     from .rules import Language as Language
     from .rules import Outcome as Outcome
+    from .rules import hidden_parts as hidden_parts
     from .sketches import UniverseSketch as UniverseSketch
-    from .sparsity import hidden_parts as hidden_parts
     from .verdicts import Policies as Policies
     from .verdicts import PolicyRefusalError as PolicyRefusalError
     from .verdicts import Verdict as Verdict

@@ -46,6 +46,7 @@ from discreet_service.policies.rules import (
     Rule,
     RuleCase,
     RuleVerdict,
+    SparsityShares,
     UniverseFacts,
     failed,
     later,
@@ -54,7 +55,6 @@ from discreet_service.policies.rules import (
     refused,
 )
 from discreet_service.policies.sketches import UniverseSketch
-from discreet_service.policies.sparsity import SparsityShares
 from discreet_service.problems import ServiceError
 
 

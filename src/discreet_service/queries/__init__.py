@@ -12,6 +12,8 @@ from discreet.faces import lazy_face
 if TYPE_CHECKING:
     from .answers import Answers as Answers
     from .answers import PreparedQuery as PreparedQuery
+    from .answers import QueryPlan as QueryPlan
+    from .answers import plan_of as plan_of
     from .cache import AnswerCache as AnswerCache
     from .canonical import CanonicalQuery as CanonicalQuery
     from .canonical import canonical_query as canonical_query
@@ -19,14 +21,13 @@ if TYPE_CHECKING:
     from .counts import joint_filter as joint_filter
     from .formats import ANSWER_FORMATS as ANSWER_FORMATS
     from .formats import asked_format as asked_format
+    from .formats import file_name_of as file_name_of
+    from .formats import run_query as run_query
     from .formats import written_answer as written_answer
     from .grammar import TableQuery as TableQuery
     from .grammar import read_query as read_query
     from .grammar import refused as refused
-    from .jobs import file_name_of as file_name_of
-    from .plan import QueryPlan as QueryPlan
-    from .plan import plan_of as plan_of
-    from .titles import said_in as said_in
-    from .titles import title_of as title_of
+    from .presentation import said_in as said_in
+    from .presentation import title_of as title_of
 
 lazy_face(__name__)

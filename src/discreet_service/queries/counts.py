@@ -30,8 +30,7 @@ from discreet_service.datasets import ANSWER, CatalogueUnit, DataVersion
 from discreet_service.problems import ServiceError
 from discreet_service.queries.canonical import CanonicalQuery, FilterCodes
 from discreet_service.queries.measures import figure_entries
-from discreet_service.queries.presentation import selected
-from discreet_service.queries.titles import title_of, universe_of
+from discreet_service.queries.presentation import selected, title_of, universe_of
 
 #: The longest text that is handed on; the filter language reads at most 10,000 characters.
 LONGEST_TEXT = 8_000

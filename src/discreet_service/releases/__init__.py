@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from .comparison import compared as compared
     from .drafts import ReleaseDraft as ReleaseDraft
     from .drafts import read_draft as read_draft
+    from .drafts import run_programme as run_programme
     from .drafts import shelf_of as shelf_of
     from .programmes import LARGEST as LARGEST
     from .programmes import ProgrammeShelf as ProgrammeShelf
@@ -21,11 +22,11 @@ if TYPE_CHECKING:
     from .programmes import opened_inputs as opened_inputs
     from .programmes import parsed as parsed
     from .publications import Publications as Publications
+    from .release import MEDIA_TYPES as MEDIA_TYPES
     from .release import ListedTable as ListedTable
     from .release import ServedRelease as ServedRelease
+    from .release import written as written
     from .selection import Selection as Selection
     from .selection import select as select
-    from .table_files import MEDIA_TYPES as MEDIA_TYPES
-    from .table_files import written as written
 
 lazy_face(__name__)

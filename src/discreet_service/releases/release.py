@@ -15,17 +15,18 @@ import io
 import json
 import os
 import re
+import tempfile
 import threading
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import polars as pl
 
 from discreet.errors import DiscreetError
-from discreet.publication import FORMATS, rebuilt, with_cells
+from discreet.publication import FORMATS, rebuilt, suffix_of, with_cells
 from discreet.release import (
     FOLDER,
     MANIFEST,
@@ -38,6 +39,34 @@ from discreet.release import (
 )
 from discreet.tables import ProtectedTable
 from discreet_service.problems import ServiceError
+
+#: The media type of each format.
+MEDIA_TYPES = {
+    "csv": "text/csv; charset=utf-8",
+    "parquet": "application/vnd.apache.parquet",
+    "exact": "application/vnd.apache.parquet",
+    "json": "application/json",
+    "xlsx": "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet",
+    "html": "text/html; charset=utf-8",
+    "px": "application/x-pc-axis; charset=utf-8",
+    "json-stat": "application/json",
+    "sdmx-csv": "application/vnd.sdmx.data+csv; version=2.0.0; charset=utf-8",
+}
+
+
+def written(table: ProtectedTable, form: str, language: str, **options: Any) -> IO[bytes]:
+    """A file of a table, open for reading.
+
+    >>> from discreet.publication.examples import census_example
+    >>> with written(census_example(), "csv", "en", labels=False) as file:
+    ...     file.readline().strip()
+    b'sex,age,value,status,symbol'
+    """
+    with tempfile.TemporaryDirectory(prefix="discreet-table-") as folder:
+        path = Path(folder) / f"table{suffix_of(form)}"
+        table.write(path, format=FORMATS[form].name, language=language, **options)
+        return path.open("rb")  # stays readable when its name is gone
+
 
 _ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,63}")
 _EXACT = f".{FORMATS['exact'].suffixes[0]}"

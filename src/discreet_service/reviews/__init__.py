@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from .desk import OwnSubmission as OwnSubmission
     from .desk import ReviewDesk as ReviewDesk
     from .desk import SubmissionReport as SubmissionReport
+    from .desk import run_submission as run_submission
     from .uploads import LOGS as LOGS
     from .uploads import packed as packed
 

@@ -6,6 +6,7 @@ read and to search; acts go the same way as those of the interface, and are writ
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Annotated, Any, Literal, TypeVar
 
 from fastapi import APIRouter, Depends, Form, Query, Response
@@ -14,23 +15,29 @@ from discreet_service.audit import AuditKind, LogVerdict
 from discreet_service.permissions import Permission
 from discreet_service.problems import ServiceError
 from discreet_service.service import Service
-from discreet_service.studio.lists import list_page
 from discreet_service.studio.policies import POLICY_PERMISSIONS
 from discreet_service.web import (
-    FormVisit,
+    Act,
+    Cell,
     KnownVisit,
     NavigationEntry,
+    Part,
+    Table,
     Visit,
     back_to,
     check_allowed,
+    form_visit_with,
     get_config,
     get_ready,
     iso_time,
+    list_page,
     page,
+    path_to,
     publish_dataset_version,
     retire_dataset_version,
     search_audit,
     search_log,
+    time_text,
     verify_audit,
     visit_with,
     words,
@@ -51,6 +58,8 @@ _ANY = (
     Permission.datasets_publish,
 )
 NAVIGATION = NavigationEntry(path="/administration", place=150, permissions=_ANY)
+_DatasetsPublishForm = Annotated[Visit, Depends(form_visit_with(Permission.datasets_publish))]
+_AuditVerifyForm = Annotated[Visit, Depends(form_visit_with(Permission.audit_verify))]
 #: Pages of administration: path, word, who may.
 _PLACES = (
     ("/administration/trail", "trail", (Permission.audit_read,)),
@@ -76,25 +85,40 @@ def show_administration(visit: KnownVisit) -> Response:
         "administration",
         health=_health(visit.service) if sees_status else None,
         states=words("job_states", visit.language),
-        versions=[
-            record
-            for record in visit.service.datasets.records()
-            if visit.principal.may(Permission.datasets_publish, record.dataset)
-        ],
-        drafts=_drafts(visit),
+        versions=_versions(visit),
         places=[
             (path, word) for path, word, wanted in _PLACES if any(map(visit.principal.may, wanted))
         ],
     )
 
 
-def _drafts(visit: Visit) -> list[tuple[str, str]]:
-    """Data versions that lie in a folder, were never published, and that somebody may publish."""
-    if not visit.principal.may(Permission.datasets_publish):
-        return []
-    known = {(record.dataset, record.version) for record in visit.service.datasets.records()}
-    found = sorted(visit.service.datasets.drafts().keys() - known)
-    return [item for item in found if visit.principal.may(Permission.datasets_publish, item[0])]
+def _versions(visit: Visit) -> Table | None:
+    """The data versions that somebody may publish: drafts that lie in a folder, and others."""
+    may, spoken = visit.principal.may, words("administration", visit.language)
+    if not may(Permission.datasets_publish):
+        return None
+    records = visit.service.datasets.records()
+    known = {(record.dataset, record.version) for record in records}
+    listed = [
+        (*draft, "draft", "–") for draft in sorted(visit.service.datasets.drafts().keys() - known)
+    ]
+    listed += [
+        (one.dataset, one.version, one.state, time_text(one.published_at)) for one in records
+    ]
+    acts = {"draft": "publish", "published": "retire"}
+    rows = [
+        (
+            *(dataset, version, Cell(spoken[state], tag="good" if state == "published" else "")),
+            since,
+            [Act(path=path_to("administration", "datasets", dataset, version), word=act, value=act,
+                 about=f"{dataset} {version}", second=act == "retire")
+             for act in (acts.get(state),) if act],
+        )
+        for dataset, version, state, since in listed
+        if may(Permission.datasets_publish, dataset)
+    ]  # fmt: skip
+    columns = ("dataset", "version", "state", "since", "acts")
+    return Table(columns, rows, "versions", "datasets", "no_datasets")
 
 
 def _health(service: Service) -> dict[str, Any]:
@@ -111,11 +135,10 @@ def _health(service: Service) -> dict[str, Any]:
 def change_dataset_version(
     dataset: str,
     version: str,
-    visit: FormVisit,
+    visit: _DatasetsPublishForm,
     act: Annotated[Literal["publish", "retire"], Form()],
 ) -> Response:
     """Let everybody ask a data version, or nobody any more."""
-    check_allowed(visit.principal, Permission.datasets_publish, dataset)
     change = publish_dataset_version if act == "publish" else retire_dataset_version
     change(dataset, version, visit)
     return back_to("/administration")
@@ -131,9 +154,8 @@ def show_trail(
 
 
 @router.post("/trail/verify")
-def verify_trail(visit: FormVisit) -> Response:
+def verify_trail(visit: _AuditVerifyForm) -> Response:
     """Walk the trail and say whether it is whole; that it was done is an entry itself."""
-    check_allowed(visit.principal, Permission.audit_verify)
     check_allowed(visit.principal, Permission.audit_read)
     verdict = verify_audit(visit)
     asked = {"kind": "", "person": "", "about": ""}
@@ -145,19 +167,16 @@ def _trail_page(
 ) -> Response:
     kind = _chosen(AuditKind, asked["kind"], "kind")
     person, about = asked["person"].strip(), asked["about"].strip()
-    found = search_audit(visit, kind, person, about, None, None, cursor, _SIZE)
-    head = visit.service.trail.last_signed()
+    entries = search_audit(visit, kind, person, about, None, None, cursor, _SIZE)
     rows = [
-        (
-            str(one["seq"]),
-            _when(one["at"]),
-            one["kind"],
-            one["person"],
-            one["about"],
-            _facts(one["facts"]),
-        )
-        for one in found["entries"]
-    ]
+        (*(str(one["seq"]), _when(one["at"]), one["kind"], one["person"], one["about"]),
+         _facts(one["facts"]))
+        for one in entries["entries"]
+    ]  # fmt: skip
+    head, spoken = visit.service.trail.last_signed(), words("trail", visit.language)
+    signed = spoken["no_head"] if head is None else f"{head.seq:,} ({iso_time(head.at)})"
+    verify = Act(path="/administration/trail/verify", word="verify")
+    kinds = {item: item for item in sorted(one.value for one in AuditKind)}
     return list_page(
         visit,
         "trail",
@@ -165,14 +184,27 @@ def _trail_page(
         rows,
         path="/administration/trail",
         fields=asked,
-        choices={"kind": {item: item for item in sorted(one.value for one in AuditKind)}},
-        cursor=found["next"],
+        choices={"kind": {"": spoken["all"], **kinds}},
+        older=("cursor", entries["next"]),
         up="administration",
         term="trail",
-        template="trail",
-        verdict=verdict,
-        head=None if head is None else {"seq": head.seq, "at": iso_time(head.at)},
-    )
+        before=() if verdict is None else _verdict(verdict, spoken),
+        after=[
+            Part("buttons", values=[
+                *([verify] if visit.principal.may(Permission.audit_verify) else ()),
+                Cell(spoken["export"], "/api/v1/audit/export", look="button", download=True),
+                Cell(f"{spoken['head']}: {signed}", look="quiet"),
+            ])
+        ],
+    )  # fmt: skip
+
+
+def _verdict(verdict: Mapping[str, Any], spoken: Mapping[str, str]) -> list[Part]:
+    """What came of verifying the trail."""
+    word, look = ("whole", "good") if verdict["whole"] else ("broken", "problem")
+    counts = "; ".join(f"{spoken[name]}: {verdict[name]:,}" for name in ("entries", "heads"))
+    return [Part("note", word, [f"{counts}."], look=look, name="verdict"),
+            Part("items", values=verdict["problems"])]  # fmt: skip
 
 
 @router.get("/overrides")
@@ -188,8 +220,10 @@ def show_overrides(visit: _Auditor, person: _Text = "", cursor: _Cursor = None) 
             (_when(one["at"]), one["about"], rule, one["person"], agreed.decider, agreed.reason)
         )
     columns = ("when", "about", "rule", "person", "second", "reason")
-    return list_page(visit, "overrides", columns, rows, fields={"person": person},
-                     cursor=told["next"], up="administration", term="override")  # fmt: skip
+    return list_page(
+        visit, "overrides", columns, rows, fields={"person": person},
+        older=("cursor", told["next"]), up="administration", term="override",
+    )  # fmt: skip
 
 
 @router.get("/log")
@@ -225,8 +259,9 @@ def show_log(
         for one in log["rows"]
     ]
     columns = ("when", "person", "dataset", "verdict", "rules", "cells", "digest")
-    return list_page(visit, "log", columns, rows, fields=asked, choices={"verdict": ends},
-                     cursor=log["next"], up="administration", term="trail")  # fmt: skip
+    return list_page(visit, "log", columns, rows, fields=asked,
+                     choices={"verdict": {"": spoken["all"], **ends}},
+                     older=("cursor", log["next"]), up="administration", term="trail")  # fmt: skip
 
 
 def _when(at: str) -> str:

@@ -23,13 +23,13 @@ def file_call_texts(
             "import os\n\nimport polars as pl\nfrom discreet_service.client import Client\n\n"
             f"rows = pl.read_csv({json.dumps(file)}, infer_schema=False)\n"
             f'with Client({json.dumps(base)}, os.environ["DISCREET_SERVICE_KEY"]) as client:\n'
-            f"    found = client.{python}\n        rows,\n        {python_value(asked, 2)},\n"
+            f"    answer = client.{python}\n        rows,\n        {python_value(asked, 2)},\n"
             f'        format="csv",\n    )\n'
-            f'with open({json.dumps(f"{name}.csv")}, "wb") as file:\n    file.write(found)\n'
+            f'with open({json.dumps(f"{name}.csv")}, "wb") as file:\n    file.write(answer)\n'
         ),
         "r": (
             f"library(discreet)\n\nSys.setenv(DISCREET_SERVICE_URL = {json.dumps(base)})\n"
-            f"found <- {r}\n  {json.dumps(file)},\n  {r_value(asked, 1)}\n)\n"
+            f"answer <- {r}\n  {json.dumps(file)},\n  {r_value(asked, 1)}\n)\n"
         ),
         "curl": (
             'curl -H "Authorization: Bearer $DISCREET_SERVICE_KEY" -H "Content-Type: text/csv" \\\n'

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from urllib.parse import quote, urlencode
 
 from discreet_service.datasets import CatalogueUnit, DataVersion
 from discreet_service.problems import ServiceError
@@ -170,16 +169,6 @@ def _listed(name: str, values: Sequence[str]) -> list[tuple[str, str]]:
         # One alone would be divided; an empty one beside it is passed over.
         return [*((name, value) for value in values), *([(name, "")] if len(values) == 1 else [])]
     return [(name, ",".join(values))]
-
-
-def address(path: str, pairs: Pairs) -> str:
-    """An address that people can read.
-
-    >>> address("/tables/census", [("by", "region:1,sex"), ("where.age", "Y15-29")])
-    '/tables/census?by=region:1,sex&where.age=Y15-29'
-    """
-    text = urlencode(pairs, quote_via=quote, safe=":,")
-    return f"{path}?{text}" if text else path
 
 
 def _names(text: str | None) -> tuple[str, ...] | None:

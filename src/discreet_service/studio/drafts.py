@@ -24,17 +24,17 @@ from discreet_service.problems import ServiceError
 from discreet_service.queries import said_in
 from discreet_service.releases import ReleaseDraft, StoredProgramme, read_draft, shelf_of
 from discreet_service.service import Service
-from discreet_service.studio.choices import StudioView, address
+from discreet_service.studio.choices import StudioView
 from discreet_service.studio.programmes import job_of, published_as, title_of_programme
 from discreet_service.studio.shown_tables import shown_table
 from discreet_service.web import (
-    FormVisit,
     PageWords,
     PublicationRequest,
     Visit,
+    address,
     back_to,
-    check_allowed,
     compare_draft,
+    form_visit_with,
     page,
     programme_of,
     publish_programme,
@@ -46,6 +46,7 @@ router = APIRouter(prefix="/programmes/{programme}/drafts", tags=["studio"],
                    include_in_schema=False)  # fmt: skip
 
 _Producer = Annotated[Visit, Depends(visit_with(Permission.programmes_run))]
+_ReleasesPublishForm = Annotated[Visit, Depends(form_visit_with(Permission.releases_publish))]
 _Name = Annotated[str | None, Query(max_length=64)]
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,63}")
 #: Cells of one table, and of all, that are shown; and tables and files: all are counted.
@@ -166,13 +167,12 @@ def show_draft_table(programme: str, draft: str, table: str, visit: _Producer) -
 def publish_draft(
     programme: str,
     draft: str,
-    visit: FormVisit,
+    visit: _ReleasesPublishForm,
     release: Annotated[str, Form(max_length=100)] = "",
     confirm: Annotated[str, Form(max_length=100)] = "",
     reason: Annotated[str, Form(max_length=10_000)] = "",
 ) -> Response:
     """Say what publishing would change; with the word that this gave, propose it."""
-    check_allowed(visit.principal, Permission.releases_publish)
     _, record = programme_of(visit, programme, Permission.releases_publish)
     if not _NAME.fullmatch(release.strip()):
         what, hint = "this is no name of a release", "letters, digits, - and _, such as census-2026"

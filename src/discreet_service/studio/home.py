@@ -16,13 +16,13 @@ from discreet_service.people import KINDS, Proposal, ProposalState
 from discreet_service.permissions import Permission, Principal
 from discreet_service.problems import ServiceError
 from discreet_service.service import Service
-from discreet_service.studio.choices import address
 from discreet_service.web import (
     LANGUAGE_COOKIE,
     OpenToAll,
     OpenVisit,
     ServiceDep,
     Visit,
+    address,
     back_to,
     list_datasets,
     list_releases,

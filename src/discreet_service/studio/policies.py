@@ -7,10 +7,11 @@ contents are shown to those only who may see them there, and the pages are not k
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Depends, Form, Path, Request, Response
+from fastapi import APIRouter, Depends, Path, Response
+from pydantic import BaseModel, Field
 
 from discreet_service.permissions import Permission, Principal
 from discreet_service.policies import PoliciesInForce, PolicyState, policy_history, refused_tables
@@ -18,20 +19,28 @@ from discreet_service.problems import ServiceError
 from discreet_service.queries import said_in
 from discreet_service.service import Service
 from discreet_service.web import (
-    FormVisit,
+    Cell,
+    Form,
     KnownVisit,
     NavigationEntry,
     OverrideWanted,
+    Part,
     PolicyChange,
+    Table,
+    Value,
     Visit,
     area_report,
     back_to,
     check_allowed,
+    detail_page,
     explained_refusal,
-    language_of,
-    page,
+    form_visit_with,
+    list_page,
+    path_to,
     propose_override,
     propose_policy,
+    sent,
+    time_text,
     visit_with,
     words,
 )
@@ -48,6 +57,8 @@ POLICY_PERMISSIONS = (
 NAVIGATION = NavigationEntry(path="/policies", place=120, permissions=POLICY_PERMISSIONS)
 _Approver = Annotated[Visit, Depends(visit_with(Permission.policies_approve))]
 _Explainer = Annotated[Visit, Depends(visit_with(Permission.refusals_explain))]
+_PoliciesProposeForm = Annotated[Visit, Depends(form_visit_with(Permission.policies_propose))]
+_RefusalsOverrideForm = Annotated[Visit, Depends(form_visit_with(Permission.refusals_override))]
 _Digest = Annotated[str, Path(pattern="^[0-9a-f]{64}$")]
 #: What two persons cannot set aside: it holds for what was released before.
 _FIRM = frozenset(("P1", "P8", "P9"))
@@ -56,17 +67,34 @@ _MOST_PAIRS = 200
 _KNOWN = frozenset(("dataset", "version"))
 
 
+class PolicyForm(BaseModel):
+    """Another policy for a data version, as it was filled in."""
+
+    policy: Annotated[str, Field(max_length=90_000)] = ""
+    signature: Annotated[str, Field(max_length=1_000)] = ""
+    reason: Annotated[str, Field(max_length=2_000)] = ""
+
+
 @router.get("")
 def show_policies(visit: KnownVisit) -> Response:
     """The data versions, and which policy holds for each."""
     _check_any(visit.principal)
-    found = []
+    spoken, rows = words("policies", visit.language), []
     for record in visit.service.datasets.records():
         if any(visit.principal.may(item, record.dataset) for item in POLICY_PERMISSIONS):
             states = _states(visit.service, record.dataset, record.version)
             active = next((one for one in states if one.state == "active"), None)
-            found.append((record, active, sum(one.state == "proposed" for one in states)))
-    return page(visit, "policies", versions=found)
+            waiting = sum(one.state == "proposed" for one in states)
+            here = path_to("policies", record.dataset, record.version)
+            row: list[Value] = [Cell(f"{record.dataset} {record.version}", here), record.version]
+            if active is None:
+                row += [Cell(spoken["none"], tag="problem"), "–", "–", "–"]
+            else:
+                row += [Cell(spoken["active"], tag="good"), str(active.revision),
+                        time_text(active.activated), Cell(active.signer, look="code")]  # fmt: skip
+            rows.append([*row, Cell(str(waiting), "/approvals") if waiting else "–"])
+    columns = ("dataset", "version", "state", "revision", "since", "signer", "waiting")
+    return list_page(visit, "policies", columns, rows, term="policy", table="versions")
 
 
 @router.get("/{dataset}/{version}")
@@ -79,16 +107,13 @@ def show_one_policy(dataset: str, version: str, visit: KnownVisit) -> Response:
 def propose_by_form(
     dataset: str,
     version: str,
-    visit: FormVisit,
-    policy: Annotated[str, Form(max_length=90_000)] = "",
-    signature: Annotated[str, Form(max_length=1_000)] = "",
-    reason: Annotated[str, Form(max_length=2_000)] = "",
+    visit: _PoliciesProposeForm,
+    form: Annotated[PolicyForm, Depends(sent(PolicyForm))],
 ) -> Response:
     """Propose another policy; what is wrong with it is told beside what was filled in."""
-    check_allowed(visit.principal, Permission.policies_propose, dataset)
     # Forms end lines as old teleprinters did; the signature is of the file as it was written.
-    text = policy.replace("\r\n", "\n")
-    given = PolicyChange(policy=text, signature=signature.strip(), reason=reason)
+    given = PolicyChange(policy=form.policy.replace("\r\n", "\n"),
+                         signature=form.signature.strip(), reason=form.reason)  # fmt: skip
     try:
         propose_policy(dataset, version, given, visit)
     except ServiceError as error:
@@ -103,52 +128,65 @@ def show_change(dataset: str, version: str, digest: _Digest, visit: _Approver) -
     """What a proposed policy would change, for the second person. CONFIDENTIAL."""
     in_force = _in_force(visit.service, dataset, version)
     with visit.service.database.reading() as connection:
-        found = in_force.proposed(connection, dataset, digest)
+        proposed = in_force.proposed(connection, dataset, digest)
         now = in_force.policy(connection, dataset, version)
-    if found.document.version != version:
-        raise ServiceError("there is no such policy", code="not-found", where="digest")
+    if proposed.document.version != version:
+        raise ServiceError("there is no such policy", code="not-proposed", where="digest")
     # What differs between two policies: its name, what it is, what it becomes.
     before = dict(_flat(now.model_dump(mode="json")))
-    after = dict(_flat(found.document.model_dump(mode="json")))
-    return page(
-        visit,
-        "policy_change",
-        secret=True,
-        said_in="policy",
-        title=_heading(visit, "title_change", f"{found.document.revision}: {dataset} {version}"),
-        dataset=dataset,
-        version=version,
-        digest=digest,
-        found=found,
-        now=now,
-        changes=[
-            (name, before.get(name, "–"), after.get(name, "–"))
-            for name in dict.fromkeys([*before, *after])
-            if before.get(name) != after.get(name)
-        ],
-    )
+    after = dict(_flat(proposed.document.model_dump(mode="json")))
+    spoken = words("policy", visit.language)
+    rows = [
+        (Cell(name, look="code"), _written(before.get(name, "–")), _written(after.get(name, "–")))
+        for name in dict.fromkeys([*before, *after])
+        if before.get(name) != after.get(name)
+    ]
+    parts = [
+        Part("note", "signer", [Cell(proposed.signer, look="code")]),
+        Part("note", "digest", [Cell(digest, look="code")], look="quiet"),
+        Table(("limit", "now", "then"), rows, "differences", "changes", "no_changes"),
+        Part("source", "document", text=proposed.text, name="POLICY.toml"),
+        Part("buttons", values=[Cell(spoken["decide"], "/approvals", look="main")]),
+    ]
+    about = f" {proposed.document.revision}: {dataset} {version}"
+    return _part_page(visit, dataset, version, parts, "title_change", about)
 
 
 @router.get("/{dataset}/{version}/refusals/{digest}")
 def show_refusal(dataset: str, version: str, digest: _Digest, visit: _Explainer) -> Response:
     """Why a table was refused, and the form to answer it nevertheless. CONFIDENTIAL."""
     visit.service.datasets.record(dataset, version)
-    found = explained_refusal(visit, dataset, version, digest)
+    refusal = explained_refusal(visit, dataset, version, digest)
     logged = visit.service.query_log.search(dataset=dataset, digest=digest, size=1).rows
-    refusing = [one for one in found["rules"] if one["outcome"] in ("refused", "failed")]
-    return page(
-        visit,
-        "refusal",
-        secret=True,
-        said_in="policy",
-        title=_heading(visit, "title_refusal", f": {dataset} {version}"),
-        dataset=dataset,
-        version=version,
-        found=found,
-        asked=_asked(visit.service, logged[0].told()["query"], visit.language) if logged else [],
-        firm=sorted({one["rule"] for one in refusing} & _FIRM),
-        overrides=visit.principal.may(Permission.refusals_override, dataset),
-    )
+    spoken, failed = words("policy", visit.language), ("refused", "failed")
+    rules = [
+        (one["rule"],
+         Cell(spoken[f"outcome_{one['outcome']}"], tag="problem" * (one["outcome"] in failed)),
+         one["explanation"] or "–")
+        for one in refusal["rules"]
+    ]  # fmt: skip
+    parts: list[Any] = [
+        Part(
+            "facts",
+            values=[("who", refusal["principal"]), ("when", time_text(refusal["refused_at"]))],
+        ),
+        Part("note", "table", [Cell(digest, look="code")], look="quiet"),
+        Table(("rule", "outcome", "explanation"), rules, "rule-table", "rules"),
+    ]
+    if logged:
+        query = _asked(visit.service, logged[0].told()["query"], visit.language)
+        rows = [(name, spoken[f"part_{place}"], levels or "–", codes or spoken["all_codes"])
+                for place, name, levels, codes in query]  # fmt: skip
+        columns = ("variable", "part", "level", "codes")
+        parts.append(Table(columns, rows, "query", "asked", ""))
+    if visit.principal.may(Permission.refusals_override, dataset):
+        refusing = {one["rule"] for one in refusal["rules"] if one["outcome"] in failed}
+        firm = ", ".join(sorted(refusing & _FIRM))
+        lead = ["override_about", Part("term", "what_override", text="override"),
+                *([Part("note", "firm", [firm], look="care")] if firm else [])]  # fmt: skip
+        parts.append(Form(path=visit.url.path, model=OverrideWanted, send="send",
+                          heading="override", parts=lead))  # fmt: skip
+    return _part_page(visit, dataset, version, parts, "title_refusal", f": {dataset} {version}")
 
 
 @router.post("/{dataset}/{version}/refusals/{digest}")
@@ -156,12 +194,11 @@ def override_by_form(
     dataset: str,
     version: str,
     digest: _Digest,
-    visit: FormVisit,
-    reason: Annotated[str, Form(max_length=2_000)] = "",
+    visit: _RefusalsOverrideForm,
+    wanted: Annotated[OverrideWanted, Depends(sent(OverrideWanted))],
 ) -> Response:
     """Propose to answer a table that was refused."""
-    check_allowed(visit.principal, Permission.refusals_override, dataset)
-    propose_override(dataset, version, digest, OverrideWanted(reason=reason), visit)
+    propose_override(dataset, version, digest, wanted, visit)
     return back_to("/approvals")
 
 
@@ -170,24 +207,52 @@ def show_areas(dataset: str, version: str, unit: str, visit: _Approver) -> Respo
     """Areas and classifications that hold nearly the same people. CONFIDENTIAL, no numbers."""
     report = area_report(visit, dataset, version, unit)
     label = visit.service.datasets.version(dataset, version).units[unit].label
-    return page(
+    least, count = f"{report.least}.", len(report.differences)
+    parts: list[Any] = ["areas_about"]
+    if not count:
+        parts.append(Part("note", "areas_none", [least], look="good"))
+    else:
+        levels = [(name, f"{number:,}") for name, number in report.levels.items()]
+        merges = [f"{name} {code}" for name, code in report.merges]
+        pairs = [(f"{one.first} {one.first_code}", f"{one.second} {one.second_code}")
+                 for one in report.differences[:_MOST_PAIRS]]  # fmt: skip
+        parts += [
+            Part("note", "areas_pairs", [least], look="problem", lead=f"{count:,}"),
+            Table(("level", "pairs"), levels, "level-table", "areas_levels"),
+            Part("heading", "areas_merges"),
+            Part("items", values=[*merges[:_MOST_PAIRS], *_more(len(merges))]),
+            Table(("first", "second"), pairs, "pair-table", "pairs"),
+            Part("items", values=_more(count)),
+        ]
+    about = f": {said_in(label, visit.language, unit)}"
+    return _part_page(
         visit,
-        "areas",
-        secret=True,
-        said_in="policy",
-        title=_heading(visit, "title_areas", f": {said_in(label, visit.language, unit)}"),
-        dataset=dataset,
-        version=version,
-        report=report,
-        pairs=report.differences[:_MOST_PAIRS],
-        merges=report.merges[:_MOST_PAIRS],
+        dataset,
+        version,
+        [*parts, Part("note", "traced", look="quiet")],
+        "title_areas",
+        about,
     )
 
 
-def _heading(request: Request, word: str, about: str) -> str:
-    """A heading that says what the page is about."""
-    said = words("policy", language_of(request))[word]
-    return f"{said}{about}" if about.startswith(":") else f"{said} {about}"
+def _more(count: int) -> list[str]:
+    """How many there are beside those that are shown."""
+    return [f"+ {count - _MOST_PAIRS:,}"] if count > _MOST_PAIRS else []
+
+
+def _part_page(
+    visit: Visit, dataset: str, version: str, parts: Sequence[Any], word: str, about: str
+) -> Response:
+    """A page below that of a policy, which nothing keeps."""
+    above = f"{words('base', visit.language)['policies']}: {dataset} {version}"
+    title = f"{words('policy', visit.language)[word]}{about}"
+    return detail_page(visit, "policy", parts, title=title, secret=True,
+                       up=(path_to("policies", dataset, version), above))  # fmt: skip
+
+
+def _written(value: Any) -> str:
+    """The value of a limit as pages write it."""
+    return f"{value:,}" if type(value) is int else str(value)
 
 
 def _check_any(principal: Principal, dataset: str = "") -> None:
@@ -221,25 +286,58 @@ def _policy_page(
         signed = in_force.signed(connection, dataset, version)
         states = policy_history(connection, dataset, version)
         refused = refused_tables(connection, dataset, version) if explains else []
-    units = visit.service.datasets.version(dataset, version).units if approves else {}
-    return page(
-        visit,
-        "policy",
-        status=200 if error is None else error.kind.status,
-        secret=True,
-        title=_heading(visit, "title", f": {dataset} {version}"),
-        dataset=dataset,
-        version=version,
-        public=[item for item in _flat(signed.document.public()) if item[0] not in _KNOWN],
-        signed=signed if approves else None,
-        states=states,
-        refused=refused,
-        explains=explains,
-        units=[(name, said_in(unit.label, language, name)) for name, unit in units.items()],
-        proposes=visit.principal.may(Permission.policies_propose, dataset),
-        given=given,
-        error=error,
-    )
+    spoken, here = words("policy", language), path_to("policies", dataset, version)
+    limits = [(Cell(name, look="code"), _written(value))
+              for name, value in _flat(signed.document.public()) if name not in _KNOWN]  # fmt: skip
+    parts: list[Any] = [
+        Table(("limit", "value"), limits, "public", "limits"),
+        Part("note", "limits_about", look="quiet"),
+        Part("term", "what", text="policy"),
+    ]
+    if approves:
+        named = f"{signed.signer}; SHA-256: {signed.document.digest}"
+        parts += [Part("note", "signer", [Cell(named, look="code")], look="quiet"),
+                  Part("source", "document", text=signed.text, name="POLICY.toml")]  # fmt: skip
+    history = [
+        (
+            str(one.revision),
+            [Cell(spoken[one.state], tag="good" * (one.state == "active")),
+             *([Cell(spoken["look"], f"{here}/changes/{one.digest}")]
+               if one.state == "proposed" and approves else ())],
+            time_text(one.activated),
+            time_text(one.retired),
+            Cell(one.signer, look="code"),
+        )
+        for one in states
+    ]  # fmt: skip
+    columns: Sequence[str] = ("revision", "state", "since", "until", "signer")
+    parts.append(Table(columns, history, "history-table", "history"))
+    if explains:
+        rows = [
+            (Cell(one.digest[:16], f"{here}/refusals/{one.digest}", look="code",
+                  about=f"{spoken['why']} {one.digest[:16]}"),
+             time_text(one.at), one.principal, ", ".join(one.rules))
+            for one in refused
+        ]  # fmt: skip
+        columns = ("table", "when", "who", "rules")
+        parts += [Table(columns, rows, "refused-table", "refusals", "no_refusals"),
+                  *([Part("note", "traced", look="quiet")] if rows else ())]  # fmt: skip
+    if approves:
+        units = visit.service.datasets.version(dataset, version).units
+        labels = [Cell(said_in(unit.label, language, name), f"{here}{path_to('areas', name)}",
+                       look="button") for name, unit in units.items()]  # fmt: skip
+        parts += [
+            Part("heading", "areas"),
+            "areas_about",
+            Part("buttons", values=labels),
+        ]
+    if visit.principal.may(Permission.policies_propose, dataset):
+        filled = given.model_dump() if given else {"policy": signed.text if approves else ""}
+        parts.append(Form(path=f"{here}/changes", model=PolicyForm, send="send", heading="propose",
+                          values=filled, parts=["propose_about"]))  # fmt: skip
+    return detail_page(visit, "policy", parts, title=f"{spoken['title']}: {dataset} {version}",
+                       up=("/policies", words("base", language)["policies"]), error=error,
+                       secret=True)  # fmt: skip
 
 
 def _asked(

@@ -10,11 +10,11 @@ import json
 import re
 import secrets
 from collections.abc import Mapping
-from dataclasses import dataclass
+from functools import cached_property
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Depends, Form, Query, Request, Response
-from starlette.datastructures import UploadFile
+from fastapi import APIRouter, Depends, Form, Query, Response, UploadFile
+from pydantic import BaseModel
 
 from discreet_service.datasets import DataVersion
 from discreet_service.jobs import Job
@@ -24,17 +24,22 @@ from discreet_service.queries import said_in
 from discreet_service.releases import LARGEST, ServedRelease, StoredProgramme, parsed, shelf_of
 from discreet_service.service import Service
 from discreet_service.web import (
-    FormVisit,
+    Cell,
     NavigationEntry,
+    Part,
     Visit,
     back_to,
     begin_run,
     check_allowed,
     check_text,
+    form_visit_with,
     get_programme_text,
+    list_page,
     list_programmes,
     page,
+    path_to,
     programme_of,
+    sent,
     take_programme,
     validate_programme,
     visit_with,
@@ -45,6 +50,7 @@ router = APIRouter(prefix="/programmes", tags=["studio"], include_in_schema=Fals
 NAVIGATION = NavigationEntry(path="/programmes", place=50, permissions=(Permission.programmes_run,))
 
 _Producer = Annotated[Visit, Depends(visit_with(Permission.programmes_run))]
+_ProgrammesRunForm = Annotated[Visit, Depends(form_visit_with(Permission.programmes_run))]
 _LINE = re.compile(r"line (\d+)(?:, )?(.*)")
 #: Programmes on a page, lines of one that are shown, and jobs that are looked through.
 _SIZE, _LINES, _JOBS = 40, 500, 200
@@ -52,15 +58,21 @@ _SIZE, _LINES, _JOBS = 40, 500, 200
 _LONGEST = 50_000
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class ProgrammeForm:
+class ProgrammeForm(BaseModel):
     """What was written, or uploaded."""
 
-    content: bytes = b""  # The text of the programme, as the interface would get it
+    text: str = ""
+    file: UploadFile | None = None  # In place of what was written
     act: str = "check"  # "check" or "save"
 
-    @property
-    def text(self) -> str:
+    @cached_property
+    def content(self) -> bytes:
+        """The text of the programme, as the interface would get it."""
+        if self.file is not None:
+            return self.file.file.read(LARGEST + 1)
+        return self.text.replace("\r\n", "\n").encode()
+
+    def shown(self) -> str:
         """The text, as far as it is one."""
         try:
             return self.content.decode("utf-8-sig").replace("\r\n", "\n").replace("\r", "\n")
@@ -68,17 +80,7 @@ class ProgrammeForm:
             return ""
 
 
-async def _form_of(request: Request) -> ProgrammeForm:
-    """A dependency: the fields of the form, with a file in place of what was written."""
-    form = await request.form()
-    text, file, act = form.get("text", ""), form.get("file"), form.get("act")
-    content = text.replace("\r\n", "\n").encode() if isinstance(text, str) else b""
-    if isinstance(file, UploadFile) and file.filename:
-        content = await file.read(LARGEST + 1)
-    return ProgrammeForm(content=content, act="save" if act == "save" else "check")
-
-
-_Form = Annotated[ProgrammeForm, Depends(_form_of)]
+_Form = Annotated[ProgrammeForm, Depends(sent(ProgrammeForm))]
 
 
 @router.get("")
@@ -86,21 +88,30 @@ def show_programmes(
     visit: _Producer, number: Annotated[int, Query(ge=1, le=1_000_000)] = 1
 ) -> Response:
     """The programmes that one may work on, the latest first."""
-    language, shelf = visit.language, shelf_of(visit.service)
+    language, shelf, service = visit.language, shelf_of(visit.service), visit.service
     programmes = list_programmes(visit, number, _SIZE)
-    served = visit.service.releases.releases()
-    shown = [
-        {
-            **item,
-            "title": title_of_programme(shelf.text(item["id"]), language),
-            "drafts": len(shelf.drafts(item["id"])),
-            "published": published_as(visit.service, item["id"], served),
-        }
+    served = service.releases.releases()
+    rows = [
+        (
+            (Cell(title_of_programme(shelf.text(item["id"]), language),
+                  path_to("programmes", item["id"])),
+             Cell(item["id"][:6], look="quiet")),
+            f"{item['dataset']} {item['version'] or ''}",
+            Cell(f"{len(shelf.drafts(item['id'])):,}", look="number"),
+            [Cell(release, path_to("releases", release))
+             for release in published_as(service, item["id"], served).values()],
+            item["owner"],
+            item["uploaded"][:16].replace("T", " "),
+        )
         for item in programmes["programmes"]
-    ]
-    more = programmes["total"] > number * _SIZE
-    return page(visit, "programmes", programmes=shown, next=number + 1 if more else 0,
-                datasets=_datasets(visit))  # fmt: skip
+    ]  # fmt: skip
+    datasets, spoken = _datasets(visit), words("programmes", language)
+    new = Part("buttons", values=[Cell(spoken["new"], "/programmes/new", look="main")])
+    lead = new if datasets else Part("note", "no_datasets", look="care")
+    columns = ("programme", "dataset", "drafts", "published", "owner", "uploaded")
+    return list_page(visit, "programmes", columns, rows,
+                     older=("number", programmes["total"] > number * _SIZE and number + 1),
+                     before=[lead])  # fmt: skip
 
 
 @router.get("/new")
@@ -119,13 +130,12 @@ def show_new_programme(
         datasets = _datasets(visit)
         dataset = dataset or (datasets[0] if datasets else "")
         text = _example(visit, dataset) if dataset else ""
-    return _editor(visit, ProgrammeForm(content=text.encode()), dataset)
+    return _editor(visit, ProgrammeForm(text=text), dataset)
 
 
 @router.post("/new")
-def change_new_programme(visit: FormVisit, form: _Form) -> Response:
+def change_new_programme(visit: _ProgrammesRunForm, form: _Form) -> Response:
     """Say what is wrong with a text; keep it if that is asked for and it can be taken."""
-    check_allowed(visit.principal, Permission.programmes_run)
     if form.act == "save":
         try:
             record = take_programme(visit, form.content)
@@ -169,16 +179,15 @@ def show_programme(programme: str, visit: _Producer) -> Response:
 
 @router.post("/{programme}/run")
 def run_programme_form(
-    programme: str, visit: FormVisit, key: Annotated[str, Form(max_length=100)] = ""
+    programme: str, visit: _ProgrammesRunForm, key: Annotated[str, Form(max_length=100)] = ""
 ) -> Response:
     """Let a job make a draft; the same form sent twice makes one."""
-    check_allowed(visit.principal, Permission.programmes_run)
     job = begin_run(visit, programme, key or None)
     return back_to(f"/programmes/{programme}/drafts/{job.id}")
 
 
 def _editor(visit: Visit, form: ProgrammeForm, dataset: str = "", *, status: int = 200) -> Response:
-    text = form.text
+    text = form.shown()
     verdict = check_text(visit, form.content) if form.content.strip() else None
     return page(
         visit,

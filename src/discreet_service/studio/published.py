@@ -13,11 +13,12 @@ from fastapi import APIRouter, Depends, Query, Response
 from discreet.publication import FORMATS
 from discreet_service.permissions import Permission
 from discreet_service.problems import ServiceError
-from discreet_service.studio.choices import StudioView, address
+from discreet_service.studio.choices import StudioView
 from discreet_service.studio.shown_tables import shown_table
 from discreet_service.web import (
     NavigationEntry,
     Visit,
+    address,
     get_release,
     list_releases,
     page,

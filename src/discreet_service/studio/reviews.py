@@ -19,15 +19,17 @@ from discreet_fire.queue import OutputDecision, PartVerdict, QueueRow, State
 from discreet_service.permissions import Permission
 from discreet_service.problems import ServiceError, hint_in
 from discreet_service.reviews import SubmissionReport
-from discreet_service.studio.choices import address
 from discreet_service.studio.reviewed_outputs import SIZE, ReviewSheet
 from discreet_service.web import (
-    FormVisit,
+    Cell,
     NavigationEntry,
     Visit,
+    address,
     back_to,
-    check_allowed,
+    form_visit_with,
+    list_page,
     page,
+    path_to,
     released_response,
     visit_with,
     words,
@@ -37,6 +39,7 @@ router = APIRouter(prefix="/reviews", tags=["studio"], include_in_schema=False)
 NAVIGATION = NavigationEntry(path="/reviews", place=100, permissions=(Permission.outputs_review,))
 
 _Reviewer = Annotated[Visit, Depends(visit_with(Permission.outputs_review))]
+_OutputsReviewForm = Annotated[Visit, Depends(form_visit_with(Permission.outputs_review))]
 _Start = Annotated[int, Query(alias="from", ge=1, le=100_000)]
 _FIELD = re.compile(r"(verdict|comment)-(\d{1,6})")
 _VERDICTS = frozenset(one.value for one in PartVerdict)
@@ -61,26 +64,46 @@ def show_reviews(
     if state not in _STATES or whose not in _WHOSE:
         raise ServiceError("there is no such filter", code="invalid-input", where="state")
     if visit.service.settings.reviews is None:
-        return page(visit, "reviews", configured=False)
-    rows = [
+        return page(visit, "no_queue", said_in="reviews")
+    spoken, states = words("reviews", visit.language), words("review_states", visit.language)
+    chosen = [
         row
         for row in visit.service.reviews.rows(visit.principal, every=state != _OPEN)
         if _in_state(row, state) and _is_whose(row, whose, visit.principal.name)
     ]
     first = (number - 1) * _ROWS
-    asked = [("state", state), ("whose", whose), ("number", str(number + 1))]
-    return page(
-        visit,
-        "reviews",
-        configured=True,
-        rows=rows[first : first + _ROWS],
-        total=len(rows),
-        more=address("/reviews", asked) if len(rows) > first + _ROWS else "",
-        chosen={"state": state, "whose": whose},
-        choices={"state": _STATES, "whose": _WHOSE},
-        states=words("review_states", visit.language),
-        me=visit.principal.name,
-    )
+    rows = [
+        (
+            Cell(f"{row.number}: {row.program}", path_to("reviews", str(row.number))),
+            *(row.researcher, row.project or "–"),
+            [Cell(states[row.standing.state.value],
+                  tag="good" * (row.standing.state is State.released)),
+             *([Cell(spoken["drawn"], tag="")] if row.standing.drawn else ())],
+            _found(row, spoken),
+            [f"{len(row.standing.approvals)} {spoken['of']} {row.standing.needed}",
+             *([Cell(f"({', '.join(sorted(row.standing.approvals))})", look="quiet")]
+               if row.standing.approvals else ())],
+        )
+        for row in chosen[first : first + _ROWS]
+    ]  # fmt: skip
+    choices = {
+        "state": {one: spoken.get(f"state_{one}") or states[one] for one in _STATES},
+        "whose": {one: spoken[f"whose_{one}"] for one in _WHOSE},
+    }
+    columns = ("submission", "researcher", "project", "state", "found", "approvals")
+    return list_page(visit, "reviews", columns, rows, fields={"state": state, "whose": whose},
+                     choices=choices, term="approval", table="queue",
+                     older=("number", len(chosen) > first + _ROWS and number + 1))  # fmt: skip
+
+
+def _found(row: QueueRow, spoken: Mapping[str, str]) -> list[Cell | str]:
+    """What was found in a submission: how many of each kind, the grave ones strongly."""
+    counts: list[Cell | str] = [
+        Cell(f"{count:,} {spoken[f'risk_{at}']}", look="strong" if at < 3 else "")
+        for at, count in enumerate(row.risk)
+        if count
+    ]
+    return counts or [spoken["clean"]]
 
 
 def _in_state(row: QueueRow, state: str) -> bool:
@@ -187,9 +210,8 @@ def show_review(submission: int, visit: _Reviewer, start: _Start = 1) -> Respons
 
 
 @router.post("/{submission}/decide")
-def decide_form(submission: int, visit: FormVisit, form: _Form) -> Response:
+def decide_form(submission: int, visit: _OutputsReviewForm, form: _Form) -> Response:
     """Decide on single outputs."""
-    check_allowed(visit.principal, Permission.outputs_review)
     report = visit.service.reviews.report(visit.principal, submission)
     try:
         visit.service.reviews.decide(
@@ -205,9 +227,8 @@ def decide_form(submission: int, visit: FormVisit, form: _Form) -> Response:
 
 
 @router.post("/{submission}/act")
-def act_form(submission: int, visit: FormVisit, form: _Form) -> Response:
+def act_form(submission: int, visit: _OutputsReviewForm, form: _Form) -> Response:
     """Approve, reject, send back or release a submission; ask its researcher, or note something."""
-    check_allowed(visit.principal, Permission.outputs_review)
     desk = visit.service.reviews
     try:
         if form.act == "release":

@@ -8,12 +8,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Depends, Form, Query, Request, Response
+from fastapi import APIRouter, Depends, Form, Query, Request, Response, UploadFile
 from fastapi.concurrency import run_in_threadpool
-from starlette.datastructures import FormData, UploadFile
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, StringConstraints
 
 from discreet_fire.queue import State
 from discreet_service.jobs import Job
@@ -22,14 +21,14 @@ from discreet_service.problems import ServiceError, hint_in
 from discreet_service.reviews import LOGS, OwnSubmission, packed
 from discreet_service.settings import ReviewSettings
 from discreet_service.web import (
-    FormVisit,
     NavigationEntry,
     Visit,
     back_to,
-    check_allowed,
+    form_visit_with,
     language_of,
     page,
     released_response,
+    sent,
     visit_with,
     words,
 )
@@ -40,85 +39,56 @@ NAVIGATION = NavigationEntry(
 )
 
 _Researcher = Annotated[Visit, Depends(visit_with(Permission.outputs_submit))]
-_LONGEST = 200
+_OutputsSubmitForm = Annotated[Visit, Depends(form_visit_with(Permission.outputs_submit))]
+_Text = Annotated[str, StringConstraints(max_length=200, strip_whitespace=True)]
 _SENT_BACK = (State.change, State.subject, State.rejected)
 #: What failed jobs may tell their owners: words of the pages, by the code of what failed.
 _FAILURES = {"duplicate": "duplicate", "submission": "not_taken"}
 
 
-@dataclass(frozen=True, kw_only=True, repr=False)
-class SubmissionForm:
+class SubmissionForm(BaseModel):
     """What a researcher filled in (confidential)."""
 
-    # Names and contents that were sent: a program, an archive, or those of a folder
-    files: tuple[tuple[str, bytes], ...] = ()
-    log: tuple[str, bytes] | None = None  # Name and content of a log; None without
-    data: str = ""  # The data on which it is to be run
-    main: str = ""  # Which do-file it is
-    project: str = ""
-    replaces: int = 0  # One's own submission in whose place it is handed in; 0 if there is none
+    model_config = ConfigDict(hide_input_in_errors=True)
+
+    # A program, an archive, or the files of a folder
+    files: Annotated[list[UploadFile], Field(repr=False)] = []
+    folder: Annotated[list[UploadFile], Field(repr=False)] = []
+    log: Annotated[UploadFile | None, Field(repr=False)] = None  # None without
+    data: _Text = ""  # The data on which it is to be run
+    main: _Text = ""  # Which do-file it is
+    project: _Text = ""
+    # One's own submission in whose place it is handed in; 0 if there is none
+    replaces: Annotated[int, BeforeValidator(lambda text: text or 0), Field(ge=0, lt=2**31)] = 0
 
     def upload(self, settings: ReviewSettings) -> dict[str, Any]:
         """What is handed in: one content, its name, and which of its files are what."""
-        if not self.files:
+        files = [(str(one.filename), one.file.read()) for one in (*self.files, *self.folder)]
+        if not files:
             raise _wrong("there is no program", "file", "choose a do-file, or a folder with one")
-        if sum(len(content) for _, content in self.files) > settings.upload_bytes:
+        if sum(len(content) for _, content in files) > settings.upload_bytes:
             message = "this is larger than what is taken"
             raise ServiceError(message, code="too-large", limit=settings.upload_bytes)
-        named = [name for name, _ in self.files if self.main in (name, name.rpartition("/")[2])]
-        main = named[0] if len(named) == 1 else self.main
-        told: dict[str, Any] = {"main": main, "project": self.project, "data": self.data}
-        told |= {"log": "", "replaces": self.replaces or None}
-        (name, content), *others = self.files
+        named = [name for name, _ in files if self.main in (name, name.rpartition("/")[2])]
+        upload: dict[str, Any] = {"main": named[0] if len(named) == 1 else self.main}
+        upload |= {"project": self.project, "data": self.data, "log": ""}
+        upload["replaces"] = self.replaces or None
+        (name, content), *others = files
         archive = not others and content.startswith(b"PK\x03\x04")
         if archive and self.log is not None:
             raise _wrong("a log stands in the archive or beside it, not both", "log",
                          "send the files of the folder as they are")  # fmt: skip
         if archive or (not others and self.log is None):
-            return {**told, "content": content, "file": name}
-        files = list(self.files)
+            return {**upload, "content": content, "file": name}
         if self.log is not None:
-            told["log"] = self.log[0]
-            files = [one for one in files if one[0] != self.log[0]] + [self.log]
-        return {**told, "content": packed(files), "file": "upload.zip"}
+            upload["log"] = str(self.log.filename)
+            files = [one for one in files if one[0] != upload["log"]]
+            files.append((upload["log"], self.log.file.read()))
+        return {**upload, "content": packed(files), "file": "upload.zip"}
 
 
 def _wrong(what: str, where: str, hint: str) -> ServiceError:
     return ServiceError(what, code="invalid-input", where=where, hint=hint)
-
-
-async def _form_of(request: Request) -> SubmissionForm:
-    """A dependency: the fields of the form, with its files."""
-    form = await request.form()
-    files = [await _sent(one) for name in ("files", "folder") for one in form.getlist(name)]
-    log = await _sent(form.get("log"))
-    text = _text(form, "replaces")
-    if text and not (text.isascii() and text.isdecimal() and len(text) < 10):
-        raise _wrong("this is no number of a submission", "replaces", "choose one of the list")
-    return SubmissionForm(
-        files=tuple(one for one in files if one is not None),
-        log=log,
-        data=_text(form, "data"),
-        main=_text(form, "main"),
-        project=_text(form, "project"),
-        replaces=int(text or 0),
-    )
-
-
-async def _sent(file: Any) -> tuple[str, bytes] | None:
-    if not isinstance(file, UploadFile) or not file.filename:
-        return None
-    return file.filename, await file.read()
-
-
-def _text(form: FormData, name: str) -> str:
-    value = form.get(name, "")
-    if not isinstance(value, str) or len(value) > _LONGEST:
-        raise _wrong(f"this has {_LONGEST} characters at most", name, "write less")
-    return value.strip()
-
-
-_Form = Annotated[SubmissionForm, Depends(_form_of)]
 
 
 @router.get("")
@@ -130,9 +100,10 @@ def show_submissions(
 
 
 @router.post("")
-async def hand_in_form(visit: FormVisit, form: _Form) -> Response:
+async def hand_in_form(
+    visit: _OutputsSubmitForm, form: Annotated[SubmissionForm, Depends(sent(SubmissionForm))]
+) -> Response:
     """Hand in a program; what is wrong with it is said at once, without a trace of it."""
-    check_allowed(visit.principal, Permission.outputs_submit)
     try:
         await run_in_threadpool(
             lambda: visit.service.reviews.hand_in(
@@ -154,10 +125,9 @@ def show_submission(submission: int, visit: _Researcher) -> Response:
 
 @router.post("/{submission}/answer")
 def answer_form(
-    submission: int, visit: FormVisit, text: Annotated[str, Form(max_length=2_000)] = ""
+    submission: int, visit: _OutputsSubmitForm, text: Annotated[str, Form(max_length=2_000)] = ""
 ) -> Response:
     """Answer what reviewers asked about one's own submission."""
-    check_allowed(visit.principal, Permission.outputs_submit)
     try:
         visit.service.reviews.answer(visit.principal, submission, text=text)
     except ServiceError as error:

@@ -21,15 +21,15 @@ from discreet_service.policies import Language
 from discreet_service.problems import ServiceError
 from discreet_service.queries import ANSWER_FORMATS, said_in, title_of
 from discreet_service.studio.call_texts import quoted, r_value
-from discreet_service.studio.choices import StudioView, TableChoices, address
+from discreet_service.studio.choices import StudioView, TableChoices
 from discreet_service.studio.shown_tables import shown_table
 from discreet_service.web import (
-    FormVisit,
     NavigationEntry,
     Visit,
+    address,
     admitted,
     back_to,
-    check_allowed,
+    form_visit_with,
     language_of,
     list_datasets,
     note_query,
@@ -43,6 +43,7 @@ NAVIGATION = NavigationEntry(path="/tables", place=10, permissions=(Permission.c
 
 _Reader = Annotated[Visit, Depends(visit_with(Permission.catalogue_read))]
 _Asker = Annotated[Visit, Depends(visit_with(Permission.query_run))]
+_QueryRunForm = Annotated[Visit, Depends(form_visit_with(Permission.query_run))]
 
 #: Codes that are shown at once, and headings in a preview.
 _SHOWN_CODES, _PREVIEWED = 150, 6
@@ -168,12 +169,11 @@ def show_result(dataset: str, visit: _Asker) -> Response:
 @router.post("/tables/{dataset}/job")
 def order_table(
     dataset: str,
-    visit: FormVisit,
+    visit: _QueryRunForm,
     query: Annotated[str, Form(max_length=16_000)],
     form: Annotated[Literal[tuple(ANSWER_FORMATS)], Form(alias="format")],  # type: ignore[valid-type]
 ) -> Response:
     """Let a job make a large table."""
-    check_allowed(visit.principal, Permission.query_run, dataset)
     start = time.perf_counter()
     pairs = _pairs(query)
     version = visit.service.datasets.version(dataset, dict(pairs).get("version") or None)

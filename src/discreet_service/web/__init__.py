@@ -21,9 +21,20 @@ if TYPE_CHECKING:
     from .datasets import list_datasets as list_datasets
     from .datasets import publish_dataset_version as publish_dataset_version
     from .datasets import retire_dataset_version as retire_dataset_version
+    from .details import Part as Part
+    from .details import detail_page as detail_page
     from .etags import Content as Content
     from .etags import conditional as conditional
     from .etags import etag_of as etag_of
+    from .forms import Form as Form
+    from .forms import sent as sent
+    from .lists import Act as Act
+    from .lists import Cell as Cell
+    from .lists import Table as Table
+    from .lists import Value as Value
+    from .lists import address as address
+    from .lists import list_page as list_page
+    from .lists import path_to as path_to
     from .openapi import describe_interface as describe_interface
     from .operations import hand_in_operation as hand_in_operation
     from .operations import sent_file as sent_file
@@ -32,9 +43,11 @@ if TYPE_CHECKING:
     from .pages import NavigationEntry as NavigationEntry
     from .pages import PageWords as PageWords
     from .pages import back_to as back_to
+    from .pages import form_visit_with as form_visit_with
     from .pages import iso_time as iso_time
     from .pages import own_place as own_place
     from .pages import page as page
+    from .pages import time_text as time_text
     from .pages import words as words
     from .parameter_sets import ReasonGiven as ReasonGiven
     from .parameter_sets import propose_activation as propose_activation

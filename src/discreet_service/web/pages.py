@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import re
 import tomllib
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import cache
@@ -25,11 +25,12 @@ from discreet.operations import OPERATIONS
 from discreet.publication import number_text
 from discreet_service.people import LoginSession
 from discreet_service.permissions import ROLES, Permission, Principal
-from discreet_service.problems import ServiceError
+from discreet_service.problems import ServiceError, hint_in
 from discreet_service.service import Service
 from discreet_service.web.access import (
     OpenToAll,
     Visit,
+    check_allowed,
     known_principal,
     principal_of,
     service_of,
@@ -248,6 +249,17 @@ def form_visit(request: Request, _: FormPrincipal) -> Visit:
     return visit_of(request)
 
 
+def form_visit_with(permission: Permission) -> Callable[[Request, Principal], Visit]:
+    """The same for those who may do this, with the data set that the path names."""
+
+    def needed(request: Request, principal: FormPrincipal) -> Visit:
+        check_allowed(principal, permission, request.path_params.get("dataset", ""))
+        return visit_of(request)
+
+    needed.permission = permission  # type: ignore[attr-defined]
+    return needed
+
+
 form_visit.permission = None  # type: ignore[attr-defined]
 FormVisit = Annotated[Visit, Depends(form_visit)]
 
@@ -277,6 +289,15 @@ def iso_time(milliseconds: int | None) -> str | None:
     return datetime.fromtimestamp(milliseconds // 1000, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
+def time_text(milliseconds: int | None) -> str:
+    """A time as pages show it, UTC.
+
+    >>> time_text(1_700_000_000_000), time_text(None)
+    ('2023-11-14 22:13:20Z', '–')
+    """
+    return (iso_time(milliseconds) or "–").replace("T", " ")
+
+
 @pass_context
 def number(context: Context, value: float, decimals: int = 0) -> str:
     """A number as people write it in the language of the page."""
@@ -290,6 +311,12 @@ def explained(term: str, language: str) -> str:
     True
     """
     return words("glossary", language)[term]
+
+
+@pass_context
+def hinted(context: Context, error: ServiceError) -> str:
+    """The hint of an error in the language of the page."""
+    return hint_in(str(context["language"]), error.hint, error.code)
 
 
 class _WordsFirst(Environment):
@@ -312,8 +339,9 @@ def _environment() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    found.filters["time"] = lambda when: (iso_time(when) or "–").replace("T", " ")
+    found.filters["time"] = time_text
     found.filters["number"] = number
     found.globals["asset"] = asset
     found.globals["explained"] = explained
+    found.globals["hinted"] = hinted
     return found

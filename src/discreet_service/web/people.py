@@ -7,21 +7,33 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal
 
-from fastapi import APIRouter, Depends, Form, Path, Query, Request, Response
+from fastapi import APIRouter, Depends, Path, Query, Request, Response
+from fastapi import Form as FormValue
 from pydantic import BaseModel, ConfigDict, Field
 
 from discreet_service.people import NewApiKey, UserAccount
 from discreet_service.permissions import ALL, ROLES, Grant, Permission
-from discreet_service.web.access import ServiceDep, Visit, check_allowed, visit_with
+from discreet_service.web.access import ServiceDep, Visit, visit_with
+from discreet_service.web.details import Part
+from discreet_service.web.forms import Form, sent
 from discreet_service.web.keys import GrantBody, KeyId
-from discreet_service.web.pages import FormVisit, NavigationEntry, back_to, iso_time, page
+from discreet_service.web.lists import Cell, list_page
+from discreet_service.web.pages import (
+    NavigationEntry,
+    back_to,
+    form_visit_with,
+    iso_time,
+    page,
+    words,
+)
 
 router = APIRouter(tags=["people"])
 NAVIGATION = NavigationEntry(path="/people", place=140, permissions=(Permission.people_manage,))
 
 Manager = Annotated[Visit, Depends(visit_with(Permission.people_manage))]
+_PeopleManageForm = Annotated[Visit, Depends(form_visit_with(Permission.people_manage))]
 UserId = Annotated[str, Path(pattern="^[0-9a-f]{32}$", description="Number of the user")]
-_Name = Annotated[str, Form(max_length=200)]
+_Name = Annotated[str, FormValue(max_length=200)]
 #: What fits into a page of 150 kB.
 _MOST_SHOWN = 200
 
@@ -90,19 +102,37 @@ def show_people(
     visit: Manager, wanted: Annotated[str, Query(alias="name", max_length=200)] = ""
 ) -> Response:
     """The page of people: those whose names hold what is wanted."""
-    sought = wanted.strip().casefold()
-    found = [
-        account for account in visit.service.users.accounts() if sought in account.name.casefold()
-    ]
-    shown = found[:_MOST_SHOWN]
-    return page(visit, "people", people=shown, wanted=wanted, more=len(found) - len(shown))
+    sought, language = wanted.strip().casefold(), visit.language
+    accounts = [one for one in visit.service.users.accounts() if sought in one.name.casefold()]
+    spoken = words("people", language)
+
+    def role_text(grant: Grant) -> str:
+        role = getattr(ROLES.get(grant.role), language, grant.role)
+        return role if grant.dataset == ALL else f"{role} ({grant.dataset})"
+
+    rows = [
+        (
+            Cell(account.name, f"/people/{account.id}"),
+            spoken[account.kind],
+            ", ".join(map(role_text, account.grants)) or Cell(spoken["no_roles"], look="quiet"),
+            Cell(spoken["disabled" if account.disabled else "enabled"],
+                 tag="problem" if account.disabled else "good"),
+        )
+        for account in accounts[:_MOST_SHOWN]
+    ]  # fmt: skip
+    more = len(accounts) - len(rows)
+    after: list[Any] = [Part("note", "more", look="quiet", lead=f"{more:,}")] if more else []
+    after.append(Form(path="/people", model=NewUserBody, send="send", heading="add"))
+    return list_page(visit, "people", ("name", "kind", "roles", "state"), rows, table="people",
+                     fields={"name": wanted}, after=after)  # fmt: skip
 
 
 @router.post("/people", include_in_schema=False)
-def add_by_form(visit: FormVisit, name: _Name, kind: Annotated[str, Form()]) -> Response:
+def add_by_form(
+    visit: _PeopleManageForm, form: Annotated[NewUserBody, Depends(sent(NewUserBody))]
+) -> Response:
     """Make somebody known."""
-    check_allowed(visit.principal, Permission.people_manage)
-    return _to_person(visit.service.users.add(visit.principal, name, kind).id)
+    return _to_person(visit.service.users.add(visit.principal, form.name, form.kind).id)
 
 
 @router.get("/people/{user}", include_in_schema=False)
@@ -114,13 +144,12 @@ def show_person(user: UserId, visit: Manager) -> Response:
 @router.post("/people/{user}/roles", include_in_schema=False)
 def change_role_by_form(
     user: UserId,
-    visit: FormVisit,
-    role: Annotated[str, Form(max_length=40)],
-    act: Annotated[Literal["grant", "withdraw"], Form()],
-    dataset: Annotated[str, Form(max_length=100)] = ALL,
+    visit: _PeopleManageForm,
+    role: Annotated[str, FormValue(max_length=40)],
+    act: Annotated[Literal["grant", "withdraw"], FormValue()],
+    dataset: Annotated[str, FormValue(max_length=100)] = ALL,
 ) -> Response:
     """Give or take a role."""
-    check_allowed(visit.principal, Permission.people_manage)
     name, grant = visit.service.users.name_of(user), Grant(role, dataset.strip() or ALL)
     if act == "grant":
         visit.service.users.grant(visit.principal, name, grant)
@@ -132,32 +161,31 @@ def change_role_by_form(
 
 @router.post("/people/{user}/state", include_in_schema=False)
 def change_state_by_form(
-    user: UserId, visit: FormVisit, act: Annotated[Literal["disable", "enable"], Form()]
+    user: UserId,
+    visit: _PeopleManageForm,
+    act: Annotated[Literal["disable", "enable"], FormValue()],
 ) -> Response:
     """Shut somebody out, or let them in again."""
-    check_allowed(visit.principal, Permission.people_manage)
     _set_disabled(visit, user, disabled=act == "disable")
     return _to_person(user)
 
 
 @router.post("/people/{user}/password", include_in_schema=False)
-def reset_password_by_form(visit: FormVisit, user: UserId) -> Response:
+def reset_password_by_form(visit: _PeopleManageForm, user: UserId) -> Response:
     """A one-time password, shown once."""
-    check_allowed(visit.principal, Permission.people_manage)
     once = visit.service.users.reset_password(visit.principal, visit.service.users.name_of(user))
     return _person_page(visit, visit.service, user, password=once)
 
 
 @router.post("/people/{user}/keys", include_in_schema=False)
 def make_key_by_form(
-    visit: FormVisit,
+    visit: _PeopleManageForm,
     user: UserId,
     name: _Name,
-    role: Annotated[str, Form(max_length=200)],
-    days: Annotated[int, Form(ge=1, le=730)] = 365,
+    role: Annotated[str, FormValue(max_length=200)],
+    days: Annotated[int, FormValue(ge=1, le=730)] = 365,
 ) -> Response:
     """A key for a system, with one of its roles; the page shows it once."""
-    check_allowed(visit.principal, Permission.people_manage)
     wanted, _, dataset = role.partition("@")
     made = visit.service.api_keys.create(
         visit.principal,
@@ -170,9 +198,8 @@ def make_key_by_form(
 
 
 @router.post("/people/{user}/keys/{key}/revoke", include_in_schema=False)
-def revoke_key_of_person(user: UserId, key: KeyId, visit: FormVisit) -> Response:
+def revoke_key_of_person(user: UserId, key: KeyId, visit: _PeopleManageForm) -> Response:
     """Take one of somebody's keys back."""
-    check_allowed(visit.principal, Permission.people_manage)
     visit.service.api_keys.revoke(visit.principal, key)
     return _to_person(user)
 

@@ -21,7 +21,7 @@ from discreet.microdata import Secret
 from discreet.tables import CellStatus, ProtectedTable
 from discreet_service.permissions import Grant, Principal
 from discreet_service.policies.document import SparsityPolicy
-from discreet_service.policies.sparsity import hidden_parts
+from discreet_service.policies.rules import hidden_parts
 from discreet_service.queries import read_query
 from discreet_service.queries.answers import Answers, PreparedQuery
 from discreet_service.queries.formats import ANSWER_FORMATS, written_answer

@@ -22,7 +22,7 @@ from discreet_service.problems import ServiceError
 from discreet_service.service import Service
 from discreet_service.settings import LimitSettings, ServiceSettings
 from discreet_service.web.body_gate import BodyGate
-from discreet_service.web.examples import example_body
+from discreet_service.web.openapi import example_body
 from tests.helpers.job_functions import until
 from tests.helpers.service_callers import RoleCallers
 
@@ -153,10 +153,7 @@ def test_all_that_is_wrong_is_told_at_once(office: Office) -> None:
     assert office.inputs() == []
 
 
-def test_only_producers_may(office: Office) -> None:
-    for path in ("suppress", "audit"):
-        assert office.ask(path, _EXAMPLE, "sam").status_code == 403
-        assert office.ask(path, _EXAMPLE, "").status_code == 401
+def test_no_job_of_cells_is_handed_in_as_a_plain_request(office: Office) -> None:
     plain = {"kind": "suppress", "request": {"input": "0" * 64}}
     assert office.ask("jobs", plain).status_code == 422
 

@@ -17,7 +17,7 @@ from discreet_service.jobs.context import JobContext
 from discreet_service.jobs.kinds import function_of, kind_of
 from discreet_service.service import Service
 from discreet_service.settings import LimitSettings, ServiceSettings
-from discreet_service.web.examples import example_body
+from discreet_service.web.openapi import example_body
 from tests.helpers.service_callers import RoleCallers
 from tests.service.cells.test_hidden_cells import directly
 

@@ -282,9 +282,3 @@ def test_counts_that_are_none_are_refused(office: Office, number: Any) -> None:
     answer = office.ask(asked(method="controlled", base=3) | {"cells": rows})
     assert answer.status_code == 422
     assert answer.json()["problems"][0]["where"] == "n"
-
-
-@pytest.mark.parametrize(("name", "status"), [("sam", 403), ("rita", 403), ("", 401)])
-def test_only_producers_round(office: Office, name: str, status: int) -> None:
-    for study in (False, True):
-        assert office.ask(asked(method="controlled", base=3), name, study).status_code == status

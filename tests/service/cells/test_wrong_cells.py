@@ -107,15 +107,6 @@ def test_a_set_that_is_not_there(caller: Caller) -> None:
         assert answer.json()["type"].endswith("unknown-parameter-set")
 
 
-def test_cells_need_the_permission(caller: Caller) -> None:
-    head = {"Content-Type": "text/csv"}
-    asked = caller.browser.ask("POST", "/api/v1/protect/counts", content=b"n,key\n", headers=head)
-    assert asked.status_code == 401
-    token = caller.served.key("requester", "other")
-    other = Caller(caller.served, caller.browser, token)
-    assert other.hand_in("counts", some_cells(2)).status_code == 403
-
-
 def test_other_media_types_and_broken_bodies(caller: Caller) -> None:
     assert caller.send("counts", b"", "application/xml").status_code == 415
     for media, _ in WRITERS.values():

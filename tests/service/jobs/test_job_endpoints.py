@@ -11,8 +11,8 @@ from typing import Any
 
 import pytest
 
+from discreet_service.jobs.context import JobOutput
 from discreet_service.jobs.kinds import KINDS
-from discreet_service.jobs.outputs import JobOutput
 from discreet_service.jobs.records import Job
 from discreet_service.permissions import Permission
 from discreet_service.service import Service

@@ -18,7 +18,7 @@ from discreet_service.database import ServiceDatabase
 from discreet_service.database.schema import JOB_EVENTS, JOBS
 from discreet_service.jobs import JobQueue
 from discreet_service.jobs import queue as queue_module
-from discreet_service.jobs.outputs import FinishedFile, JobOutput
+from discreet_service.jobs.context import FinishedFile, JobOutput
 from discreet_service.jobs.records import Job, JobState
 from discreet_service.problems import ServiceError
 

@@ -11,8 +11,7 @@ from discreet_service.datasets import DataVersion
 from discreet_service.problems import ServiceError
 from discreet_service.queries import QueryPlan, canonical_query, plan_of, read_query
 from discreet_service.queries.counts import protected_answer
-from discreet_service.queries.evidence import QueryEvidence
-from discreet_service.queries.unit_sketches import SketchMemory
+from discreet_service.queries.evidence import QueryEvidence, SketchMemory
 from discreet_service.settings import LimitSettings
 from tests.service.queries.conftest import Ask
 

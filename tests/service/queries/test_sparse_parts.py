@@ -19,7 +19,7 @@ from discreet.microdata import Secret
 from discreet.tables import CellStatus, ProtectedTable
 from discreet_service.permissions import Grant, Principal
 from discreet_service.policies.document import PolicyDocument, SparsityPolicy
-from discreet_service.policies.sparsity import SparsityShares, hidden_parts
+from discreet_service.policies.rules import SparsityShares, hidden_parts
 from discreet_service.problems import ServiceError
 from discreet_service.queries import read_query
 from discreet_service.queries.answers import Answers, PreparedQuery

@@ -17,8 +17,7 @@ from discreet_fire.ledger.sketch_sums import SketchSum
 from discreet_service.datasets import DataVersion
 from discreet_service.policies.sketches import UniverseSketch
 from discreet_service.queries import canonical_query, read_query
-from discreet_service.queries.evidence import QueryEvidence
-from discreet_service.queries.unit_sketches import SketchMemory, StoredUnits, keyed_units
+from discreet_service.queries.evidence import QueryEvidence, SketchMemory, StoredUnits, keyed_units
 
 SIZE = 12
 
@@ -126,7 +125,7 @@ def test_a_sketch_that_fails_is_made_again() -> None:
 
 
 def test_memory_lets_go_of_what_was_used_longest_ago(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("discreet_service.queries.unit_sketches._MOST_SKETCHES", 2)
+    monkeypatch.setattr("discreet_service.queries.evidence._MOST_SKETCHES", 2)
     memory, found = SketchMemory(), UniverseSketch.of(np.arange(3, dtype=np.uint64), SIZE)
     made: list[str] = []
     for name in ("a", "b", "a", "c", "a", "b"):

@@ -8,23 +8,7 @@ from typing import Any
 
 import pytest
 
-from tests.service.studio.conftest import GERMAN, HTML, text_of
-
-_PEOPLE = ("rita", "paul", "cora", "vera", "otto", "adam")
-
-
-@pytest.mark.parametrize(
-    ("path", "allowed"),
-    [
-        ("/administration", {"paul", "otto", "adam"}),
-        ("/administration/trail", {"otto"}),
-        ("/administration/log", {"otto"}),
-    ],
-)
-def test_pages_by_role(readers: Any, path: str, allowed: set[str]) -> None:
-    readers.page(path, status=401)
-    for name in _PEOPLE:
-        readers.page(path, name, 200 if name in allowed else 403)
+from tests.service.studio.conftest import GERMAN, text_of
 
 
 def _seqs(text: str) -> list[int]:
@@ -62,29 +46,6 @@ def test_log_page_leaves_a_trace(readers: Any) -> None:
     assert "Abfrageprotokoll" in text
     after = browser.get("/api/v1/audit?kind=log_read").json()["entries"]
     assert len(after) == len(before) + 1
-
-
-@pytest.mark.parametrize(
-    ("path", "name"),
-    [
-        ("/administration/trail/verify", "otto"),
-        ("/administration/datasets/census/2022", "paul"),
-    ],
-)
-def test_forms_of_other_sessions_are_refused(readers: Any, path: str, name: str) -> None:
-    page = readers.page("/account", "rita")
-    token = re.search(r'name="csrf" value="([^"]+)"', page)
-    assert token
-    for csrf in (token[1], ""):
-        answer = readers.browser(name).post(
-            path, data={"csrf": csrf, "act": "retire"}, headers=HTML
-        )
-        assert answer.status_code == 403
-    answer = readers.browser("rita").post(
-        path, data={"csrf": token[1], "act": "retire"}, headers=HTML
-    )
-    assert answer.status_code == 403
-    assert any(each.state == "published" for each in readers.service.datasets.records("census"))
 
 
 def test_status_is_what_the_interface_gives(readers: Any) -> None:

@@ -29,9 +29,14 @@ from discreet_service.policies import sign_policy
 from discreet_service.settings import SettingsError
 from discreet_service.studio.choices import TableChoices
 from discreet_service.studio.design_charts import attack_chart, design_charts, noise_of
-from discreet_service.studio.design_effect import may_see_true, true_table
-from discreet_service.studio.design_figures import COUNTS, assessed
-from discreet_service.studio.design_wishes import DesignFields, DesignWish, offered_variance
+from discreet_service.studio.design_wishes import (
+    COUNTS,
+    DesignFields,
+    DesignWish,
+    assessed,
+    offered_variance,
+)
+from discreet_service.studio.designs import may_see_true, true_table
 from discreet_service.web.pages import words
 from tests.service.studio.conftest import GERMAN, HTML, text_of
 
@@ -380,24 +385,6 @@ def test_names_that_are_no_released_table(readers: Any) -> None:
 
 
 # Who may -----------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("name", ["", "rita", "paul", "vera", "otto", "adam"])
-def test_nobody_else_sees_or_sends_designs(readers: Any, name: str) -> None:
-    browser = readers.browser(name)
-    for path in ("/designs", "/designs/sets"):
-        assert browser.get(path, headers=HTML).status_code in (401, 403)
-    assert 'href="/designs"' not in browser.get("/", headers=HTML).text
-    if name:
-        for path in ("/designs", "/designs/sets/census/1", "/designs/sets/census/1/look"):
-            page = send(readers, name, path, act="activate", reason="because I want to")
-            assert page.status_code == 403, path
-            assert "<svg" not in page.text
-
-
-def test_forms_are_for_people(readers: Any) -> None:
-    answer = readers.browser("").post("/designs", data=FIELDS, headers=HTML)
-    assert answer.status_code in (401, 403)
 
 
 def test_secrets_do_not_show_themselves(readers: Any) -> None:

@@ -290,20 +290,6 @@ def test_large_tables_become_jobs_and_files_of_single_figures_do_not(readers: An
     assert pl.read_csv(file.content)["value"].to_list()[1:] == [5] * MOST_TOGETHER
 
 
-@pytest.mark.parametrize("name", ["rita", "cora", "vera", "otto", "adam"])
-def test_others_are_refused(readers: Any, name: str) -> None:
-    readers.page("/rounding", name, 403)
-    browser = readers.browser(name)
-    csrf = form_of(browser.get("/account", headers=HTML).text, "/logout")["csrf"]
-    assert browser.post("/rounding", data={**FIELDS, "csrf": csrf}).status_code == 403
-
-
-def test_forms_need_their_token(readers: Any) -> None:
-    assert readers.browser("paul").post("/rounding", data=FIELDS, headers=HTML).status_code == 403
-    stranger = readers.browser()
-    assert stranger.get("/rounding", headers={"Accept": "application/json"}).status_code == 401
-
-
 def test_page_in_german(readers: Any) -> None:
     text = readers.page("/rounding?example=firms", "paul", **GERMAN)
     for word in ("Rundungsbasis", "kontrolliert", "Fallzahlen"):

@@ -16,25 +16,6 @@ from tests.service.studio.conftest import GERMAN, HTML
 PAGE = "/policies/census/2022-1"
 #: Refused by the number of its variables alone.
 DEEP = "unit=person&by=region:municipality,sex,marital_status,education:1"
-_PEOPLE = ("rita", "paul", "cora", "vera", "otto", "adam")
-
-
-@pytest.mark.parametrize(
-    ("path", "allowed"),
-    [
-        ("/policies", {"paul", "cora", "otto"}),
-        (PAGE, {"paul", "cora", "otto"}),
-        (f"{PAGE}/areas/person", {"cora"}),
-        (f"{PAGE}/changes/{'0' * 64}", {"cora"}),
-        (f"{PAGE}/refusals/{'0' * 64}", {"paul", "cora", "otto"}),
-        ("/administration/overrides", {"otto"}),
-    ],
-)
-def test_pages_by_role(readers: Any, path: str, allowed: set[str]) -> None:
-    readers.page(path, status=401)
-    there = 404 if path.endswith("0" * 64) else 200
-    for name in _PEOPLE:
-        readers.page(path, name, there if name in allowed else 403)
 
 
 def test_only_custodians_read_the_whole_document(readers: Any) -> None:
@@ -77,7 +58,7 @@ def test_a_policy_is_changed_by_two_persons(readers: Any) -> None:
     assert link
     change = readers.page(link[1], "carl")
     rows = re.findall(
-        r"<code>(.*?)</code></th><td>(.*?)</td><td>(.*?)</td>",
+        r"<code>(.*?)</code></th><td[^>]*>(.*?)</td><td[^>]*>(.*?)</td>",
         change[change.index("differences") :],
     )
     assert rows == [
@@ -163,19 +144,3 @@ def test_an_auditor_finds_who_overrode_a_refusal(readers: Any) -> None:
     trail = readers.page(f"/administration/trail?about={cells[1]}", "otto")
     for kind in ("proposed", "approved", "refusal_overridden"):
         assert f">{kind}</td>" in trail
-
-
-def test_forms_of_others_change_nothing(readers: Any) -> None:
-    token = form_of(readers.page("/account", "rita"), "/logout")["csrf"]
-    places = (f"{PAGE}/changes", f"{PAGE}/refusals/{'0' * 64}")
-    for path in places:
-        data = {"csrf": token, "policy": "x", "signature": "x", "reason": "x"}
-        assert readers.browser("rita").post(path, data=data, headers=HTML).status_code == 403
-        for name in ("cora", "paul"):
-            answer = readers.browser(name).post(path, data=data, headers=HTML)
-            assert answer.status_code == 403
-    # Each of the two may one of these, and not the other.
-    for name, path in (("paul", places[0]), ("cora", places[1])):
-        token = form_of(readers.page("/account", name), "/logout")["csrf"]
-        data = {"csrf": token, "policy": "x", "signature": "x", "reason": "long enough"}
-        assert readers.browser(name).post(path, data=data, headers=HTML).status_code == 403

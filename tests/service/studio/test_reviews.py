@@ -399,7 +399,7 @@ def _zip(**files: bytes) -> bytes:
         ([("a.do", b"x" * 5_000_001)], {}, "larger than what is taken"),
         ([("a.do", b"count")], {"data": "taxes"}, "there are no such data"),
         ([("a.do", b"count")], {"data": ""}, "name either the data"),
-        ([("a.do", b"count")], {"project": "p" * 201}, "200 characters at most"),
+        ([("a.do", b"count")], {"project": "p" * 201}, "at most 200 characters"),
     ],
 )
 def test_what_is_not_taken_is_said_at_once(

@@ -15,9 +15,9 @@ from discreet import Classification, Table, ValueColumns, audit, primary, suppre
 from discreet.operations import OPERATIONS
 from discreet.rules import Dominance, Mark, MinimumFrequency, PPercent
 from discreet_service.studio.operations import example_form
-from discreet_service.web.examples import example_body
+from discreet_service.web.openapi import example_body
 from tests.helpers.asgi_browser import form_of
-from tests.service.studio.conftest import GERMAN, HTML
+from tests.service.studio.conftest import HTML
 
 MOST_AT_ONCE = OPERATIONS["suppression"].at_once
 CELLS = pl.DataFrame(example_body("suppress_table_cells")["cells"])
@@ -159,14 +159,6 @@ def test_both_rules_of_dominance(readers: Any) -> None:
     assert ["C", "rule dominance rule"] in [row[:2] for row in rows]
 
 
-def test_cells_come_as_a_file_or_from_a_spreadsheet(readers: Any) -> None:
-    expected = hidden_rows(send(readers, FIELDS).text)
-    for text in (FIELDS["cells"].replace(",", ";"), FIELDS["cells"].replace(",", "\t")):
-        assert hidden_rows(send(readers, {**FIELDS, "cells": text}).text) == expected
-    file = {"file": ("cells.csv", FIELDS["cells"].encode(), "text/csv")}
-    assert hidden_rows(send(readers, {**FIELDS, "cells": ""}, files=file).text) == expected
-
-
 def test_example_is_there_and_runs(readers: Any) -> None:
     empty = readers.page("/suppression", "paul")
     assert 'href="/suppression?example=firms"' in empty
@@ -207,62 +199,6 @@ def test_what_is_wrong_is_said_beside_the_fields(
     assert told in html.unescape(part)
     if "by" not in wrong:
         assert 'value="branch"' in answer.text
-
-
-def test_labels_of_strangers_are_escaped(readers: Any) -> None:
-    cells = FIELDS["cells"].replace("C,", "<script>alert(1)</script>,")
-    answer = send(readers, {**FIELDS, "cells": cells})
-    assert answer.status_code == 200
-    assert "<script>alert" not in answer.text
-    assert "&lt;script&gt;alert" in answer.text
-
-
-def test_nothing_is_kept_and_a_job_is_sealed(readers: Any) -> None:
-    service = readers.service
-    folder = service.job_inputs.folder
-    before = set(folder.iterdir())
-    answer = send(readers, FIELDS)
-    assert answer.headers["cache-control"] == "no-store"
-    assert set(folder.iterdir()) == before
-    job = send(readers, {**FIELDS, "act": "job"})
-    assert job.status_code == 303
-    number = job.headers["location"].removeprefix("/jobs/")
-    (sealed,) = set(folder.iterdir()) - before
-    assert b"turnover" not in sealed.read_bytes()
-    assert service.jobs.job(number, "paul").kind == "suppress"
-    readers.page(f"/jobs/{number}", "rita", 404)
-    service.jobs.cancel(number, "paul")
-
-
-def test_large_tables_become_jobs(readers: Any) -> None:
-    codes = [f"c{at}" for at in range(MOST_AT_ONCE)]
-    cells = pl.DataFrame({"code": ["Total", *codes], "n": [MOST_AT_ONCE * 5, *[5] * MOST_AT_ONCE]})
-    answer = send(readers, {"cells": cells.write_csv(), "by": "code", "minimum_frequency": "3"})
-    assert answer.status_code == 303, answer.text
-    readers.service.jobs.cancel(answer.headers["location"].removeprefix("/jobs/"), "paul")
-
-
-@pytest.mark.parametrize("name", ["rita", "cora", "vera", "otto", "adam"])
-def test_others_are_refused(readers: Any, name: str) -> None:
-    readers.page("/suppression", name, 403)
-    browser = readers.browser(name)
-    csrf = form_of(browser.get("/account", headers=HTML).text, "/logout")["csrf"]
-    assert browser.post("/suppression", data={**FIELDS, "csrf": csrf}).status_code == 403
-
-
-def test_forms_need_their_token(readers: Any) -> None:
-    browser = readers.browser("paul")
-    assert browser.post("/suppression", data=FIELDS, headers=HTML).status_code == 403
-    assert (
-        readers.browser().get("/suppression", headers={"Accept": "application/json"}).status_code
-        == 401
-    )
-
-
-def test_page_in_german(readers: Any) -> None:
-    text = readers.page("/suppression?example=firms", "paul", **GERMAN)
-    for word in ("Mindestfallzahl", "Randwertregel", "Sperren"):
-        assert word in text
 
 
 @pytest.mark.parametrize(

@@ -242,13 +242,6 @@ def test_large_table_becomes_a_job(readers: Any) -> None:
     assert "stopped" in readers.page(place, "rita")
 
 
-def test_forms_without_a_token_are_refused(readers: Any) -> None:
-    rita = readers.browser("rita")
-    for path in ("/tables/census/job", f"/jobs/{'0' * 32}/cancel"):
-        answer = rita.post(path, data={"query": "[]", "format": "csv"}, headers=HTML)
-        assert answer.status_code == 403, path
-
-
 @pytest.mark.parametrize(
     "query",
     [

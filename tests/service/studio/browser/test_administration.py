@@ -6,8 +6,6 @@ import re
 from collections.abc import Callable
 from typing import Any
 
-import pytest
-
 from discreet_service.people.approvals import ProposalKind, ProposalState
 from discreet_service.permissions import Grant, Principal
 from tests.helpers.served_studio import ServedStudio
@@ -17,19 +15,6 @@ LoggedIn = Callable[..., Any]
 POLICY = "/policies/census/2022-1"
 #: Refused by the number of its variables alone.
 DEEP = "/tables/census/result?unit=person&by=region:municipality,sex,marital_status,education:1"
-PAGES = {
-    "custodian": (POLICY, f"{POLICY}/areas/person", "/quality/census/2022-1", "/approvals"),
-    "auditor": (
-        *("/administration/trail", "/administration/trail?kind=login&person=nobody"),
-        *("/administration/overrides", "/administration/log", POLICY),
-    ),
-    "admin": ("/people", "/people?name=zzz", "/administration"),
-}
-LOOKS: dict[str, dict[str, Any]] = {
-    "light": {},
-    "dark": {"dark": True},
-    "narrow and german": {"width": 360, "height": 740, "language": "de"},
-}
 
 
 def _person(page: Any, name: str) -> None:
@@ -37,21 +22,6 @@ def _person(page: Any, name: str) -> None:
     page.goto("/people")
     page.locator("#people").get_by_role("link", name=name, exact=True).click()
     page.wait_for_url("**/people/*")
-
-
-@pytest.mark.parametrize("look", LOOKS)
-def test_pages_of_administration(look: str, logged_in: LoggedIn, check_page: Any) -> None:
-    for role, paths in PAGES.items():
-        page = logged_in(role, **LOOKS[look])
-        for path in paths:
-            page.goto(path)
-            check_page(page)
-        if role == "admin":
-            _person(page, "rita")
-            check_page(page)
-            _person(page, "adam")
-            assert page.locator("form[action$=roles]").count() == 0
-        page.context.close()
 
 
 def test_administrator_makes_a_person_and_a_key(
@@ -144,7 +114,7 @@ def _tab_to(page: Any, target: Any, most: int = 60) -> None:
 def test_people_without_a_script(logged_in: LoggedIn, studio: ServedStudio) -> None:
     page = logged_in("admin", scripts=False)
     page.goto("/people")
-    page.fill("#wanted", "RIT")
+    page.fill("#find-name", "RIT")
     page.get_by_role("button", name="Search").click()
     assert page.locator("#people tbody tr").count() == 1
     page.locator("#people a").click()

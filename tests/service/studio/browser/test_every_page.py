@@ -15,8 +15,33 @@ ROLES = ["reader", *(role for role in PLAYERS if not role.startswith("second"))]
 ALSO = ("/", "/help", "/account", "/login")
 #: Processor seconds until a page begins, once it has been read before; usually a tenth.
 FIRST_BYTE = 0.5
-#: Pages that show everybody their own, and are in the navigation of those who usually have some.
-OWN = {"/approvals"}
+_TABLES, _BY = "/tables/census", "unit=person&by=region:district"
+_TOO_MUCH = "unit=person&by=region:municipality,sex,age5,education:2"
+_POLICY = "/policies/census/2022-1"
+#: Further pages, by who reads them.
+FURTHER: dict[str, tuple[str, ...]] = {
+    "reader": (),
+    "requester": (
+        *(_TABLES, f"{_TABLES}?{_BY}", f"{_TABLES}?{_BY}&open=nationality&pick.sex=w"),
+        *(f"{_TABLES}?{_TOO_MUCH}", f"{_TABLES}/result?{_TOO_MUCH}"),
+        *(f"{_TABLES}/result?{_BY},sex", f"{_TABLES}/result?{_BY},sex&sort=1"),
+        *("/releases/census-2022", "/releases/census-2022?query=zzz"),
+        "/releases/census-2022/rents",
+    ),
+    "producer": ("/administration",),
+    "custodian": (_POLICY, f"{_POLICY}/areas/person", "/quality/census/2022-1", "/designs/sets"),
+    "auditor": (
+        *("/administration/trail", "/administration/trail?kind=login&person=nobody"),
+        *("/administration/overrides", "/administration/log", _POLICY),
+    ),
+    "admin": ("/people?name=zzz",),
+    "researcher": ("/submissions/1", "/submissions/2"),
+    "reviewer": ("/reviews?state=all", "/reviews/2", "/reviews/1"),
+}
+LOOKS: dict[str, dict[str, Any]] = {
+    "dark": {"dark": True},
+    "narrow and german": {"width": 360, "height": 740, "language": "de"},
+}
 
 
 def _paths(page: Any, *, more: bool) -> list[str]:
@@ -39,22 +64,23 @@ def test_pages_of_a_role(
         assert page.locator("h1").count() == 1, path
 
 
-@pytest.mark.parametrize("look", ["narrow and german", "dark"])
-@pytest.mark.parametrize("role", ["reader", "producer", "custodian", "reviewer", "admin"])
-def test_pages_as_others_see_them(
+@pytest.mark.parametrize("look", LOOKS)
+@pytest.mark.parametrize("role", FURTHER)
+def test_further_pages(
     role: str, look: str, logged_in: Callable[..., Any], check_page: Any
 ) -> None:
-    """On a telephone, in the dark, in German."""
-    words: dict[str, Any] = {
-        "narrow and german": {"width": 360, "height": 740, "language": "de"},
-        "dark": {"dark": True},
-    }[look]
-    page = logged_in(role, **words)
-    for path in _paths(page, more=False):
-        page.goto(path)
-        check_page(page)
+    """On a telephone, in the dark, in German; with what can be opened."""
+    page = logged_in(role, **LOOKS[look])
+    for path in (*_paths(page, more=False), *FURTHER[role]):
+        for _ in range(2):
+            page.goto(path)
+        # A table is counted when it is asked for the first time, and refusals are padded.
+        check_page(page, seconds=3.0 if "/result" in path else None)
         language = page.get_attribute("html", "lang")
         assert language == ("de" if "german" in look else "en"), path
+    for each in page.locator("details").all():
+        each.evaluate("one => { one.open = true }")
+    check_page(page)
 
 
 def test_language_is_kept(logged_in: Callable[..., Any]) -> None:
@@ -86,44 +112,6 @@ def test_keyboard_gets_to_the_content_first(logged_in: Callable[..., Any]) -> No
     page.wait_for_url("**/#content")
     page.keyboard.press("Tab")
     assert page.evaluate("document.activeElement.closest('main') !== null")
-
-
-def test_navigation_leads_to_nothing_that_is_refused(
-    logged_in: Callable[..., Any], studio: ServedStudio
-) -> None:
-    """Whoever sees a page in the navigation may read it; who does not, may not by its address."""
-    every: set[str] = set()
-    seen: dict[str, list[str]] = {}
-    for role in ROLES:
-        seen[role] = _paths(logged_in(role), more=False)
-        every.update(seen[role])
-    for role in ("reader", "requester", "admin"):
-        page = logged_in(role)
-        for path in sorted(every - set(seen[role]) - OWN):
-            assert page.goto(path).status in (401, 403), (role, path)
-    studio.check_nothing_told()
-
-
-def test_policy_of_contents_is_strict(logged_in: Callable[..., Any]) -> None:
-    """No page may run or load anything but our own files, and none has a style of its own."""
-    page = logged_in("producer")
-    table = "/tables/census/result?unit=person&by=region:state,sex"
-    for path in (*_paths(page, more=True), table):
-        answer = page.goto(path)
-        policy = answer.header_value("content-security-policy")
-        assert "default-src 'self'" in policy
-        assert "unsafe" not in policy
-        text = answer.text()
-        for wrong in (
-            "built-in",
-            "object at",
-            " style=",
-            "<style",
-            "javascript:",
-            " onclick=",
-            " onload=",
-        ):
-            assert wrong not in text, (path, wrong)
 
 
 def test_a_leap_within_the_page_loads_nothing(

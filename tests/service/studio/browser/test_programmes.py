@@ -124,11 +124,3 @@ def test_without_scripts_pages_are_sent_and_read_anew(
     page.select_option("#release", "")
     page.click("text=Compare >> nth=-1")
     assert page.locator("#tally-new").inner_text() == "3"
-
-
-def test_others_have_no_such_page(logged_in: Any, made: dict[str, str]) -> None:
-    page = logged_in("auditor")
-    assert page.locator('a[href="/programmes"]').count() == 0
-    answer = page.goto(f"/programmes/{made['later']}/drafts/{made['draft']}")
-    assert answer.status == 403
-    assert "People and their work" not in page.content()

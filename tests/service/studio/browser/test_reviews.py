@@ -6,10 +6,8 @@ import hashlib
 import re
 from typing import Any
 
-import pytest
-
-#: The queue of the demonstration: what waits, and what was released.
-WAITING, RELEASED = "/reviews/2", "/reviews/1"
+#: What waits in the queue of the demonstration.
+WAITING = "/reviews/2"
 
 
 def program(number: int) -> dict[str, Any]:
@@ -94,30 +92,6 @@ def test_from_submission_to_release_by_keys(logged_in: Any, check_page: Any) -> 
     assert hashlib.sha256(content).hexdigest() == digest
     assert content.count(b"(held back)") == 1
     assert b"summarize wage\n(held back)" in content
-
-
-LOOKS: dict[str, dict[str, Any]] = {
-    "dark": {"dark": True},
-    "narrow german": {"width": 360, "height": 740, "language": "de"},
-}
-
-
-@pytest.mark.parametrize("look", LOOKS)
-def test_pages_in_each_look(look: str, logged_in: Any, check_page: Any) -> None:
-    reviewer, researcher = (
-        logged_in("reviewer", **LOOKS[look]),
-        logged_in("researcher", **LOOKS[look]),
-    )
-    for path in ("/reviews?state=all", WAITING, RELEASED):
-        for _ in range(2):
-            reviewer.goto(path)
-        check_page(reviewer)
-    for each in reviewer.locator("details").all():
-        each.evaluate("one => { one.open = true }")
-    check_page(reviewer)
-    for path in ("/submissions", "/submissions/1", "/submissions/2"):
-        researcher.goto(path)
-        check_page(researcher)
 
 
 def test_decided_without_a_script_and_printed(logged_in: Any, check_page: Any) -> None:

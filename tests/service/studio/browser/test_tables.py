@@ -13,7 +13,6 @@ from typing import Any
 from urllib.parse import urlsplit
 
 import httpx
-import pytest
 
 from discreet_service.queries.formats import ANSWER_FORMATS
 from tests.helpers.places import ROOT
@@ -22,42 +21,12 @@ from tests.helpers.served_studio import ServedStudio
 BUILDER = "/tables/census?unit=person&by=region:district"
 RESULT = "/tables/census/result?unit=person&by=region:district,sex"
 TOO_MUCH = "unit=person&by=region:municipality,sex,age5,education:2"
-LOOKS: dict[str, dict[str, Any]] = {
-    "light": {},
-    "dark": {"dark": True},
-    "narrow": {"width": 360, "height": 740},
-    "german": {"language": "de"},
-}
 
 LoggedIn = Callable[..., Any]
 
 
 def _cells(page: Any) -> list[str]:
     return list(page.locator("#table tbody td").all_inner_texts())
-
-
-@pytest.mark.parametrize("look", LOOKS)
-def test_pages_of_tables(look: str, logged_in: LoggedIn, check_page: Any) -> None:
-    page = logged_in("requester", **LOOKS[look])
-    for path in (
-        "/tables",
-        "/tables/census",
-        BUILDER,
-        f"{BUILDER}&open=nationality&pick.sex=w",
-        f"/tables/census?{TOO_MUCH}",
-        f"/tables/census/result?{TOO_MUCH}",
-        RESULT,
-        f"{RESULT}&sort=1",
-        "/releases",
-        "/releases/census-2022",
-        "/releases/census-2022?query=zzz",
-        "/releases/census-2022/rents",
-        "/jobs",
-    ):
-        for _ in range(2):
-            page.goto(path)
-        # A table is counted when it is asked for the first time, and refusals are padded.
-        check_page(page, seconds=3.0 if "/result" in path else None)
 
 
 def test_reader_goes_from_home_to_a_download(logged_in: LoggedIn, studio: ServedStudio) -> None:
