@@ -67,8 +67,10 @@ def sent(model: type[Sent]) -> Callable[[Request], Awaitable[Sent]]:
     async def read(request: Request) -> Sent:
         form, fields = await request.form(), dict[str, Any]()
         for name, facts in model.model_fields.items():
+            a_file = "UploadFile" in str(facts.annotation)
             values = [one for one in form.getlist(name)
-                      if not isinstance(one, UploadFile) or one.filename]  # fmt: skip
+                      if isinstance(one, UploadFile) == a_file
+                      and (isinstance(one, str) or one.filename)]  # fmt: skip
             if values:
                 fields[name] = values if get_origin(facts.annotation) is list else values[-1]
         try:
