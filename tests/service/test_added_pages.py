@@ -61,14 +61,8 @@ EXAMPLES = """\
 [list_formats.answers]
 "200 application/json" = "{[text]}"
 """
-#: What is added, and the navigation's word beside those that are there.
-FOR_A_PAGE = {
-    "studio/formats.py": PAGE,
-    "studio/words/formats.toml": WORDS,
-    "web/words.toml": (PACKAGE / "web" / "words.toml")
-    .read_text("utf-8")
-    .replace("[base]\n", '[base]\nformats = { en = "Formats", de = "Formate" }\n', 1),
-}
+#: What is added.
+FOR_A_PAGE = {"studio/formats.py": PAGE, "studio/words/formats.toml": WORDS}
 FOR_AN_ENDPOINT = {"web/formats.py": ENDPOINT, "web/interface/formats.toml": EXAMPLES}
 ASKED = """\
 import sys

@@ -21,8 +21,8 @@ from discreet_service.web import (
     Cell,
     KnownVisit,
     NavigationEntry,
+    PageTable,
     Part,
-    Table,
     Visit,
     back_to,
     check_allowed,
@@ -92,7 +92,7 @@ def show_administration(visit: KnownVisit) -> Response:
     )
 
 
-def _versions(visit: Visit) -> Table | None:
+def _versions(visit: Visit) -> PageTable | None:
     """The data versions that somebody may publish: drafts that lie in a folder, and others."""
     may, spoken = visit.principal.may, words("administration", visit.language)
     if not may(Permission.datasets_publish):
@@ -118,7 +118,7 @@ def _versions(visit: Visit) -> Table | None:
         if may(Permission.datasets_publish, dataset)
     ]  # fmt: skip
     columns = ("dataset", "version", "state", "since", "acts")
-    return Table(columns, rows, "versions", "datasets", "no_datasets")
+    return PageTable(columns, rows, "versions", "datasets", "no_datasets")
 
 
 def _health(service: Service) -> dict[str, Any]:

@@ -9,8 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Annotated, Literal
 
-from fastapi import APIRouter, Depends, Response, UploadFile
-from fastapi import Form as FormValue
+from fastapi import APIRouter, Depends, Form, Response, UploadFile
 from pydantic import BaseModel, Field
 
 from discreet.errors import DiscreetError, Problem
@@ -26,7 +25,7 @@ from discreet_service.studio.designs import figures_of, problems_of
 from discreet_service.web import (
     Act,
     Cell,
-    Form,
+    PageForm,
     Part,
     ReasonGiven,
     Visit,
@@ -100,7 +99,7 @@ def _sets(visit: Visit, problems: Sequence[Problem] = ()) -> Response:
              f"{one.importer}, {time_text(one.imported)}", Cell(one.signer, look="code"), following)
         )  # fmt: skip
     columns = ("set", "state", "used_by", "brought", "signer", "next")
-    form = Form(path="/designs/sets", model=PackageForm, send="bring", second=True)
+    form = PageForm(path="/designs/sets", model=PackageForm, send="bring", second=True)
     return list_page(
         visit, "parameter_sets", columns, rows, status=422 if problems else 200,
         above=("/designs", spoken["to_designer"]), css="designs.css",
@@ -127,8 +126,8 @@ def propose_change(
     name: str,
     version: str,
     visit: _ParametersProposeForm,
-    act: Annotated[Literal["activate", "retire"], FormValue()],
-    reason: Annotated[str, FormValue(max_length=10_000)] = "",
+    act: Annotated[Literal["activate", "retire"], Form()],
+    reason: Annotated[str, Form(max_length=10_000)] = "",
 ) -> Response:
     """Propose that a set comes into use, or goes out of it."""
     propose = propose_activation if act == "activate" else propose_retirement

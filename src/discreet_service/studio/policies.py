@@ -20,13 +20,13 @@ from discreet_service.queries import said_in
 from discreet_service.service import Service
 from discreet_service.web import (
     Cell,
-    Form,
     KnownVisit,
     NavigationEntry,
     OverrideWanted,
+    PageForm,
+    PageTable,
     Part,
     PolicyChange,
-    Table,
     Value,
     Visit,
     area_report,
@@ -144,7 +144,7 @@ def show_change(dataset: str, version: str, digest: _Digest, visit: _Approver) -
     parts = [
         Part("note", "signer", [Cell(proposed.signer, look="code")]),
         Part("note", "digest", [Cell(digest, look="code")], look="quiet"),
-        Table(("limit", "now", "then"), rows, "differences", "changes", "no_changes"),
+        PageTable(("limit", "now", "then"), rows, "differences", "changes", "no_changes"),
         Part("source", "document", text=proposed.text, name="POLICY.toml"),
         Part("buttons", values=[Cell(spoken["decide"], "/approvals", look="main")]),
     ]
@@ -171,20 +171,20 @@ def show_refusal(dataset: str, version: str, digest: _Digest, visit: _Explainer)
             values=[("who", refusal["principal"]), ("when", time_text(refusal["refused_at"]))],
         ),
         Part("note", "table", [Cell(digest, look="code")], look="quiet"),
-        Table(("rule", "outcome", "explanation"), rules, "rule-table", "rules"),
+        PageTable(("rule", "outcome", "explanation"), rules, "rule-table", "rules"),
     ]
     if logged:
         query = _asked(visit.service, logged[0].told()["query"], visit.language)
         rows = [(name, spoken[f"part_{place}"], levels or "–", codes or spoken["all_codes"])
                 for place, name, levels, codes in query]  # fmt: skip
         columns = ("variable", "part", "level", "codes")
-        parts.append(Table(columns, rows, "query", "asked", ""))
+        parts.append(PageTable(columns, rows, "query", "asked", ""))
     if visit.principal.may(Permission.refusals_override, dataset):
         refusing = {one["rule"] for one in refusal["rules"] if one["outcome"] in failed}
         firm = ", ".join(sorted(refusing & _FIRM))
         lead = ["override_about", Part("term", "what_override", text="override"),
                 *([Part("note", "firm", [firm], look="care")] if firm else [])]  # fmt: skip
-        parts.append(Form(path=visit.url.path, model=OverrideWanted, send="send",
+        parts.append(PageForm(path=visit.url.path, model=OverrideWanted, send="send",
                           heading="override", parts=lead))  # fmt: skip
     return _part_page(visit, dataset, version, parts, "title_refusal", f": {dataset} {version}")
 
@@ -218,10 +218,10 @@ def show_areas(dataset: str, version: str, unit: str, visit: _Approver) -> Respo
                  for one in report.differences[:_MOST_PAIRS]]  # fmt: skip
         parts += [
             Part("note", "areas_pairs", [least], look="problem", lead=f"{count:,}"),
-            Table(("level", "pairs"), levels, "level-table", "areas_levels"),
+            PageTable(("level", "pairs"), levels, "level-table", "areas_levels"),
             Part("heading", "areas_merges"),
             Part("items", values=[*merges[:_MOST_PAIRS], *_more(len(merges))]),
-            Table(("first", "second"), pairs, "pair-table", "pairs"),
+            PageTable(("first", "second"), pairs, "pair-table", "pairs"),
             Part("items", values=_more(count)),
         ]
     about = f": {said_in(label, visit.language, unit)}"
@@ -290,7 +290,7 @@ def _policy_page(
     limits = [(Cell(name, look="code"), _written(value))
               for name, value in _flat(signed.document.public()) if name not in _KNOWN]  # fmt: skip
     parts: list[Any] = [
-        Table(("limit", "value"), limits, "public", "limits"),
+        PageTable(("limit", "value"), limits, "public", "limits"),
         Part("note", "limits_about", look="quiet"),
         Part("term", "what", text="policy"),
     ]
@@ -311,7 +311,7 @@ def _policy_page(
         for one in states
     ]  # fmt: skip
     columns: Sequence[str] = ("revision", "state", "since", "until", "signer")
-    parts.append(Table(columns, history, "history-table", "history"))
+    parts.append(PageTable(columns, history, "history-table", "history"))
     if explains:
         rows = [
             (Cell(one.digest[:16], f"{here}/refusals/{one.digest}", look="code",
@@ -320,7 +320,7 @@ def _policy_page(
             for one in refused
         ]  # fmt: skip
         columns = ("table", "when", "who", "rules")
-        parts += [Table(columns, rows, "refused-table", "refusals", "no_refusals"),
+        parts += [PageTable(columns, rows, "refused-table", "refusals", "no_refusals"),
                   *([Part("note", "traced", look="quiet")] if rows else ())]  # fmt: skip
     if approves:
         units = visit.service.datasets.version(dataset, version).units
@@ -333,8 +333,9 @@ def _policy_page(
         ]
     if visit.principal.may(Permission.policies_propose, dataset):
         filled = given.model_dump() if given else {"policy": signed.text if approves else ""}
-        parts.append(Form(path=f"{here}/changes", model=PolicyForm, send="send", heading="propose",
-                          values=filled, parts=["propose_about"]))  # fmt: skip
+        form = PageForm(path=f"{here}/changes", model=PolicyForm, send="send", heading="propose",
+                        values=filled, parts=["propose_about"])  # fmt: skip
+        parts.append(form)
     return detail_page(visit, "policy", parts, title=f"{spoken['title']}: {dataset} {version}",
                        up=("/policies", words("base", language)["policies"]), error=error,
                        secret=True)  # fmt: skip

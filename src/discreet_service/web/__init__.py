@@ -26,11 +26,11 @@ if TYPE_CHECKING:
     from .etags import Content as Content
     from .etags import conditional as conditional
     from .etags import etag_of as etag_of
-    from .forms import Form as Form
+    from .forms import PageForm as PageForm
     from .forms import sent as sent
     from .lists import Act as Act
     from .lists import Cell as Cell
-    from .lists import Table as Table
+    from .lists import PageTable as PageTable
     from .lists import Value as Value
     from .lists import address as address
     from .lists import list_page as list_page

@@ -19,7 +19,7 @@ from discreet_service.web.pages import page
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """A part of a page; the others are `Table`, `Form`, and a word alone, which is a note.
+    """A part of a page; the others are `PageTable`, `PageForm`, and a word alone, which is a note.
 
     `facts` are words with their values, `buttons` and `items` values; a `note` is a sentence, a
     `source` a text that is folded away, a `term` the question that opens the glossary.

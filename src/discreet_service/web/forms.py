@@ -25,7 +25,7 @@ Sent = TypeVar("Sent", bound=BaseModel)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Form:
+class PageForm:
     """A form of a page."""
 
     path: str  # Where it goes

@@ -47,7 +47,7 @@ Value = str | Cell | Act | Sequence[str | Cell | Act]
 
 
 @dataclass(frozen=True, slots=True)
-class Table:
+class PageTable:
     """A table of a page. Columns are words; the first one names the row."""
 
     columns: Sequence[str]
@@ -95,7 +95,7 @@ def list_page(
         "list",
         status=status,
         said_in=name,
-        table=Table(columns, rows, table, more=onward),
+        table=PageTable(columns, rows, table, more=onward),
         path=path,
         fields=fields,
         choices=choices or {},

@@ -7,15 +7,14 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal
 
-from fastapi import APIRouter, Depends, Path, Query, Request, Response
-from fastapi import Form as FormValue
+from fastapi import APIRouter, Depends, Form, Path, Query, Request, Response
 from pydantic import BaseModel, ConfigDict, Field
 
 from discreet_service.people import NewApiKey, UserAccount
 from discreet_service.permissions import ALL, ROLES, Grant, Permission
 from discreet_service.web.access import ServiceDep, Visit, visit_with
 from discreet_service.web.details import Part
-from discreet_service.web.forms import Form, sent
+from discreet_service.web.forms import PageForm, sent
 from discreet_service.web.keys import GrantBody, KeyId
 from discreet_service.web.lists import Cell, list_page
 from discreet_service.web.pages import (
@@ -33,7 +32,7 @@ NAVIGATION = NavigationEntry(path="/people", place=140, permissions=(Permission.
 Manager = Annotated[Visit, Depends(visit_with(Permission.people_manage))]
 _PeopleManageForm = Annotated[Visit, Depends(form_visit_with(Permission.people_manage))]
 UserId = Annotated[str, Path(pattern="^[0-9a-f]{32}$", description="Number of the user")]
-_Name = Annotated[str, FormValue(max_length=200)]
+_Name = Annotated[str, Form(max_length=200)]
 #: What fits into a page of 150 kB.
 _MOST_SHOWN = 200
 
@@ -122,7 +121,7 @@ def show_people(
     ]  # fmt: skip
     more = len(accounts) - len(rows)
     after: list[Any] = [Part("note", "more", look="quiet", lead=f"{more:,}")] if more else []
-    after.append(Form(path="/people", model=NewUserBody, send="send", heading="add"))
+    after.append(PageForm(path="/people", model=NewUserBody, send="send", heading="add"))
     return list_page(visit, "people", ("name", "kind", "roles", "state"), rows, table="people",
                      fields={"name": wanted}, after=after)  # fmt: skip
 
@@ -145,9 +144,9 @@ def show_person(user: UserId, visit: Manager) -> Response:
 def change_role_by_form(
     user: UserId,
     visit: _PeopleManageForm,
-    role: Annotated[str, FormValue(max_length=40)],
-    act: Annotated[Literal["grant", "withdraw"], FormValue()],
-    dataset: Annotated[str, FormValue(max_length=100)] = ALL,
+    role: Annotated[str, Form(max_length=40)],
+    act: Annotated[Literal["grant", "withdraw"], Form()],
+    dataset: Annotated[str, Form(max_length=100)] = ALL,
 ) -> Response:
     """Give or take a role."""
     name, grant = visit.service.users.name_of(user), Grant(role, dataset.strip() or ALL)
@@ -163,7 +162,7 @@ def change_role_by_form(
 def change_state_by_form(
     user: UserId,
     visit: _PeopleManageForm,
-    act: Annotated[Literal["disable", "enable"], FormValue()],
+    act: Annotated[Literal["disable", "enable"], Form()],
 ) -> Response:
     """Shut somebody out, or let them in again."""
     _set_disabled(visit, user, disabled=act == "disable")
@@ -182,8 +181,8 @@ def make_key_by_form(
     visit: _PeopleManageForm,
     user: UserId,
     name: _Name,
-    role: Annotated[str, FormValue(max_length=200)],
-    days: Annotated[int, FormValue(ge=1, le=730)] = 365,
+    role: Annotated[str, Form(max_length=200)],
+    days: Annotated[int, Form(ge=1, le=730)] = 365,
 ) -> Response:
     """A key for a system, with one of its roles; the page shows it once."""
     wanted, _, dataset = role.partition("@")
