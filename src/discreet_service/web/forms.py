@@ -46,7 +46,7 @@ class PageForm:
             longest, kind = facts.get("maxLength", 0), "text"
             if "enum" in facts:
                 kind = "choice"
-            elif facts.get("format") == "binary":
+            elif facts.get("format") == "binary" or "contentMediaType" in facts:
                 kind = "file"
             elif longest > _WIDE:
                 kind = "long" if longest > _LONG else "wide"

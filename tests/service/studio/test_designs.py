@@ -494,6 +494,9 @@ def test_a_design_is_signed_elsewhere(readers: Any, tmp_path: Path) -> None:
         parameters_of({}, table), tmp_path / "census.dcparams", statistic="census", version="40",
         sign_key=readers.folder / "office.key", key=readers.folder / "package.key",
     )  # fmt: skip
+    shown = readers.page("/designs/sets", MIRA)
+    assert 'action="/designs/sets" enctype="multipart/form-data"' in shown
+    assert re.search(r'<input id="package" name="package"[^>]* required type="file">', shown)
     files = {"package": ("census.dcparams", package.read_bytes())}
     taken = send(readers, path="/designs/sets", files=files)
     assert taken.status_code == 303, taken.text
