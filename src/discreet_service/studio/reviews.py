@@ -98,11 +98,12 @@ def show_reviews(
 
 def _found(row: QueueRow, spoken: Mapping[str, str]) -> list[Cell | str]:
     """What was found in a submission: how many of each kind, the grave ones strongly."""
+    some = [(at, count) for at, count in enumerate(row.risk) if count]
     counts: list[Cell | str] = [
-        Cell(f"{count:,} {spoken[f'risk_{at}']}", look="strong" if at < 3 else "")
-        for at, count in enumerate(row.risk)
-        if count
-    ]
+        Cell(f"{count:,} {spoken[f'risk_{at}']}{',' * (at != some[-1][0])}",
+             look="strong" if at < 3 else "")
+        for at, count in some
+    ]  # fmt: skip
     return counts or [spoken["clean"]]
 
 
