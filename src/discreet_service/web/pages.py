@@ -115,7 +115,7 @@ def page(
     cookie = session_cookie(request) if session is not None else None
     titles = {item.page: item.words(item.name, language)["title"] for item in OPERATIONS.values()}
     for entry in request.app.state.navigation:  # else its name stands in `base`
-        if entry.word in _all_words():
+        if "title" in _all_words().get(entry.word, ()):
             titles[entry.word] = words(entry.word, language)["title"]
     layout = {**titles, **words("base", language)}
     spoken = {**layout, **words(said_in or template, language)}
