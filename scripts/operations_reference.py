@@ -64,10 +64,10 @@ def _section(operation: Operation) -> Iterator[str]:
         yield f'In a request it is a step: `{{"method": "{operation.name}", …}}` under `steps`.\n'
     elif operation.section:
         yield f"In a request the settings stand under `{operation.section}`.\n"
-    yield "| setting | what it does | takes | usually |\n|---|---|---|---|"
+    yield "| setting | called | what it does | takes | usually |\n|---|---|---|---|---|"
     for each in fields_of(operation.settings, operation.package):
-        said = f"{each.label['en']}: {each.help['en'].rstrip('.')}"
-        yield f"| `{each.name}` | {said} | {_takes(each)} | {_usual(each)} |"
+        label, text = each.label["en"], each.help["en"].rstrip(".")
+        yield f"| `{each.name}` | {label} | {text} | {_takes(each)} | {_usual(each)} |"
     yield ""
 
 
