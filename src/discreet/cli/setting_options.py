@@ -25,6 +25,14 @@ _KINDS: Mapping[str, Any] = {
     **{"yes": bool, "whole": int, "number": float, "text": str, "file": Path, "content": Path},
     **dict.fromkeys(("names", "numbers", "wholes", *BY_LINE), list[str]),
 }
+#: How values of these kinds are written, and that the option is given again for several.
+_WRITTEN: Mapping[str, str] = {
+    **dict.fromkeys(("names", "numbers", "wholes"), "with commas between or given again"),
+    "lists": "names with commas between; given again for each",
+    "profiles": "names with commas between; given again for each",
+    "lines": "given again for each",
+    "pairs": "OLD=NEW; given again for each",
+}
 _GZIPPED = b"\x1f\x8b"
 
 
@@ -126,8 +134,12 @@ def word_of(name: str) -> str:
 
 def option_of(field: SettingField, *, needed: bool = True) -> inspect.Parameter:
     """A setting as an option."""
-    text = field.help["en"] or field.label["en"]
-    shown = text[:1].upper() + text[1:] + ("" if text.endswith(".") else ".")
+    text = (field.help["en"] or field.label["en"]).rstrip(".")
+    written = _WRITTEN.get(field.kind, "")
+    if field.kind == "entries":
+        members = ", ".join(("NAME", *(member.upper() for member in field.members)))
+        written = f"{members}, the last ones may be left out; given again for each"
+    shown = text[:1].upper() + text[1:] + (f" ({written})." if written else ".")
     kind: Any = _KINDS.get(field.kind)
     if field.kind == "choice":
         kind = Literal.__getitem__(field.choices)
