@@ -88,6 +88,7 @@ _KINDS = {
     "string_type": "must be a text, in quotes",
     "int_type": "must be a whole number",
     "float_type": "must be a number",
+    "finite_number": "must be a number",
     "bool_type": "must be true or false",
     "list_type": "must be a list, in brackets",
     "dict_type": "must be a table of keys and values",

@@ -39,6 +39,7 @@ from discreet.errors import DiscreetError
 from discreet.operations import (
     OPERATIONS,
     CountSource,
+    MagnitudeSource,
     Operation,
     ProtectedSource,
     Source,
@@ -57,11 +58,14 @@ app = group("Methods over cells that were made elsewhere.")
 Cells = Annotated[Path, typer.Argument(help="A file with one row per cell. CONFIDENTIAL.")]
 
 
+CountColumn = Annotated[str, typer.Option(help="Column with the number of records.")]
+
+
 def _counts(
     name: str,
     cells: Cells,
     by: By,
-    count: Annotated[str, typer.Option(help="Column with the number of records.")],
+    count: CountColumn,
     cell_key: Annotated[str | None, typer.Option(help="Column with the cell keys.")] = None,
     key_grid: Grid = "10^15",
     key_digits: KeyDigits = "exact",
@@ -87,6 +91,55 @@ def _counts(
     )
     check_found_codes(table, found_codes)
     return CountSource(table=table)
+
+
+def _magnitudes(
+    name: str,
+    cells: Cells,
+    by: By,
+    count: CountColumn,
+    cell_key: Annotated[str, typer.Option(help="Column with the cell keys.")],
+    value: Annotated[str, typer.Option(help="Column with the sum of the values.")],
+    largest: Annotated[
+        list[str], typer.Option(help="Columns with the largest contributions, the largest first.")
+    ],
+    smallest: Annotated[
+        str | None, typer.Option(help="Column with the smallest value, for --of range.")
+    ] = None,
+    value_count: Annotated[
+        str | None, typer.Option(help="Column with the number of records with a value.")
+    ] = None,
+    value_key: Annotated[
+        str | None, typer.Option(help="Column with the cell keys of those records.")
+    ] = None,
+    key_grid: Grid = "10^15",
+    key_digits: KeyDigits = "exact",
+    classification: Trees = None,
+    read: Read = None,
+    show_values: ShowValues = False,
+) -> MagnitudeSource:
+    from discreet.release import cell_table
+    from discreet.tables import ValueColumns
+
+    columns = ValueColumns(
+        total=value,
+        largest=names(largest),
+        count=value_count or count,
+        cell_key=value_key or cell_key,
+        smallest=smallest,
+    )
+    table = cell_table(
+        opened(cells, read, show_values, names(by)),
+        names(by),
+        trees_from(classification),
+        count=count,
+        cell_key=cell_key,
+        key_grid=key_grid,
+        key_digits=key_digits,
+        values={value: columns},
+        name=name,
+    )
+    return MagnitudeSource(table=table, value=value)
 
 
 def _protected_counts(
@@ -128,6 +181,7 @@ def _records(
 #: How what goes into a method is read from a file: its parameters but the first are options.
 _READERS: Mapping[type[Source], Callable[..., Source]] = {
     CountSource: _counts,
+    MagnitudeSource: _magnitudes,
     ProtectedSource: _protected_counts,
     UnitSource: _records,
 }

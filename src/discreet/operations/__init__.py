@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from .operation import ChangedSource as ChangedSource
     from .operation import CountSource as CountSource
     from .operation import HiddenSource as HiddenSource
+    from .operation import MagnitudeSource as MagnitudeSource
     from .operation import MicrodataSource as MicrodataSource
     from .operation import Operation as Operation
     from .operation import ProtectedSource as ProtectedSource

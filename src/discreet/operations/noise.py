@@ -7,12 +7,24 @@ protected table; a study of how far figures moved, or of what contributors can s
 from __future__ import annotations
 
 import sys
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from discreet.confidential import without_values
-from discreet.operations.operation import CountSource, Operation, UnitSource, draws_nothing
+from discreet.operations.operation import (
+    CountSource,
+    MagnitudeSource,
+    Operation,
+    UnitSource,
+    draws_nothing,
+)
 from discreet.operations.study import Study, StudyRemark, compared_study, texts
-from discreet.protection.noise import InvariantSettings, PerturbationSettings, UnitNoiseSettings
+from discreet.protection.noise import (
+    InvariantSettings,
+    MagnitudeSettings,
+    PerturbationSettings,
+    UnitNoiseSettings,
+)
 from discreet.protection.parts import ThresholdSettings
 
 if TYPE_CHECKING:
@@ -43,6 +55,27 @@ def _perturbed_study(
     source: CountSource, settings: PerturbationSettings, secret: Secret | None
 ) -> Study:
     return compared_study(source.table, _perturbed(source, settings, secret))
+
+
+@without_values
+def _magnitudes(
+    source: MagnitudeSource, settings: MagnitudeSettings, secret: Secret | None
+) -> ProtectedTable:
+    from discreet.protection.noise import perturb_magnitudes
+
+    noise, titles = settings.made_noise(), source.titles
+    return perturb_magnitudes(
+        source.table, noise, source.value, titles=titles, **settings.options()
+    )
+
+
+@without_values
+def _magnitudes_study(
+    source: MagnitudeSource, settings: MagnitudeSettings, secret: Secret | None
+) -> Study:
+    study = compared_study(source.table, _magnitudes(source, settings, secret))
+    # Pages show true sums, and no true means.
+    return study if settings.figure == "sum" else replace(study, truth=None)
 
 
 @without_values
@@ -117,12 +150,12 @@ def _thinned(source: CountSource, settings: PartsSettings, secret: Secret | None
 
 def _decided(source: CountSource, settings: PartsSettings) -> PartDecisions:
     from discreet.protection.noise import count_deviations
-    from discreet.protection.parts import check_parts
+    from discreet.protection.parts import PartRules, check_parts
 
     content = settings.table().content
     return check_parts(
         source.table,
-        settings.rules(),
+        PartRules(**settings.model_dump(include=set(PartRules.model_fields))),
         deviation=lambda counts: count_deviations(content, counts),
         areas=settings.areas,
     )
@@ -172,6 +205,29 @@ PERTURBATION = Operation(
     calls=("perturb_table_cells", "study_perturbed_cells"),
     job="perturb",
     page="perturbation",
+)
+MAGNITUDES = Operation(
+    name="magnitudes",
+    package=_PACKAGE,
+    settings=MagnitudeSettings,
+    section="magnitudes",
+    takes=MagnitudeSource,
+    keys=lambda settings: "needed",
+    draws=draws_nothing,
+    run=_magnitudes,
+    study=_magnitudes_study,
+    at_once=_AT_ONCE,
+    waits=lambda settings: sys.maxsize,
+    hurried=lambda settings: settings,
+    begin=MagnitudeSettings(magnitude_table="", share=0.1),
+    command="perturb-magnitudes",
+    example="discreet perturb-magnitudes cells.csv --by region,branch --count n --cell-key key "
+    "--value turnover --largest first,second --magnitude-table mtable.csv --share 0.1 "
+    "--out table.csv",
+    address="protect/magnitudes",
+    calls=("perturb_cell_magnitudes", "study_perturbed_magnitudes"),
+    job="perturb-magnitudes",
+    page="magnitudes",
 )
 INVARIANT = Operation(
     name="invariant",

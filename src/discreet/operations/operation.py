@@ -73,6 +73,13 @@ class CountSource(TableSource):
 
 
 @dataclass(frozen=True, kw_only=True, slots=True, repr=False)
+class MagnitudeSource(CountSource):
+    """A table of counts and of a value with its largest contributions. CONFIDENTIAL."""
+
+    value: str  # the value whose sums or means are published
+
+
+@dataclass(frozen=True, kw_only=True, slots=True, repr=False)
 class ProtectedSource(CountSource):
     """A table whose counts are protected figures already."""
 

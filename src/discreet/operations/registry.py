@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from discreet.operations.noise import INVARIANT, PARTS, PERTURBATION, UNIT_NOISE
+from discreet.operations.noise import INVARIANT, MAGNITUDES, PARTS, PERTURBATION, UNIT_NOISE
 from discreet.operations.operation import Operation
 from discreet.operations.records import ON_RECORDS
 from discreet.operations.rounding import ADDITIVITY, ROUNDING
@@ -13,7 +13,7 @@ OPERATIONS: dict[str, Operation] = {
     row.name: row
     for row in (
         *(SUPPRESSION, AUDIT, ROUNDING),
-        *(PERTURBATION, INVARIANT, PARTS, UNIT_NOISE, ADDITIVITY),
+        *(PERTURBATION, MAGNITUDES, INVARIANT, PARTS, UNIT_NOISE, ADDITIVITY),
         *ON_RECORDS,
     )
 }

@@ -25,6 +25,7 @@ from discreet.operations import (
     ChangedSource,
     CountSource,
     HiddenSource,
+    MagnitudeSource,
     MicrodataSource,
     Operation,
     ProtectedSource,
@@ -130,18 +131,17 @@ class CellLayout(Layout):
         return problems
 
 
-class CountLayout(CellLayout):
-    """A table of counts, totals among its cells."""
+class KeyedLayout(CellLayout):
+    """A table of counts, perhaps with cell keys, totals among its cells."""
 
     count: _Name = "n"  # column of the counts
-    weight: _Name | None = None  # column of sums of weights, if estimates are published
     cell_key: _Name | None = None  # column of cell keys, where these decide
     key_grid: NonNegativeInt | Annotated[str, Field(max_length=30)] = 10**15  # size of their grid
 
-    @without_values
-    def source(self, frame: pl.DataFrame, operation: Operation, settings: Any) -> CountSource:
-        """The table of some cells. CONFIDENTIAL."""
-        named = {"count": self.count, "weight": self.weight, "cell_key": self.cell_key}
+    def _table(self, frame: pl.DataFrame, operation: Operation, settings: Any) -> Table:
+        further = self._further()
+        weight = further.pop("weight", None)
+        named = {"count": self.count, "weight": weight, "cell_key": self.cell_key, **further}
         stated = {where: name for where, name in named.items() if name is not None}
         problems = self.column_problems(stated, frame)
         keys = operation.keys(settings)
@@ -161,22 +161,81 @@ class CountLayout(CellLayout):
         columns = HandedColumns(frame)
         made = self.codes(columns)
         made[self.count] = pl.Series(self.count, columns.whole(self.count))
-        if self.weight is not None:
-            made[self.weight] = pl.Series(self.weight, columns.decimal(self.weight))
+        if weight is not None:
+            made[weight] = pl.Series(weight, columns.decimal(weight))
         if self.cell_key is not None:
             made[self.cell_key] = pl.Series(self.cell_key, columns.whole(self.cell_key, grid.size))
+        made |= {
+            name: as_numbers(frame[name])
+            for name in further.values()
+            if name is not None and name not in made
+        }
         columns.refuse()
         cells = pl.DataFrame(made)
-        table = Table.from_cells(
+        return Table.from_cells(
             cells,
             by=self.spanning(cells),
             count=self.count,
-            weight=self.weight,
+            weight=weight,
             cell_key=self.cell_key,
             key_grid=self.key_grid,
+            values=self._values(),
             name=self.name,
         )
-        return CountSource(table=table, titles=self.titles)
+
+    def _further(self) -> dict[str, str | None]:
+        """Columns of numbers beside the counts."""
+        return {}
+
+    def _values(self) -> dict[str, ValueColumns]:
+        """Values whose columns these are."""
+        return {}
+
+
+class CountLayout(KeyedLayout):
+    """A table of counts, and perhaps of estimates."""
+
+    weight: _Name | None = None  # column of sums of weights, if estimates are published
+
+    @without_values
+    def source(self, frame: pl.DataFrame, operation: Operation, settings: Any) -> CountSource:
+        """The table of some cells. CONFIDENTIAL."""
+        return CountSource(table=self._table(frame, operation, settings), titles=self.titles)
+
+    def _further(self) -> dict[str, str | None]:
+        return {"weight": self.weight}
+
+
+class MagnitudeLayout(KeyedLayout):
+    """A table of counts and of a value with its largest contributions."""
+
+    value: _Name  # column of the sums of a value
+    #: Columns of its largest contributions, the largest first
+    largest: Annotated[list[_Name], Field(min_length=1, max_length=16)]
+    smallest: _Name | None = None  # column of its smallest contribution, for noise of the range
+    value_count: _Name | None = None  # column of the number of records with a value
+    value_key: _Name | None = None  # column of the cell keys of those
+
+    @without_values
+    def source(self, frame: pl.DataFrame, operation: Operation, settings: Any) -> MagnitudeSource:
+        """The table of some cells. CONFIDENTIAL."""
+        table = self._table(frame, operation, settings)
+        return MagnitudeSource(table=table, titles=self.titles, value=self.value)
+
+    def _further(self) -> dict[str, str | None]:
+        largest = {f"largest[{at}]": name for at, name in enumerate(self.largest)}
+        beside = {name: getattr(self, name) for name in ("smallest", "value_count", "value_key")}
+        return {"value": self.value, **largest, **beside}
+
+    def _values(self) -> dict[str, ValueColumns]:
+        columns = ValueColumns(
+            total=self.value,
+            largest=self.largest,
+            count=self.value_count or self.count,
+            cell_key=self.value_key or str(self.cell_key),
+            smallest=self.smallest,
+        )
+        return {self.value: columns}
 
 
 class ProtectedLayout(CellLayout):
@@ -515,6 +574,7 @@ def typed_columns(frame: pl.DataFrame) -> pl.DataFrame:
 #: What the columns are of what an operation takes.
 LAYOUTS: Mapping[type[Source], type[Layout]] = {
     CountSource: CountLayout,
+    MagnitudeSource: MagnitudeLayout,
     ProtectedSource: ProtectedLayout,
     UnitSource: UnitLayout,
     SensitiveSource: SensitiveLayout,

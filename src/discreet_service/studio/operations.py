@@ -21,6 +21,7 @@ from discreet.errors import DiscreetError, Problem
 from discreet.operations import (
     OPERATIONS,
     HiddenCell,
+    MagnitudeSource,
     Operation,
     ProtectedSource,
     SensitiveSource,
@@ -238,14 +239,15 @@ def example_form(operation: Operation) -> OperationForm:
         | {"n": table.count}
     )
     texts = {"by": "branch, state", "name": "firms"}
-    if issubclass(operation.takes, SensitiveSource):
+    if issubclass(operation.takes, SensitiveSource | MagnitudeSource):
         top = table.contributions["turnover"].top
         values = {"turnover": table.sums["turnover"], "first": top[:, 0], "second": top[:, 1]}
         cells = cells.with_columns(
             pl.Series(name, each).fill_nan(None).cast(pl.Int64) for name, each in values.items()
         )
-        texts |= {"value": "turnover", "largest": "first, second", "p_percent": "10"}
-        texts["name"] = "turnover"
+        texts |= {"value": "turnover", "largest": "first, second", "name": "turnover"}
+    if issubclass(operation.takes, SensitiveSource):
+        texts["p_percent"] = "10"
     if issubclass(operation.takes, ProtectedSource):
         cells = cells.rename({"n": "value"})
     if issubclass(operation.takes, UnitSource):
@@ -390,7 +392,7 @@ def _code(service: Service, call: CellsCall) -> dict[str, str]:
     if operation.section:
         stated[operation.section] = call.settings.model_dump(exclude_defaults=True)
         for field in _setting_fields(operation):  # contents of files are not written there
-            if field.kind == "content":
+            if field.kind == "content" and field.name in stated[operation.section]:
                 stated[operation.section][field.name] = "…"
     if hasattr(request, "rules"):
         stated["rules"] = {"minimum_frequency": 3}
@@ -402,7 +404,8 @@ def _code(service: Service, call: CellsCall) -> dict[str, str]:
 def _cells(study: Study, call: CellsCall) -> Iterator[tuple[tuple[str, ...], dict[str, Any]]]:
     """Of each cell its figure, and the true one or the number of the hidden cell. CONFIDENTIAL."""
     request, language = call.request, call.request.language
-    decimals = getattr(request, "decimals", 0) if getattr(request, "value", None) else 0
+    figures = study.table.figures
+    decimals = figures[0].decimals if figures else 0
     numbers = {each.codes: at for at, each in enumerate(study.hidden or (), start=1)}
     true: dict[tuple[str, ...], float] = {}
     if study.truth is not None:

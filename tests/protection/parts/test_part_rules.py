@@ -34,14 +34,14 @@ def table(**options: Any) -> Table:
     [
         ({}, "there is no threshold"),
         ({"small_up_to": 3}, "there is no threshold"),
-        ({"max_share_small": 50}, "a share is a number from 0 to 1"),
-        ({"max_share_empty": -0.1}, "a threshold is a number from 0 on"),
-        ({"max_share_unique": float("nan")}, "a threshold is a number from 0 on"),
-        ({"max_relative_error": float("inf")}, "a threshold is a number from 0 on"),
-        ({"min_average_size": "3"}, "a threshold is a number from 0 on"),
-        ({"max_share_grouped": True}, "a threshold is a number from 0 on"),
-        ({"max_share_small": 0.5, "small_up_to": 0}, "a whole number from 1 on"),
-        ({"max_share_small": 0.5, "min_cells": 2.5}, "a whole number from 1 on"),
+        ({"max_share_small": 50}, "max_share_small: must be at most 1"),
+        ({"max_share_empty": -0.1}, "must be at least 0"),
+        ({"max_share_unique": float("nan")}, "must be a number"),
+        ({"max_relative_error": float("inf")}, "must be a number"),
+        ({"min_average_size": "3"}, "must be a number"),
+        ({"max_share_grouped": True}, "must be a number"),
+        ({"max_share_small": 0.5, "small_up_to": 0}, "must be at least 1"),
+        ({"max_share_small": 0.5, "min_cells": 2.5}, "must be a whole number"),
     ],
 )
 def test_rules_that_make_no_sense_are_refused(given: dict[str, Any], problem: str) -> None:

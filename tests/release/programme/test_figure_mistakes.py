@@ -82,7 +82,7 @@ ONE = [
     ("[magnitudes.persons]", "[magnitudes.person]", "persons.of", "no noise for 'persons'"),
     # parts, notes and the rest
     ("min_average_size = 60", "min_average_siz = 60", "min_average_siz", "'min_average_size'"),
-    ("min_average_size = 60", "min_average_size = -1", "parts.min_average_size", "from 0 on"),
+    ("min_average_size = 60", "min_average_size = -1", "parts.min_average_size", "at least 0"),
     ("min_average_size = 60", 'universe = "some"', "parts.universe", "known: all, none"),
     ("min_average_size = 60", "min_cells = 4", "tables.thinned.parts", "there is no threshold"),
     ('cells = { region = "11" }', 'cells = { regon = "11" }', "cells.regon", "not spanned"),

@@ -59,7 +59,10 @@ if TYPE_CHECKING:
     from .method import NoiseProtection as NoiseProtection
     from .method import noise_warnings as noise_warnings
     from .method import unused_noise as unused_noise
+    from .settings import CountNoiseSettings as CountNoiseSettings
     from .settings import InvariantSettings as InvariantSettings
+    from .settings import MagnitudeNoiseSettings as MagnitudeNoiseSettings
+    from .settings import MagnitudeSettings as MagnitudeSettings
     from .settings import PerturbationSettings as PerturbationSettings
     from .settings import UnitNoiseSettings as UnitNoiseSettings
     from .sources import PerturbationFile as PerturbationFile

@@ -22,7 +22,7 @@ from discreet.keygrid import KeyGrid
 from discreet.protection.noise import magnitude_parts as files
 from discreet.protection.noise.intervals import Closed, SecretTable, closed_on, look_up
 from discreet.protection.noise.magnitude_parts import Kind, MagnitudePart
-from discreet.protection.noise.sources import open_source
+from discreet.protection.noise.sources import PerturbationFile, open_source, opened
 
 MagnitudeFormat = Literal["intervals", "argus"]
 
@@ -88,8 +88,24 @@ class MagnitudePerturbationTable(SecretTable):
                 a file of their own that calls them "all".
         """
         _check_format(format)
-        source = open_source(path)
-        parts = files.read_parts(source, format)
+        return cls._of(open_source(path), Path(path).name.split(".")[0], format, kind)
+
+    @classmethod
+    def from_text(
+        cls, text: str, *, name: str = "perturbation table", kind: Kind | None = None
+    ) -> MagnitudePerturbationTable:
+        """Make a table of the content of a file; `kind` as for `read`."""
+        return cls._of(opened(name, text.encode()), name, None, kind)
+
+    @classmethod
+    def _of(
+        cls,
+        source: PerturbationFile,
+        name: str,
+        form: MagnitudeFormat | None,
+        kind: Kind | None,
+    ) -> MagnitudePerturbationTable:
+        parts = files.read_parts(source, form)
         if kind is not None:
             if len(parts) != 1:
                 raise PerturbationError(
@@ -98,7 +114,7 @@ class MagnitudePerturbationTable(SecretTable):
                     where=source.name,
                 )
             parts = [replace(parts[0], kind=files.check_kind(kind))]
-        return cls(tuple(parts), Path(path).name.split(".")[0])
+        return cls(tuple(parts), name)
 
     @classmethod
     def joined(

@@ -8,16 +8,15 @@ them; every other part is checked, and released or suppressed.
 
 from __future__ import annotations
 
-import math
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, fields, replace
-from numbers import Integral, Real
-from typing import Literal
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Literal
 
 import polars as pl
+from pydantic import ModelWrapValidatorHandler, ValidationError, model_validator
 
 from discreet.confidential import without_values
-from discreet.errors import Problem, SuppressionError, raise_all
+from discreet.errors import SuppressionError, raise_all
 from discreet.protection.parts.areas import AreaParts, AreaWalk, place_of
 from discreet.protection.parts.decisions import (
     PartDecision,
@@ -40,15 +39,12 @@ from discreet.protection.parts.measures import (
     PartMeasures,
     part_cells,
 )
+from discreet.protection.parts.settings import Thresholds
+from discreet.settings import setting_problems
 from discreet.tables import Table
 
-_SHARES = ("max_share_small", "max_share_unique", "max_share_grouped", "max_share_empty")
-_POSITIVE = ("min_average_size", "max_relative_error")
-_WHOLE = ("small_up_to", "min_cells")
 
-
-@dataclass(frozen=True, kw_only=True, repr=False)
-class PartRules:
+class PartRules(Thresholds):
     """Thresholds for the parts of tables. SECRET.
 
     A part breaks a rule if its measure is above the maximum, or below the minimum.
@@ -71,39 +67,16 @@ class PartRules:
     <PartRules: secret>
     """
 
-    max_share_small: float | None = None
-    max_share_unique: float | None = None
-    max_share_grouped: float | None = None
-    max_share_empty: float | None = None
-    min_average_size: float | None = None
-    max_relative_error: float | None = None
-    small_up_to: int = 2
-    min_cells: int = 1
-
-    def __post_init__(self) -> None:
-        problems = list(self._problems())
-        if all(getattr(self, name) is None for name in (*_SHARES, *_POSITIVE)):
-            hint = f"give one of {', '.join((*_SHARES, *_POSITIVE))}"
-            problems.append(Problem("there is no threshold", "rules", hint))
-        raise_all(
-            SuppressionError, problems, code="part-rules", many="{} rules are wrong", where="rules"
-        )
-
-    def _problems(self) -> Iterator[Problem]:
-        for name in (*_SHARES, *_POSITIVE):
-            value = getattr(self, name)
-            if value is None:
-                continue
-            number = isinstance(value, Real) and not isinstance(value, bool)
-            if not number or not math.isfinite(value) or value < 0:
-                yield Problem("a threshold is a number from 0 on", name)
-            elif name in _SHARES and value > 1:
-                yield Problem("a share is a number from 0 to 1", name, "write 0.5 for 50 %")
-        for name in _WHOLE:
-            value = getattr(self, name)
-            whole = isinstance(value, Integral) and not isinstance(value, bool)
-            if not whole or value < 1:
-                yield Problem("this is a whole number from 1 on", name)
+    @model_validator(mode="wrap")
+    @classmethod
+    def _checked(cls, values: Any, check: ModelWrapValidatorHandler[PartRules]) -> PartRules:
+        try:
+            return check(values)
+        except ValidationError as error:
+            problems = setting_problems(error, known=list(cls.model_fields))
+            many = "{} rules are wrong"
+            raise_all(SuppressionError, problems, code="part-rules", many=many, where="rules")
+            raise
 
     def risks(self, measures: PartMeasures, *, always: bool = False) -> tuple[str, ...]:
         """The rules on disclosure risk that a part breaks, by code.
@@ -135,11 +108,7 @@ class PartRules:
 
     def to_dict(self) -> dict[str, float | int]:
         """The thresholds that are set, by name. SECRET."""
-        values = {field.name: getattr(self, field.name) for field in fields(self)}
-        return {name: value for name, value in values.items() if value is not None}
-
-    def __repr__(self) -> str:
-        return "<PartRules: secret>"
+        return self.model_dump(exclude_none=True)
 
 
 def _above(value: float | None, limit: float | None) -> bool:

@@ -1,29 +1,26 @@
-"""What the check of table parts can be told: thresholds.
+"""Settings of the check of table parts: thresholds.
 
 In: values. Out: settings in order. SECRET: thresholds are parameters.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 from pydantic import Field, model_validator
 
 from discreet.settings import SecretSettings, refused
 
-if TYPE_CHECKING:
-    from discreet.protection.parts.rules import PartRules
-
-_Share = Annotated[float, Field(ge=0, le=1)]
-_Number = Annotated[float, Field(ge=0)]
+_Share = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]
+_Number = Annotated[float, Field(ge=0, allow_inf_nan=False)]
 _THRESHOLDS = (
     *("max_share_small", "max_share_unique", "max_share_grouped", "max_share_empty"),
     *("min_average_size", "max_relative_error"),
 )
 
 
-class ThresholdSettings(SecretSettings):
-    """Which parts of a table are published."""
+class Thresholds(SecretSettings):
+    """When a part of a table says too much about units, or too little."""
 
     max_share_small: _Share | None = None  # small cells among the cells with records
     max_share_unique: _Share | None = None  # records that are alone in their cell
@@ -33,16 +30,15 @@ class ThresholdSettings(SecretSettings):
     max_relative_error: _Number | None = None  # deviation of the noise by count, on average
     small_up_to: Annotated[int, Field(ge=1)] = 2  # largest count of a small cell
     min_cells: Annotated[int, Field(ge=1)] = 1  # parts with fewer cells are not judged
-    areas: str | None = None  # a variable whose areas are decided on, too
 
     @model_validator(mode="after")
-    def _some_threshold(self) -> ThresholdSettings:
+    def _some_threshold(self) -> Thresholds:
         if all(getattr(self, name) is None for name in _THRESHOLDS):
             raise refused("there is no threshold", f"state one of {', '.join(_THRESHOLDS)}")
         return self
 
-    def rules(self) -> PartRules:
-        """What `check_parts` takes. SECRET."""
-        from discreet.protection.parts.rules import PartRules
 
-        return PartRules(**self.model_dump(include={*_THRESHOLDS, "small_up_to", "min_cells"}))
+class ThresholdSettings(Thresholds):
+    """Which parts of a table are published."""
+
+    areas: str | None = None  # a variable whose areas are decided on, too

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from itertools import product
 from typing import Any, Literal
 
@@ -241,7 +241,7 @@ def _check(
         problems.append(Problem("a share is a number from 0 to 1", "target", "0.98 for 98 %"))
     if reading not in _READINGS:
         problems.append(Problem(f"unknown reading {reading!r}", "reading", ", ".join(_READINGS)))
-    known = [field.name for field in fields(PartRules)]
+    known = list(PartRules.model_fields)
     for name, values in vary.items():
         if name not in known:
             problems.append(Problem(f"there is no threshold {name!r}", "vary", ", ".join(known)))

@@ -62,29 +62,14 @@ class Magnitude(Unpicklable):
 
     def noise(self) -> MagnitudeNoise:
         """What `perturb_magnitudes` takes."""
-        from discreet.protection.noise import FlexStrength, MagnitudeNoise, SimpleStrength
+        from discreet.protection.noise import FlexStrength, SimpleStrength
 
         entry, given = self.entry, self.entry.strength
         if given is None or given.kind is None:
             raise PackageError("strength is missing", code="parameters", where="strength")
         settings = given.model_dump(exclude={"kind"}, exclude_none=True)
         strength = FlexStrength(**settings) if given.kind == "flex" else SimpleStrength(**settings)
-        same: dict[str, Any] = entry.model_dump(
-            include={
-                "of",
-                "top",
-                "keys",
-                "same_key",
-                "zeros_in_key",
-                "mu_c",
-                "mu_c_for",
-                "range_floor",
-            }
-        )
-        same["period"] = entry.period or ""
-        if entry.epsilon is not None:
-            same["epsilon"] = tuple(entry.epsilon)
-        return MagnitudeNoise(table=self.table, strength=strength, **same)
+        return entry.noise(self.table, strength, mu_c=entry.mu_c, mu_c_for=entry.mu_c_for)
 
     @property
     def contributions(self) -> int:

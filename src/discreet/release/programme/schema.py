@@ -9,7 +9,6 @@ confidential, but rules and marks, which are SECRET.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import fields
 from itertools import pairwise
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -24,6 +23,7 @@ from pydantic import (
 from pydantic_core import PydanticCustomError
 
 from discreet.errors import nearest
+from discreet.protection.noise import CountNoiseSettings, MagnitudeNoiseSettings
 from discreet.protection.protocol import COUNT
 from discreet.protection.registry import protections
 from discreet.protection.suppression import SearchSettings
@@ -129,40 +129,19 @@ class SensitiveEntry(ProgrammeEntry):
     pq: Annotated[list[Number], Field(min_length=2, max_length=2)] | None = None
 
 
-class MagnitudeEntry(ProgrammeEntry):
+class MagnitudeEntry(MagnitudeNoiseSettings, ProgrammeEntry):
     """[magnitudes.COLUMN]: the noise for sums and means of a value column."""
 
     table: Annotated[File, Key(needed='name the file: table = "rent-ptable.csv"')] = None
     small_table: File = None
-    of: Literal["top", "mean", "range", "sum"] = "top"
-    top: Annotated[int, Field(ge=1, le=16)] = 1
-    epsilon: Annotated[list[Number], Field(min_length=1)] | None = None
     strength: Annotated[
         StrengthEntry | None,
         Key(needed='strength = { kind = "simple", share = 0.1 }, or kind = "flex"'),
     ] = None
-    publish: Literal["means", "sums"] = "sums"
-    keys: Literal["column", "shared"] = "column"
-    period: Text | None = None
-    same_key: bool = False
-    zeros_in_key: bool = False
     mu_c: Number = 0.0
     mu_c_for: Literal["first", "all"] = "first"
-    range_floor: Number = 0.5
     sensitive: SensitiveEntry | None = None
-    p_percent: Annotated[float, Field(ge=0, lt=100)] | None = None
-    chance: Annotated[float, Field(ge=0, le=1)] | None = None
-    grain: Positive = 1.0
     bracket_above: Limit | None = None
-
-    def mistakes(self) -> Iterator[Mistake]:
-        """There is a number for each of the largest contributions."""
-        about, wanted = ("of", "top", "epsilon"), self.top if self.of == "top" else 1
-        if self.of != "top" and self.top > 1:
-            yield Mistake("top", 'this goes with of = "top" only', about=about)
-        elif len(self.epsilon or [1]) != wanted:
-            what = f"{wanted} numbers are needed, one per contribution"
-            yield Mistake("epsilon", what, "such as epsilon = [1, 0.5] for top = 2", about)
 
 
 class SealEntry(ProgrammeEntry):
@@ -212,7 +191,7 @@ class PartsEntry(ProgrammeEntry):
         """The keys that it may have."""
         from discreet.protection.parts import PartRules
 
-        return [*(field.name for field in fields(PartRules)), *super().names()]
+        return [*PartRules.model_fields, *super().names()]
 
 
 #: Kind of figure → the keys that it needs, those of which it needs one, and those it may have.
@@ -485,14 +464,11 @@ class MarkEntry(ProgrammeEntry):
 Format = Annotated[str, one_of(lambda: (*FORMATS, *MAPS))]
 
 
-class PerturbationEntry(ProgrammeEntry):
+class PerturbationEntry(CountNoiseSettings, ProgrammeEntry):
     """[perturbation]: the perturbation table and how it is used."""
 
     table: Annotated[File, Key(needed='name the file: table = "ptable.csv"')] = None
     format: Text | None = None
-    zeros: Literal["keep", "table"] = "keep"
-    suppress_below: Count | None = None
-    decimals: Decimals = 0
     found_codes: Literal["list", "hide"] = "list"
 
 
