@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from .attacks.report import Knows as Knows
     from .attacks.report import attacked as attacked
     from .attacks.report import exceeded_limits as exceeded_limits
+    from .attacks.values import AttackedValues as AttackedValues
     from .comparison import compare as compare
     from .evaluation import describe as describe
     from .evaluation import draw as draw

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import inspect
 import json
+import re
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
@@ -279,16 +280,16 @@ def add_command(operation: Operation) -> None:
             source = reader(
                 out.name.partition(".")[0], **{item.name: given[item.name] for item in going_in}
             )
+            if given["internal"] is not None:  # first: it says why a table is refused
+                assert operation.study is not None
+                study = operation.study(source, settings, secret).described()
+                text = json.dumps(study, indent=2, ensure_ascii=False)
+                write_text(given["internal"], text + "\n", private=True)
             safe = operation.run(source, settings, secret)
             assert isinstance(safe, ProtectedTable)
             report = None
             if operation.report is not None:
                 report = operation.report(source, settings, secret, safe)
-            if given["internal"] is not None:
-                assert operation.study is not None
-                study = operation.study(source, settings, secret).described()
-                text = json.dumps(study, indent=2, ensure_ascii=False)
-                write_text(given["internal"], text + "\n", private=True)
         safe = without_unpublished(safe) if given.get("found_codes") == "hide" else safe
         written = write(safe, out, **published)
         text = f"The protected table is in {written}."
@@ -336,15 +337,20 @@ def _secret(operation: Operation, settings: Any, given: Mapping[str, Any]) -> Se
 
 @contextmanager
 def _in_options(options: Mapping[str, Any]) -> Iterator[None]:
-    """Say of what is wrong with a setting which option it is."""
+    """Say of what is wrong with a setting which option it is; hints name options, too."""
     try:
         yield
     except DiscreetError as error:
         places = [problem.where.partition(",") for problem in error.problems]
         if not any(name in options for name, _, _ in places):
             raise
+        stated = re.compile(rf'\b({"|".join(options)}) = ("?)([\w.…]+)\2')
         problems = [
-            replace(problem, where=f"{word_of(name)}{comma}{rest}" if name in options else name)
+            replace(
+                problem,
+                where=f"{word_of(name)}{comma}{rest}" if name in options else name,
+                hint=stated.sub(lambda match: f"{word_of(match[1])} {match[3]}", problem.hint),
+            )
             for problem, (name, comma, rest) in zip(error.problems, places, strict=True)
         ]
         raise type(error).of(problems, error.what, code=error.code) from None

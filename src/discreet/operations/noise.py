@@ -29,7 +29,6 @@ from discreet.protection.parts import ThresholdSettings
 
 if TYPE_CHECKING:
     from discreet.microdata import Secret
-    from discreet.protection.noise import UnitNoise
     from discreet.protection.parts import PartDecisions
     from discreet.tables import ProtectedTable
 
@@ -105,40 +104,47 @@ def _invariant_study(
 def _with_unit_noise(
     source: UnitSource, settings: UnitNoiseSettings, secret: Secret | None
 ) -> ProtectedTable:
-    from discreet.protection.noise import perturb_units
+    from discreet.protection.noise import UnitNoise, perturb_units
 
     return perturb_units(
-        *(source.records, source.by, source.value, _noise(settings)),
-        **_drawn(source, secret),
+        *(source.records, source.by, source.value, UnitNoise.of(settings, settings.unit)),
+        **_asked(source, settings, secret),
         name=source.name,
         titles=source.titles,
     )
 
 
-def _noise(settings: UnitNoiseSettings) -> UnitNoise:
-    from discreet.protection.noise import UnitNoise
-
-    return UnitNoise(**settings.model_dump())
-
-
-def _drawn(source: UnitSource, secret: Secret | None) -> dict[str, Any]:
-    return {"secret": secret, "decimals": source.decimals, "where": source.where}
+def _asked(
+    source: UnitSource, settings: UnitNoiseSettings, secret: Secret | None
+) -> dict[str, Any]:
+    limits = {"p_percent": settings.p_percent, "chance": settings.chance}
+    return {"secret": secret, "decimals": source.decimals, "where": source.where, **limits}
 
 
 @without_values
 def _unit_study(source: UnitSource, settings: UnitNoiseSettings, secret: Secret | None) -> Study:
-    from discreet.protection.noise import unit_risk
+    from discreet.protection.noise import UnitNoise, unit_risk
     from discreet.tabulation import tabulate
 
-    safe = _with_unit_noise(source, settings, secret)
+    # Also where the gate refuses the table: a study says why.
+    safe = _with_unit_noise(source, settings.model_copy(update={"p_percent": 0}), secret)
     values = [source.value]
     truth = tabulate(source.records, source.by, values=values, where=source.where, name=source.name)
     risk = unit_risk(
-        *(source.records, source.by, source.value, _noise(settings)), **_drawn(source, secret)
+        *(source.records, source.by, source.value, UnitNoise.of(settings, settings.unit)),
+        **_asked(source, settings, secret),
     )
     text = texts(_PACKAGE, "found", found=risk.found, open=risk.open)
     remark = StudyRemark(manner="care" if risk.found else "good", text=text)
-    return compared_study(truth, safe, facts=risk.described(), remarks=(remark,))
+    gate = risk.closeness
+    if gate is None:
+        near = StudyRemark(manner="care", text=texts(_PACKAGE, "unexamined"))
+    else:
+        shares = {"near": 100 * gate.near, "chance": 100 * gate.chance}
+        name = "refused" if gate.failed else "near"
+        text = texts(_PACKAGE, name, cells=gate.cells, p=gate.p_percent, **shares)
+        near = StudyRemark(manner="problem" if gate.failed else "quiet", text=text)
+    return compared_study(truth, safe, facts=risk.described(), remarks=(near, remark))
 
 
 @without_values
@@ -264,7 +270,7 @@ UNIT_NOISE = Operation(
     at_once=_AT_ONCE,
     waits=lambda settings: sys.maxsize,
     hurried=lambda settings: settings,
-    begin=UnitNoiseSettings(unit="unit"),
+    begin=UnitNoiseSettings(unit="unit", most=0.95, shape="even"),
     command="unit-noise",
     example="discreet unit-noise firms.parquet --by branch,region --value sales --unit firm "
     "--secret secret.key --out table.csv",

@@ -111,13 +111,16 @@ def compared_study(
     )
 
 
-def texts(package: str, name: str, **numbers: int) -> Texts:
+def texts(package: str, name: str, **numbers: float) -> Texts:
     """A sentence of a package in each language, with its numbers."""
     from discreet.publication import number_text
 
     return {
         language: texts_of(package, "told", language)[name].format(
-            **{key: number_text(number, 0, language) for key, number in numbers.items()}
+            **{
+                key: number_text(number, 0 if number == round(number) else 1, language)
+                for key, number in numbers.items()
+            }
         )
         for language in LANGUAGES
     }

@@ -110,6 +110,8 @@ def found_by_attacks(folder: Path, version: DataVersion) -> dict[str, Any] | Non
         if error.code != "attack":
             raise
         return None
+    if not report.universes:  # sums with noise of units alone
+        return None
     rates = report.rates()
     cells = sum(each.cells for one in report.universes for each in one.layers)
     average, determined = rates["average"], rates["determined"]

@@ -17,7 +17,7 @@ from typer.testing import CliRunner
 
 import discreet as dc
 from discreet.cli.commands import app
-from discreet.errors import DiscreetError, ProgrammeError
+from discreet.errors import DiscreetError, PerturbationError, ProgrammeError
 from discreet.protection.noise import UnitNoise, unit_risk
 from discreet.protection.noise.unit_factors import with_unit_noise
 from discreet.release import protect
@@ -130,7 +130,8 @@ def test_the_second_largest_knows_its_own_factor() -> None:
 def test_order_and_engine_do_not_matter() -> None:
     frame = firms().with_columns(sales=pl.when(pl.int_range(600) != 7).then("sales"))
     noise = UnitNoise(unit="firm", balance=["area"])
-    expected = dc.perturb_units(frame, ["area", "branch"], "sales", noise, secret=SECRET)
+    ask = {"secret": SECRET, "chance": 1}
+    expected = dc.perturb_units(frame, ["area", "branch"], "sales", noise, **ask)
     engines = [
         frame.sample(fraction=1.0, shuffle=True, seed=1),
         frame.lazy(),
@@ -139,10 +140,10 @@ def test_order_and_engine_do_not_matter() -> None:
         duckdb.sql("select * from frame order by sales"),
     ]
     for each in engines:
-        found = dc.perturb_units(each, ["area", "branch"], "sales", noise, secret=SECRET)
+        found = dc.perturb_units(each, ["area", "branch"], "sales", noise, **ask)
         assert found.to_polars().equals(expected.to_polars()), type(each)
     words = "another secret sentence!"
-    other = dc.perturb_units(frame, ["area", "branch"], "sales", noise, secret=words)
+    other = dc.perturb_units(frame, ["area", "branch"], "sales", noise, secret=words, chance=1)
     assert not other.to_polars().equals(expected.to_polars())
 
 
@@ -276,15 +277,51 @@ def test_a_release(edited: Callable[..., Path], tmp_path: Path) -> None:
     assert any("had other figures before" in each for each in protect(changed, out).warnings)
 
 
+def dominated_cells(by: list[str]) -> int:
+    """Cells of the firms where all but the two largest are less than 10 % of the largest."""
+    truth = dc.rules.count_holdings(  # type: ignore[attr-defined]
+        firms(90), by, holding="firm", values=["sales"], contributions=2
+    ).contributions["sales"]
+    top = np.nan_to_num(truth.top)
+    return int((truth.absolute - top.sum(axis=1) < 0.1 * top[:, 0]).sum())
+
+
+def test_the_function_refuses_noise_that_lets_a_guess_come_too_near() -> None:
+    by, ask = ["area", "branch"], {"secret": SECRET}
+    number = dominated_cells(by)
+    assert number > 10
+    for noise in (NOISE, UnitNoise(unit="firm", least=0.1, most=0.6)):
+        with pytest.raises(PerturbationError) as caught:
+            dc.perturb_units(firms(90), by, "sales", noise, **ask)
+        assert caught.value.code == "unit-noise-gate"
+        assert f"dominating contribution: {number};" in str(caught.value)
+        assert "chance = …" in str(caught.value)
+    weak = {options: dc.perturb_units(firms(90), by, "sales", NOISE, **ask, **dict(options))
+            for options in ((("chance", 1),), (("p_percent", 0),))}  # fmt: skip
+    first, second = weak.values()
+    assert first.to_polars().equals(second.to_polars())
+    wide = UnitNoise(unit="firm", most=0.95, shape="even")
+    assert dc.perturb_units(firms(90), by, "sales", wide, **ask).get("a", "u")
+    with pytest.raises(DiscreetError):  # within 20 % it is guessed more often
+        dc.perturb_units(firms(90), by, "sales", wide, **ask, p_percent=20)
+    assert dc.perturb_units(firms(90), ["branch"], "sales", NOISE, **ask).get("u")  # none of so few
+    for wrong in ({"p_percent": 100}, {"chance": 1.5}):
+        with pytest.raises(DiscreetError, match="p_percent is a number"):
+            dc.perturb_units(firms(90), by, "sales", NOISE, **ask, **wrong)
+    for noise, refused in ((NOISE, number), (wide, 0)):
+        gate = unit_risk(firms(90), by, "sales", noise, **ask).closeness
+        assert gate is not None
+        assert (gate.cells, gate.failed) == (number, refused)
+        assert gate.chance == noise.guessed(0.1)[0]
+        assert abs(gate.near - gate.chance) < 0.15
+    assert unit_risk(firms(90), by, "sales", NOISE, **ask, p_percent=0).closeness is None
+
+
 def test_noise_that_lets_a_guess_come_too_near_is_refused(
     edited: Callable[..., Path], tmp_path: Path
 ) -> None:
     """Cells of one unit, or dominated by one, are open to who knows how factors are drawn."""
-    truth = dc.rules.count_holdings(  # type: ignore[attr-defined]
-        firms(90), ["area", "branch"], holding="firm", values=["sales"], contributions=2
-    ).contributions["sales"]
-    top = np.nan_to_num(truth.top)
-    dominated = (truth.absolute - top.sum(axis=1) < 0.1 * top[:, 0]).sum()
+    dominated = dominated_cells(["area", "branch"])
     out, internal = tmp_path / "release", tmp_path / "internal"
     for least in ("", "least = 0.1\nmost = 0.6\n"):
         with pytest.raises(DiscreetError) as caught:
@@ -303,9 +340,26 @@ def test_noise_that_lets_a_guess_come_too_near_is_refused(
         assert 0.15 < gate["chance"] <= limit
         assert abs(gate["near"] - gate["chance"]) < 0.15
     assert gate["chance"] > 0.7
-    attacked = CliRunner().invoke(app, ["attack", str(out)])
-    assert attacked.exit_code != 0
-    assert "quality-internal.json" in attacked.output
+    attacked = dc.attack(out)
+    assert attacked.rates()["values"] is None
+    words = "sales in areas: 47 sums or means; not examined without the true values"
+    assert words in attacked.text()
+    attacked = dc.attack(out, truth=tmp_path / "programme.toml")
+    own = next(item for item in attacked.values if item.figure.endswith("sales in areas"))
+    assert (own.dominated, own.published) == (dominated, gate["near"])
+    assert own.chance == gate["chance"]
+    assert attacked.rates()["values"] == max(item.published or 0 for item in attacked.values)
+    assert f"of {dominated} with one contributor, or dominated by the largest, the best guess " in (
+        attacked.text()
+    )
+    line = ["attack", str(out), "--truth", str(tmp_path / "programme.toml")]
+    page = tmp_path / "attack.html"
+    failed = CliRunner().invoke(app, [*line, "--out", str(page), "--fail-over", "values=0.2"])
+    assert "FAILED: values is" in failed.output
+    assert "sales in areas" in page.read_text("utf-8")
+    public = CliRunner().invoke(app, [*line, "--public", str(tmp_path / "public.html")])
+    assert public.exit_code != 0
+    assert not (tmp_path / "public.html").exists()
     none = edited(("chance = 1", "p_percent = 0"))
     assert any("leave out p_percent = 0" in one for one in protect(none, out).warnings)
     sales = ('value = ["sales", "staff"]', 'value = "sales"')
@@ -350,3 +404,15 @@ def test_the_command(edited: Callable[..., Path], tmp_path: Path) -> None:
     assert json.loads((tmp_path / "risk.json").read_text())["cells"] == 7
     assert (tmp_path / "risk.json").stat().st_mode & 0o077 == 0
     assert CliRunner().invoke(app, [*words, *end[2:]]).exit_code == 2
+    words[3] = "area,branch"
+    refused = CliRunner().invoke(app, [*words, *end, "--internal", str(tmp_path / "near.json")])
+    assert refused.exit_code != 0
+    said = " ".join(refused.output.split())
+    assert "--chance: sales: cells that rest on a single or dominating contribution" in said
+    assert "--most 0.95 and --shape even" in said
+    assert "--p-percent … and --chance …" in said
+    gate = json.loads((tmp_path / "near.json").read_text())["closeness"]
+    assert gate["cells"] == gate["failed"] == dominated_cells(["area", "branch"])
+    assert gate["chance"] > 0.7
+    for more in (["--chance", "1"], ["--most", "0.95", "--shape", "even"], ["--p-percent", "0"]):
+        assert CliRunner().invoke(app, [*words, *more, *end]).exit_code == 0

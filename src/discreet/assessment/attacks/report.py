@@ -514,7 +514,20 @@ def _about_values(report: AttackReport) -> list[str]:
         line = f"{value.figure}: {value.cells:,} sums or means"
         if value.layer:
             line += f", in {value.layer} known by {_number(value.exposure)} independent figures"
-        if value.published is not None and value.averaged is not None:
+        if value.dominated is None:
+            line += (
+                "; not examined without the true values: how near a guess comes to single"
+                " contributions"
+            )
+        elif value.published is not None and value.chance is not None:
+            line += (
+                f"; of {value.dominated:,} with one contributor, or dominated by the largest, the"
+                f" best guess finds it within {value.p_percent:g} % in {_percent(value.published)},"
+                f" in {_percent(value.chance)} by the way factors are drawn"
+                if value.dominated
+                else "; none with one contributor, or dominated by the largest"
+            )
+        elif value.published is not None and value.averaged is not None:
             line += (
                 f"; of {value.dominated:,} with one contributor, or dominated by the largest, the"
                 f" second largest finds it within 10 % in {_percent(value.published)}, in"

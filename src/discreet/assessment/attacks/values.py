@@ -46,6 +46,10 @@ class AttackedValues:
     #: second largest contributor; by anyone if there is one only
     published: float | None = None
     averaged: float | None = None  # the same from all crossings. CONFIDENTIAL both
+    #: With noise of units, which more tables do not narrow down: within how many per cent, in place
+    #: of 10, the best guess of a reader or of the second largest contributor counts as found
+    p_percent: float | None = None
+    chance: float | None = None  # and how often it is, by the way factors are drawn. SECRET
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -13,8 +13,6 @@ from discreet.faces import lazy_face
 if TYPE_CHECKING:
     from discreet.tables import Ingredient as Ingredient
 
-    from .closeness import CHANCE as CHANCE
-    from .closeness import P_PERCENT as P_PERCENT
     from .counts import NON_ADDITIVITY as NON_ADDITIVITY
     from .counts import UNSUITABLE_KEYS as UNSUITABLE_KEYS
     from .counts import WITHOUT_NOISE as WITHOUT_NOISE
@@ -59,6 +57,8 @@ if TYPE_CHECKING:
     from .method import NoiseProtection as NoiseProtection
     from .method import noise_warnings as noise_warnings
     from .method import unused_noise as unused_noise
+    from .settings import CHANCE as CHANCE
+    from .settings import P_PERCENT as P_PERCENT
     from .settings import CountNoiseSettings as CountNoiseSettings
     from .settings import InvariantSettings as InvariantSettings
     from .settings import MagnitudeNoiseSettings as MagnitudeNoiseSettings

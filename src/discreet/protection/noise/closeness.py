@@ -19,6 +19,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from discreet.arrays import BoolArray, FloatArray, IntArray, quotient
+from discreet.errors import PerturbationError
+from discreet.protection.noise.settings import CHANCE, P_PERCENT
 from discreet.rules import CellLookup
 from discreet.tables import GateReport
 
@@ -26,13 +28,14 @@ if TYPE_CHECKING:
     from discreet.protection.noise.magnitude_draws import SumDraws
     from discreet.tables import Contributions, Table
 
-#: A contribution is not to be guessed within so many per cent, unless a column says otherwise.
-P_PERCENT = 10.0
-#: And the best guess may be as near as that so often; without any figure, one in seven of the
-#: rents of the demonstration is within 10 % of the best guess.
-CHANCE = 0.2
-
 _STEPS = 256
+
+
+def check_gate(p_percent: float, chance: float) -> None:
+    """Refuse numbers that no gate can have."""
+    if not 0 <= p_percent < 100 or not 0 <= chance <= 1:
+        message = "p_percent is a number from 0 to below 100, chance one from 0 to 1"
+        raise PerturbationError(message, code="gate", where="p_percent")
 
 
 def best_guess(factors: FloatArray, within: float) -> tuple[FloatArray, FloatArray]:

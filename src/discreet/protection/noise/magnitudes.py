@@ -23,7 +23,7 @@ from discreet.arrays import BoolArray, CellIndex, FloatArray, IntArray, quotient
 from discreet.confidential import without_values
 from discreet.errors import DisclosureWarning, PerturbationError, Problem, raise_all
 from discreet.microdata import Filter
-from discreet.protection.noise.closeness import CHANCE, P_PERCENT, GatedCells
+from discreet.protection.noise.closeness import GatedCells, check_gate
 from discreet.protection.noise.counts import (
     ProtectedCounts,
     check_found_codes,
@@ -40,6 +40,7 @@ from discreet.protection.noise.magnitude_cells import (
 )
 from discreet.protection.noise.magnitude_draws import SumDraws, added
 from discreet.protection.noise.magnitude_noise import MagnitudeNoise, plain_number
+from discreet.protection.noise.settings import CHANCE, P_PERCENT
 from discreet.protection.noise.table import PerturbationTable
 from discreet.tables import (
     CellStatus,
@@ -85,9 +86,7 @@ class SumTreatment:
     gated: BoolArray | None = None
 
     def __post_init__(self) -> None:
-        if not 0 <= self.p_percent < 100 or not 0 <= self.chance <= 1:
-            message = "p_percent is a number from 0 to below 100, chance one from 0 to 1"
-            _raise([("gate", Problem(message, "p_percent"))])
+        check_gate(self.p_percent, self.chance)
         number = plain_number(self.grain)
         if number is None or number <= 0:
             _raise([("grain", Problem("the grain is a number above 0, such as 0.01", "grain"))])

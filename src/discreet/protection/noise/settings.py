@@ -33,6 +33,11 @@ if TYPE_CHECKING:
 MOST_DECIMALS = 15
 #: Figures are rounded to multiples of at most this.
 MOST_ROUNDED = 1_000_000
+#: A contribution is not to be guessed within so many per cent, unless a column says otherwise.
+P_PERCENT = 10.0
+#: And the best guess may be as near as that so often; without any figure, one in seven of the
+#: rents of the demonstration is within 10 % of the best guess.
+CHANCE = 0.2
 
 Share = Annotated[float, Field(gt=0, lt=1)]
 Name = Annotated[str, Field(min_length=1)]
@@ -198,10 +203,13 @@ class UnitNoiseSettings(SecretSettings):
 
     unit: Name  # column that says whose a record is
     least: Share = 0.05  # factors are at least so far from 1
-    most: Share = 0.15  # and at most so far
+    most: Annotated[Share, Field(validate_default=True)] = 0.15  # and at most so far
     #: "falling": factors near `least` are more likely; "even": all are equally likely
     shape: Literal["falling", "even"] = "falling"
     balance: list[Name] = Field(default_factory=list)  # columns of areas that keep their totals
+    #: No figure lets anybody come so near a single contribution; 0 looks at none
+    p_percent: Annotated[float, Field(ge=0, lt=100)] = P_PERCENT
+    chance: Annotated[float, Field(ge=0, le=1)] = CHANCE  # how often the best guess may
 
     @field_validator("most")
     @classmethod

@@ -35,6 +35,7 @@ from discreet.microdata import (
     require_new,
     with_computed,
 )
+from discreet.protection.noise.settings import UnitNoiseSettings
 from discreet.record_batches import collected
 
 _PURPOSE = "discreet unit noise, version 1; {}"
@@ -44,6 +45,8 @@ _MOST = 2**50
 _STEPS = 20_000
 #: Sizes are changed by so much of their room at most: at their bounds they would be known.
 _ROOM = 0.75
+#: What noise is unless stated.
+_USUAL = UnitNoiseSettings(unit="unit")
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
@@ -53,10 +56,10 @@ class UnitNoise:
     Args:
         unit: Column that says whose a record is: a firm, or better the holding that decides
             for it. All records of a unit have the same factor.
-        least: Every factor is at least so far from 1.
-        most: And at most so far.
-        shape: "falling" makes factors near `least` more likely than those near `most`; with
-            "even" all are equally likely.
+        least: Every factor is at least so far from 1; 0.05 unless stated.
+        most: And at most so far; 0.15 unless stated.
+        shape: "falling", the usual one, makes factors near `least` more likely than those near
+            `most`; with "even" all are equally likely.
         balance: Columns that make up the areas in whose totals noise cancels out; none, if
             it is not balanced.
 
@@ -65,9 +68,9 @@ class UnitNoise:
     """
 
     unit: str
-    least: float = 0.05
-    most: float = 0.15
-    shape: Literal["falling", "even"] = "falling"
+    least: float = _USUAL.least
+    most: float = _USUAL.most
+    shape: Literal["falling", "even"] = _USUAL.shape
     balance: Sequence[str] = ()
 
     def __post_init__(self) -> None:
@@ -85,6 +88,12 @@ class UnitNoise:
         if isinstance(self.balance, str):
             object.__setattr__(self, "balance", (self.balance,))
         raise_all(PerturbationError, problems, code="unit-noise", where="noise")
+
+    @classmethod
+    def of(cls, settings: UnitNoiseSettings, unit: str) -> UnitNoise:
+        """The noise that settings ask for."""
+        names = ("least", "most", "shape", "balance")
+        return cls(unit=unit, **{name: getattr(settings, name) for name in names})
 
     @property
     def deviation(self) -> float:

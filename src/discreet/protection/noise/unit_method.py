@@ -9,12 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from pydantic import Field
 
 from discreet.errors import PerturbationError, Problem, raise_all
-from discreet.protection.noise.closeness import CHANCE, P_PERCENT
+from discreet.protection.noise.settings import P_PERCENT, Name, UnitNoiseSettings
 from discreet.protection.problems import Opener, named_twice, stated_secret_problems
 from discreet.protection.protocol import (
     COUNT,
@@ -30,38 +30,34 @@ from discreet.protection.protocol import (
     ReleaseContext,
     ReleasedOutcome,
 )
-from discreet.settings import NameList, Settings, Text
+from discreet.settings import NameList, Text
 from discreet.tables import FIGURE, codes_found
 
 if TYPE_CHECKING:
     from discreet.arrays import FloatArray, IntArray
     from discreet.microdata import Secret
-    from discreet.protection.noise.unit_factors import UnitNoise
+    from discreet.protection.noise.unit_factors import UnitFactors, UnitNoise
     from discreet.tables import GateReport, Note, Table
 
 _PLACE = ("protection", "unit-noise")
-Share = Annotated[float, Field(gt=0, lt=1)]
 
 
-class UnitNoiseEntry(Settings):
+class UnitNoiseEntry(UnitNoiseSettings):
     """[protection.unit-noise]: how far the values of units are moved. SECRET."""
 
-    unit: Text | None = None
-    least: Share = 0.05
-    most: Share = 0.15
-    shape: Literal["falling", "even"] = "falling"
-    balance: NameList | None = None
-    p_percent: Annotated[float, Field(ge=0, lt=100)] = P_PERCENT
-    chance: Annotated[float, Field(ge=0, le=1)] = CHANCE
+    unit: Name = ""  # the identifier of records, unless stated
+    balance: NameList = Field(default_factory=list)
     secret_file: Text | None = None
     secret_env: Text | None = None
 
-    def noise(self, unit: str) -> UnitNoise:
-        """The noise that the section asks for."""
-        from discreet.protection.noise.unit_factors import UnitNoise
 
-        stated = {name: getattr(self, name) for name in ("least", "most", "shape")}
-        return UnitNoise(unit=unit, balance=self.balance or (), **stated)
+class NoisyRecords(NamedTuple):
+    """The noisy copy of the records of a source. CONFIDENTIAL."""
+
+    records: Any
+    noise: UnitNoise
+    digits: Mapping[str, int]  # value column → digits after the decimal point
+    factors: Mapping[str, UnitFactors]  # value column → its factors. SECRET
 
 
 class UnitNoiseProtection(Protection):
@@ -84,8 +80,6 @@ class UnitNoiseProtection(Protection):
         if not tables:
             return
         entry: UnitNoiseEntry = programme.settings(self.name)
-        if entry.least >= entry.most:
-            yield programme.at((*_PLACE, "least"), "least is smaller than most")
         yield from stated_secret_problems(programme, _PLACE, entry)
         for source in {name: programme.source_of(name) for name in tables}.values():
             keys = source.keys
@@ -127,7 +121,7 @@ class UnitNoiseProtection(Protection):
             yield NamedColumn(("tables", table, "value"), value, numeric=True)
         if (unit := self._unit(programme, programme.source_of(table).name)) is not None:
             yield NamedColumn((*_PLACE, "unit"), unit, numeric=False)
-        for column in entry.balance or []:
+        for column in entry.balance:
             yield NamedColumn((*_PLACE, "balance"), column, numeric=False)
 
     def linked(self, programme: ProgrammeView, tables: Sequence[str]) -> Sequence[tuple[str, ...]]:
@@ -171,64 +165,42 @@ class UnitNoiseProtection(Protection):
         self, inputs: InputsView, counted: Mapping[str, Counts], context: ReleaseContext
     ) -> Iterator[ProtectedGroup]:
         """Noisy records, once; all tables counted from them."""
-        from discreet.protection.noise.unit_factors import noisy, with_unit_noise
-        from discreet.protection.noise.unit_sums import unit_gate
-        from discreet.rules import count_holdings
+        from discreet.protection.noise.unit_factors import noisy
+        from discreet.protection.noise.unit_sums import near_problems
         from discreet.tabulation import Query, tabulate_many
 
         programme = inputs.programme
-        source = programme.source_of(next(iter(counted))).name
         entry: UnitNoiseEntry = programme.settings(self.name)
-        noise = entry.noise(self._unit(programme, source) or "")
+        spanning = context.spanning[programme.source_of(next(iter(counted))).name]
+        copy = self._noisy_copy(inputs, list(counted))
+        gates = self._gates(inputs, copy, list(counted), spanning, entry.p_percent)
+        problems = [
+            problem
+            for name, own in gates.items()
+            for problem in near_problems(own, entry.chance, f"tables.{name}")
+        ]
+        raise_all(PerturbationError, problems, code="unit-noise-gate", where="tables")
         views = {name: programme.tables[name] for name in counted}
-        values = dict.fromkeys(value for view in views.values() for value in view.values)
-        digits = {value: programme.value(value).decimals for value in values}
-        secret = inputs.opened[self.name] or inputs.secrets[source]
-        records, factors = with_unit_noise(inputs.records[source], digits, noise, secret)
         queries = [
             Query(
-                by=[context.spanning[source][variable] for variable in view.by or []],
+                by=[spanning[variable] for variable in view.by or []],
                 where=view.where or None,
                 values=[noisy(value) for value in view.values],
                 name=name,
             )
             for name, view in views.items()
         ]
-        gates: dict[str, dict[str, GateReport]] = {}
-        for query in queries if entry.p_percent else []:
-            own = views[query.name].values
-            held = count_holdings(
-                records,
-                query.by,
-                holding=noise.unit,
-                values=[*own, *query.values],
-                contributions=2,
-                where=query.where,
-            )
-            gates[query.name] = {
-                value: unit_gate(
-                    held,
-                    value,
-                    noise,
-                    factors[value],
-                    decimals=digits[value],
-                    p_percent=entry.p_percent,
-                    chance=entry.chance,
-                )
-                for value in own
-            }
-        self._check_gates(gates, entry)
-        made = {item.name: item for item in tabulate_many(records, queries)}
+        made = {item.name: item for item in tabulate_many(copy.records, queries)}
         tables = {
             name: self._outcome(
-                inputs, noise, counts[views[name].where or ""], made[name], gates.get(name, {})
+                inputs, copy.noise, counts[views[name].where or ""], made[name], gates[name]
             )
             for name, counts in counted.items()
         }
         said = tuple(
             f"{each.areas - each.kept:,} of {each.areas:,} areas do not keep their total of "
             f"{value}: in {each.outweighed:,} of them one unit outweighs the others"
-            for value, each in factors.items()
+            for value, each in copy.factors.items()
             if each.kept < each.areas
         )
         if not entry.p_percent:
@@ -238,29 +210,58 @@ class UnitNoiseProtection(Protection):
             )
         yield ProtectedGroup(tables=tables, internal=None, warnings=said)
 
-    @staticmethod
-    def _check_gates(gates: Mapping[str, Mapping[str, GateReport]], entry: UnitNoiseEntry) -> None:
-        """Refuse noise that lets a guess come too near a single contribution too often.
+    def _noisy_copy(self, inputs: InputsView, names: Sequence[str]) -> NoisyRecords:
+        """The records of a source with noise on the values of these tables."""
+        from discreet.protection.noise.unit_factors import UnitNoise, with_unit_noise
 
-        Nothing is hidden instead: noisy sums add up, so a hidden one is what the others leave.
+        programme = inputs.programme
+        source = programme.source_of(names[0]).name
+        entry: UnitNoiseEntry = programme.settings(self.name)
+        noise = UnitNoise.of(entry, self._unit(programme, source) or "")
+        values = dict.fromkeys(value for name in names for value in programme.tables[name].values)
+        digits = {value: programme.value(value).decimals for value in values}
+        secret = inputs.opened[self.name] or inputs.secrets[source]
+        records, factors = with_unit_noise(inputs.records[source], digits, noise, secret)
+        return NoisyRecords(records, noise, digits, factors)
+
+    def closeness(
+        self, inputs: InputsView, names: Sequence[str], spanning: Mapping[str, Any]
+    ) -> dict[str, dict[str, GateReport]]:
+        """How near the tables of a source come to single contributions, whatever it allows.
+
+        Args:
+            inputs: What the release is made from. CONFIDENTIAL.
+            names: Tables of one source.
+            spanning: The spanning variables of their source.
         """
-        hint = (
-            'raise most and take shape = "even" (discreet unit-noise --internal says what holds), '
-            "make coarser tables, or state p_percent and chance that you stand for"
-        )
-        problems = [
-            Problem(
-                f"{value}: cells that rest on a single or dominating contribution: "
-                f"{gate.failed:,}; a guess comes within {gate.p_percent:g} % of it more often than "
-                f"{entry.chance:.0%}",
-                f"tables.{name}",
-                hint,
+        entry: UnitNoiseEntry = inputs.programme.settings(self.name)
+        copy = self._noisy_copy(inputs, names)
+        return self._gates(inputs, copy, names, spanning, entry.p_percent or P_PERCENT)
+
+    def _gates(
+        self,
+        inputs: InputsView,
+        copy: NoisyRecords,
+        names: Sequence[str],
+        spanning: Mapping[str, Any],
+        p_percent: float,
+    ) -> dict[str, dict[str, GateReport]]:
+        from discreet.protection.noise.unit_sums import unit_gates
+
+        views = {name: inputs.programme.tables[name] for name in names}
+        return {
+            name: unit_gates(
+                copy.records,
+                [spanning[variable] for variable in view.by or []],
+                {value: copy.digits[value] for value in view.values},
+                copy.noise,
+                copy.factors,
+                where=view.where or None,
+                p_percent=p_percent,
+                chance=inputs.programme.settings(self.name).chance,
             )
-            for name, values in gates.items()
-            for value, gate in values.items()
-            if gate.failed
-        ]
-        raise_all(PerturbationError, problems, code="unit-noise-gate", where="tables")
+            for name, view in views.items()
+        }
 
     def _outcome(
         self,

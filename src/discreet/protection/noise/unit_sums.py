@@ -16,9 +16,10 @@ import numpy as np
 from discreet._version import __version__
 from discreet.arrays import BoolArray, FloatArray, quotient
 from discreet.confidential import without_values
-from discreet.errors import PerturbationError
+from discreet.errors import PerturbationError, Problem, raise_all
 from discreet.microdata import Secret
-from discreet.protection.noise.closeness import best_guess
+from discreet.protection.noise.closeness import best_guess, check_gate
+from discreet.protection.noise.settings import CHANCE, P_PERCENT
 from discreet.protection.noise.unit_factors import UnitFactors, UnitNoise, noisy, with_unit_noise
 from discreet.rules import count_holdings
 from discreet.tables import (
@@ -59,6 +60,8 @@ def perturb_units(
     titles: Mapping[str, str] | None = None,
     universe: Mapping[str, str] | None = None,
     digests: Mapping[str, str] | None = None,
+    p_percent: float = P_PERCENT,
+    chance: float = CHANCE,
 ) -> ProtectedTable:
     """Protect sums by noise of the units that contribute to them.
 
@@ -77,16 +80,30 @@ def perturb_units(
         titles: language → heading.
         universe: language → who is counted.
         digests: name → keyed digest, added to the provenance.
+        p_percent: No figure may let anybody come so near a single contribution, in per cent; 0
+            looks at none.
+        chance: How often the best guess may come as near all the same.
+
+    Raises:
+        PerturbationError: The table has cells that rest on a single or dominating contribution,
+            and the best guess comes too near more often than `chance`.
 
     >>> import polars as pl
     >>> firms = pl.DataFrame({"firm": [*"abc"], "branch": [*"xxy"], "sales": [900, 500, 700]})
-    >>> noise = UnitNoise(unit="firm", least=0.05, most=0.15)
+    >>> noise = UnitNoise(unit="firm", least=0.05, most=0.95, shape="even")
     >>> safe = perturb_units(firms, ["branch"], "sales", noise, secret="a long secret sentence")
-    >>> safe.get("Total") == safe.get("x") + safe.get("y"), 35 <= abs(safe.get("y") - 700) <= 105
+    >>> safe.get("Total") == safe.get("x") + safe.get("y"), 35 <= abs(safe.get("y") - 700) <= 665
     (True, True)
     """
     check_decimals(decimals)
-    records, _ = with_unit_noise(frame, {value: decimals}, noise, secret)
+    check_gate(p_percent, chance)
+    digits = {value: decimals}
+    records, factors = with_unit_noise(frame, digits, noise, secret)
+    gates = unit_gates(
+        records, by, digits, noise, factors, where=where, p_percent=p_percent, chance=chance
+    )
+    problems = near_problems(gates, chance, "chance")
+    raise_all(PerturbationError, problems, code="unit-noise-gate")
     table = tabulate(records, by, values=[noisy(value)], where=where, name=name)
     return noisy_sums(table, value, decimals, titles=titles, universe=universe, digests=digests)
 
@@ -164,6 +181,65 @@ def noisy_ingredient(
     )
 
 
+def unit_gates(
+    records: Any,
+    by: Sequence[Spanning],
+    digits: Mapping[str, int],
+    noise: UnitNoise,
+    factors: Mapping[str, UnitFactors],
+    *,
+    where: str | nw.Expr | None,
+    p_percent: float,
+    chance: float,
+) -> dict[str, GateReport]:
+    """Per value column of a table, how near its noisy sums come to single contributions.
+
+    Nothing if p_percent is 0. CONFIDENTIAL.
+
+    Args:
+        records: The records with noisy values.
+        by: The spanning variables.
+        digits: Value column → digits after the decimal point.
+        noise: How far values are moved.
+        factors: The factors of each value column.
+        where: Which records count.
+        p_percent: How near a guess may not come.
+        chance: How often it may all the same.
+    """
+    if not p_percent:
+        return {}
+    columns = [*digits, *map(noisy, digits)]
+    held = count_holdings(
+        records, by, holding=noise.unit, values=columns, contributions=2, where=where
+    )
+    limits = {"p_percent": p_percent, "chance": chance}
+    return {
+        value: unit_gate(held, value, noise, factors[value], decimals=decimals, **limits)
+        for value, decimals in digits.items()
+    }
+
+
+def near_problems(gates: Mapping[str, GateReport], chance: float, where: str) -> list[Problem]:
+    """What to refuse of a table: noise that lets a guess come too near too often.
+
+    Nothing is hidden instead: noisy sums add up, so a hidden one is what the others leave.
+    """
+    hint = (
+        'raise the noise, such as most = 0.95 and shape = "even"; make coarser tables; or state '
+        "the p_percent = … and chance = … that you stand for"
+    )
+    return [
+        Problem(
+            f"{value}: cells that rest on a single or dominating contribution: {gate.failed:,}; a "
+            f"guess comes within {gate.p_percent:g} % of it more often than {chance:.0%}",
+            where,
+            hint,
+        )
+        for value, gate in gates.items()
+        if gate.failed
+    ]
+
+
 def unit_gate(
     held: Table,
     value: str,
@@ -233,6 +309,10 @@ class UnitRisk:
         areas: How many areas noise is balanced in.
         kept: How many of them have their true total.
         outweighed: How many are not balanced, as one unit outweighs the others.
+        closeness: What the gate of `perturb_units` goes by: how many cells rest on a single or
+            dominating contribution (`cells`; as many `failed` if the table is refused), how often
+            the best guess comes within `p_percent` of it (`chance`), and in which share of these
+            cells it does (`near`). None if p_percent is 0.
     """
 
     cells: int
@@ -247,6 +327,7 @@ class UnitRisk:
     areas: int
     kept: int
     outweighed: int
+    closeness: GateReport | None
 
     def described(self) -> dict[str, Any]:
         """The numbers as plain values."""
@@ -264,6 +345,8 @@ def unit_risk(
     decimals: int = 0,
     where: str | None = None,
     within: float | None = None,
+    p_percent: float = P_PERCENT,
+    chance: float = CHANCE,
 ) -> UnitRisk:
     """Find out what contributors can work out of a table made by `perturb_units`.
 
@@ -276,8 +359,11 @@ def unit_risk(
         decimals: Digits after the decimal point.
         where: Which records count.
         within: How near an estimate must come, as a share; `noise.least` if None.
+        p_percent: How near a guess may not come, like the next for `perturb_units`.
+        chance: How often it may all the same.
     """
     check_decimals(decimals)
+    check_gate(p_percent, chance)
     records, factors = with_unit_noise(frame, {value: decimals}, noise, secret)
     columns = [value, noisy(value)]
     held = count_holdings(
@@ -289,7 +375,7 @@ def unit_risk(
     shown = _shown(held, value, decimals)
     valued = first > 0
     alone = valued & (second == 0)
-    chance, factor = noise.guessed(near)
+    often, factor = noise.guessed(near)
 
     def hit(guess: FloatArray) -> BoolArray:
         """Where a guess comes near the largest value."""
@@ -310,11 +396,22 @@ def unit_risk(
         found=int((true & published).sum()),
         lucky=int((published & ~true).sum()),
         within=near,
-        chance=chance,
+        chance=often,
         guessed=guessed,
         areas=unit_factors.areas,
         kept=unit_factors.kept,
         outweighed=unit_factors.outweighed,
+        closeness=unit_gate(
+            held,
+            value,
+            noise,
+            unit_factors,
+            decimals=decimals,
+            p_percent=p_percent,
+            chance=chance,
+        )
+        if p_percent
+        else None,
     )
 
 

@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from discreet.errors import PublicationError
-from discreet.protection.noise import PerturbationTable
+from discreet.protection.noise import PerturbationTable, UnitNoiseProtection
 from discreet.protection.protocol import all_of, figure_filter
 from discreet.protection.registry import protection
 from discreet.release.inputs import Inputs
@@ -26,6 +27,7 @@ from discreet.tables import ProtectedTable, Table
 
 if TYPE_CHECKING:
     from discreet.assessment import (
+        AttackedValues,
         AttackReport,
         Catalogue,
         KeyOption,
@@ -33,6 +35,7 @@ if TYPE_CHECKING:
         PeriodReport,
         TrueTable,
     )
+    from discreet.tables import GateReport, Spanning
 
 Published = (
     str
@@ -81,8 +84,12 @@ def attack(
     if isinstance(truth, Mapping):
         what, hint = "a programme goes with a release", 'truth="programme.toml"'
         raise PublicationError(what, code="attack", where="truth", hint=hint)
-    kept = _attacked_tables(release, beside)
-    noisy = protection(kept[0].protect).attacked == "table"
+    kept, by_unit = _attacked_tables(release, beside)
+    if not kept and not by_unit:
+        message = "no table of the release is protected by noise or rounding"
+        hint = "discreet audit looks at hidden cells"
+        raise PublicationError(message, code="attack", where=str(release), hint=hint)
+    noisy = bool(kept) and protection(kept[0].protect).attacked == "table"
     if not noisy:
         knows, max_noise = "maximum", _rounding(kept) if max_noise is None else max_noise
     inputs = None if truth is None else open_inputs(truth)
@@ -90,7 +97,8 @@ def attack(
         ptable = ptable or inputs.parameters.perturbation_table
     catalogue = _catalogue(kept, inputs)
     kept.clear()  # large, and read
-    return attacked(catalogue, knows=knows, ptable=ptable, max_noise=max_noise)
+    report = attacked(catalogue, knows=knows, ptable=ptable, max_noise=max_noise)
+    return replace(report, values=[*report.values, *_unit_values(by_unit, inputs)])
 
 
 def attack_periods(
@@ -120,8 +128,8 @@ def attack_periods(
     for name, release in periods.items():
         found: dict[str, list[ProtectedTable]] = {}
         if isinstance(release, str | os.PathLike):
-            kept = _attacked_tables(release, ())
-            if protection(kept[0].protect).attacked != "table":
+            kept, _ = _attacked_tables(release, ())
+            if not kept or protection(kept[0].protect).attacked != "table":
                 what, hint = "no table of the release is protected by noise", "name other releases"
                 raise PublicationError(what, code="attack", where=str(release), hint=hint)
             for item in kept:
@@ -144,30 +152,58 @@ def _catalogue(kept: Sequence[EarlierTable], inputs: Inputs | None) -> Catalogue
         if not item.number:
             places[item.kept.table.name] = (_universe(item), len(group))
         group.append(item.kept.table)
-    if inputs is None:
+    if inputs is None or not places:
         return Catalogue.of(tables)
     return Catalogue.of(tables, _counted(inputs, places))
 
 
 def _attacked_tables(
     release: str | os.PathLike[str], beside: Sequence[str | os.PathLike[str]]
-) -> list[EarlierTable]:
-    """The tables with noise of releases; the rounded ones if there is none."""
+) -> tuple[list[EarlierTable], list[EarlierTable]]:
+    """The tables with noise of releases, or the rounded ones if there is none; those whose units
+    have noise.
+    """
     folders = [Path(release), *map(Path, beside)]
     every = [each for at, folder in enumerate(folders) for each in read_release(folder, at)]
+    by_unit = [item for item in every if item.protect == UnitNoiseProtection.name]
     for known in ("table", "maximum"):
         kept = [item for item in every if protection(item.protect).attacked == known]
         if kept:
-            return kept
-    message = "no table of the release is protected by noise or rounding"
-    hint = "discreet audit looks at hidden cells"
-    if any(item.protect == "unit-noise" for item in every):
-        message = "no table of the release has noise or rounding that more tables would narrow down"
-        hint = (
-            "noise of units is the same in all tables; how near a guess comes to single "
-            'contributions is in quality-internal.json ("closeness")'
-        )
-    raise PublicationError(message, code="attack", where=str(release), hint=hint)
+            return kept, by_unit
+    return [], by_unit
+
+
+def _unit_values(by_unit: Sequence[EarlierTable], inputs: Inputs | None) -> list[AttackedValues]:
+    """How near sums with noise of units let a guess come, where the data are at hand."""
+    from discreet.assessment import AttackedValues
+
+    protected = [] if inputs is None else inputs.programme.protected[UnitNoiseProtection.name]
+    names = [item.kept.table.name for item in by_unit if not item.number]
+    names = [name for name in names if name in protected]
+    gates: dict[str, dict[str, GateReport]] = {}
+    if inputs is not None:
+        for source, spanning in _spanning(inputs, names).items():
+            own = [name for name in names if inputs.programme.source_of(name).name == source]
+            gates |= UnitNoiseProtection().closeness(inputs, own, spanning)
+    values = []
+    for item in by_unit:
+        table = item.kept.table
+        for place, figure in enumerate(table.figures):
+            at = table.index[-1] == place if table.several_figures else np.True_
+            gate = None if item.number else gates.get(table.name, {}).get(figure.name)
+            values.append(
+                AttackedValues(
+                    figure=f"{_universe(item)}: {figure.name} in {table.name}",
+                    cells=int((at & (np.nan_to_num(table.value) != 0)).sum()),
+                    exposure=1.0,
+                    layer="",
+                    dominated=None if gate is None else gate.cells,
+                    published=None if gate is None else gate.near,
+                    p_percent=None if gate is None else gate.p_percent,
+                    chance=None if gate is None else gate.chance,
+                )
+            )
+    return values
 
 
 def _rounding(kept: Sequence[EarlierTable]) -> int:
@@ -215,12 +251,8 @@ def _counted(inputs: Inputs, places: Mapping[str, tuple[str, int]]) -> Iterator[
 
     programme = inputs.programme
     known = [name for name in places if name in programme.tables]
-    spanning = {}
-    for name in dict.fromkeys(programme.source_of(item).name for item in known):
-        own = [item for item in known if programme.source_of(item).name == name]
-        by = list(dict.fromkeys(v for each in own for v in programme.tables[each].by or []))
-        spanning[name] = spanning_variables(programme, by, inputs.trees, inputs.records[name])
-    for name, counts in counted_tables(inputs, known, spanning, contributions=2):
+    counted = counted_tables(inputs, known, _spanning(inputs, known), contributions=2)
+    for name, counts in counted:
         entry, (universe, place) = programme.tables[name], places[name]
         table = counts.get(all_of(entry.where))
         if table is not None:
@@ -229,3 +261,13 @@ def _counted(inputs: Inputs, places: Mapping[str, tuple[str, int]]) -> Iterator[
             of = counts.get(figure_filter(entry, figure))
             if described.kind in ("sum", "mean") and described.of is not None and of is not None:
                 yield TrueTable(universe, place, of, figure, described.of)
+
+
+def _spanning(inputs: Inputs, names: Sequence[str]) -> dict[str, dict[str, Spanning]]:
+    """Per source of tables, their spanning variables."""
+    programme, spanning = inputs.programme, {}
+    for source in dict.fromkeys(programme.source_of(name).name for name in names):
+        own = [name for name in names if programme.source_of(name).name == source]
+        by = list(dict.fromkeys(v for each in own for v in programme.tables[each].by or []))
+        spanning[source] = spanning_variables(programme, by, inputs.trees, inputs.records[source])
+    return spanning

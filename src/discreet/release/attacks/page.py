@@ -16,6 +16,7 @@ from typing import Any
 
 from discreet._version import __version__
 from discreet.assessment import AttackedUniverse, AttackReport, number, percent
+from discreet.errors import PublicationError
 from discreet.publication import facts_html, page_head, page_tail, read_words
 from discreet.release.attacks.exposure import PlannedExposure
 from discreet.release.report.sections import (
@@ -100,6 +101,9 @@ def planned_page(found: Sequence[PlannedExposure], title: str = "", *, language:
 
 def _public(report: AttackReport, text: Words, language: str) -> list[str]:
     """Rates only, rounded so that nothing of the noise follows from them."""
+    if not report.universes:
+        message = "the page for everybody is about counts, and none of the release has noise"
+        raise PublicationError(message, code="attack", where="public", hint="leave it out")
     rates = report.rates()
     cells = sum(each.cells for one in report.universes for each in one.layers)
     facts = [(text["cells"], number(cells, language, 0))]
@@ -186,16 +190,18 @@ class _Office:
 
     def _remedies(self) -> str:
         """What would help against each attack that finds something, and its price."""
-        rates, text = self.report.rates(), self.text
-        worst = max(self.report.universes, key=lambda one: one.needed / max(one.variance, 1e-9))
+        rates, text, universes = self.report.rates(), self.text, self.report.universes
+        worst = max(universes, key=lambda one: one.needed / max(one.variance, 1e-9), default=None)
         words = {name: self._number(rates[name] or 0, 0) for name in _HELPED}
-        words["variance"] = self._number(worst.needed, 2)
-        words["exposure"] = self._number(worst.exposure_kept, 2)
-        words["times"] = self._number(math.sqrt(worst.needed / max(worst.variance, 1e-9)), 1)
+        if worst is not None:
+            words["variance"] = self._number(worst.needed, 2)
+            words["exposure"] = self._number(worst.exposure_kept, 2)
+            words["times"] = self._number(math.sqrt(worst.needed / max(worst.variance, 1e-9)), 1)
         rows: list[list[Any]] = [
             [text[item], *(text[f"{item} {part}"].format(**words) for part in ("helps", "price"))]
             for item in _HELPED
-            if rates[item] and (item != "average" or worst.needed > worst.variance)
+            if rates[item]
+            and (item != "average" or (worst is not None and worst.needed > worst.variance))
         ]
         return self._table("remedies", ("attack", "helps", "price"), rows)
 
