@@ -43,6 +43,8 @@ if TYPE_CHECKING:
     from .invariant import read_transition as read_transition
     from .invariant import transition_rows as transition_rows
     from .invariant_method import InvariantProtection as InvariantProtection
+    from .limits import CHANCE as CHANCE
+    from .limits import P_PERCENT as P_PERCENT
     from .magnitude_noise import FlexStrength as FlexStrength
     from .magnitude_noise import MagnitudeNoise as MagnitudeNoise
     from .magnitude_noise import SimpleStrength as SimpleStrength
@@ -57,8 +59,6 @@ if TYPE_CHECKING:
     from .method import NoiseProtection as NoiseProtection
     from .method import noise_warnings as noise_warnings
     from .method import unused_noise as unused_noise
-    from .settings import CHANCE as CHANCE
-    from .settings import P_PERCENT as P_PERCENT
     from .settings import CountNoiseSettings as CountNoiseSettings
     from .settings import InvariantSettings as InvariantSettings
     from .settings import MagnitudeNoiseSettings as MagnitudeNoiseSettings

@@ -20,7 +20,7 @@ import numpy as np
 
 from discreet.arrays import BoolArray, FloatArray, IntArray, quotient
 from discreet.errors import PerturbationError
-from discreet.protection.noise.settings import CHANCE, P_PERCENT
+from discreet.protection.noise.limits import CHANCE, P_PERCENT
 from discreet.rules import CellLookup
 from discreet.tables import GateReport
 

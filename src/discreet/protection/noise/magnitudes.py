@@ -32,6 +32,7 @@ from discreet.protection.noise.counts import (
     protect_counts,
 )
 from discreet.protection.noise.intervals import largest_of_two
+from discreet.protection.noise.limits import CHANCE, P_PERCENT
 from discreet.protection.noise.magnitude_cells import (
     MagnitudeCells,
     cells_of,
@@ -40,7 +41,6 @@ from discreet.protection.noise.magnitude_cells import (
 )
 from discreet.protection.noise.magnitude_draws import SumDraws, added
 from discreet.protection.noise.magnitude_noise import MagnitudeNoise, plain_number
-from discreet.protection.noise.settings import CHANCE, P_PERCENT
 from discreet.protection.noise.table import PerturbationTable
 from discreet.tables import (
     CellStatus,

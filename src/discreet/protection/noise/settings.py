@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from pydantic import Field, ValidationInfo, field_validator, model_validator
 
+from discreet.protection.noise.limits import CHANCE, P_PERCENT
 from discreet.settings import (
     FileText,
     Number,
@@ -33,11 +34,6 @@ if TYPE_CHECKING:
 MOST_DECIMALS = 15
 #: Figures are rounded to multiples of at most this.
 MOST_ROUNDED = 1_000_000
-#: A contribution is not to be guessed within so many per cent, unless a column says otherwise.
-P_PERCENT = 10.0
-#: And the best guess may be as near as that so often; without any figure, one in seven of the
-#: rents of the demonstration is within 10 % of the best guess.
-CHANCE = 0.2
 
 Share = Annotated[float, Field(gt=0, lt=1)]
 Name = Annotated[str, Field(min_length=1)]

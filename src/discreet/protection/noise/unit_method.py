@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from pydantic import Field
 
 from discreet.errors import PerturbationError, Problem, raise_all
-from discreet.protection.noise.settings import P_PERCENT, Name, UnitNoiseSettings
+from discreet.protection.noise.limits import P_PERCENT
+from discreet.protection.noise.settings import Name, UnitNoiseSettings
 from discreet.protection.problems import Opener, named_twice, stated_secret_problems
 from discreet.protection.protocol import (
     COUNT,
