@@ -223,7 +223,7 @@ def test_programs_get_the_same_figures(readers: Any, tmp_path: Path) -> None:
         ({"margins": "10"}, "totals that are sums have the base of their parts"),
         ({"ties": "even"}, "ties are for conventional rounding"),
         ({"method": "magic"}, "rounding.method"),
-        ({"method": "keyed"}, "this method rounds by cell keys"),
+        ({"method": "keyed"}, "this method goes by cell keys"),
         ({"method": "random", "cell_key": "n"}, "two purposes"),
         ({"method": "conventional", "unbiased": "on"}, "unbiased is for controlled rounding"),
         ({"by": "sex"}, ""),

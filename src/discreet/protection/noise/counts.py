@@ -31,7 +31,7 @@ from discreet.errors import (
 from discreet.keygrid import KeyGrid
 from discreet.microdata import Filter, filter_failed, parse_filter
 from discreet.protection.noise.intervals import count_deviations
-from discreet.protection.noise.settings import MOST_DECIMALS, MOST_ROUNDED
+from discreet.protection.noise.limits import MOST_DECIMALS, MOST_ROUNDED
 from discreet.protection.noise.table import PerturbationTable
 from discreet.tables import (
     CELL_KEY,

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from pydantic import Field, ValidationInfo, field_validator, model_validator
 
-from discreet.protection.noise.limits import CHANCE, P_PERCENT
+from discreet.protection.noise.limits import CHANCE, MOST_DECIMALS, MOST_ROUNDED, P_PERCENT
 from discreet.settings import (
     FileText,
     Number,
@@ -29,11 +29,6 @@ if TYPE_CHECKING:
     )
     from discreet.protection.noise.magnitude_table import MagnitudePerturbationTable
     from discreet.protection.noise.table import PerturbationTable
-
-#: More digits than a double holds would say nothing.
-MOST_DECIMALS = 15
-#: Figures are rounded to multiples of at most this.
-MOST_ROUNDED = 1_000_000
 
 Share = Annotated[float, Field(gt=0, lt=1)]
 Name = Annotated[str, Field(min_length=1)]
