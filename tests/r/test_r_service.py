@@ -75,7 +75,7 @@ def test_counts_and_tables_are_those_of_direct_calls(r: str, tmp_path: Path) -> 
     settings |= {"PYTHONPATH": str(ROOT / "src"), "LC_ALL": "C.UTF-8"}
     settings["DISCREET_SERVICE_KEY"] = served.key()
     settings["KEY_OF_A_PRODUCER"] = served.key("producer", "pia")
-    app = served.app("status", "protect", "parameter_sets", "operations", "records")
+    app = served.app("status", "protect", "parameter_sets", "operations")
     with served_on_port(app) as url:
         settings["DISCREET_SERVICE_URL"] = url
         done = subprocess.run(

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from discreet.arrays import BoolArray, FloatArray, IntArray
     from discreet.keygrid import KeyGrid
     from discreet.microdata import Secret
-    from discreet.tables import Note, ProtectedTable, Table, ValueRelation
+    from discreet.tables import GateReport, Note, ProtectedTable, Table, ValueRelation
 
 #: In what a table tells: the number of records.
 COUNT = "count"
@@ -342,7 +342,8 @@ class Protection(ABC):
         estimates: Whether its figures are estimates from samples, beside which others are called
             full counts.
         attacked: What attackers on its figures know: the perturbation "table", or the "maximum"
-            by which figures change; empty if they are not attacked.
+            by which figures change, or how factors of "units" are drawn; empty if they are not
+            attacked.
         reports: Files that it adds to a release, besides the tables.
 
     >>> class Forgetful(Protection):
@@ -362,7 +363,7 @@ class Protection(ABC):
     record_keys: bool = False
     assessed: bool = True
     estimates: bool = False
-    attacked: Literal["table", "maximum", ""] = ""
+    attacked: Literal["table", "maximum", "units", ""] = ""
     reports: tuple[str, ...] = ()
 
     def __init_subclass__(cls) -> None:
@@ -374,6 +375,8 @@ class Protection(ABC):
             problem = f"does not say its {' and '.join(unsaid)}"
         elif own("opened") and not own("determinants"):
             problem = "opens what determines its tables, and does not say how"
+        elif cls.attacked == "units" and not own("closeness"):
+            problem = "is attacked by units, and does not say how near guesses come"
         elif own("reports") and not own("write_reports"):
             problem = "does not write its reports"
         elif cls.settings and cls.settings.model_config.get("extra") != "forbid":
@@ -516,6 +519,14 @@ class Protection(ABC):
     def must_repeat(self, inputs: InputsView, digests: Mapping[str, str], internal: Path) -> bool:
         """Whether its tables are made again, for an internal report that is not about them."""
         return False
+
+    def closeness(
+        self, inputs: InputsView, names: Sequence[str], spanning: Mapping[str, Any]
+    ) -> dict[str, dict[str, GateReport]]:
+        """Per table of a source and figure, how near it comes to single contributions; of
+        methods that are attacked by "units".
+        """
+        raise NotImplementedError
 
     def confidential_cells(
         self, inputs: InputsView, counted: Mapping[str, Counts], context: ReleaseContext

@@ -75,6 +75,7 @@ class UnitNoiseProtection(Protection):
     table_keys = ("value",)
     hints: Mapping[str, str] = MappingProxyType({"figures": "name value columns: value = …"})
     settings = UnitNoiseEntry
+    attacked = "units"
 
     def check(self, programme: ProgrammeView, tables: Sequence[str]) -> Iterable[Placed]:
         """Units and secrets that are missing, counts and weights."""
@@ -228,13 +229,7 @@ class UnitNoiseProtection(Protection):
     def closeness(
         self, inputs: InputsView, names: Sequence[str], spanning: Mapping[str, Any]
     ) -> dict[str, dict[str, GateReport]]:
-        """How near the tables of a source come to single contributions, whatever it allows.
-
-        Args:
-            inputs: What the release is made from. CONFIDENTIAL.
-            names: Tables of one source.
-            spanning: The spanning variables of their source.
-        """
+        """How near the tables of a source come to single contributions, whatever it allows."""
         entry: UnitNoiseEntry = inputs.programme.settings(self.name)
         copy = self._noisy_copy(inputs, names)
         return self._gates(inputs, copy, names, spanning, entry.p_percent or P_PERCENT)

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from discreet.errors import PublicationError
-from discreet.protection.noise import PerturbationTable, UnitNoiseProtection
+from discreet.protection.noise import PerturbationTable
 from discreet.protection.protocol import all_of, figure_filter
 from discreet.protection.registry import protection
 from discreet.release.inputs import Inputs
@@ -165,7 +165,7 @@ def _attacked_tables(
     """
     folders = [Path(release), *map(Path, beside)]
     every = [each for at, folder in enumerate(folders) for each in read_release(folder, at)]
-    by_unit = [item for item in every if item.protect == UnitNoiseProtection.name]
+    by_unit = [item for item in every if protection(item.protect).attacked == "units"]
     for known in ("table", "maximum"):
         kept = [item for item in every if protection(item.protect).attacked == known]
         if kept:
@@ -177,14 +177,16 @@ def _unit_values(by_unit: Sequence[EarlierTable], inputs: Inputs | None) -> list
     """How near sums with noise of units let a guess come, where the data are at hand."""
     from discreet.assessment import AttackedValues
 
-    protected = [] if inputs is None else inputs.programme.protected[UnitNoiseProtection.name]
-    names = [item.kept.table.name for item in by_unit if not item.number]
-    names = [name for name in names if name in protected]
     gates: dict[str, dict[str, GateReport]] = {}
-    if inputs is not None:
+    for word in sorted({item.protect for item in by_unit}):
+        if inputs is None:
+            break
+        protected = inputs.programme.protected[word]
+        names = [item.kept.table.name for item in by_unit if not item.number]
+        names = [name for name in names if name in protected]
         for source, spanning in _spanning(inputs, names).items():
             own = [name for name in names if inputs.programme.source_of(name).name == source]
-            gates |= UnitNoiseProtection().closeness(inputs, own, spanning)
+            gates |= protection(word).closeness(inputs, own, spanning)
     values = []
     for item in by_unit:
         table = item.kept.table

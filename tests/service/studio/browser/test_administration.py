@@ -68,7 +68,7 @@ def test_auditor_finds_who_overrode_a_refusal(
     assert logged_in("requester").goto(DEEP).status == 403
     producer = logged_in("producer")
     producer.goto(POLICY)
-    producer.locator("[aria-labelledby=refused] a").first.click()
+    producer.locator("#refused-table a").first.click()
     producer.get_by_text("3 variables of 2").wait_for()
     check_page(producer)
     producer.fill("#reason", "agreed with the ministry")
