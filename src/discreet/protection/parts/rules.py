@@ -50,18 +50,17 @@ class PartRules(Thresholds):
     A part breaks a rule if its measure is above the maximum, or below the minimum.
     Measures without a threshold are not looked at.
 
-    Args:
-        max_share_small: Disclosure risk: share of small cells among the cells with records.
-        max_share_unique: Disclosure risk: share of records that are alone in their cell.
-        max_share_grouped: Disclosure risk: share of groups of two and more records, all of
-            which fall into one category of a variable; the worst variable counts.
-        max_share_empty: Information loss: share of the part's cells without records.
-        min_average_size: Information loss: records per cell with records.
-        max_relative_error: Information loss: mean over the cells with records of the noise
-            that is to be expected (standard deviation) in relation to the count.
-        small_up_to: Largest count of a small cell.
-        min_cells: Parts of unfiltered tables with fewer cells, empty ones included, are
-            not judged: shares of few cells say little.
+    - `max_share_small`: disclosure risk: share of small cells among the cells with records.
+    - `max_share_unique`: disclosure risk: share of records that are alone in their cell.
+    - `max_share_grouped`: disclosure risk: share of groups of two and more records, all of which
+      fall into one category of a variable; the worst variable counts.
+    - `max_share_empty`: information loss: share of the part's cells without records.
+    - `min_average_size`: information loss: records per cell with records.
+    - `max_relative_error`: information loss: mean over the cells with records of the noise that is
+      to be expected (standard deviation) in relation to the count.
+    - `small_up_to`: largest count of a small cell.
+    - `min_cells`: parts of unfiltered tables with fewer cells, empty ones included, are not
+      judged: shares of few cells say little.
 
     >>> PartRules(max_share_small=0.5, max_share_empty=0.8)
     <PartRules: secret>
