@@ -126,7 +126,8 @@ def _attack(served: _Served, moments: int, seed: int) -> None:
     for moment in range(moments):
         until = time.monotonic() + drawn.uniform(0.05, 0.5)
         with served.client() as client:
-            while time.monotonic() < until:
+            # On a busy machine until something is answered: a minute is far more than it takes.
+            while (now := time.monotonic()) < until or (answered <= moment and now < until + 60):
                 try:
                     at = drawn.randrange(len(_INSTANT))
                     answer = _asked(client, _INSTANT[at])
@@ -148,7 +149,7 @@ def _attack(served: _Served, moments: int, seed: int) -> None:
             for each in served.workers()[:1]:
                 with contextlib.suppress(ProcessLookupError):
                     os.kill(each, signal.SIGKILL)
-    assert answered > moments
+    assert answered >= moments
     assert len(jobs) >= moments * 0.9
     _check(served, jobs)
 
