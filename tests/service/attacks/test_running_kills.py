@@ -126,8 +126,8 @@ def _attack(served: _Served, moments: int, seed: int) -> None:
     for moment in range(moments):
         until = time.monotonic() + drawn.uniform(0.05, 0.5)
         with served.client() as client:
-            # On a busy machine until something is answered: a minute is far more than it takes.
-            while (now := time.monotonic()) < until or (answered <= moment and now < until + 60):
+            # On a busy machine until a job is taken in: a minute is far more than it takes.
+            while (now := time.monotonic()) < until or (len(jobs) <= moment and now < until + 60):
                 try:
                     at = drawn.randrange(len(_INSTANT))
                     answer = _asked(client, _INSTANT[at])
