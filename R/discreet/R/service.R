@@ -33,7 +33,7 @@ dc_service_table <- function(cells, layout, parameter_set, kind = "counts", name
 }
 
 #' Carry out a method over a table of cells or over records, by its name: "rounding", "swap", ...; a
-#' report ("audit", "assess_records") is a list of lines of JSON.
+#' report is a list of lines of JSON.
 dc_service_run <- function(method, cells, request, name = "table", ...,
                            records = is.list(request) && is.null(request$by)) {
   folder <- private_folder()
@@ -43,11 +43,11 @@ dc_service_run <- function(method, cells, request, name = "table", ...,
     }
     if (!is.null(request$name)) name <- request$name
   }
-  report <- method %in% c("audit", "assess_records")
-  out <- file.path(folder, paste0(name, if (report) ".json" else ".csv"))
+  out <- file.path(folder, paste0(name, ".csv"))
   run(c("ask", "run", method, as_file(cells, folder, "cells"), as_document(request, folder),
         "--out", out, as_words(list(...))))
-  if (report) return(readLines(out, encoding = "UTF-8"))
+  lines <- readLines(out, encoding = "UTF-8")
+  if (identical(lines[1], "{")) return(lines)
   if (records) return(read.csv(out, check.names = FALSE, encoding = "UTF-8"))
   read_table(out, if (is.list(request)) unlist(request$by) else character())
 }

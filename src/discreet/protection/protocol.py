@@ -375,8 +375,6 @@ class Protection(ABC):
             problem = f"does not say its {' and '.join(unsaid)}"
         elif own("opened") and not own("determinants"):
             problem = "opens what determines its tables, and does not say how"
-        elif cls.attacked == "units" and not own("closeness"):
-            problem = "is attacked by units, and does not say how near guesses come"
         elif own("reports") and not own("write_reports"):
             problem = "does not write its reports"
         elif cls.settings and cls.settings.model_config.get("extra") != "forbid":
@@ -523,10 +521,11 @@ class Protection(ABC):
     def closeness(
         self, inputs: InputsView, names: Sequence[str], spanning: Mapping[str, Any]
     ) -> dict[str, dict[str, GateReport]]:
-        """Per table of a source and figure, how near it comes to single contributions; of
-        methods that are attacked by "units".
+        """Per table of a source and figure, how near it comes to single contributions.
+
+        A method that is attacked by "units" says it; figures without it are not examined.
         """
-        raise NotImplementedError
+        return {}
 
     def confidential_cells(
         self, inputs: InputsView, counted: Mapping[str, Counts], context: ReleaseContext

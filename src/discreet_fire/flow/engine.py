@@ -353,7 +353,14 @@ class SingleValues(ABC, Generic[_Node]):
         """Whether an expression that is no name is made of names of columns."""
 
     def picks(self, node: _Node) -> bool:
-        """Whether an expression holds single values of data; comparisons with them do not."""
+        """Whether an expression holds single values of data; comparisons of columns with them do
+        not, those of single values alone do: their answer is about one record.
+        """
+        if compared := self._compared(node):
+            single = [side for side in compared if self.picks(side)]
+            return bool(single) and all(
+                side in single or self._names.clean(side) for side in compared
+            )
         kind = self._kind(node)
         if kind == "name":
             return self._name_of(node) in self.picked
@@ -362,6 +369,10 @@ class SingleValues(ABC, Generic[_Node]):
         if kind == "call":
             return self._picks_call(node) or self._reduces(node)
         return kind != "plain" and any(map(self.picks, self._pieces(node)))
+
+    @abstractmethod
+    def _compared(self, node: _Node) -> Sequence[_Node]:
+        """What a comparison compares; nothing of what is none."""
 
     @abstractmethod
     def _selects(self, node: _Node) -> bool:
@@ -392,8 +403,12 @@ class SingleValues(ABC, Generic[_Node]):
         )
 
     def _reduces(self, node: _Node) -> bool:
-        """Whether a call gives one figure of chosen records: it may be that of one person."""
-        return self._does(node, "reduces") and self._of_chosen(self._pieces(node))
+        """Whether a call gives one figure of chosen records, or of a condition: it may be that of
+        one person.
+        """
+        if not self._does(node, "reduces"):
+            return False
+        return self._of_chosen(self._pieces(node)) or any(map(self._mask, self._operands(node)))
 
     def _of_chosen(self, pieces: Iterable[_Node]) -> bool:
         """Whether one of several expressions holds records chosen under another name."""

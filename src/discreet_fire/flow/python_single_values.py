@@ -53,6 +53,9 @@ class PythonPicks(SingleValues[ast.AST]):
     def _name_of(self, node: ast.AST) -> str:
         return node.id if isinstance(node, ast.Name) else ""
 
+    def _compared(self, node: ast.AST) -> Sequence[ast.AST]:
+        return [node.left, *node.comparators] if isinstance(node, ast.Compare) else []
+
     def _selects(self, node: ast.AST) -> bool:
         if isinstance(node, ast.Subscript):
             return self._mask(_parts(node.slice)[0])

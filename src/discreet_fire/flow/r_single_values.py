@@ -45,6 +45,9 @@ class RPicks(SingleValues[RNode]):
     def _name_of(self, node: RNode) -> str:
         return node.value
 
+    def _compared(self, node: RNode) -> Sequence[RNode]:
+        return node.parts if node.kind == "binary" and node.value in _COMPARED else []
+
     def _selects(self, node: RNode) -> bool:
         if node.kind == "index":
             place = node.parts[1] if len(node.parts) > 1 else node

@@ -26,8 +26,9 @@ from discreet_fire.runners.builtin.data.dataset import DataSet, DataVariable, mi
 _MOST_TIMES = 50
 #: Codes of a classification are at most so many, and each of them has at least as many records.
 _MOST_CODES = 50
-#: The changes that exchange names and places.
-RENAMED = ("names", "second names", "third names", "fourth names")
+#: The changes that exchange names and places. A yes or no about one person that is true of a share
+#: q of all stays the same in all of them with probability q^8.
+RENAMED = tuple(f"names {number}" for number in range(1, 9))
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)

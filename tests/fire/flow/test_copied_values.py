@@ -22,6 +22,12 @@ PYTHON = [
     "d['w'] = d.loc[d.id == 17, 'wage'].mean()",
     "d['w'] = d.wage.ffill()",
     "d['w'] = d.wage.fillna(method='ffill')",
+    # A yes or no about one person is its value, too.
+    "d['w'] = d.age + (d.wage[17] > 2000)",
+    "d['w'] = d.age + (1000 < d.loc[17, 'wage'] < 2000)",
+    "d['w'] = d.age + (d.wage.max() > 9000)",
+    "rich = (d.id == 17) & (d.wage > 2000)\nd['w'] = d.age + rich.any()",
+    "rich = (d.id == 17) & (d.wage > 2000)\nd['w'] = d.age + (rich.sum() > 0)",
 ]
 R = [
     "d$w <- d$wage[d$id == 17]",
@@ -32,17 +38,22 @@ R = [
     "one <- dplyr::filter(d, id == 17)\nd <- left_join(d, one, by = 'region')",
     "d <- merge(d, d, by = NULL)",
     "d <- tidyr::fill(d, wage)",
+    "d$w <- d$age + (d$wage[17] > 2000)",
+    "d$w <- d$age + any(d$id == 17 & d$wage > 2000)",
 ]
 HONEST_PYTHON = [
     "d = d[d.age >= 18]\nfirms = pd.read_csv('f.csv')\nd = d.merge(firms, on='firm')",
     "d = d[d.age >= 18]\nd['w'] = d.wage - d.wage.mean()",
     "d['w'] = d.groupby('region').wage.transform('mean')",
     "d.loc[d.age < 18, 'w'] = d.loc[d.age < 18, 'wage']",
+    "d['w'] = d.wage > d.wage.max() / 2",
+    "d['w'] = (d.age > 17) & (d.wage > 2000)",
 ]
 HONEST_R = [
     "d <- d[d$age >= 18, ]\nd <- merge(d, read.csv('f.csv'), by = 'firm')",
     "d$w <- d$wage - mean(d$wage)",
     "d$w[d$age < 18] <- d$wage[d$age < 18]",
+    "d$w <- d$wage > max(d$wage) / 2",
 ]
 
 

@@ -12,9 +12,10 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
 from discreet.errors import DiscreetError, Problem
+from discreet.protection.noise.settings import MatrixSettings
 from discreet.protection.protocol import (
     Counts,
     Determinants,
@@ -34,15 +35,11 @@ if TYPE_CHECKING:
 _PLACE = ("protection", "invariant", "transition")
 
 
-class InvariantEntry(BaseModel):
+class InvariantEntry(MatrixSettings):
     """[protection.invariant]: a matrix, SECRET, and how it is used."""
 
-    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
-
     transition: str | None = None
-    alpha: float = Field(default=1.0, gt=0, le=1)
     forbidden: list[int] = Field(default_factory=list)
-    normalise: bool = False
 
 
 class InvariantProtection(Protection):

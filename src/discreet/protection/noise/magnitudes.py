@@ -32,7 +32,7 @@ from discreet.protection.noise.counts import (
     protect_counts,
 )
 from discreet.protection.noise.intervals import largest_of_two
-from discreet.protection.noise.limits import CHANCE, P_PERCENT
+from discreet.protection.noise.limits import CHANCE, MOST_DECIMALS, P_PERCENT
 from discreet.protection.noise.magnitude_cells import (
     MagnitudeCells,
     cells_of,
@@ -307,7 +307,6 @@ def _raise(problems: Iterable[Coded]) -> None:
 Shown = Literal["sum", "mean"]
 
 _MEAN_DECIMALS = 2
-_MOST_DECIMALS = 15
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -514,7 +513,7 @@ def _digits(grain: float) -> int:
     """
     exponent = Decimal(repr(grain)).normalize().as_tuple().exponent
     assert isinstance(exponent, int)
-    return min(max(-exponent, 0), _MOST_DECIMALS)
+    return min(max(-exponent, 0), MOST_DECIMALS)
 
 
 def _texts(
@@ -525,10 +524,10 @@ def _texts(
     digests: Mapping[str, str] | None,
 ) -> _Texts:
     number = None if decimals is None else plain_number(decimals)
-    whole = number is not None and number == int(number) and 0 <= number <= _MOST_DECIMALS
+    whole = number is not None and number == int(number) and 0 <= number <= MOST_DECIMALS
     if decimals is not None and not whole:
         raise PerturbationError(
-            f"decimals is a whole number from 0 to {_MOST_DECIMALS}, or None",
+            f"decimals is a whole number from 0 to {MOST_DECIMALS}, or None",
             code="decimals",
             where="decimals",
         )

@@ -180,13 +180,18 @@ class MagnitudeSettings(MagnitudeNoiseSettings, SecretSettings):
         return stated
 
 
-class InvariantSettings(SecretSettings):
+class MatrixSettings(SecretSettings):
+    """How a transition matrix is used."""
+
+    alpha: Annotated[float, Field(gt=0, le=1)] = 1.0  # the matrix's share; the rest stays
+    normalise: bool = False  # scale rows that were printed rounded
+
+
+class InvariantSettings(MatrixSettings):
     """How counts are perturbed so that each value stands as often as before."""
 
     transition: FileText  # the matrix for the counts 1, 2, …: a line of numbers per count
-    alpha: Annotated[float, Field(gt=0, le=1)] = 1.0  # the matrix's share; the rest stays
     forbid: list[int] = Field(default_factory=list)  # counts that are never to be printed
-    normalise: bool = False  # scale rows that were printed rounded
 
 
 class UnitNoiseSettings(SecretSettings):

@@ -178,15 +178,13 @@ def _unit_values(by_unit: Sequence[EarlierTable], inputs: Inputs | None) -> list
     from discreet.assessment import AttackedValues
 
     gates: dict[str, dict[str, GateReport]] = {}
-    for word in sorted({item.protect for item in by_unit}):
-        if inputs is None:
-            break
-        protected = inputs.programme.protected[word]
-        names = [item.kept.table.name for item in by_unit if not item.number]
-        names = [name for name in names if name in protected]
-        for source, spanning in _spanning(inputs, names).items():
-            own = [name for name in names if inputs.programme.source_of(name).name == source]
-            gates |= protection(word).closeness(inputs, own, spanning)
+    if inputs is not None:
+        released = {item.kept.table.name for item in by_unit if not item.number}
+        for method in {item.protect for item in by_unit}:
+            names = [name for name in inputs.programme.protected[method] if name in released]
+            for source, spanning in _spanning(inputs, names).items():
+                own = [name for name in names if inputs.programme.source_of(name).name == source]
+                gates |= protection(method).closeness(inputs, own, spanning)
     values = []
     for item in by_unit:
         table = item.kept.table
