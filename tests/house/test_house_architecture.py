@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import collections
 import importlib
 import importlib.util
@@ -50,3 +51,16 @@ def test_no_two_classes_share_a_name() -> None:
 def test_modules_are_nouns() -> None:
     odd = [p for p in MODULES if re.search(r"ings?$", p.stem) and p.stem not in NOUNS]
     assert odd == []
+
+
+def test_no_pattern_repeats_a_group_possessively() -> None:
+    """Python before 3.11.5 matches `(...)*+` wrongly (gh-106052): `(?>(...)*)` means the same."""
+    parsed = (
+        (path, node.value)
+        for path in MODULES
+        for node in ast.walk(ast.parse(path.read_text("utf-8")))
+        if isinstance(node, ast.Constant) and isinstance(node.value, str)
+    )
+    # What stands in a class of characters, or behind a backslash, repeats nothing.
+    plain = ((path, re.sub(r"\\.|\[\^?\]?[^\]]*\]", "x", text)) for path, text in parsed)
+    assert {path.name for path, text in plain if re.search(r"\)[*+?]\+", text)} == set()

@@ -45,7 +45,7 @@ from discreet_fire.flow.stata_values import (
 )
 from discreet_fire.stata import DoFile
 
-_NUMBER = re.compile(r"\s++(?:\w++|`\w++')++\s*+=\s*+r\((?:N|mean|sd|Var|sum)\)\s*+")
+_NUMBER = re.compile(r"\s++(?>(?:\w++|`\w++')+)\s*+=\s*+r\((?:N|mean|sd|Var|sum)\)\s*+")
 _SAVES = re.compile(r"\b(?:sa(?:v\w*)?|\w+save|copy|export)\b")
 #: Other languages, which may write anything.
 _LANGUAGES = commands_where(lambda row: row.reading.body == "block")
@@ -204,7 +204,7 @@ _ONE_OF_MANY = re.compile(r"\s*(?:max|min|first|last|firstnm|lastnm|pctile|mode|
 #: Commands that give a bound a value, unless it comes from a variable.
 _GIVE_BOUNDS = commands_where(lambda row: row.flow.gives in ("macro", "scalar", "variable"))
 _GIVEN_NAME = re.compile(
-    r"\s*+(?:de\w*\s+)?(?:\+\+|--)?(\w+)\s*+(?:=?(?:\s|[\d.()*/+-]|`\w+'|\$\w+)*+\Z)"
+    r"\s*+(?:de\w*\s+)?(?:\+\+|--)?(\w+)\s*+(?:=?(?>(?:\s|[\d.()*/+-]|`\w+'|\$\w+)*)\Z)"
 )
 _CONSTANT = re.compile(r"\s*(?:byte\s+|int\s+|long\s+|float\s+|double\s+)?(\w+)\s*=[\s\d.()*+-]*")
 _GIVE_VARIABLES = commands_where(lambda row: row.flow.gives == "variable")

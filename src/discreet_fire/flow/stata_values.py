@@ -383,7 +383,7 @@ UNTOUCHED = frozenset((
 ))  # fmt: skip
 
 #: A condition: figures in it are used, and not shown.
-CONDITION = re.compile(r"\b(?:if|in)\b(?:[^,()]|\((?:[^()]|\([^()]*+\))*+\))*+")
+CONDITION = re.compile(r"\b(?:if|in)\b(?>(?:[^,()]|\((?>(?:[^()]|\([^()]*+\))*)\))*)")
 _FIRST = re.compile(r"\s*([\w`'$]+)")
 _SORTED = re.compile(r"\([^()]*\)")
 _BY = ("by", "bysort", "qby")

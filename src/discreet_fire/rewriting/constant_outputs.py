@@ -30,12 +30,12 @@ _AROUND = {
         rf"|\(\s*{_PLACE}\s*,\s*{_PLACE}\s*\)(?:\s*=\s*\(\s*\))?))\s*{_OPTIONS}"
     ),
     "putexcel": re.compile(
-        rf"\s*+(?:(?:{_CELL}\s*+=\s*+(?:\(\s*+\)\s*+)?)++"
+        rf"\s*+(?:(?>(?:{_CELL}\s*+=\s*+(?:\(\s*+\)\s*+)?)+)"
         rf"|{_CELL}(?:\s*+:\s*+{_CELL})?\s*+(?=,)){_OPTIONS}"
     ),
     "file": re.compile(
         r"\s*write\s+(?:\w+|`\w+')"
-        r"(?:\s++|_n(?:ew\w*)?(?:\(\d+\))?|_tab(?:\(\d+\))?|_(?:col\w*|s|skip)\(\d+\))*+"
+        r"(?>(?:\s++|_n(?:ew\w*)?(?:\(\d+\))?|_tab(?:\(\d+\))?|_(?:col\w*|s|skip)\(\d+\))*)"
     ),
 }
 _AROUND["putpdf"] = _AROUND["putdocx"]
@@ -48,7 +48,7 @@ _PLACES = {
     "file": (
         re.compile(
             r"\s*open\s+[\w`']+\s+using\s+\"?[\w ./-]+\.(?:txt|tex|csv|md|rtf)\"?\s*"
-            r",(?:\s++|write\b|append\b|replace\b|text\b)++"
+            r",(?>(?:\s++|write\b|append\b|replace\b|text\b)+)"
         ),
         "using",
     ),
@@ -58,7 +58,7 @@ _PLACES = {
 #: A picture by points, of which no figure can be read but what the graph shows.
 _PICTURE = re.compile(
     r"\s++ex\w*+\s++(?:\"[\w ./-]+\.{0}\"|[\w./-]+\.{0})\s*+"
-    r"(?:,(?:\s++|replace\b|(?:width|height|quality)\(\d+\))*+)?".replace(
+    r"(?:,(?>(?:\s++|replace\b|(?:width|height|quality)\(\d+\))*))?".replace(
         "{0}", "(?:png|tiff?|jpe?g|gif)"
     )
 )
@@ -69,12 +69,12 @@ _NO_DRAWING = re.compile(r"\s+(?:ex|pr|save|des|dir|drop|ren|set|q|cl|co|use|di|
 _MODELS = commands_where(lambda row: row.rewriting.data == "models")
 #: Stored models side by side, with options that lay the graph out.
 _MODELS_ONLY = re.compile(
-    r"(?:[\s|]|[A-Za-z]\w*+\*?(?!\s*+\()"
-    r"|\((?:\s*+[A-Za-z]\w*+)++\s*+(?:,(?:\s++|label\(\s*+\))*+)?\))*+"
-    r"(?:,(?:\s++|\b(?:vertical|horizontal|eform|noci|nokey|nolabels|nooffsets|baselevels|omitted"
+    r"(?>(?:[\s|]|[A-Za-z]\w*+\*?(?!\s*+\()"
+    r"|\((?>(?:\s*+[A-Za-z]\w*+)+)\s*+(?:,(?>(?:\s++|label\(\s*+\))*))?\))*)"
+    r"(?:,(?>(?:\s++|\b(?:vertical|horizontal|eform|noci|nokey|nolabels|nooffsets|baselevels|omitted"
     r"|drop|keep|order|xline|yline|title|xtitle|ytitle|subtitle|levels|scheme|msymbol|mcolor|msize"
     r"|color|ciopts|recast|headings|groups|coeflabels|legend|graphregion|plotregion|xlabel|ylabel"
-    r"|note|name)\b(?:\((?:[^()]|\([^()]*\))*\))?)*+)?"
+    r"|note|name)\b(?:\((?:[^()]|\([^()]*\))*\))?)*))?"
 )
 
 

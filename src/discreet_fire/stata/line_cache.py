@@ -21,18 +21,19 @@ KnownLines = dict[str, tuple[DoStatement, int]]
 _LINE = re.compile(r"[^\r\n]{1,400}(?=[\r\n]|\Z)")
 _WORD = re.compile(r"([^\W\d]\w*)(?![\w`$/])")
 _BLANKS = re.compile(r"[\s\ufeff\u200b]+")
-_MACROS = r"\"(?:[^\"`]++|`[^`\"']*+')*+\"|`[^`\"']*+'|\$(?:\w+|\{\w*\})"
+# Groups are repeated in atomic groups: before 3.11.5, Python matches `(...)*+` wrongly (gh-106052).
+_MACROS = r"\"(?>(?:[^\"`]++|`[^`\"']*+')*)\"|`[^`\"']*+'|\$(?:\w+|\{\w*\})"
 _SPAN = rf"{_MACROS}|(?<=[ \t])//(?!/).*"
 _SPANS = re.compile(_SPAN)
 #: What follows a command if nothing in it could hold, end or hide another command, also with
 #: colons, which mean something behind prefixes only.
-_PLAIN = re.compile(rf"(?:[^\"`$/{{}}:;]++|/(?![/*])|{_SPAN})*+")
-_PLAIN_WITH_COLONS = re.compile(rf"(?:[^\"`$/{{}};]++|/(?![/*])|{_SPAN})*+")
-_IN_BRACKETS = rf"\((?:[^\"`$/{{}}:;()\[\]]++|{_MACROS})*+\)"
+_PLAIN = re.compile(rf"(?>(?:[^\"`$/{{}}:;]++|/(?![/*])|{_SPAN})*)")
+_PLAIN_WITH_COLONS = re.compile(rf"(?>(?:[^\"`$/{{}};]++|/(?![/*])|{_SPAN})*)")
+_IN_BRACKETS = rf"\((?>(?:[^\"`$/{{}}:;()\[\]]++|{_MACROS})*)\)"
 #: What stands between a prefix and its colon.
-_ARGUMENTS = re.compile(rf"(?:[^\"`$/{{}}:;()\[\]]++|{_MACROS}|{_IN_BRACKETS})*+(:)")
+_ARGUMENTS = re.compile(rf"(?>(?:[^\"`$/{{}}:;()\[\]]++|{_MACROS}|{_IN_BRACKETS})*)(:)")
 #: The head of a loop.
-_LOOP = re.compile(rf"(?:[^\"`$/{{}}:;()\[\]]++|{_MACROS}|{_IN_BRACKETS})*+(\{{)[ \t]*")
+_LOOP = re.compile(rf"(?>(?:[^\"`$/{{}}:;()\[\]]++|{_MACROS}|{_IN_BRACKETS})*)(\{{)[ \t]*")
 _LOOPS = commands_where(lambda row: row.reading.loop)
 _GIVERS = DEFINERS | LISTERS
 #: Makes a tuple with all its parts given; Python's way through the arguments takes three times

@@ -17,7 +17,7 @@ from discreet_fire.stata.statements import Span, SpanKind
 _SIMPLE_MACRO = re.compile(r"`[^`\"'\r\n]*+'")
 _MARK = re.compile(r"`\"|\"'|`|'")
 _LINE_END = re.compile(r"[\r\n]")
-_STRING = re.compile(r"\"(?:[^\"`\r\n]++|`[^`\"'\r\n]*+')*+\"")
+_STRING = re.compile(r"\"(?>(?:[^\"`\r\n]++|`[^`\"'\r\n]*+')*)\"")
 _IN_STRING = re.compile(r"[\"`\r\n]")
 _IN_COMPOUND = re.compile(r"`\"|\"'|[`\r\n]")
 _JOIN = re.compile(r"(?<=[ \t])///[^\r\n]*")
