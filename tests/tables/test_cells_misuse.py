@@ -10,11 +10,12 @@ import pytest
 
 from discreet import Classification, Table
 from discreet.errors import TableError
+from tests.helpers.rows import for_all_rows
 
 CELLS = pl.DataFrame({"sex": ["m", "w"], "n": [2, 1]})
 
 
-@pytest.mark.parametrize("cells", [None, [1], {"sex": ["m"]}, "cells.csv", 5])
+@for_all_rows("cells", [None, [1], {"sex": ["m"]}, "cells.csv", 5])
 def test_cells_are_a_frame(cells: Any) -> None:
     with pytest.raises(TableError, match="frame"):
         Table.from_cells(cells, ["sex"], count="n")
@@ -28,7 +29,7 @@ def test_a_column_of_mixed_types_is_not_shown() -> None:
     assert refusal.value.__suppress_context__
 
 
-@pytest.mark.parametrize("by", ["sex", 5, None, [5], [["sex"]], [[]], ["sex", "sex"]])
+@for_all_rows("by", ["sex", 5, None, [5], [["sex"]], [[]], ["sex", "sex"]])
 def test_by_is_a_list_of_different_variables(by: Any) -> None:
     with pytest.raises(TableError) as refusal:
         Table.from_cells(CELLS, by, count="n")

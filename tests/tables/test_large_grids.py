@@ -10,8 +10,8 @@ import discreet as dc
 from discreet.classifications import Classification
 from discreet.errors import TableError
 from discreet.protection.noise import magnitudes
-from discreet.protection.suppression.problem import demands
-from discreet.protection.suppression.release import changed_tables
+from discreet.protection.suppression.problem.demands import hidden_in
+from discreet.protection.suppression.problem.table_relations import places_in
 from discreet.tables import CellStatus, Dimension, ProtectedTable, Provenance, Table, Withheld
 from discreet.tables.dimension import parts_of, within
 
@@ -48,12 +48,6 @@ def test_the_reason_of_one_hidden_cell_is_not_told_of_another():
     assert beside["reason"].to_list() == ["few", None]
 
 
-def test_a_published_cell_does_not_make_another_one_known():
-    table = published(HIDDEN, status=CellStatus.suppressed, value=0)
-    status = demands._status(table, list(places(OTHER, HIDDEN)), 2)
-    assert status.tolist() == [CellStatus.zero_or_changed_to_zero, CellStatus.suppressed]
-
-
 def true_table(*cells):
     frame = {"count": [5] * len(cells)}
     for variable, part in zip(VARIABLES, places(*cells), strict=True):
@@ -68,12 +62,17 @@ def pl_frame(columns):
     return pl.DataFrame(columns)
 
 
+def test_a_published_cell_does_not_make_another_one_known():
+    hidden = published(HIDDEN, status=CellStatus.suppressed, value=0)
+    assert hidden_in(true_table(OTHER, HIDDEN), hidden).tolist() == [False, True]
+
+
 def test_an_earlier_table_is_matched_cell_by_cell():
     table = true_table(OTHER, HIDDEN)
     before = published(HIDDEN, status=CellStatus.published, value=5)
     known = before.dimensions, before.index, before.stored
     wanted = table.dimensions, table.index, len(table)
-    assert changed_tables.places_in(known, wanted).tolist() == [-1, 0]
+    assert places_in(known, wanted).tolist() == [-1, 0]
 
 
 def test_amounts_go_to_their_own_cells():

@@ -18,6 +18,7 @@ from discreet.tables import (
     Withheld,
     without_unpublished,
 )
+from tests.helpers.rows import for_all_rows
 
 SEX = Classification(name="sex", codes=("Total", "m", "w"), parents=(-1, 0, 0))
 AREA = Classification(name="area", codes=("Total", "N", "S"), parents=(-1, 0, 0))
@@ -92,7 +93,7 @@ def test_cells_made_elsewhere():
     assert Table.from_cells(cells.to_pandas(), by=["sex"], count="n").cell_key is None
 
 
-@pytest.mark.parametrize(
+@for_all_rows(
     ("change", "options", "code"),
     [
         ({}, {"count": "missing"}, "missing-column"),

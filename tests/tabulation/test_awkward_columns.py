@@ -14,6 +14,7 @@ import pytest
 from discreet import Classification, tabulate
 from discreet.errors import DiscreetError, FilterError, MicrodataError, RecordKeyError, TableError
 from discreet.tabulation import Query
+from tests.helpers.rows import for_all_rows
 
 NAN, INF = float("nan"), float("inf")
 
@@ -123,14 +124,14 @@ def test_an_engine_that_fails_is_reported_without_its_words() -> None:
     assert "private" not in str(refusal.value)
 
 
-@pytest.mark.parametrize("by", ["sex", None, 5, [5], [None], [["sex"]], [[]]])
+@for_all_rows("by", ["sex", None, 5, [5], [None], [["sex"]], [[]]])
 def test_by_is_a_list_of_variables(by: Any) -> None:
     with pytest.raises(TableError) as refusal:
         tabulate(pl.DataFrame({"sex": ["m"]}), by)
     assert refusal.value.code == "by"
 
 
-@pytest.mark.parametrize("values", ["rent", ["count"], ["cell_key"], ["weight"], ["sex"]])
+@for_all_rows("values", ["rent", ["count"], ["cell_key"], ["weight"], ["sex"]])
 def test_columns_of_sums_have_names_of_their_own(values: Any) -> None:
     frame = pl.DataFrame({"sex": [1], "count": [5], "rent": [1], "weight": [2], "cell_key": [1]})
     with pytest.raises(TableError) as refusal:
@@ -162,7 +163,7 @@ def test_breakdowns_that_share_a_code_for_missing_values_say_how_to_part_them() 
         tabulate(frame, [[fine, legal]])
 
 
-@pytest.mark.parametrize(
+@for_all_rows(
     ("wrong", "message"),
     [
         ({"values": None}, "values is a list"),

@@ -28,6 +28,7 @@ from discreet.tabulation.database import DatabaseEngine
 from discreet.tabulation.engine import Pass, TabulationTask
 from discreet.tabulation.measures import MeasureLayout
 from tests.helpers.databases import postgresql_server, stored
+from tests.helpers.rows import for_all_rows
 
 NAN = float("nan")
 SCHEMA = {
@@ -298,7 +299,7 @@ def test_all_tables_see_the_records_of_one_moment(
     assert (len(passes), left) == (2, 0)
 
 
-@pytest.mark.parametrize("dialect", ["oracle", "mssql", "mysql", "postgresql", "sqlite"])
+@for_all_rows("dialect", ["oracle", "mssql", "mysql", "postgresql", "sqlite"])
 def test_statements_are_as_they_were(dialect: str) -> None:
     """Oracle, SQL Server and MariaDB are not tried out: what they would be asked is kept here."""
     kinds = {pl.String(): sqlalchemy.String(9), pl.Int64(): sqlalchemy.BigInteger()}

@@ -20,6 +20,7 @@ from discreet.tabulation.engine import Engine, Pass, TabulationTask, known_engin
 from discreet.tabulation.measures import MeasureLayout
 from discreet.tabulation.tables import add_up
 from tests.helpers.databases import stored
+from tests.helpers.rows import for_all_rows
 
 SECRET = 987_654
 RECORDS = pl.DataFrame(
@@ -82,8 +83,8 @@ def test_every_engine_is_the_one_for_some_records(name: str, monkeypatch: pytest
     assert table.to_polars().equals(counted("memory", RECORDS).to_polars())
 
 
-@pytest.mark.parametrize("name", [engine.name for engine in known_engines()])
-@pytest.mark.parametrize("kind", WRONG)
+@for_all_rows("name", [engine.name for engine in known_engines()])
+@for_all_rows("kind", WRONG)
 def test_every_engine_counts_what_is_wrong(name: str, kind: str):
     frame = RECORDS.with_columns(WRONG[kind])
     with pytest.raises(DiscreetError, match=kind) as error:

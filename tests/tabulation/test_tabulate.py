@@ -14,8 +14,9 @@ from hypothesis import strategies as st
 import discreet as dc
 from discreet.classifications import Classification
 from discreet.errors import ClassificationError, FilterError, MicrodataError, TableError
-from discreet.tabulation import Query, cube, memory, tabulate_many
+from discreet.tabulation import Query, memory, tabulate_many
 from tests.helpers.people import EVERYTHING, INF, REGION, TENS, people
+from tests.helpers.rows import for_all_rows
 
 
 def by_hand(frame):
@@ -78,45 +79,10 @@ def engines():
     )
 
 
-@pytest.mark.parametrize(
-    ("engine", "frame"),
-    list(engines()),
-    ids=lambda value: str(value)[:24] if isinstance(value, str) else "",
-)
-def test_every_engine_and_order_gives_the_same_bits(engine, frame):
+def test_every_engine_and_order_gives_the_same_bits():
     expected = dc.tabulate(people(), **EVERYTHING).to_polars()
-    assert dc.tabulate(frame, **EVERYTHING).to_polars().equals(expected), engine
-
-
-@pytest.mark.parametrize("left_out", [[], ["weight"], ["record_key"], ["weight", "record_key"]])
-@pytest.mark.parametrize("way", ["compiled", "sparse", "many groups", "sparse margins"])
-def test_every_way_inside_gives_the_same_bits(way, left_out, monkeypatch):
-    call = {**EVERYTHING, **dict.fromkeys(left_out)}
-    expected = dc.tabulate(people(), **call).to_polars()
-    assert (
-        expected["count"].max()
-        == people().filter((pl.col("age") < 90) | (pl.col("sex") == "m")).height
-    )
-    if way == "compiled":
-        monkeypatch.setattr(memory, "_compiled_pays", lambda records: True)
-    if way in ("sparse", "many groups"):
-        monkeypatch.setattr(memory, "_DENSE_LIMIT", 1)
-    if way == "many groups":
-        monkeypatch.setattr(memory, "_FLAT_LIMIT", 1)
-    if way == "sparse margins":
-        monkeypatch.setattr(cube, "_SMALL", 0)
-        monkeypatch.setattr(cube, "_DENSE_LIMIT", 0)
-    assert dc.tabulate(people(), **call).to_polars().equals(expected)
-
-
-def test_threads_do_not_matter(monkeypatch):
-    frame = people(300_000)
-    tables = []
-    for cores in (1, 2, 7):
-        monkeypatch.setattr(memory.os, "cpu_count", lambda cores=cores: cores)
-        tables.append(dc.tabulate(frame, **EVERYTHING).to_polars())
-    assert tables[0].equals(tables[1])
-    assert tables[0].equals(tables[2])
+    for engine, frame in engines():
+        assert dc.tabulate(frame, **EVERYTHING).to_polars().equals(expected), engine
 
 
 @given(st.integers(1, 60), st.integers(0, 10**6), st.booleans())
@@ -130,31 +96,6 @@ def test_the_same_records_have_the_same_key_in_every_table(count, seed, lazy):
     assert joint.height == narrow.height
     assert joint["cell_key"].equals(joint["cell_key_right"], check_names=False)
     assert joint["count"].equals(joint["count_right"], check_names=False)
-
-
-def test_tables_that_share_a_pass_equal_tables_made_alone():
-    frame = people()
-    queries = [
-        Query(by=[REGION, "sex"], name="a"),
-        Query(by=["sex", TENS], name="b", where="age > 20"),
-        Query(by=[TENS, REGION], name="c"),
-        Query(by=["sex"], name="d", weight="weight", values=["rent"]),
-        Query(by=[], name="e"),
-        Query(by=["sex"], name="f", where=nw.col("age") > 20),
-    ]
-    for source in (frame, frame.lazy(), relation(frame)):
-        seen = []
-        together = tabulate_many(
-            source, queries, record_key="key", progress=lambda k, n, to=seen: to.append((k, n))
-        )
-        assert seen == [(k, 6) for k in range(1, 7)]
-        for query, table in zip(queries, together, strict=True):
-            alone = dc.tabulate(
-                frame, query.by, record_key="key", where=query.where,
-                weight=query.weight, values=query.values,
-            )  # fmt: skip
-            assert table.to_polars().equals(alone.to_polars())
-            assert table.name == query.name
 
 
 def test_one_pass_serves_tables_that_share_variables(monkeypatch):
@@ -216,14 +157,6 @@ def test_levels_that_end_early_are_read_from_the_last_filled_column():
         assert cells == {"Total": 5, "N": 2, "11": 1, "a": 1, "12": 1, "S": 3}
 
 
-def test_a_filter_by_expression_sees_every_column():
-    frame = people(300)
-    expected = dc.tabulate(frame, ["sex"], where="age > 50").to_polars()
-    for source in (frame, frame.lazy(), frame.to_pandas()):
-        found = dc.tabulate(source, ["sex"], where=nw.col("age") > 50)
-        assert found.to_polars().equals(expected)
-
-
 BAD = [
     ({"by": ["height"]}, MicrodataError, "missing-column"),
     ({"by": ["sex"], "record_key": "rk"}, MicrodataError, "missing-column"),
@@ -243,8 +176,8 @@ BAD = [
 ]
 
 
-@pytest.mark.parametrize("lazy", [False, True], ids=["frame", "engine"])
-@pytest.mark.parametrize(("call", "kind", "code"), BAD, ids=[str(b[0])[:40] for b in BAD])
+@for_all_rows("lazy", [False, True], ids=["frame", "engine"])
+@for_all_rows(("call", "kind", "code"), BAD, ids=[str(b[0])[:40] for b in BAD])
 def test_bad_input_is_a_clear_error(call, kind, code, lazy):
     frame = people(50).with_columns(
         huge=pl.lit(1e15),

@@ -12,6 +12,7 @@ import pytest
 
 import discreet as dc
 from discreet.errors import RecordKeyError
+from tests.helpers.rows import for_all_rows
 
 COUNT = 5000
 RNG = np.random.default_rng(7)
@@ -44,9 +45,9 @@ SOURCES: dict[str, Callable[[pl.DataFrame], Any]] = {
 UNSUITABLE = ["person_id", "income", "constant", "decimal_constant", "other_grid"]
 
 
-@pytest.mark.parametrize("source", SOURCES)
-@pytest.mark.parametrize("column", UNSUITABLE)
-@pytest.mark.parametrize("contributions", [0, 2])
+@for_all_rows("source", SOURCES)
+@for_all_rows("column", UNSUITABLE)
+@for_all_rows("contributions", [0, 2])
 def test_every_engine_refuses_them(source: str, column: str, contributions: int):
     frame = SOURCES[source](PEOPLE)
     with pytest.raises(RecordKeyError, match="holds no record keys") as error:
@@ -55,7 +56,7 @@ def test_every_engine_refuses_them(source: str, column: str, contributions: int)
     assert "500000000000000" not in str(error.value)
 
 
-@pytest.mark.parametrize("source", SOURCES)
+@for_all_rows("source", SOURCES)
 def test_proper_keys_pass_on_every_engine(source: str):
     for column, coarse in (("record_key", False), ("eight_digits", True)):
         table = dc.tabulate(SOURCES[source](PEOPLE), ["sex"], record_key=column)
@@ -63,7 +64,7 @@ def test_proper_keys_pass_on_every_engine(source: str):
         assert (table.keys.strength, table.keys.coarse) == ("full", coarse)
 
 
-@pytest.mark.parametrize("source", SOURCES)
+@for_all_rows("source", SOURCES)
 def test_an_override_is_kept_with_the_table(source: str):
     frame = SOURCES[source](PEOPLE)
     table = dc.tabulate(frame, ["sex"], record_key="person_id", allow_unsuitable_keys=True)
@@ -93,7 +94,7 @@ def test_the_right_grid_is_suggested_and_then_taken():
     assert table.keys.faults == ()
 
 
-@pytest.mark.parametrize("source", SOURCES)
+@for_all_rows("source", SOURCES)
 def test_floats_one_unit_in_the_last_place_off_are_the_key(source: str):
     """polars divides by a constant by multiplying, which rounds twice."""
     keys = PEOPLE["record_key"].to_numpy()

@@ -24,6 +24,8 @@ if TYPE_CHECKING:
     from .ingredient import GateReport as GateReport
     from .ingredient import Ingredient as Ingredient
     from .ingredient import correlation as correlation
+    from .nearly_related import near_relations as near_relations
+    from .nearly_related import pairs_apart as pairs_apart
     from .protected import COMPLETE_LIMIT as COMPLETE_LIMIT
     from .protected import WITHOUT_NUMBER as WITHOUT_NUMBER
     from .protected import CellNote as CellNote
@@ -47,9 +49,12 @@ if TYPE_CHECKING:
     from .table import read_values as read_values
     from .table import sort_cells as sort_cells
     from .table import to_polars as to_polars
+    from .value_relations import COUNT as COUNT
+    from .value_relations import NEAR as NEAR
     from .value_relations import ROUGH as ROUGH
     from .value_relations import ValueRelation as ValueRelation
     from .value_relations import found_relations as found_relations
     from .value_relations import independent as independent
+    from .value_relations import whole_numbers as whole_numbers
 
 lazy_face(__name__)

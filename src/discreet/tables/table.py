@@ -410,6 +410,8 @@ class Table:
         keys: What a test of the record keys found, where there were records with keys.
         only: Per value column, "" for counts, a number that stands for the only contributor of
             each cell, negative where there are several; nothing where that is not known.
+        unit: What its records are, such as "households", where tables of several kinds of units
+            are protected together; empty for the main ones.
     """
 
     dimensions: tuple[Dimension, ...]
@@ -425,6 +427,7 @@ class Table:
     parts: Parts | None = None
     keys: KeyCheck | None = None
     only: Mapping[str, IntArray] = field(default_factory=dict)
+    unit: str = ""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "sums", MappingProxyType(dict(self.sums)))

@@ -1,15 +1,16 @@
 """`ValueRelation`: values that add up to others, such as home and foreign turnover to all.
 
 In: what somebody states, as a text, or columns of values (CONFIDENTIAL). Out: the relations
-between value columns with whole coefficients, as stated or as found to hold everywhere. A
-relation alone is public; whoever knows it works out one of its values from the others.
+between value columns with whole coefficients, as stated or as found to hold everywhere: exactly,
+or within so much a record or such a share. A relation alone is public; whoever knows it works out
+one of its values from the others, or nearly so.
 """
 
 from __future__ import annotations
 
 import math
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -19,14 +20,27 @@ from discreet.arrays import BoolArray, FloatArray, IntArray
 from discreet.errors import TableError
 
 _TERM = re.compile(
-    r"\s*(?P<sign>[+-])?\s*(?:(?P<factor>\d+)\s*\*\s*)?(?:`(?P<quoted>[^`]+)`|(?P<name>[^\W\d][\w.]*))"
+    r"\s*(?P<sign>[+-])?\s*(?:(?P<factor>\d+(?:\.\d+)?)\s*\*\s*)?"
+    r"(?:`(?P<quoted>[^`]+)`|(?P<name>[^\W\d][\w.]*))"
 )
+_WITHIN = re.compile(r"\swithin\s+(?P<number>\d+(?:\.\d+)?)\s*(?P<share>%)?\s*$")
 _PLAIN = re.compile(r"[^\W\d][\w.]*")
 _NOTHING = re.compile(r"\s*0\s*")
 _HINT = 'write "total = home + foreign"; names with other signs stand in `…`'
 
-#: Larger coefficients are no relation that anybody knows.
-_LARGEST = 1_000
+#: What counts are called in relations.
+COUNT = "count"
+#: Columns within such a share of each other, but for a factor, are related.
+NEAR = 0.01
+#: Coefficients up to these are guessed from few cells; larger ones are worked out exactly, and need
+#: so many cells more.
+_LARGEST, _MORE_CELLS = 1_000, 3
+#: And are no larger than this.
+_HUGE = 10**9
+#: Values are whole numbers of the last of so many decimals, or no numbers that add up exactly.
+_DECIMALS = 9
+#: Larger numbers are no longer clearly whole.
+_WIDEST = 1e14
 #: Largest coefficient, and how near to whole numbers: of exact values, and of rounded ones.
 _WHOLE = ((_LARGEST, 1e-6), (12, 1e-2))
 #: What sums of doubles may miss a relation by, as a share of what is added up.
@@ -35,44 +49,60 @@ ROUGH = 1e-11
 _TOLERANCES = (1e-12, 1e-9, 1e-6, 1e-4, 1e-2)
 #: A relation within rounding is believed where values are so many times what is rounded.
 _CLEAR = 20.0
+#: Columns with a smaller share of a relation have no part in it.
+_FAINT = 1e-9
 #: Relations are looked for in so many rows, and then held against all.
 _ROWS = 20_000
 
 
 @dataclass(frozen=True)
 class ValueRelation:
-    """The sum of coefficient × value over some value columns is 0, in every cell.
+    """The sum of coefficient × value over some value columns is 0, in every cell; or nearly 0.
 
     Args:
         coefs: Name and coefficient of each value; "count" stands for the number of records.
+        each: By so much a record may miss it, as rounded values do.
+        share: Or by this share of the values on one of its sides.
 
     >>> ValueRelation.read("total = home + foreign").coefs
     (('total', -1), ('home', 1), ('foreign', 1))
+    >>> ValueRelation.read("euro = 1.95583 * mark").coefs
+    (('euro', -100000), ('mark', 195583))
+    >>> ValueRelation.read("1000 * thousands = euro within 500").each
+    500.0
     """
 
     coefs: tuple[tuple[str, int], ...]
+    each: float = 0.0
+    share: float = 0.0
 
     @classmethod
     def read(cls, text: str, where: str = "relations") -> ValueRelation:
         """The relation that a text states.
 
         Args:
-            text: Such as ``total = home + foreign`` or ``assets - debts = 2 * equity``.
+            text: Such as ``total = home + foreign`` or ``assets - debts = 2 * equity``; also
+                ``1000 * thousands = euro within 500``, so much a record, or ``… within 1 %``.
             where: Where it stands, for messages.
         """
-        sides = text.split("=") if isinstance(text, str) else []
+        near = _WITHIN.search(text) if isinstance(text, str) else None
+        sides = (text[: near.start()] if near else text).split("=") if isinstance(text, str) else []
         if len(sides) != 2:
             message = "a relation has two sides, with = between them"
             raise TableError(message, code="relations", where=where, hint=_HINT)
-        factors: dict[str, int] = {}
+        factors: dict[str, Fraction] = {}
         for side, turn in zip(sides, (-1, 1), strict=True):
             for name, factor in _terms(side, where):
-                factors[name] = factors.get(name, 0) + turn * factor
-        coefs = tuple((name, factor) for name, factor in factors.items() if factor)
+                factors[name] = factors.get(name, Fraction(0)) + turn * factor
+        scale = math.lcm(*(factor.denominator for factor in factors.values()))
+        coefs = tuple((name, int(factor * scale)) for name, factor in factors.items() if factor)
         if len(coefs) < 2:
             message = "a relation is about two values or more"
             raise TableError(message, code="relations", where=where, hint=_HINT)
-        return cls.of(coefs)
+        number = Fraction(near["number"]) if near else Fraction(0)
+        if near and near["share"]:
+            return cls.of(coefs, share=float(number / 100))
+        return cls.of(coefs, each=float(number * scale))
 
     @classmethod
     def stated(cls, name: str, text: str) -> ValueRelation:
@@ -80,10 +110,24 @@ class ValueRelation:
         return cls.read(text if "=" in text else f"`{name}` = {text}")
 
     @classmethod
-    def of(cls, coefs: Sequence[tuple[str, int]]) -> ValueRelation:
+    def of(
+        cls, coefs: Sequence[tuple[str, int]], *, each: float = 0.0, share: float = 0.0
+    ) -> ValueRelation:
         """The relation with these coefficients, divided by what is common to them."""
         common = math.gcd(*(factor for _, factor in coefs))
-        return cls(tuple((name, factor // common) for name, factor in coefs))
+        own = tuple((name, factor // common) for name, factor in coefs)
+        return cls(own, each=each / common, share=share)
+
+    def without_count(self) -> ValueRelation:
+        """The same for readers who do not see numbers of records: they bound what is missing."""
+        own = dict(self.coefs)
+        each = self.each + abs(own.pop(COUNT, 0))
+        return ValueRelation(tuple(own.items()), each=each, share=self.share)
+
+    @property
+    def exact(self) -> bool:
+        """Whether it leaves no room at all."""
+        return not self.each and not self.share
 
     @property
     def values(self) -> tuple[str, ...]:
@@ -99,7 +143,9 @@ class ValueRelation:
             named = [(name if _PLAIN.fullmatch(name) else f"`{name}`", n) for name, n in side]
             terms = [f"{factor} * {name}" if factor > 1 else name for name, factor in named]
             sides.append(" + ".join(terms) or "0")
-        return " = ".join(sides)
+        near = f" within {self.each:.12g}" if self.each else ""
+        near = f" within {100 * self.share:.12g} %" if self.share else near
+        return " = ".join(sides) + near
 
     def misses(self, columns: Mapping[str, FloatArray]) -> tuple[FloatArray, FloatArray]:
         """By how much columns of values miss it in each cell, and the size of what is added up.
@@ -114,16 +160,21 @@ class ValueRelation:
         miss, size = self.misses(columns)
         return ~(miss > room + ROUGH * size)
 
+    def room(self, columns: Mapping[str, FloatArray], records: FloatArray | float) -> FloatArray:
+        """By how much cells of so many records may miss it, besides what rounding does."""
+        _, size = self.misses(columns)
+        return self.each * records + self.share * np.nan_to_num(size) / 2
+
     def rounding(self, units: Mapping[str, float]) -> float:
         """What it may be missed by at most where each value is rounded to units."""
         return sum(abs(factor) * units[name] / 2 for name, factor in self.coefs)
 
 
-def _terms(side: str, where: str) -> list[tuple[str, int]]:
+def _terms(side: str, where: str) -> list[tuple[str, Fraction]]:
     """Names with their coefficients; none for the number 0."""
     if _NOTHING.fullmatch(side):
         return []
-    terms: list[tuple[str, int]] = []
+    terms: list[tuple[str, Fraction]] = []
     at = 0
     while at < len(side.rstrip()):
         match = _TERM.match(side, at)
@@ -132,7 +183,7 @@ def _terms(side: str, where: str) -> list[tuple[str, int]]:
             raise TableError(
                 message, code="relations", where=f"{where}: {side.strip()}", hint=_HINT
             )
-        factor = int(match["factor"] or 1) * (-1 if match["sign"] == "-" else 1)
+        factor = Fraction(match["factor"] or 1) * (-1 if match["sign"] == "-" else 1)
         terms.append((match["quoted"] or match["name"], factor))
         at = match.end()
     if not terms:
@@ -148,9 +199,10 @@ def found_relations(
     *,
     repeated: bool = False,
 ) -> list[ValueRelation]:
-    """The relations that hold in all cells: independent ones, with small whole coefficients.
+    """The relations that hold in all cells: independent ones, with whole coefficients.
 
-    Believed is what more cells bear out than are needed to make it up.
+    Believed is what more cells bear out than are needed to make it up. Large coefficients are
+    worked out in whole numbers, and must hold in them.
 
     >>> home = np.array([3.0, 5.0, 2.5, 8.0])
     >>> foreign = np.array([1.0, 0.0, 7.0, 2.0])
@@ -170,7 +222,74 @@ def found_relations(
             relation, columns, parts * relation.rounding(rounded), repeated
         ):
             relations[coefs] = relation
-    return independent(list(relations.values()))
+    known = independent(list(relations.values()))
+    return independent([*known, *_exact_relations(names, matrix, repeated=repeated)])
+
+
+def whole_numbers(column: FloatArray) -> tuple[IntArray, int] | None:
+    """A column in units of its last decimal, and how many decimals it has; None if it has many.
+
+    >>> whole_numbers(np.array([1.25, 3.0]))
+    (array([125, 300]), 2)
+    """
+    for decimals in range(_DECIMALS + 1):
+        scaled = column * 10.0**decimals
+        near = np.rint(scaled)
+        if np.abs(scaled).max(initial=0.0) >= _WIDEST:
+            return None
+        if (np.abs(scaled - near) <= 1e-9 + 4e-16 * np.abs(scaled)).all():
+            return near.astype(np.int64), decimals
+    return None
+
+
+def _exact_relations(
+    names: Sequence[str], matrix: FloatArray, *, repeated: bool
+) -> list[ValueRelation]:
+    """Relations with coefficients of any size, worked out and held against cells exactly."""
+    columns = [whole_numbers(column) for column in matrix.T]
+    usable = [at for at, column in enumerate(columns) if column is not None]
+    if len(usable) < 2:
+        return []
+    relations = []
+    for row in _null_rows(matrix[:, usable], _TOLERANCES[0]):
+        own = [usable[at] for at in np.flatnonzero(np.abs(row) > _FAINT)]
+        known = [column for at in own if (column := columns[at]) is not None]
+        most = max((decimals for _, decimals in known), default=0)
+        scaled = [part.astype(object) * 10 ** (most - decimals) for part, decimals in known]
+        rows = np.stack(scaled, axis=1) if len(own) > 1 else np.zeros((0, 0), dtype=object)
+        different = list(dict.fromkeys(map(tuple, rows[rows.any(axis=1)].tolist())))
+        if (len(rows) if repeated else len(different)) < len(own) + _MORE_CELLS:
+            continue
+        coefs = _solved(different, len(own))
+        if coefs is not None and not (np.array(different, dtype=object) @ coefs).any():
+            relations.append(ValueRelation.of(_signed([names[at] for at in own], coefs)))
+    return relations
+
+
+def _solved(rows: Sequence[tuple[int, ...]], columns: int) -> tuple[int, ...] | None:
+    """The only coefficients, but for a factor, with which columns add up to nothing in rows."""
+    pivots: dict[int, list[Fraction]] = {}
+    for one in rows:
+        if len(pivots) == columns - 1:
+            break
+        row = [Fraction(number) for number in one]
+        for at, pivot in pivots.items():
+            if row[at]:
+                row = [a - row[at] * b for a, b in zip(row, pivot, strict=True)]
+        first = next((at for at, number in enumerate(row) if number), None)
+        if first is None:
+            continue
+        row = [number / row[first] for number in row]
+        for at, pivot in pivots.items():
+            pivots[at] = [a - pivot[first] * b for a, b in zip(pivot, row, strict=True)]
+        pivots[first] = row
+    free = [at for at in range(columns) if at not in pivots]
+    if len(free) != 1:
+        return None
+    values = [-pivots[at][free[0]] if at in pivots else Fraction(1) for at in range(columns)]
+    factor = math.lcm(*(value.denominator for value in values))
+    coefs = tuple(int(value * factor) for value in values)
+    return coefs if all(coefs) and max(map(abs, coefs)) <= _HUGE else None
 
 
 def _borne_out(
@@ -204,24 +323,29 @@ def _signed(names: Sequence[str], coefs: Sequence[int]) -> list[tuple[str, int]]
 
 def _candidates(matrix: FloatArray) -> list[tuple[int, ...]]:
     """Small whole coefficients of columns that may add up to nothing."""
+    candidates: dict[tuple[int, ...], None] = {}
+    for row in _null_rows(matrix, *_TOLERANCES, plain=True):
+        for largest, rough in _WHOLE:
+            coefs = _whole(row, largest, rough)
+            if coefs is not None:
+                candidates[coefs] = None
+    return list(candidates)
+
+
+def _null_rows(matrix: FloatArray, *tolerances: float, plain: bool = False) -> Iterator[FloatArray]:
+    """What columns may add up to nothing with: of themselves if `plain`, else of their shares."""
     step = max(1, len(matrix) // _ROWS)
     some = matrix[::step]
     some = some[np.any(some != 0, axis=1)]
     if not len(some):
-        return []
+        return
     scale = np.maximum(np.abs(some).max(axis=0), 1e-300)
     triangle = np.linalg.qr(some / scale, mode="r")
     _, sizes, ways = np.linalg.svd(triangle, full_matrices=True)
     sizes = np.concatenate([sizes, np.zeros(len(scale) - len(sizes))])
-    candidates: dict[tuple[int, ...], None] = {}
-    for tolerance in _TOLERANCES:
-        null = ways[sizes <= tolerance * sizes[0]] / scale
-        for row in _reduced(null / np.maximum(np.abs(null).max(axis=1, keepdims=True), 1e-300)):
-            for largest, rough in _WHOLE:
-                coefs = _whole(row, largest, rough)
-                if coefs is not None:
-                    candidates[coefs] = None
-    return list(candidates)
+    for tolerance in tolerances:
+        null = ways[sizes <= tolerance * sizes[0]] / (scale if plain else 1.0)
+        yield from _reduced(null / np.maximum(np.abs(null).max(axis=1, keepdims=True), 1e-300))
 
 
 def _reduced(rows: FloatArray) -> FloatArray:

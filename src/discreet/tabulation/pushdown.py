@@ -61,33 +61,55 @@ def measure_name(row: int) -> str:
     return f"m{row}"
 
 
-def _number_parts(
-    layout: MeasureLayout, schema: nw.Schema, key: nw.Expr | None
-) -> dict[str, nw.Expr]:
-    """The columns to sum, but for counts and keys of all records."""
-    columns: dict[str, nw.Expr] = {}
-    weight = None
+class _NumberParts:
+    """The columns to sum, but for counts and keys of all records.
+
+    Amounts get columns of their own first: their limbs name them 17 times, and engines that keep
+    no shared parts of expressions would work them out as often.
+    """
+
+    def __init__(self, layout: MeasureLayout) -> None:
+        self.layout = layout
+        self.columns: dict[str, nw.Expr] = {}  # of the records
+        self.amounts: dict[str, nw.Expr] = {}  # of the records, and not summed
+        self.limbs: dict[str, nw.Expr] = {}  # of the amounts
+
+    def add_limbs(self, value: nw.Expr, *what: str) -> None:
+        """The limbs of an amount; 0 where it is none."""
+        large = (value >= LIMIT) | (value <= -LIMIT)
+        name = f"amount{len(self.amounts)}"
+        usable = nw.when(~(large | absent(value))).then(value).otherwise(nw.lit(0.0))
+        self.amounts[name] = usable
+        rows = (self.layout.rows[*what, limb] for limb in LIMBS)
+        for row, limb in zip(rows, engine_limbs(nw.col(name)), strict=True):
+            self.limbs[measure_name(row)] = limb.cast(nw.Int64)
+
+
+def _number_parts(layout: MeasureLayout, schema: nw.Schema, key: nw.Expr | None) -> _NumberParts:
+    parts = _NumberParts(layout)
+    columns, weight = parts.columns, None
     if layout.weight is not None:
         weight = number(layout.weight, schema)
-        columns |= _named(layout, _limbs(weight), "weight")
+        parts.add_limbs(weight, "weight")
         columns["bad_w_missing"] = flag(absent(weight))
         columns["bad_w_negative"] = flag(weight < 0)
         columns["bad_w_large"] = flag(large(weight))
     for k, name in enumerate(layout.values):
         amount = _amount(name, weight, schema)
-        columns |= _named(layout, _limbs(amount), "sum", name)
+        parts.add_limbs(amount, "sum", name)
         columns[f"bad_v{k}_large"] = flag(large(amount))
         if weight is not None:
             columns[f"bad_v{k}_plain_large"] = flag(large(number(name, schema)))
     for share in layout.shares:
-        columns |= _share(layout, share, schema, key)
-    return columns
+        _add_share(parts, share, schema, key)
+    return parts
 
 
-def _share(
-    layout: MeasureLayout, share: RecordShare, schema: nw.Schema, key: nw.Expr | None
-) -> dict[str, nw.Expr]:
+def _add_share(
+    parts: _NumberParts, share: RecordShare, schema: nw.Schema, key: nw.Expr | None
+) -> None:
     """The measures of a share of the records."""
+    layout = parts.layout
     value = number(share.column, schema)
     weight = None if layout.weight is None else number(layout.weight, schema)
     inside = {
@@ -96,13 +118,12 @@ def _share(
         "negative": ~absent(value) & (value < 0.0),
         "plain": ~absent(value),
     }[share.of]
-    columns: dict[str, nw.Expr] = {}
     if share.counted:
-        parts = [nw.lit(1)] if key is None else [nw.lit(1), key // LIMB, key % LIMB]
-        names = ("n", "high", "low")[: len(parts)]
-        for part, name in zip(parts, names, strict=True):
+        counted = [nw.lit(1)] if key is None else [nw.lit(1), key // LIMB, key % LIMB]
+        names = ("n", "high", "low")[: len(counted)]
+        for part, name in zip(counted, names, strict=True):
             row = measure_name(layout.rows[share.of, share.column, name])
-            columns[row] = nw.when(inside).then(part).otherwise(nw.lit(0)).cast(nw.Int64)
+            parts.columns[row] = nw.when(inside).then(part).otherwise(nw.lit(0)).cast(nw.Int64)
     if layout.sums_of(share):
         amount = _amount(share.column, weight, schema)
         if share.of == "plain":
@@ -110,8 +131,7 @@ def _share(
         if share.of == "missing" and weight is not None:
             amount = weight
         amount = nw.when(inside).then(amount).otherwise(nw.lit(0.0))
-        columns |= _named(layout, _limbs(amount), share.of, share.column)
-    return columns
+        parts.add_limbs(amount, share.of, share.column)
 
 
 def _amount(name: str, weight: nw.Expr | None, schema: nw.Schema) -> nw.Expr:
@@ -119,17 +139,6 @@ def _amount(name: str, weight: nw.Expr | None, schema: nw.Schema) -> nw.Expr:
     value = number(name, schema)
     filled = nw.when(~absent(value)).then(value).otherwise(nw.lit(0.0))
     return filled if weight is None else filled * weight
-
-
-def _limbs(value: nw.Expr) -> list[nw.Expr]:
-    large = (value >= LIMIT) | (value <= -LIMIT)
-    usable = nw.when(~(large | absent(value))).then(value).otherwise(nw.lit(0.0))
-    return [part.cast(nw.Int64) for part in engine_limbs(usable)]
-
-
-def _named(layout: MeasureLayout, limbs: list[nw.Expr], *what: str) -> dict[str, nw.Expr]:
-    rows = (layout.rows[*what, limb] for limb in LIMBS)
-    return {measure_name(row): part for row, part in zip(rows, limbs, strict=True)}
 
 
 VALUE, WEIGHT, SIZE, PLACE, ALL, PART = "value", "weight", "size", "place", "all", "part"
@@ -283,15 +292,20 @@ def _plan(
         wide = frame.implementation in (nw.Implementation.POLARS, nw.Implementation.DUCKDB)
         columns, totals = _key_sums(record_key, schema, grid, wide=wide)
     numbers = _number_parts(one.layout, schema, columns.get("key"))
-    columns |= numbers | _end_columns(one.layout, schema)
-    totals += [nw.col(name).sum().cast(nw.Int64).alias(name) for name in numbers]
+    columns |= numbers.columns | _end_columns(one.layout, schema)
+    summed = (*numbers.columns, *numbers.limbs)
+    totals += [nw.col(name).sum().cast(nw.Int64).alias(name) for name in summed]
     totals += _end_totals(one.layout)
     counted = nw.len().cast(nw.Int64).alias("n")
     if not groups and not columns:
         return frame.select(counted)
+    named = {**groups, **columns}
     ready = frame.select(
-        *(expression.alias(name) for name, expression in {**groups, **columns}.items())
+        *(expression.alias(name) for name, expression in {**named, **numbers.amounts}.items())
     )
+    if numbers.amounts:
+        limbs = (expression.alias(name) for name, expression in numbers.limbs.items())
+        ready = ready.select(*named, *limbs)
     if not groups:
         return ready.select(counted, *totals)
     grouped: nw.LazyFrame[Any] = ready.group_by(*groups).agg(counted, *totals)

@@ -1,0 +1,117 @@
+"""Codes of two partitions of records, pair by pair: which determine which, and what is chance.
+
+In: codes that occur together, with numbers of records. Out: maps of codes, common parts, and
+whether chance could have made what is seen.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from itertools import combinations
+
+import numpy as np
+
+from discreet.arrays import BoolArray, IntArray
+
+#: A dependency less probable by chance than this is none of chance.
+CHANCE = 1e-9
+#: Codes exclude each other where chance would have put so large a share of records elsewhere.
+_EXCLUDED = 0.25
+#: And so many standard deviations more than usual.
+_SPREADS = 8.0
+
+
+def code_map(first: IntArray, second: IntArray, size: int | None = None) -> IntArray | None:
+    """For each code the only one that occurs with it; None if there are several of one."""
+    table = np.full(int(first.max(initial=-1)) + 1 if size is None else size, -1, dtype=np.int64)
+    table[first] = second
+    return table if bool((table[first] == second).all()) else None
+
+
+def combined(parts: Sequence[IntArray]) -> IntArray:
+    """A number for each combination of the codes of several columns."""
+    whole = parts[0]
+    for part in parts[1:]:
+        pairs = whole * (part.max(initial=0) + 1) + part
+        whole = np.unique(pairs, return_inverse=True)[1].astype(np.int64)
+    return whole
+
+
+def among_pairs(first: IntArray, second: IntArray, one: IntArray, other: IntArray) -> BoolArray:
+    """Which pairs of codes are among some; those with a code that is in none of these, too."""
+    there = (first >= 0) & (second >= 0)
+    width = int(max(second.max(initial=0), other.max(initial=0))) + 1
+    pairs = first[there] * width + second[there]
+    unknown = np.isin(one, first[there], invert=True) | np.isin(other, second[there], invert=True)
+    among: BoolArray = unknown | np.isin(one * width + other, pairs)
+    return among
+
+
+def made_by_chance(first: IntArray, second: IntArray, count: IntArray) -> bool:
+    """Whether a dependency could come about by chance: each code within one code of the other."""
+    shares = np.bincount(second, count)
+    shares = shares[shares > 0] / shares.sum()
+    sizes, times = np.unique(np.bincount(first, count), return_counts=True)
+    alike = np.array([(shares**size).sum() if size > 1 else 1.0 for size in sizes.tolist()])
+    return float((times * np.log(np.maximum(alike, 1e-300))).sum()) > math.log(CHANCE)
+
+
+def common_parts(first: IntArray, second: IntArray) -> IntArray | None:
+    """The parts into which two partitions together fall, per pair; None if it is one."""
+    codes, one = np.unique(first, return_inverse=True)
+    others, other = np.unique(second, return_inverse=True)
+    label = np.arange(len(codes) + len(others), dtype=np.int64)
+    while True:
+        least = np.minimum(label[one], label[len(codes) + other])
+        fresh = label.copy()
+        np.minimum.at(fresh, one, least)
+        np.minimum.at(fresh, len(codes) + other, least)
+        fresh = fresh[fresh]
+        if np.array_equal(fresh, label):
+            break
+        label = fresh
+    parts, place = np.unique(label[one], return_inverse=True)
+    return place if len(parts) > 1 else None
+
+
+def missing_pairs(first: IntArray, second: IntArray, count: IntArray) -> tuple[float, bool]:
+    """How many records chance would put into missing pairs of codes, and if that is too many.
+
+    In few records of many codes most pairs are missing by chance alone.
+    """
+    one, other = np.bincount(first, count), np.bincount(second, count)
+    whole = float(count.sum())
+    sizes, times = np.unique(one[one > 0], return_counts=True)
+    others, other_times = np.unique(other[other > 0], return_counts=True)
+    share, pairs = np.outer(sizes, others) / whole, np.outer(times, other_times)
+    absent = np.exp(-share)
+    usual = float((pairs * share * absent).sum())
+    spread = math.sqrt(float((pairs * share**2 * absent * (1 - absent)).sum()))
+    at, to = np.unique(np.stack([first, second]), axis=1)
+    missing = whole - float((one[at] * other[to] / whole).sum())
+    exclude = missing > max(_EXCLUDED * whole, usual + _SPREADS * spread)
+    return missing, exclude
+
+
+def tell_together(
+    places: Sequence[IntArray], levels: Sequence[IntArray], count: IntArray | None = None
+) -> bool:
+    """Whether columns together determine a level of the last one.
+
+    With numbers of records also whether no fewer of them do, and chance did not make it.
+    """
+    *parts, last = places
+    whole = combined(parts)
+    for level in levels:
+        codes = level[last]
+        if len(np.unique(codes)) < 2 or code_map(whole, codes) is None:
+            continue
+        if count is None:
+            return True
+        fewer = combinations(parts, len(parts) - 1)
+        if all(code_map(combined(own), codes) is None for own in fewer) and not made_by_chance(
+            whole, codes, count
+        ):
+            return True
+    return False

@@ -1,0 +1,366 @@
+"""`LeastSquares`: the best linear estimates of figures with noise, from all that adds up. SECRET.
+
+In: relations among cells, published figures, and how noisy each of them is. Out: estimates by least
+squares, and the leverage of every figure. Exposure is 1 / leverage: by how many independent figures
+a reader knows a cell. Without data, `LayerExposure` has it from sizes of classifications: exact
+where no cell is empty, too low else.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import cached_property
+from itertools import product
+from typing import Any, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from discreet.arrays import BoolArray, FloatArray, IntArray, starts
+from discreet.compiled import compiled
+
+AnyInts: TypeAlias = npt.NDArray[np.signedinteger[Any]]
+#: Figures without noise count as known by so many.
+KNOWN = 1e6
+#: Conjugate gradients end here, relative to the first residual, in small and in large systems; or
+#: after so many steps.
+_NEAR, _NEAR_ENOUGH, _STEPS = 1e-8, 1e-3, 500
+#: A little give in every relation: figures that contradict each other must not stop the search.
+_GIVE = 1e-9
+#: Leverages of so many cells are exact; of more, those of so many that count most.
+_EXACT, _FEW = 2_000, 64
+#: Probes for systems of at most so many entries.
+_PROBES = ((2_000_000, 64), (20_000_000, 16))
+_FEWEST_PROBES = 4
+#: Numbers that are held at once for columns side by side.
+_AT_ONCE = 20_000_000
+#: Relations with hidden figures are kept while these have so many entries.
+_HIDDEN = 50_000
+_SEED = 20_311
+
+
+class LeastSquares:
+    """Least squares over figures with independent noise.
+
+    Relations are held by their entries: `row` and `cell` of each, and its coefficient. Cells of one
+    set carry the same noise and count once: those that a relation of two makes equal and that show
+    the same.
+
+    Args:
+        row: The relation of each entry.
+        cell: Its cell.
+        coefficient: Its coefficient.
+        figure: The published figure of each cell.
+        variance: The variance of its noise; 0 for what is known, infinite for what is hidden.
+        missing: What the true figures of each relation add up to; zero if None.
+        give: The variance of that; zero if None.
+
+    >>> total, parts = [0, 0, 0], [0, 1, 2]
+    >>> found = LeastSquares(np.array(total), np.array(parts), np.array([-1, 1, 1]),
+    ...                   np.array([10.0, 6.0, 7.0]), np.ones(3))
+    >>> found.figures.round(6).tolist(), (1 / found.leverages()).round(6).tolist()
+    ([11.0, 5.0, 6.0], [1.5, 1.5, 1.5])
+    """
+
+    def __init__(
+        self,
+        row: AnyInts,
+        cell: AnyInts,
+        coefficient: npt.NDArray[Any],
+        figure: FloatArray,
+        variance: FloatArray,
+        missing: FloatArray | None = None,
+        give: FloatArray | None = None,
+    ) -> None:
+        self._figure = figure
+        self.noisy = (variance > 0) & np.isfinite(variance)
+        stated = 0 if missing is None or give is None else len(missing)
+        if not np.isfinite(variance).all():
+            row, cell, coefficient = _without_hidden(row, cell, coefficient, ~np.isfinite(variance))
+        rows = max(int(row.max(initial=-1)) + 1, stated)
+        rest, slack = np.zeros(rows), np.full(rows, _GIVE)
+        if missing is not None and give is not None:
+            rest[:stated], slack[:stated] = missing, np.maximum(give, _GIVE)
+        # Exact figures are put in.
+        uncertain = self.noisy[cell]
+        exact = ~uncertain
+        rest -= np.bincount(row[exact], coefficient[exact] * figure[cell[exact]], rows)
+        row, cell, coefficient = row[uncertain], cell[uncertain], coefficient[uncertain]
+        set_of = _equal_sets(row, cell, coefficient, figure, variance, rows)
+        sets = np.flatnonzero((set_of == np.arange(len(figure))) & self.noisy)
+        number = np.full(len(figure), -1, dtype=np.int64)
+        number[sets] = np.arange(len(sets))
+        self._number = np.where(self.noisy, number[set_of], -1)
+        self._spread = np.sqrt(variance[sets])
+        self._published = figure[sets]
+        # What is left of a relation if its cells are one set says nothing, or something wrong.
+        own = self._number[cell]
+        least, most = np.full(rows, len(sets)), np.full(rows, -1)
+        np.minimum.at(least, row, own)
+        np.maximum.at(most, row, own)
+        several = (least < most) & (np.bincount(row, minlength=rows) > 1)
+        kept = several[row]
+        self._row = (np.cumsum(several) - 1)[row[kept]].astype(np.int32)
+        self._cell = own[kept].astype(np.int32)
+        self._coefficient = coefficient[kept]
+        self._rest = rest[several]
+        size = (self._coefficient * self._spread[self._cell]) ** 2
+        self._scale = 1 / np.sqrt(np.bincount(self._row, size, len(self._rest)) + slack[several])
+        self._slack = (slack[several] * self._scale**2)[:, np.newaxis]
+
+    @cached_property
+    def figures(self) -> FloatArray:
+        """The estimate of each cell; what is not noisy stays as it is."""
+        estimate = self._figure.copy()
+        if len(self._rest) and len(self._published):
+            spread = self._spread[:, np.newaxis]
+            shown = self._published[:, np.newaxis] / spread
+            away = self._ruled_out(shown, self._rest[:, np.newaxis])
+            best = ((shown - away) * spread)[:, 0]
+        else:
+            best = self._published
+        estimate[self.noisy] = best[self._number[self.noisy]]
+        return estimate
+
+    def leverages(self, kinds: IntArray | None = None) -> FloatArray:
+        """How much of its own noise each estimate keeps; that of known figures is 1 / `KNOWN`.
+
+        Exact in small systems. In larger ones it is exact for the cells of the smallest kinds and
+        for those that count most; for others, random projections tell it up to a relative error
+        of √(2 / number of projections), less as far as cells of a kind are alike.
+
+        Args:
+            kinds: The kind of each cell, such as its layer.
+        """
+        size = len(self._published)
+        kinds = np.zeros(len(self._figure), dtype=np.int64) if kinds is None else kinds
+        kind = np.zeros(size, dtype=np.int64)
+        kind[self._number[self.noisy][::-1]] = kinds[self.noisy][::-1]
+        if size <= _EXACT:
+            leverage = self._exact(np.arange(size))
+        else:
+            leverage = self._probed(kind)
+            often = np.bincount(kind)
+            small = np.argsort(often[kind], kind="stable")[: _FEW // 2]
+            order = np.argsort(leverage, kind="stable")[:_FEW]
+            chosen = np.concatenate([small, order[~np.isin(order, small)][: _FEW // 2]])
+            exact = self._exact(chosen)
+            leverage = np.maximum(leverage, exact.min())  # less by chance only
+            leverage[chosen] = exact
+        result = np.full(len(self._figure), 1 / KNOWN)
+        result[self.noisy] = np.clip(leverage, 1 / KNOWN, 1.0)[self._number[self.noisy]]
+        return result
+
+    def _exact(self, cells: IntArray) -> FloatArray:
+        """The leverages of some sets, one solution for each."""
+        size, leverage = len(self._published), np.ones(len(cells))
+        if not len(self._rest):
+            return leverage
+        for at in self._chunks(len(cells)):
+            own = cells[at]
+            unit = np.zeros((size, len(own)))
+            unit[own, np.arange(len(own))] = 1.0
+            leverage[at] -= self._ruled_out(unit)[own, np.arange(len(own))]
+        return leverage
+
+    def _probed(self, kind: IntArray) -> FloatArray:
+        """The leverages of all sets, by squares of projected random numbers."""
+        size, entries = len(self._published), len(self._cell)
+        probes = next((k for most, k in _PROBES if entries <= most), _FEWEST_PROBES)
+        draw, squares = np.random.default_rng(_SEED), np.zeros(size)
+        if not len(self._rest):
+            return np.ones(size)
+        for at in self._chunks(probes):
+            numbers = draw.standard_normal((size, at.stop - at.start))
+            squares += ((numbers - self._ruled_out(numbers)) ** 2).sum(axis=1)
+        leverage = squares / probes
+        # Cells of a kind differ by chance; what they differ beyond it is kept.
+        number = np.maximum(np.bincount(kind), 1)
+        mean = np.bincount(kind, leverage) / number
+        spread = np.bincount(kind, (leverage - mean[kind]) ** 2) / number
+        chance = 2 / probes * np.bincount(kind, leverage**2) / number / (1 + 2 / probes)
+        share = np.clip(1 - chance / np.maximum(spread, 1e-300), 0.0, 1.0)
+        return mean[kind] + share[kind] * (leverage - mean[kind])
+
+    def _chunks(self, columns: int) -> list[slice]:
+        width = max(1, min(64, _AT_ONCE // (len(self._published) + len(self._rest) + 1)))
+        return [slice(at, min(at + width, columns)) for at in range(0, columns, width)]
+
+    def _ruled_out(self, columns: FloatArray, rest: FloatArray | float = 0.0) -> FloatArray:
+        """What relations rule out of each column, by conjugate gradients.
+
+        The normal equations of the relations, each scaled to one: the preconditioner.
+        """
+        scale, spread = self._scale[:, np.newaxis], self._spread[:, np.newaxis]
+        shape = len(self._scale), columns.shape[1]
+        entries = self._row, self._cell, self._coefficient
+        over_rows, over_cells = np.zeros(shape), np.zeros(columns.shape)
+        _to_rows(*entries, columns * spread, over_rows)
+        residual = scale * (over_rows - rest)
+        solution, direction = np.zeros(shape), residual.copy()
+        square = (residual**2).sum(axis=0)
+        near = _NEAR if len(self._published) <= _EXACT else _NEAR_ENOUGH
+        enough = near**2 * square
+        for _ in range(_STEPS):
+            if (square <= enough).all():
+                break
+            _to_cells(*entries, direction * scale, over_cells)
+            over_cells *= spread**2
+            _to_rows(*entries, over_cells, over_rows)
+            over_rows *= scale
+            over_rows += self._slack * direction
+            step = square / np.maximum((direction * over_rows).sum(axis=0), 1e-300)
+            solution += step * direction
+            residual -= step * over_rows
+            fresh = (residual**2).sum(axis=0)
+            direction *= fresh / np.maximum(square, 1e-300)
+            direction += residual
+            square = fresh
+        _to_cells(*entries, solution * scale, over_cells)
+        away: FloatArray = over_cells * spread
+        return away
+
+    def __repr__(self) -> str:
+        return f"<LeastSquares: secret, {len(self._published):,} figures with noise>"
+
+
+@compiled(nogil=True)
+def _to_rows(row: Any, cell: Any, coefficient: Any, columns: Any, sums: Any) -> None:
+    """Sum the cells of every row."""
+    sums[:] = 0.0
+    for at in range(len(row)):
+        for column in range(columns.shape[1]):
+            sums[row[at], column] += coefficient[at] * columns[cell[at], column]
+
+
+@compiled(nogil=True)
+def _to_cells(row: Any, cell: Any, coefficient: Any, columns: Any, sums: Any) -> None:
+    """Sum the rows of every cell."""
+    sums[:] = 0.0
+    for at in range(len(row)):
+        for column in range(columns.shape[1]):
+            sums[cell[at], column] += coefficient[at] * columns[row[at], column]
+
+
+def _equal_sets(
+    row: AnyInts,
+    cell: AnyInts,
+    coefficient: npt.NDArray[Any],
+    figure: FloatArray,
+    variance: FloatArray,
+    rows: int,
+) -> IntArray:
+    """For each cell the first one of its set.
+
+    A total with a single part is that part. Where both show the same figure, the noise is one.
+    """
+    pair = np.bincount(row, minlength=rows) == 2
+    pair &= np.bincount(row, coefficient, rows) == 0
+    entries = np.flatnonzero(pair[row])
+    entries = entries[np.argsort(row[entries], kind="stable")]
+    one, other = cell[entries[::2]], cell[entries[1::2]]
+    same = (figure[one] == figure[other]) & (variance[one] == variance[other])
+    one, other = one[same], other[same]
+    label = np.arange(len(figure), dtype=np.int64)
+    while (label[one] != label[other]).any():
+        least = np.minimum(label[one], label[other])
+        np.minimum.at(label, label[one], least)
+        np.minimum.at(label, label[other], least)
+        while (label[label] != label).any():
+            label = label[label]
+    return label
+
+
+def _without_hidden(
+    row: AnyInts, cell: AnyInts, coefficient: npt.NDArray[Any], hidden: BoolArray
+) -> tuple[AnyInts, AnyInts, npt.NDArray[Any]]:
+    """Relations among figures that are shown: each hidden one is put into all others it is in."""
+    rows = int(row.max(initial=-1)) + 1
+    touched = np.zeros(rows, dtype=np.bool_)
+    touched[row[hidden[cell]]] = True
+    chosen = touched[row]
+    kept = row[~chosen], cell[~chosen], coefficient[~chosen]
+    if not chosen.any() or int(chosen.sum()) > _HIDDEN:
+        return kept
+    held: dict[int, dict[int, float]] = {}
+    having: dict[int, set[int]] = {}
+    for r, c, factor in zip(
+        row[chosen].tolist(), cell[chosen].tolist(), coefficient[chosen].tolist(), strict=True
+    ):
+        held.setdefault(r, {})[c] = held.get(r, {}).get(c, 0.0) + float(factor)
+        if hidden[c]:
+            having.setdefault(c, set()).add(r)
+    entries = int(chosen.sum())
+    for c in sorted(having, key=lambda own: (len(having[own]), own)):
+        own = sorted((r for r in having[c] if held.get(r, {}).get(c)), key=lambda r: len(held[r]))
+        if not own or entries > 10 * _HIDDEN:
+            continue
+        pivot = held.pop(own[0])
+        for r in own[1:]:
+            share = held[r][c] / pivot[c]
+            for at, factor in pivot.items():
+                value = held[r].get(at, 0.0) - share * factor
+                held[r][at] = value
+                entries += 1
+                if hidden[at]:
+                    having.setdefault(at, set()).add(r)
+            held[r] = {at: value for at, value in held[r].items() if abs(value) > 1e-9}
+    left = [own for own in held.values() if own and not any(hidden[at] for at in own)]
+    more = [(r, at, value) for r, own in enumerate(left, rows) for at, value in own.items()]
+    fresh = np.array(more, dtype=np.float64).reshape(-1, 3)
+    return (
+        np.concatenate([kept[0], fresh[:, 0].astype(np.int64)]),
+        np.concatenate([kept[1], fresh[:, 1].astype(np.int64)]),
+        np.concatenate([kept[2].astype(np.float64), fresh[:, 2]]),
+    )
+
+
+class LayerExposure:
+    """Exposure from the sizes of classifications alone, as layer after layer is published.
+
+    A layer is all cells on one level of some axes. Levels of an axis lie in each other. The
+    formula is exact for all sets of layers where no cell is empty and parts are of one size.
+
+    Args:
+        sizes: For each axis the number of codes of each level below the total.
+
+    >>> table = LayerExposure({"sex": [2], "age": [3]})
+    >>> for layer in ({}, {"sex": 1}, {"age": 1}, {"sex": 1, "age": 1}):
+    ...     table.add(layer)
+    >>> table.exposures().round(6).tolist()
+    [2.0, 2.0, 2.0, 2.0]
+    """
+
+    def __init__(self, sizes: Mapping[str, Sequence[float]]) -> None:
+        self.sizes = dict(sizes)
+        self._effects: dict[frozenset[tuple[str, int]], int] = {}
+        self._freedom: list[float] = []
+        self._cells: list[float] = []
+        self._of_layer: list[list[int]] = []
+
+    def add(self, layer: Mapping[str, int]) -> None:
+        """Publish a layer: per axis its level, from 1 on; axes that are not named are totals."""
+        own = []
+        for levels in product(*(range(level + 1) for level in layer.values())):
+            chosen = [(axis, at) for axis, at in zip(layer, levels, strict=True) if at]
+            effect = frozenset(chosen)
+            if effect not in self._effects:
+                self._effects[effect] = len(self._effects)
+                steps = [self._codes(axis, at) - self._codes(axis, at - 1) for axis, at in chosen]
+                self._freedom.append(float(np.prod(steps)))
+            own.append(self._effects[effect])
+        self._of_layer.append(own)
+        self._cells.append(float(np.prod([self._codes(*one) for one in layer.items()])))
+
+    def _codes(self, axis: str, level: int) -> float:
+        return self.sizes[axis][level - 1] if level else 1.0
+
+    def exposures(self) -> FloatArray:
+        """The exposure of the cells of every layer that was added."""
+        effects = np.concatenate([np.array(own, dtype=np.int64) for own in self._of_layer])
+        width = [len(own) for own in self._of_layer]
+        cells = np.array(self._cells)
+        told = np.bincount(effects, np.repeat(1 / cells, width), len(self._freedom))
+        kept = (np.array(self._freedom) / told)[effects]
+        exposures: FloatArray = cells**2 / np.add.reduceat(kept, starts(width)[:-1])
+        return exposures

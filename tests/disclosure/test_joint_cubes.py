@@ -1,0 +1,191 @@
+"""Readers of A x B, A x C and B x C, who know that no combination of all three is negative."""
+
+from __future__ import annotations
+
+from itertools import combinations, product
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+from scipy.optimize import LinearConstraint
+
+import discreet as dc
+from discreet.disclosure import cyclic_cores, layers_of
+from discreet.errors import SuppressionError
+from discreet.protection.suppression import build_problem, find_pattern
+from discreet.protection.suppression.proof import joint_cubes
+from discreet.tables import CellStatus, ProtectedTable, Table
+from tests.helpers.reader_of_records import single_valued
+
+SIZES = {"a": 5, "b": 5, "c": 5}
+
+
+def records(seed: int, number: int = 150) -> pl.DataFrame:
+    """Persons whose three variables depend on each other: b and c mostly are what a is."""
+    draw = np.random.default_rng(seed)
+    columns = {"a": draw.integers(0, 5, number)}
+    for name in ("b", "c"):
+        far = draw.random(number) < 0.1
+        columns[name] = np.where(
+            far, (columns["a"] + draw.integers(1, 5, number)) % 5, columns["a"]
+        )
+    return pl.DataFrame({name: [f"{name}{x}" for x in part] for name, part in columns.items()})
+
+
+def linked(persons: pl.DataFrame, **options: Any) -> list[Table]:
+    return [dc.tabulate(persons, [*pair], **options) for pair in combinations("abc", 2)]
+
+
+def computed(tables: list[ProtectedTable], asked: set[tuple[str, ...]]) -> set[tuple[str, ...]]:
+    """Which cells have one count only: by an integer program over a x b x c.
+
+    It knows nothing of cells or relations: each shown figure is a sum of combinations, each hidden
+    one a sum that is at least one.
+    """
+    atoms = list(product(*([f"{name}{x}" for x in range(size)] for name, size in SIZES.items())))
+    of_atom = [{f"{n}={x}" for n, x in zip("abc", atom, strict=True)} for atom in atoms]
+    rows, low, high, hidden = [], [], [], {}
+    for table in tables:
+        names = [dimension.name for dimension in table.dimensions]
+        zeros = any(note.kind == "hidden-zeros" for note in table.notes)
+        for row in table.to_polars(complete=True).iter_rows(named=True):
+            codes = {f"{name}={row[name]}" for name in names if row[name] != "Total"}
+            sums = np.array([codes <= own for own in of_atom], dtype=float)
+            blank = row["status"] == "suppressed"
+            rows.append(sums)
+            low.append(1 - zeros if blank else row["value"])
+            high.append(np.inf if blank else row["value"])
+            if blank and tuple(sorted(codes)) in asked:
+                hidden[tuple(sorted(codes))] = sums
+    if not hidden:
+        return asked
+    printed = LinearConstraint(np.array(rows), low, high)
+    single = single_valued(np.array(list(hidden.values())), printed, whole=True)
+    return asked - {cell for cell, one in zip(hidden, single, strict=True) if not one}
+
+
+def sensitive_cells(table: Table) -> np.ndarray:
+    return (table.count > 0) & (table.count < 3)
+
+
+def by_relations_only(tables: list[Table]) -> list[ProtectedTable]:
+    """What was published before joint cubes were examined."""
+    sources = [(table, sensitive_cells(table)) for table in tables]
+    problem, members = build_problem(sources)
+    pattern = find_pattern(problem, "fast")
+    from discreet.protection.suppression.publish.protected_tables import (
+        PublicationStyle,
+        published_table,
+    )
+
+    style = PublicationStyle(value=None, decimals=0, reasons="none", zeros=False)
+    none = np.zeros(len(problem), dtype=np.int8)
+    return [
+        published_table(table, members, at, pattern.hidden, none, None, style)
+        for at, table in enumerate(tables)
+    ]
+
+
+def exact(tables: list[Table], safe: list[ProtectedTable]) -> set[tuple[str, ...]]:
+    """Sensitive cells that the independent reader computes."""
+    asked = set()
+    for table in tables:
+        for at in np.flatnonzero(sensitive_cells(table)):
+            codes = {
+                dimension.name: dimension.codes[part[at]]
+                for dimension, part in zip(table.dimensions, table.index, strict=True)
+            }
+            pairs = sorted((n, c) for n, c in codes.items() if c != "Total")
+            asked.add(tuple(f"{n}={c}" for n, c in pairs))
+    return computed(safe, asked)
+
+
+@pytest.mark.parametrize("seeds", [[4], pytest.param(range(3), marks=pytest.mark.exhaustive)])
+def test_no_cell_that_a_joint_cube_opens_is_called_safe(seeds: range) -> None:
+    """Row by row as an integer program over a x b x c finds them, whatever tables hide."""
+    opened = 0
+    for seed in seeds:
+        tables = linked(records(seed))
+        before = by_relations_only(tables)
+        found = dc.audit(before, tables, [sensitive_cells(table) for table in tables])
+        expected = exact(tables, before)
+        named = {tuple(sorted(name.split(", "))) for name in found.exact}
+        assert named == expected
+        assert found.verdict == ("open" if expected else "safe")
+        opened += len(expected)
+        after = dc.suppress([(table, sensitive_cells(table)) for table in tables], method="fast")
+        assert not exact(tables, after)
+        assert dc.audit(after, tables, [sensitive_cells(table) for table in tables]).safe
+    assert opened or 4 not in seeds
+
+
+def test_what_is_too_large_is_not_examined_by_name(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(joint_cubes, "MOST_ATOMS", 3)
+    tables = linked(records(1))
+    sources = [(table, sensitive_cells(table)) for table in tables]
+    with pytest.raises(SuppressionError) as refused:
+        dc.suppress(sources, method="fast")
+    assert refused.value.code == "not-examined"
+    assert 'accept = ["joint cube of a, b, c"]' in str(refused.value)
+    safe = dc.suppress(sources, method="fast", accept=["joint cube of a, b, c"])
+    judged = [sensitive for _, sensitive in sources]
+    found = dc.audit(safe, tables, judged)
+    assert (found.verdict, found.safe) == ("not examined", False)
+    assert found.described()["not_examined"][0]["name"] == "joint cube of a, b, c"
+    assert "Not examined: joint cube of a, b, c (" in found.text()
+    accepted = dc.audit(safe, tables, judged, accept=["joint cube of a, b, c"])
+    assert accepted.safe
+    assert "Not examined, and accepted: joint cube of a, b, c" in accepted.text()
+
+
+def test_trees_of_tables_have_no_core_and_nothing_to_examine() -> None:
+    persons = records(2)
+    cases: dict[str, list[list[str]]] = {
+        "chain": [["a", "b"], ["b", "c"]],
+        "star": [["a", "b"], ["a", "c"]],
+        "whole": [["a", "b", "c"], ["a", "b"], ["a", "c"], ["b", "c"]],
+    }
+    for name, listed in cases.items():
+        tables = [dc.tabulate(persons, by) for by in listed]
+        cells = [np.arange(len(table)) for table in tables]
+        assert not cyclic_cores(layers_of(tables, cells)), name
+    tables = linked(persons)
+    (core,) = cyclic_cores(layers_of(tables, [np.arange(len(table)) for table in tables]))
+    assert core.about == "a, b, c"
+    joint = core.combinations(10**6)
+    assert not isinstance(joint, int)
+    pairs = [set(zip(persons[a], persons[b], strict=True)) for a, b in combinations("abc", 2)]
+    possible = [
+        (a, b, c)
+        for a, b, c in product(*(sorted(set(persons[name])) for name in "abc"))
+        if (a, b) in pairs[0] and (a, c) in pairs[1] and (b, c) in pairs[2]
+    ]
+    assert joint.number == len(possible)
+
+
+def test_a_filter_is_a_variable_of_its_own() -> None:
+    """b by c of some persons only: those of no filter are combinations of their own."""
+    persons = records(3).with_columns(age=pl.int_range(pl.len()) % 2)
+    tables = [
+        dc.tabulate(persons, ["a", "b"]),
+        dc.tabulate(persons, ["a"], where="age == 1"),
+        dc.tabulate(persons, ["b"], where="age == 1"),
+    ]
+    (core,) = cyclic_cores(layers_of(tables, [np.arange(len(table)) for table in tables]))
+    assert core.about == "a, b"
+    joint = core.combinations(10**6)
+    assert not isinstance(joint, int)
+    everybody = persons.select("a", "b").unique()
+    some = persons.filter(pl.col("age") == 1)
+    both = everybody.filter(
+        pl.col("a").is_in(some["a"].unique().to_list())
+        & pl.col("b").is_in(some["b"].unique().to_list())
+    )
+    assert joint.number == len(everybody) + len(both)
+
+
+def test_hidden_cells_keep_their_status() -> None:
+    tables = linked(records(1))
+    safe = dc.suppress([(table, sensitive_cells(table)) for table in tables], method="fast")
+    assert any((table.status == CellStatus.suppressed).any() for table in safe)

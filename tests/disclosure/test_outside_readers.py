@@ -1,0 +1,263 @@
+"""Whether verdicts hold against readers written apart, on systems of tables drawn at random.
+
+`bench/disclosure.py` repeats this with other seeds and many more systems.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+import pytest
+
+import discreet as dc
+from discreet.disclosure import Partitions
+from discreet.errors import SuppressionError
+from discreet.protection.suppression import Audit, Suppression, build_problem
+from discreet.protection.suppression.publish import ways_out
+from discreet.protection.suppression.publish.protected_tables import (
+    PublicationStyle,
+    published_table,
+)
+from discreet.tables import ProtectedTable
+from tests.helpers.atoms_apart import AtomReader, Drawn, alike_system, cells_of, drawn_system
+
+#: The number of the minimum frequency.
+FEW = 3
+#: The number of a table, and codes.
+Cell = tuple[Any, ...]
+NONE: frozenset[Cell] = frozenset()
+
+
+@pytest.fixture(autouse=True)
+def no_ways_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What would help a refused system takes long, and is not looked at here."""
+    monkeypatch.setattr(ways_out, "_MOST", 0)
+
+
+def system_of(seed: int, **options: Any) -> tuple[Drawn, list[Any]]:
+    """Tables with their sensitive cells: two thirds of the systems are counts, others values."""
+    valued = seed % 3 == 2
+    drawn = drawn_system(seed, value="pay" if valued else None, **options)
+    rule = dc.rules.PPercent(20) if valued else dc.rules.MinimumFrequency(FEW)
+    return drawn, [dc.primary(table, [rule], value=drawn.value) for table in drawn.tables]
+
+
+def codes_of(table: dc.Table) -> list[tuple[str, ...]]:
+    """The codes of each cell of a table."""
+    return table.to_polars().select([own.name for own in table.dimensions]).rows()
+
+
+def marked(tables: Sequence[dc.Table], masks: Sequence[np.ndarray]) -> set[Cell]:
+    """The names of some cells of tables."""
+    return {
+        (at, *codes)
+        for at, (table, mask) in enumerate(zip(tables, masks, strict=True))
+        for codes, chosen in zip(codes_of(table), mask, strict=True)
+        if chosen
+    }
+
+
+def computed(
+    drawn: Drawn, judged: Sequence[Any], safe: Sequence[ProtectedTable], own: frozenset[Cell] = NONE
+) -> set[Cell]:
+    """The sensitive cells that can have one value only, for who knows what is printed.
+
+    He knows the number of the minimum frequency, and that hidden cells are no zeros where zeros
+    are shown; and the values of his `own` cells.
+    """
+    names, sums, values = cells_of(drawn, safe)
+    marks = marked(drawn.tables, [one.sensitive for one in judged])
+    sensitive = np.array([name in marks for name in names], dtype=bool)
+    zeros = any(note.kind == "hidden-zeros" for table in safe for note in table.notes)
+    if own:
+        true = {name: value for name, _, value in zip(*cells_of(drawn), strict=True)}
+        values = np.array([true[n] if n in own else v for n, v in zip(names, values, strict=True)])
+    hidden = np.isnan(values)
+    most = np.full(len(names), FEW - 1 if drawn.value is None else np.inf)
+    low = np.where(hidden, 0.0 if zeros else 1.0, values)
+    high = np.where(hidden, np.where(sensitive, most, np.inf), values)
+    reader = AtomReader(sums, low, high, whole=drawn.value is None)
+    cells = np.flatnonzero(sensitive & hidden)
+    known = {names[at] for at in cells[reader.known(cells)]}
+    return known | {names[at] for at in np.flatnonzero(sensitive & ~hidden)} - own
+
+
+def careless(
+    drawn: Drawn, judged: Sequence[Any], seed: int, shares: Sequence[float] = (0.2, 0.5)
+) -> list[ProtectedTable]:
+    """Each table with its sensitive cells hidden, and a share of others, whatever that opens."""
+    draw = np.random.default_rng([390, seed])
+    listed = []
+    for table, sensitive in zip(drawn.tables, judged, strict=True):
+        problem, members = build_problem((table, sensitive), value=drawn.value)
+        hidden = draw.random(len(problem)) < draw.choice(shares)
+        hidden &= problem.value > 0
+        hidden[problem.primary] = True
+        style = PublicationStyle(value=drawn.value, decimals=0, reasons="none", zeros=False)
+        none = np.zeros(len(problem), dtype=np.int8)
+        listed.append(published_table(table, members, 0, hidden, none, None, style))
+    return listed
+
+
+class Careless(NamedTuple):
+    """What an audit says of tables that were protected carelessly, and what is true."""
+
+    verdict: str
+    exact: set[Cell]  # sensitive cells that the audit calls exactly known
+    true: set[Cell]
+    doubts: bool  # whether chance could have made dependencies, which readers are taken to know
+
+
+def audited(seed: int, **options: Any) -> Careless:
+    """Tables that were protected carelessly."""
+    drawn, judged = system_of(seed, **options)
+    safe = careless(drawn, judged, seed)
+    audit = dc.audit(safe, drawn.tables, judged, records=drawn.people)
+    return Careless(
+        verdict=audit.verdict,
+        exact=sensitive_among(drawn, judged, audit, audit.certificate.exact),
+        true=computed(drawn, judged, safe),
+        doubts=bool(Partitions(drawn.people, drawn.tables).doubts),
+    )
+
+
+def sensitive_among(
+    drawn: Drawn, judged: Sequence[Any], audit: Audit, cells: np.ndarray
+) -> set[Cell]:
+    """The names of the sensitive cells that some cells of an audit stand for."""
+    sources = list(zip(drawn.tables, judged, strict=True))
+    problem, members = build_problem(sources, value=drawn.value, records=drawn.people)
+    assert audit.problem.digest() == problem.digest()
+    chosen = np.zeros(len(problem), dtype=bool)
+    chosen[cells] = True
+    masks = [members.hidden(chosen, at) & one.sensitive for at, one in enumerate(judged)]
+    return marked(drawn.tables, masks)
+
+
+class Suppressed(NamedTuple):
+    """What suppression makes of a system."""
+
+    word: str  # the verdict, or the code of the error
+    hidden: int
+    sensitive: int
+    open: int  # sensitive cells that a reader computes
+
+
+def suppressed(seed: int, *, records: bool = True, **options: Any) -> Suppressed:
+    """A system with hidden cells, or the refusal."""
+    drawn, judged = system_of(seed, **options)
+    sources = list(zip(drawn.tables, judged, strict=True))
+    number = sum(int(one.sensitive.sum()) for one in judged)
+    known: Any = {"records": drawn.people} if records else {}
+    try:
+        done = Suppression.of(sources, method="fast", **known)
+    except SuppressionError as error:
+        return Suppressed(error.code, 0, number, 0)
+    audit = dc.audit(list(done.tables), drawn.tables, judged, **known)
+    assert audit.verdict == done.judgement.word or not records
+    opened = computed(drawn, judged, done.tables)
+    blanks = sum(int(table.to_polars(complete=True)["value"].null_count()) for table in done.tables)
+    return Suppressed(audit.verdict, blanks, number, len(opened))
+
+
+@pytest.mark.parametrize("seeds", [[30], pytest.param(range(40, 60), marks=pytest.mark.exhaustive)])
+def test_no_safe_system_is_open(seeds: Sequence[int]) -> None:
+    unexamined = 0
+    for seed in seeds:
+        word, _, _, opened = suppressed(seed)
+        assert word in ("safe", "not-examined"), seed
+        assert not opened, seed
+        unexamined += word != "safe"
+    assert unexamined <= len(seeds) // 5
+
+
+@pytest.mark.parametrize("seeds", [[5], pytest.param(range(20, 30), marks=pytest.mark.exhaustive)])
+def test_audits_find_all_that_readers_compute(seeds: Sequence[int]) -> None:
+    """And nothing else, unless chance could have made a dependency that no reader knows of."""
+    for seed in seeds:
+        verdict, exact, true, doubts = audited(seed)
+        assert exact >= true, seed
+        assert verdict == "open" or not true, seed
+        assert exact == true or doubts, seed
+
+
+@pytest.mark.parametrize(
+    "seeds", [range(1), pytest.param(range(1, 9), marks=pytest.mark.exhaustive)]
+)
+def test_records_cost_nothing_where_names_say_all(seeds: Sequence[int]) -> None:
+    """Columns that have nothing to do with each other, always under the same name."""
+    sensitive = 0
+    for seed in seeds:
+        options: dict[str, Any] = {"variables": ("district", "sex", "work"), "filters": False}
+        options |= {"size": 200, "number": 2 + seed % 3}
+        with_records = suppressed(seed, **options)
+        by_name = suppressed(seed, records=False, **options)
+        assert with_records[1:] == by_name[1:], seed
+        assert with_records.word in (by_name.word, "safe"), seed
+        sensitive += with_records.sensitive
+    assert sensitive
+
+
+def test_zeros_that_everyone_knows_are_no_partners() -> None:
+    """No district lies in two states, and nobody who is 30 passes `age < 18`."""
+    drawn, _ = system_of(30)
+    (table,) = [own for own in drawn.tables if own.where == "age < 18"]
+    nested = dc.tabulate(drawn.people, ["district", "state"], name="nested")
+    pairs = {*drawn.people.select("district", "state").rows()}
+    pairs |= {("Total", state) for _, state in pairs} | {(d, "Total") for d, _ in pairs}
+    pairs.add(("Total", "Total"))
+    for own in (table, nested):
+        judged = dc.primary(own, [dc.rules.MinimumFrequency(FEW)])
+        how: dict[str, Any] = {"method": "fast", "zero_cells": "partners"}
+        safe = dc.suppress(own, judged, records=drawn.people, **how)
+        ruled_out = [
+            row["value"]
+            for row in safe.to_polars(complete=True).iter_rows(named=True)
+            if row.get("fifteens") in ("30-44", "45-59")
+            or (own is nested and (row["district"], row["state"]) not in pairs)
+        ]
+        assert ruled_out
+        assert not any(ruled_out)
+        assert None not in ruled_out
+
+
+def lone_cells(drawn: Drawn, safe: Sequence[ProtectedTable]) -> list[frozenset[Cell]]:
+    """For each contributor the cells in which he is alone; those of whom one is hidden.
+
+    No two have the same pay.
+    """
+    alone: dict[int, set[Cell]] = {}
+    for at, table in enumerate(drawn.tables):
+        rows = zip(codes_of(table), table.count, table.sums["pay"], strict=True)
+        for codes, count, value in rows:
+            if count == 1:
+                alone.setdefault(int(value), set()).add((at, *codes))
+    blank = {name for name, _, v in zip(*cells_of(drawn, safe), strict=True) if np.isnan(v)}
+    return [frozenset(own) for own in alone.values() if own & blank]
+
+
+def learned(drawn: Drawn, judged: Sequence[Any], safe: Sequence[ProtectedTable]) -> set[Cell]:
+    """Sensitive cells of others that lone contributors compute."""
+    own = lone_cells(drawn, safe)
+    return set().union(*(computed(drawn, judged, safe, cells) for cells in own))
+
+
+@pytest.mark.exhaustive
+def test_contributors_learn_nothing_from_joint_cubes() -> None:
+    """Three tables bound combinations that nobody publishes, also for who knows his own cells."""
+    for seed in range(2):
+        drawn = alike_system(seed)
+        judged = [dc.primary(own, [dc.rules.PPercent(10)], value="pay") for own in drawn.tables]
+        safe = careless(drawn, judged, seed)
+        audit = dc.audit(safe, drawn.tables, judged, records=drawn.people)
+        assert audit.respondents is not None
+        open_cells = np.union1d(audit.certificate.unprotected, audit.respondents.weakened)
+        assert sensitive_among(drawn, judged, audit, open_cells) >= learned(drawn, judged, safe)
+        sources = list(zip(drawn.tables, judged, strict=True))
+        # What columns determine together is another matter.
+        accept = [gap.name for gap in audit.judgement.gaps if gap.kind == "joint"]
+        done = Suppression.of(sources, method="fast", records=drawn.people, accept=accept)
+        assert done.judgement.safe
+        assert not learned(drawn, judged, done.tables)

@@ -1,0 +1,303 @@
+"""Rows across tables against the truth: the rank of cells as sets of records, worked out apart."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+
+import discreet as dc
+from discreet.disclosure import CellSystem, Coverage, Partitions
+from discreet.protection.suppression import table_relations
+
+TOTAL = "Total"
+Spec = tuple[list[Any], str | None]
+
+
+def population(seed: int, size: int) -> pl.DataFrame:
+    """Persons with nested areas, one of them under two names, and other variables."""
+    draw = np.random.default_rng(seed)
+    district = draw.integers(0, 8, size)
+    state = np.sort(draw.integers(0, 3, 8))
+    region = np.sort(draw.integers(0, 3, 8))
+    return pl.DataFrame(
+        {
+            "district": [f"d{at}" for at in district],
+            "state": [f"s{state[at]}" for at in district],
+            "land": [f"L{state[at]}" for at in district],
+            "region": [f"r{region[at]}" for at in district],
+            "age": draw.integers(0, 60, size),
+            "sex": draw.choice(["m", "w"], size, p=[0.6, 0.4]),
+            "work": draw.choice([*"xyz"], size),
+        }
+    )
+
+
+def bands(name: str, width: int) -> dc.Classification:
+    """Classes of age of one width."""
+    bounds = [*range(0, 60, width), 60]
+    return dc.Classification.from_intervals(name, bounds).replace(column="age")
+
+
+def area() -> dc.Classification:
+    """Districts, flat."""
+    return dc.Classification.flat("district", [f"d{at}" for at in range(8)])
+
+
+FILTERS = (None, None, None, "age < 18", "age >= 18", "sex == 'm'", "age >= 40")
+VARIABLES = ("district", "state", "land", "region", "sex", "work", "narrow", "wide")
+
+
+def specs(seed: int) -> list[Spec]:
+    """Two to five tables of two variables or three, some of them with filters."""
+    draw = np.random.default_rng(500 + seed)
+    known = {"narrow": bands("narrow", 10), "wide": bands("wide", 15)}
+    found: list[Spec] = []
+    for _ in range(int(draw.integers(2, 6))):
+        names = draw.choice(VARIABLES, int(draw.integers(1, 4)), replace=False).tolist()
+        where = FILTERS[int(draw.integers(len(FILTERS)))]
+        found.append(([known.get(name, name) for name in names], where))
+    return found
+
+
+def tabulated(people: pl.DataFrame, wanted: list[Spec]) -> list[dc.Table]:
+    """The tables."""
+    return [
+        dc.tabulate(people, by=by, where=where, name=f"t{at}")
+        for at, (by, where) in enumerate(wanted)
+    ]
+
+
+def incidence(people: pl.DataFrame, tables: list[dc.Table]) -> np.ndarray:
+    """One row per cell of the tables, one column per combination of the records' values."""
+    atoms = people.unique(maintain_order=True)
+    rows = []
+    for table in tables:
+        kept = np.ones(atoms.height, dtype=bool)
+        if table.where:
+            kept = (
+                pl.SQLContext(frame=atoms.with_row_index("at"))
+                .execute(
+                    f"select at from frame where {table.where.replace('==', '=')}", eager=True
+                )["at"]
+                .to_numpy()
+            )
+            kept = np.isin(np.arange(atoms.height), kept)
+        names = [dimension.name for dimension in table.dimensions]
+        for codes in table.to_polars().select(names).rows():
+            inside = kept.copy()
+            for name, code in zip(names, codes, strict=True):
+                if code == TOTAL:
+                    continue
+                if name in ("narrow", "wide"):
+                    width = 10 if name == "narrow" else 15
+                    classes = [*range(0, 60, width)]
+                    leaves = bands(name, width).leaves
+                    low = classes[leaves.index(code)]
+                    inside &= atoms["age"].is_between(low, low + width - 1).to_numpy()
+                else:
+                    inside &= (atoms[name] == code).to_numpy()
+            rows.append(inside)
+    return np.array(rows, dtype=float)
+
+
+def names_of(table: dc.Table) -> list[Any]:
+    """What the cells of a table are called: filter and codes, without totals."""
+    names = [dimension.name for dimension in table.dimensions]
+    return [
+        (
+            table.where,
+            frozenset(pair for pair in zip(names, codes, strict=True) if pair[1] != TOTAL),
+        )
+        for codes in table.to_polars().select(names).rows()
+    ]
+
+
+def found_rank(tables: list[dc.Table], system: CellSystem) -> int:
+    """How many independent relations among published cells all rows together have."""
+    size = sum(len(table) for table in tables)
+    fresh = 0 if system.unpublished is None else len(system.unpublished)
+    rows = []
+    offset = 0
+    for table in tables:
+        own, _ = table_relations(table, table.count > 0)
+        for row in own.dense():
+            full = np.zeros(size + fresh)
+            full[offset : offset + len(table)] = row
+            rows.append(full)
+        offset += len(table)
+    by_name: dict[Any, int] = {}
+    for at, key in enumerate(key for table in tables for key in names_of(table)):
+        first = by_name.setdefault(key, at)
+        if first != at:
+            full = np.zeros(size + fresh)
+            full[[first, at]] = 1, -1
+            rows.append(full)
+    for total, parts in system.rows:
+        full = np.zeros(size + fresh)
+        full[parts] = 1
+        full[total] -= 1
+        rows.append(full)
+    matrix = np.array(rows).reshape(len(rows), size + fresh)
+    values = np.concatenate([t.count for t in tables])
+    if system.unpublished is not None:
+        values = np.concatenate([values, system.unpublished.count])
+    assert not (matrix @ values).any()
+    whole = int(np.linalg.matrix_rank(matrix)) if rows else 0
+    between = int(np.linalg.matrix_rank(matrix[:, size:])) if rows and fresh else 0
+    return whole - between
+
+
+def ranks(seed: int, size: int) -> tuple[int, int]:
+    """Found and true."""
+    people = population(seed, size)
+    tables = tabulated(people, specs(seed))
+    system = CellSystem(Partitions(people, tables), tables)
+    cells = incidence(people, tables)
+    return found_rank(tables, system), len(cells) - int(np.linalg.matrix_rank(cells))
+
+
+PLANTED: dict[str, list[Spec]] = {
+    "nested": [(["district", "work"], None), (["state", "work"], None)],
+    "two names": [(["state", "sex"], None), (["land", "work"], None), (["land"], None)],
+    "bands": [([bands("narrow", 10), "sex"], None), ([bands("wide", 15), "sex"], None)],
+    "filters": [(["work"], None), (["work"], "age < 18"), (["work"], "age >= 18")],
+    "nested filters": [(["district"], None), (["state", "sex"], "age < 18"), (["land"], None),
+                       (["region", "sex"], "age >= 18")],
+    "a filter as a code": [(["sex", "work"], None), (["work"], "sex == 'm'")],
+    "a filter of whole bands": [([bands("wide", 15)], None), ([bands("wide", 15)], "age >= 40")],
+    "groupings": [(["district", "sex"], None), (["state", "sex"], None), (["region", "sex"], None)],
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", list(PLANTED))
+def test_planted(name: str) -> None:
+    """Relations that stand behind other names, other classifications and filters."""
+    people = population(3, 3_000)
+    tables = tabulated(people, PLANTED[name])
+    partitions = Partitions(people, tables)
+    system = CellSystem(partitions, tables)
+    cells = incidence(people, tables)
+    assert system.rows
+    assert found_rank(tables, system) == len(cells) - int(np.linalg.matrix_rank(cells))
+    assert system.unexamined == ()
+
+
+def test_names_only() -> None:
+    """Where tables are linked by names and nothing else, nothing is added."""
+    people = population(4, 3_000)
+    tables = tabulated(people, [(["state", "sex"], None), (["sex", "work"], None), (["sex"], None)])
+    system = CellSystem(Partitions(people, tables), tables)
+    assert (system.rows, system.unpublished, system.unexamined) == ([], None, ())
+
+
+@pytest.mark.parametrize(("number", "size"), [(2, 900), (3, 6_000)])
+def test_columns_that_determine_another_together_are_a_gap(number: int, size: int) -> None:
+    """Two or three columns have the parity of their sum; in few records that is chance."""
+    draw = np.random.default_rng(8)
+    halves = draw.integers(0, 2, (number, size))
+    names = ["half", "part", "side"][:number]
+    columns = dict(zip(names, halves, strict=True)) | {"odd": halves.sum(axis=0) % 2}
+    people = pl.DataFrame(
+        {name: own.astype(str) for name, own in columns.items()}
+        | {"sex": draw.choice(["m", "w"], size)}
+    )
+    by: list[Spec] = [([*names, "sex"], None), (["odd", "sex"], None)]
+    system = CellSystem(Partitions(people, tabulated(people, by)), tabulated(people, by))
+    gaps = [(gap.name, gap.size()) for gap in system.unexamined]
+    listed = f"what columns determine together ({', '.join(names)}: odd)"
+    assert gaps == [(listed, f"{number} columns together")]
+    few = people.head(6)
+    assert not Partitions(few, tabulated(few, by)).unexamined
+    together: list[Spec] = [*by, ([*names, "odd"], None)]
+    assert not Partitions(people, tabulated(people, together)).unexamined
+    nearly = people.with_columns(odd=pl.when(pl.int_range(size) == size - 1).then(pl.lit("x"))
+                                 .otherwise("odd"))  # fmt: skip
+    nearly = pl.concat([nearly, nearly.tail(1).with_columns(odd=pl.lit("1"))])
+    assert not Partitions(nearly, tabulated(nearly, by)).unexamined
+
+
+def test_coincidences() -> None:
+    """Equal sets of few records are no relation, and few records are in doubt."""
+    people = population(5, 40)
+    tables = tabulated(people, [(["age", "sex"], None), (["age", "work"], None)])
+    partitions = Partitions(people, tables)
+    age = [at for at, part in enumerate(partitions.partitions) if part.name == "age"]
+    codes = [at for at, part in enumerate(partitions.partitions) if part.name in ("sex", "work")]
+    assert not any((a, b) in partitions.up for a in age for b in codes)
+    one = people.group_by("age").agg(pl.first("sex"))
+    few = people.drop("sex").join(one, on="age")
+    found = Partitions(few.head(12), tabulated(few.head(12), [(["age"], None), (["sex"], None)]))
+    assert [(doubt.text, doubt.assumed) for doubt in found.doubts] == [("age determines sex", True)]
+    assert found.determines("age", "sex")
+    assert "Readers are taken to know it" in found.doubt_lines()[0]
+
+
+def test_doubts_are_struck_out_by_name() -> None:
+    """Without a dependency of few records its rows go; what chance cannot make stays."""
+    few = pl.DataFrame({"town": [*"aabbcc"], "land": [*"NNNNSS"], "sex": [*"mwmwmw"]})
+    many = pl.concat([few] * 30)
+    by: list[Spec] = [(["town"], None), (["land"], None)]
+    name = "town determines land"
+    tables = tabulated(few, by)
+    struck = Partitions(few, tables, None, [name])
+    assert CellSystem(Partitions(few, tables), tables).rows
+    assert not CellSystem(struck, tables).rows
+    assert [(doubt.text, doubt.assumed) for doubt in struck.doubts] == [(name, False)]
+    assert struck.doubt_lines() == [f"Taken as chance, which readers do not know: {name}."]
+    assert struck.doubt_lines("de") == [f"Gilt als Zufall, den Leser nicht kennen: {name}."]
+    certain = Partitions(many, tabulated(many, by), None, [name])
+    assert certain.determines("town", "land")
+    assert certain.doubt_lines() == [f'coincidences: there is no doubt called "{name}".']
+
+
+def test_other_records() -> None:
+    """Tables of other records, and with filters that cannot be read, are compared by name only."""
+    people = population(6, 500)
+    tables = tabulated(people, [(["district"], None), (["state"], None)])
+    others = tabulated(population(7, 400), [(["state"], None)])
+    system = CellSystem(Partitions(people, tables), [tables[0], *others])
+    assert system.unexamined
+    assert not system.rows
+
+
+@pytest.mark.parametrize("seed", [7])
+def test_random(seed: int) -> None:
+    """As many independent relations are found as there are."""
+    found, true = ranks(seed, 3_000)
+    assert found == true
+
+
+@pytest.mark.exhaustive
+@pytest.mark.parametrize(("size", "seeds"), [(20_000, range(2)), (3_000, range(15, 23))])
+def test_all_random(size: int, seeds: range) -> None:
+    """The same in more programmes."""
+    wrong = [seed for seed in seeds for found, true in [ranks(seed, size)] if found != true]
+    assert wrong == []
+
+
+@pytest.mark.exhaustive
+def test_all_random_of_few() -> None:
+    """Of few records some relations hold because cells happen to be empty."""
+    wrong = [seed for seed in range(10) for found, true in [ranks(seed, 300)] if found != true]
+    assert len(wrong) <= 2, wrong
+
+
+def test_filters_of_any_number_are_compared() -> None:
+    """Seventy filters on ages, one of them under another name: column and filter say the same."""
+    people = population(3, 2_000)
+    people = people.with_columns(old=pl.col("age").ge(30).cast(pl.String))
+    wanted: list[Spec] = [(["sex"], f"age >= {at}") for at in range(35)]
+    wanted += [(["sex"], f"age < {at}") for at in range(1, 35)] + [(["sex"], "old == 'true'")]
+    partitions = Partitions(people, tabulated(people, wanted))
+    assert not partitions.unexamined
+    filters = [where for _, where in wanted if where]
+    universes = Coverage(partitions).universes([*filters, ""])
+    assert len({*universes.values()}) == 1, "each is the rest of another, or the same"
+    one, other = (partitions.of_filter(text) for text in ("age >= 30", "old == 'true'"))
+    assert one is not None
+    assert other is not None
+    assert Coverage(partitions).same(one, other)
+    assert partitions.patterns("age >= 30").sum() < partitions.patterns("age >= 29").sum()
