@@ -16,9 +16,10 @@ from discreet.errors import SuppressionError
 from discreet.protection.suppression import Suppression, audit_published, report_on
 from discreet.publication import legend, write_report
 from discreet_argus import read_jj
+from tests.helpers.rows import for_all_rows
 
 
-@pytest.mark.parametrize("method", ["auto", "fast", "optimal", "modular", "hypercube"])
+@for_all_rows("method", ["auto", "fast", "optimal", "modular", "hypercube"])
 def test_an_empty_table_stays_empty(method: Any) -> None:
     frame = pl.DataFrame(schema={"a": pl.String, "v": pl.Int64})
     table = dc.tabulate(frame, ["a"], values=["v"], contributions=2)
@@ -44,7 +45,13 @@ def test_a_negative_cost_in_a_problem_is_refused_by_name(tmp_path: Path) -> None
     assert read_jj(problem(tmp_path / "right.jj", "0")).cost.tolist() == [1, 0, 1]
 
 
-@pytest.mark.parametrize("words", [["suppress", "wrong.jj", "--out", "o.jj"], ["suppress"]])
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["suppress", "wrong.jj", "--out", "o.jj"],
+        pytest.param(["suppress"], marks=pytest.mark.exhaustive),
+    ],
+)
 def test_errors_for_programs_are_printed_once(words: list[str], tmp_path: Path) -> None:
     problem(tmp_path / "wrong.jj", "-2")
     command = [sys.executable, "-m", "discreet", *words, "--json"]

@@ -27,6 +27,7 @@ SPANS = {
     "SizeInd": ("Size", "Ind"),
     "RegInd": ("Reg", "Ind"),
 }
+LONG = pytest.mark.exhaustive
 #: A good pattern of a two-way table is so near to the cheapest one.
 NEAR = 1.02
 
@@ -60,7 +61,7 @@ def protected_file(path: Path, method: Any) -> int:
     return pattern.cost
 
 
-@pytest.mark.parametrize("name", ["SizeReg", "YearSizeReg", "SizeInd"])
+@pytest.mark.parametrize("name", ["SizeReg", "YearSizeReg", pytest.param("SizeInd", marks=LONG)])
 def test_business_tables_made_from_records_are_the_published_ones(
     reference: Path, name: str, tmp_path: Path
 ) -> None:
@@ -74,9 +75,6 @@ def test_business_tables_made_from_records_are_the_published_ones(
     assert sorted(map(str, ours.sums)) == sorted(map(str, theirs.sums))
 
 
-LONG = pytest.mark.exhaustive
-
-
 @pytest.mark.parametrize("method", ["fast", "modular", "hypercube"])
 @pytest.mark.parametrize("name", ["SizeReg", "YearSizeReg", pytest.param("SizeInd", marks=LONG)])
 def test_patterns_withstand_attacks_from_outside(files: Any, name: str, method: Any) -> None:
@@ -87,13 +85,12 @@ def test_patterns_withstand_attacks_from_outside(files: Any, name: str, method: 
 
 
 @pytest.mark.exhaustive
-@pytest.mark.parametrize("method", ["fast", "modular"])
-def test_a_table_of_two_hierarchies_withstands_them(files: Any, method: Any) -> None:
+def test_a_table_of_two_hierarchies_withstands_them(files: Any) -> None:
     best, modular = KNOWN["RegInd"]
-    assert best <= protected_file(files("RegInd"), method) <= modular
+    assert best <= protected_file(files("RegInd"), "fast") <= modular
 
 
-@pytest.mark.parametrize("name", ["SizeReg", "YearSizeReg", pytest.param("SizeInd", marks=LONG)])
+@pytest.mark.parametrize("name", ["SizeReg", pytest.param("YearSizeReg", marks=LONG)])
 def test_auto_comes_near_the_cheapest_pattern(files: Any, name: str) -> None:
     best, modular = KNOWN[name]
     cost = protected_file(files(name), "auto")
@@ -113,7 +110,7 @@ def test_classic_instances_withstand_them(reference: Path, name: str) -> None:
 # -- the audit against the attacker -------------------------------------------------
 
 
-@pytest.mark.parametrize("name", ["SizeReg", "YearSizeReg", "SizeInd"])
+@pytest.mark.parametrize("name", ["SizeReg", "YearSizeReg", pytest.param("SizeInd", marks=LONG)])
 def test_the_audit_finds_open_the_cells_that_the_attacker_finds(files: Any, name: str) -> None:
     problem, listed = read_jj(files(name)), Listed.read(files(name))
     safe = find_pattern(problem, "hypercube").hidden
@@ -146,6 +143,8 @@ def test_both_find_the_eight_open_cells_that_an_office_published(reference: Path
     path = reference / "suppression" / "dep_activite.jj.gz"
     problem, listed = read_jj(path), Listed.read(path)
     hidden = [at for at, mark in enumerate(listed.marks) if mark in "um"]
-    found = audit_problem(problem, problem.hidden).certificate.unprotected.tolist()
-    assert sorted(listed.open_cells(hidden)) == found
-    assert len(found) == 8
+    audit = audit_problem(problem, problem.hidden)
+    assert sorted(listed.open_cells(hidden)) == audit.certificate.unprotected.tolist()
+    assert len(audit.unprotected) == 8
+    assert audit.described()["secondaries"] > 0
+    assert "Unprotected: 8" in audit.text()

@@ -19,13 +19,12 @@ if TYPE_CHECKING:
     from .methods.registry import find_pattern as find_pattern
     from .problem.demands import Earlier as Earlier
     from .problem.demands import hidden_in as hidden_in
-    from .problem.empty_cells import zeros_of as zeros_of
-    from .problem.equal_cells import CellNames as CellNames
-    from .problem.equal_cells import linked_cells as linked_cells
-    from .problem.equal_cells import stacked_relations as stacked_relations
+    from .problem.demands import zeros_of as zeros_of
     from .problem.kernels import compiled as compiled
     from .problem.kernels import compiled_at_once as compiled_at_once
     from .problem.linked_tables import build_problem as build_problem
+    from .problem.linked_tables import rows_across as rows_across
+    from .problem.linked_tables import with_rows as with_rows
     from .problem.parameters import Cost as Cost
     from .problem.parameters import Knowledge as Knowledge
     from .problem.system import UNBOUNDED as UNBOUNDED
@@ -33,25 +32,30 @@ if TYPE_CHECKING:
     from .problem.system import Confidential as Confidential
     from .problem.system import Relations as Relations
     from .problem.system import SuppressionProblem as SuppressionProblem
+    from .problem.table_relations import CellNames as CellNames
+    from .problem.table_relations import linked_cells as linked_cells
     from .problem.table_relations import recomputed_totals as recomputed_totals
     from .problem.table_relations import relations_of as relations_of
+    from .problem.table_relations import stacked_relations as stacked_relations
     from .problem.table_relations import table_relations as table_relations
     from .problem.table_relations import units_of as units_of
-    from .proof.attacker import attack_intervals as attack_intervals
     from .proof.audit import Audit as Audit
     from .proof.audit import audit as audit
     from .proof.audit import audit_problem as audit_problem
     from .proof.audit import rounded_values as rounded_values
     from .proof.certificate import Certificate as Certificate
     from .proof.certificate import Pattern as Pattern
+    from .proof.certificate import attack_intervals as attack_intervals
     from .proof.certificate import certify as certify
+    from .proof.joint_cubes import LinkedTable as LinkedTable
+    from .proof.joint_cubes import held_in_joint_cubes as held_in_joint_cubes
     from .proof.release_audit import Blanks as Blanks
     from .proof.release_audit import audit_published as audit_published
     from .proof.release_audit import check_releases as check_releases
     from .proof.whole_numbers import make_whole as make_whole
-    from .publish.ingredients import ingredient_of as ingredient_of
     from .publish.protected_tables import METHOD as METHOD
     from .publish.protected_tables import figure_of as figure_of
+    from .publish.protected_tables import ingredient_of as ingredient_of
     from .publish.protected_tables import pattern_notes as pattern_notes
     from .publish.report import PartHidden as PartHidden
     from .publish.report import SuppressionReport as SuppressionReport

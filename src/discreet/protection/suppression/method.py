@@ -1,8 +1,7 @@
 """`SuppressionProtection`: what cell suppression answers to a release.
 
-In: tables of a programme and their true counts, rules and marks (CONFIDENTIAL). Out: tables
-with hidden cells, those that share cells protected as one; a public report on numbers of
-hidden cells, and an internal one, CONFIDENTIAL.
+Tables of a programme that share cells are protected as one. The public report has numbers of hidden
+cells; the internal one is CONFIDENTIAL, as true counts, rules and marks are.
 """
 
 from __future__ import annotations
@@ -33,7 +32,10 @@ from discreet.protection.protocol import (
     ReleaseContext,
     ReleasedOutcome,
 )
-from discreet.protection.suppression.publish.protected_tables import figure_of
+from discreet.protection.suppression.problem.demands import hidden_in
+from discreet.protection.suppression.problem.linked_tables import build_problem
+from discreet.protection.suppression.problem.table_relations import units_of
+from discreet.protection.suppression.publish.protected_tables import figure_of, marks_of
 from discreet.protection.suppression.release.checks import (
     check_suppression,
     joined,
@@ -53,6 +55,7 @@ from discreet.protection.suppression.release.hidden_cells import (
     components,
     internal_entry,
     public_entries,
+    verdict_on,
 )
 from discreet.protection.suppression.release.sensitive_cells import (
     PrimaryJudge,
@@ -148,18 +151,25 @@ class SuppressionProtection(Protection):
     def determinants(self, inputs: InputsView, tables: Sequence[str]) -> Mapping[str, Determinants]:
         """Per table, all that its group asks for and what was published before."""
         programme, values = inputs.programme, inputs.programme.document.values
+        # What is related has a part in the digests of groups.
+        left_out = {"earlier", "earlier_identity", "related_within"} | {
+            key for key in ("accept", "coincidences") if not getattr(programme.suppression, key)
+        }
         group_digests: dict[str, str] = {}
         for group in linked_tables(programme, tables):
             # The pattern depends on all that tables which share cells ask for.
-            key = inputs.release_keys[programme.source_of(group[0]).name]
-            digest = key.digest({name: _member(inputs, name) for name in group})
-            group_digests |= dict.fromkeys(group, digest)
+            members: dict[str, Any] = {name: _member(inputs, name) for name in group}
+            sources = dict.fromkeys(programme.source_of(name).name for name in group)
+            if len(sources) > 1:
+                members[""] = [(n, programme.sources[n].consists_of) for n in sources]
+            digests = [inputs.release_keys[source].digest(members) for source in sources]
+            group_digests |= dict.fromkeys(group, " ".join(digests))
         determined = {}
         for name in tables:
             entry = programme.tables[name]
             own = [
                 entry.model_dump(include=_PUBLISHED),
-                programme.suppression.model_dump(exclude={"earlier"}),
+                programme.suppression.model_dump(exclude=left_out),
                 [before.entry for before in inputs.earlier],
                 group_digests[name],
                 {v: values[v].model_dump() if v in values else {} for v in entry.values},
@@ -172,16 +182,18 @@ class SuppressionProtection(Protection):
     ) -> Iterator[ProtectedGroup]:
         """The tables of a group, those together that do share cells."""
         names = list(counted)
-        spanning = context.spanning[inputs.programme.source_of(names[0]).name]
         hider = TableSuppression(inputs, context.tell)
-        judged = hider.judged(counted, spanning)
+        judged = hider.judged(counted, context.spanning)
         past = recounted_tables(inputs, names)
+        parts = hider.partitions(judged, past)
         changed = changed_notes(past)
-        groups = [(own, before) for own, before in components(judged, past) if own]
-        for done in [hider.hidden(own, before) for own, before in groups]:
+        if parts is not None:
+            changed += [f"{', '.join(names)}: {line}" for line in parts.doubt_lines()]
+        groups = [(own, before) for own, before in components(judged, past, parts) if own]
+        for done in [hider.hidden(own, before, parts) for own, before in groups]:
             entries = public_entries(done)
             tables = done.tables if inputs.programme.suppression.hide_less else ()
-            savings = hider.savings(tables, spanning, context)
+            savings = hider.savings(tables, context)
             late = not all(item.pattern.complete for item in done.by_value.values())
             found = f"the time limit ended the search for {', '.join(done.tables)}; it is safe"
             base = inputs.programme.suppression.round_to
@@ -196,7 +208,11 @@ class SuppressionProtection(Protection):
                     for name, table in done.tables.items()
                 },
                 internal=internal_entry(done, context.digests, savings),
-                warnings=(*changed, *([found] if late else [])),
+                warnings=(
+                    *changed,
+                    *([found] if late else []),
+                    *(f"{', '.join(done.tables)}: {line}" for line in verdict_on(done).lines()),
+                ),
             )
             changed = []
 
@@ -274,20 +290,38 @@ class SuppressionProtection(Protection):
     def confidential_cells(
         self, inputs: InputsView, counted: Mapping[str, Counts], context: ReleaseContext
     ) -> Mapping[str, Mapping[str, tuple[FloatArray, Any]]]:
-        """True values, and which cells are sensitive."""
-        from discreet.protection.suppression.problem.table_relations import units_of
-
-        spanning = context.spanning[inputs.programme.source_of(next(iter(counted))).name]
+        """True values, and which cells are sensitive in the pattern of all tables together."""
+        programme = inputs.programme
         hider = TableSuppression(inputs)
-        tables: dict[str, dict[str, tuple[FloatArray, Any]]] = {}
-        for item in hider.judged(counted, spanning):
-            entry = inputs.programme.tables[item.name]
-            cells = tables.setdefault(item.name, {})
-            for value, primary in zip(entry.values, item.primaries, strict=True):
-                decimals = hider.judge.decimals(value, entry.weight)
-                units = units_of(item.table, primary.value, decimals)
-                cells[value] = units / 10.0**decimals, primary.conf_status()
-        return tables
+        judged = hider.judged(counted, context.spanning)
+        records = hider.partitions(judged, ())
+        found: dict[tuple[str, str], tuple[FloatArray, Any]] = {}
+        for group, _ in components(judged, (), records):
+            weight = programme.tables[group[0].name].weight
+            every = {item.name: programme.tables[item.name].values for item in group}
+            for value in dict.fromkeys(v for values in every.values() for v in values):
+                own = [item for item in group if value in every[item.name]]
+                primaries = [item.primaries[every[item.name].index(value)] for item in own]
+                decimals = hider.judge.decimals(value, weight)
+                _, members = build_problem(
+                    [(item.table, one) for item, one in zip(own, primaries, strict=True)],
+                    value=column_of(value, weight),
+                    decimals=decimals,
+                    knowledge=hider.knowledge,
+                    zero_cells="partners",
+                    records=records,
+                )
+                marks = [primary.conf_status() for primary in primaries]
+                status = marks_of(members, marks, [p.sensitive for p in primaries], "D")
+                for item, primary, cells in zip(own, primaries, members.cells, strict=True):
+                    units = units_of(item.table, primary.value, decimals)
+                    shared = np.where(cells >= 0, status[np.maximum(cells, 0)], "D")
+                    found[item.name, value] = units / 10.0**decimals, shared
+        values_of = {item.name: programme.tables[item.name].values for item in judged}
+        return {
+            name: {value: found[name, value] for value in values}
+            for name, values in values_of.items()
+        }
 
     def audited(
         self,
@@ -299,8 +333,7 @@ class SuppressionProtection(Protection):
     ) -> tuple[Mapping[tuple[str, str], AuditVerdict], Sequence[str]]:
         """Verdicts on hidden cells, with all that was published before."""
         programme, first = inputs.programme, next(iter(counted))
-        spanning = context.spanning[programme.source_of(first).name]
-        judged = TableSuppression(inputs).judged(counted, spanning)
+        judged = TableSuppression(inputs).judged(counted, context.spanning)
         groups = linked_tables(programme, programme.protected[self.name])
         past = recounted_tables(inputs, next(group for group in groups if first in group))
         return _group_audit(inputs, judged, past, kept, coalition)
@@ -351,47 +384,52 @@ def _group_audit(
     """Verdicts on the tables of a group, by what shares cells and adds up; findings."""
     from discreet.protection.suppression.proof.audit import audit
 
-    audits: dict[tuple[str, str], Audit] = {}
+    programme, stated = inputs.programme, inputs.programme.suppression
     hider = TableSuppression(inputs)
+    audits: dict[tuple[str, str], Audit] = {}
     findings: list[str] = []
-    for group, before in components(judged, past):
-        own = [v for each in group for v in inputs.programme.tables[each.name].values]
+    parts = hider.partitions(judged, past)
+    for group, before in components(judged, past, parts):
+        own = [v for each in group for v in programme.tables[each.name].values]
         values = dict.fromkeys([*own, *(v for one in before for v in one.primaries)])
-        relations = hider.relations(group[0].name, values) if group else []
+        relations = hider.relations([i.name for i in group], values) if group else []
         ties = [
             [v for v in values if v in {*each.values} or (v == COUNT and "weight" in each.values)]
             for each in relations
         ]
         for names in joined(list(values), ties):
             rows: list[_Row] = []
-            alone = before if len(names) == 1 else []
-            changed = [one.as_earlier(names[0]) for one in alone if names[0] in one.then]
             for value in names:
                 wrong, more = _rows(inputs, group, before, kept, value, alone=len(names) == 1)
                 findings += wrong
                 rows += more
             if not rows:
                 continue
-            weight = inputs.programme.tables[group[0].name].weight
-            one: dict[str, Any] = {
-                "value": column_of(names[0], weight),
-                "decimals": hider.judge.decimals(names[0], weight),
-            }
+            options: dict[str, Any] = {"relations": relations}
+            if len(names) == 1:
+                weight = programme.tables[group[0].name].weight
+                options = {
+                    "value": column_of(names[0], weight),
+                    "decimals": hider.judge.decimals(names[0], weight),
+                    "earlier": [p.as_earlier(names[0]) for p in before if names[0] in p.then],
+                }
             told = ", ".join(item.name for item in group), ", ".join(names)
             try:
-                audits[told] = audit(
+                audited = audit(
                     [published for published, _, _ in rows],
                     [table for _, table, _ in rows],
                     [primary for _, _, primary in rows],
                     knowledge=hider.knowledge,
-                    rounded=inputs.programme.suppression.round_to,
-                    coalition=1
-                    if coalition is None and inputs.programme.suppression.singletons
-                    else coalition,
-                    **(
-                        {**one, "earlier": changed} if len(names) == 1 else {"relations": relations}
-                    ),
+                    rounded=stated.round_to,
+                    records=parts,
+                    related_within=None,
+                    accept=stated.accept,
+                    coalition=coalition,
+                    insiders=stated.judged_aim,
+                    **options,
                 )
+                gaps = (*audited.gaps, *hider.unlinked([item.name for item in group]))
+                audits[told] = dataclasses.replace(audited, gaps=gaps)
             except SuppressionError as error:
                 if error.code != "rounded":
                     raise
@@ -413,39 +451,28 @@ def _rows(
 ) -> tuple[list[str], list[_Row]]:
     """What was published of one value, beside the truth; and where it is not the truth."""
     rows: list[_Row] = []
-    judge = PrimaryJudge(inputs.programme)
-    findings = []
+    judge, findings = PrimaryJudge(inputs.programme), []
     for item in group:
         entry = inputs.programme.tables[item.name]
         if value not in entry.values:
             continue
         number = entry.values.index(value)
-        told = kept[item.name].extras.get("about", {}).get("tells")
-        if told != entry.values:
+        if kept[item.name].extras.get("about", {}).get("tells") != entry.values:
             findings.append(f"{item.name}: it was published with other values")
             continue
         published = figure_of(kept[item.name].table, number)
-        decimals = judge.decimals(value, entry.weight)
-        rounded = inputs.programme.suppression.round_to is not None  # the audit compares them
-        off = (
-            0
-            if rounded
-            else differing(published, item.table, column_of(value, entry.weight), decimals)
-        )
-        if off:
-            findings.append(f"{item.name}: {off:,} values of {value!r} are not those of the data")
+        if inputs.programme.suppression.round_to is None:  # else the audit compares them
+            decimals = judge.decimals(value, entry.weight)
+            off = differing(published, item.table, column_of(value, entry.weight), decimals)
+            if off:
+                message = f"{off:,} values of {value!r} are not those of the data"
+                findings.append(f"{item.name}: {message}")
         rows.append((published, item.table, item.primaries[number]))
     for one in past:
-        known = value in one.primaries and not (alone and value in one.then)
-        if (rows or not alone) and known:
-            rows.append((one.published(value), one.table, _hidden_then(one, value)))
+        if (rows or not alone) and value in one.primaries and not (alone and value in one.then):
+            # What is sensitive in an earlier table and was hidden: what was shown stays shown.
+            primary, published = one.primaries[value], one.published(value)
+            hidden = np.where(hidden_in(one.table, published), primary.verdict, 0)
+            primary = dataclasses.replace(primary, verdict=hidden.astype(np.int8))
+            rows.append((published, one.table, primary))
     return findings, rows
-
-
-def _hidden_then(past: RecountedTable, value: str) -> Primary:
-    """What is sensitive in an earlier table and was hidden: what was shown stays shown."""
-    from discreet.protection.suppression.problem.demands import hidden_in
-
-    primary = past.primaries[value]
-    kept = np.where(hidden_in(past.table, past.published(value)), primary.verdict, 0)
-    return dataclasses.replace(primary, verdict=kept.astype(np.int8))

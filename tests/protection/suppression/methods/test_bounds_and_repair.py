@@ -14,7 +14,7 @@ from typer.testing import CliRunner, Result
 from discreet.cli.commands import app
 from discreet.errors import SuppressionError
 from discreet.protection.suppression import SuppressionProblem, find_pattern
-from discreet.protection.suppression.methods.relaxation import lower_bound_of, quick_lower_bound
+from discreet.protection.suppression.methods.lower_bounds import lower_bound_of, quick_lower_bound
 from discreet.protection.suppression.problem.system import CellState, Relations
 from discreet_argus import read_jj
 from discreet_argus.jj import repaired_problem, write_differences
@@ -59,6 +59,7 @@ def test_the_quick_bound_of_one_cell_is_the_cheapest_partner_in_each_relation() 
 # -- classic instances ---------------------------------------------------------------
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("name", CLASSIC)
 def test_auto_proves_the_cheapest_pattern_of_classic_instances(reference: Path, name: str) -> None:
     problem = read_jj(reference / "suppression" / f"{name}.jj.gz")
@@ -68,17 +69,12 @@ def test_auto_proves_the_cheapest_pattern_of_classic_instances(reference: Path, 
 
 
 @pytest.mark.exhaustive
-def test_a_pattern_made_anew_is_cheaper_than_the_published_one(
-    reference: Path, tmp_path: Path
-) -> None:
+def test_a_published_pattern_with_open_cells_is_repaired(reference: Path, tmp_path: Path) -> None:
     source, out = reference / "suppression" / "dep_activite.jj.gz", tmp_path / "safe.jj"
     kept = json.loads(run("suppress", source, "--method", "fast", "--out", out, "--json").output)
-    words = ["suppress", source, "--method", "fast", "--anew", "--out", out, "--json"]
-    anew = json.loads(run(*words).output)
-    # The office published a pattern of cost 40,603 with 8 cells open; 18,703 was known.
+    # The office published a pattern of cost 40,603 with 8 cells open.
     assert 40_603 < kept["cost"] < 41_000
-    assert anew["bound"] <= anew["cost"] < 18_703
-    assert kept["unprotected"] == anew["unprotected"] == 0
+    assert kept["unprotected"] == 0
     published = read_jj(source)
     assert not np.array_equal(published.hidden, read_jj(out).hidden)
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from discreet.errors import SuppressionError
-from discreet.protection.suppression.methods.auto import protect_auto
+from discreet.protection.suppression.methods.branch_and_cut import protect_auto
 from discreet.protection.suppression.methods.fast import protect_fast
 from discreet.protection.suppression.methods.local_search import (
     drop_unused,
@@ -101,7 +101,7 @@ def test_pruning_never_costs_more_and_stays_proven():
     extra = np.flatnonzero(~hiding.hidden)[:5]
     hiding.hidden[extra] = True
     before = hiding.spent
-    prune(hiding, never, 1000)
+    prune(hiding, never)
     assert hiding.spent < before
     assert not len(certify(hiding.problem, hiding.mask()).unprotected)
     assert not len(certificate_from_proofs(hiding).unprotected)

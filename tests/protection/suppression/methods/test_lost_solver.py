@@ -8,9 +8,10 @@ import numpy as np
 import pytest
 
 from discreet.errors import SuppressionError
-from discreet.protection.suppression.methods.relaxation import Relaxation
+from discreet.protection.suppression.methods.cut_program import CutProgram
+from discreet.protection.suppression.methods.cuts import aims_of, movable_cells
 from discreet.protection.suppression.problem.unknowns import unknowns_of
-from discreet.protection.suppression.proof.attacker import Attacker
+from discreet.protection.suppression.proof.certificate import Attacker
 from tests.helpers.squares import square
 
 
@@ -37,21 +38,22 @@ class Lost:
         self._solver.clearSolver()
 
 
-def relaxed(failures: int) -> Relaxation:
+def relaxed(failures: int) -> CutProgram:
     import highspy
 
-    relaxation = Relaxation(square())
-    relaxation._solver = Lost(relaxation._solver, failures, highspy.HighsModelStatus)
-    while relaxation.improve(1.0):
-        pass
-    return relaxation
+    movable = movable_cells(square())
+    program = CutProgram(movable, aims_of(movable.unknowns))
+    program._solver = Lost(program._solver, failures, highspy.HighsModelStatus)
+    while not program.complete:
+        program.round()
+    return program
 
 
 def test_a_fractional_pattern_is_looked_for_once_more() -> None:
     straight, lost = relaxed(0), relaxed(1)
     assert lost._solver.cleared == 1
     assert lost.bound == straight.bound > 0
-    assert (lost.guide == straight.guide).all()
+    assert (lost.x == straight.x).all()
 
 
 def test_a_solver_that_stays_lost_is_an_error() -> None:

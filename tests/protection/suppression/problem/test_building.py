@@ -16,11 +16,6 @@ from hypothesis import strategies as st
 
 import discreet as dc
 from discreet.errors import SuppressionError
-from discreet.protection.suppression.problem.equal_cells import (
-    stacked_relations,
-    tidied_relations,
-    with_equal_cells_merged,
-)
 from discreet.protection.suppression.problem.linked_tables import build_problem
 from discreet.protection.suppression.problem.parameters import Cost, Knowledge
 from discreet.protection.suppression.problem.system import (
@@ -29,10 +24,16 @@ from discreet.protection.suppression.problem.system import (
     Relations,
     SuppressionProblem,
 )
-from discreet.protection.suppression.problem.table_relations import table_relations
+from discreet.protection.suppression.problem.table_relations import (
+    stacked_relations,
+    table_relations,
+    tidied_relations,
+    with_equal_cells_merged,
+)
 from discreet.rules import MinimumFrequency, NothingSensitive, PPercent, primary
 from discreet_argus import read_rda, read_records
 from discreet_argus.jj import read_jj
+from tests.helpers.rows import for_all_rows
 
 REGION = dc.Classification.from_parents(
     "region", {"N": None, "N1": "N", "N2": "N", "S": None, "S1": "S", "S2": "S"}
@@ -175,7 +176,7 @@ def test_empty_cells_take_no_part_and_cannot_be_sensitive() -> None:
         build_problem((cells, mask(cells, size="c")))
 
 
-@pytest.mark.parametrize(
+@for_all_rows(
     ("cost", "of_total", "of_inner"),
     [
         ("value", 85, 10),
@@ -221,7 +222,7 @@ def test_marks_give_costs_and_bounds_and_must_not_contradict_each_other() -> Non
         build_problem((cells, clash), value="turnover")
 
 
-@pytest.mark.parametrize(
+@for_all_rows(
     ("options", "message"),
     [
         ({"value": "rent"}, "has no sums of 'rent'"),

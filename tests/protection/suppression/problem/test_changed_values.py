@@ -14,6 +14,7 @@ from discreet.protection.suppression import Suppression, check_releases
 from discreet.protection.suppression.problem.demands import Earlier
 from discreet.protection.suppression.problem.linked_tables import build_problem
 from tests.helpers.attacker_apart import Attacker
+from tests.helpers.rows import for_all_rows
 
 CODES = ["Total", "A", "B", "C", "D"]
 
@@ -98,8 +99,8 @@ def apart(change: float, hidden: tuple[str, str]) -> tuple[float, float]:
     return Attacker(shown=shown, blanks=free, sums=sums).interval(("new", "A"))
 
 
-@pytest.mark.parametrize("change", [0.02, 0.1, 0.3])
-@pytest.mark.parametrize("hidden", [("AB", "AB"), ("AB", "AC"), ("AD", "AB")])
+@for_all_rows("change", [0.02, 0.1, 0.3])
+@for_all_rows("hidden", [("AB", "AB"), ("AB", "AC"), ("AD", "AB")])
 def test_an_attacker_with_both_tables_finds_the_same(change: float, hidden: Any) -> None:
     low, high = apart(change, hidden)
     for level in (5, 20, 35, 60, 90):

@@ -14,7 +14,6 @@ import pytest
 
 import discreet as dc
 from discreet.protection.suppression import build_problem, find_pattern
-from discreet.protection.suppression.methods import fast
 from discreet.protection.suppression.problem import kernels
 
 #: What a user does, in a process of its own.
@@ -79,14 +78,6 @@ def test_both_ways_give_the_same_bits(method, monkeypatch):
     seen = both_ways(monkeypatch, (6, 5), 90, method)
     assert {"cells_near", "system_among", "_see", "_tighten", "_taken_off"} <= seen
     assert method == "fast" or {"_depths", "_families"} <= seen
-
-
-@pytest.mark.exhaustive
-def test_both_ways_of_going_from_above_give_the_same_bits(monkeypatch):
-    """As in tables that are too large for the linear program over single relations."""
-    monkeypatch.setattr(fast, "single_relation_bounds", lambda *_: None)
-    seen = both_ways(monkeypatch, (30, 20, 2), 1_100, "fast")
-    assert {"_project", "_holders", "_origins_of", "_add_up"} <= seen
 
 
 def test_a_small_table_is_protected_without_loading_compiled_code():

@@ -18,12 +18,13 @@ from hypothesis import strategies as st
 import discreet as dc
 from discreet.errors import SuppressionError
 from discreet.protection.suppression.problem.demands import Earlier, hidden_in
-from discreet.protection.suppression.problem.equal_cells import linked_cells
 from discreet.protection.suppression.problem.linked_tables import build_problem
 from discreet.protection.suppression.problem.system import CellState
+from discreet.protection.suppression.problem.table_relations import linked_cells
 from discreet.protection.suppression.proof.certificate import certify
 from discreet.protection.suppression.proof.release_audit import check_releases
 from discreet.tables import CellStatus, ProtectedTable, Provenance
+from tests.helpers.rows import for_all_rows
 
 PEOPLE = pl.DataFrame(
     {
@@ -78,7 +79,7 @@ def test_a_filter_that_picks_a_code_is_that_code() -> None:
     assert linked.cells[1][at(men, region="S")] == linked.cells[0][at(by_sex, region="S", sex="m")]
 
 
-@pytest.mark.parametrize(
+@for_all_rows(
     ("where", "name"),
     [
         ("sex == 'm' and age == \"y\"", "region=N, sex=m, age=y"),
@@ -337,3 +338,18 @@ def test_later_breakdowns_open_earlier_tables() -> None:
         partly = partly | at(new, region="N", sex=sex) | at(new, region="S", sex=sex)
     releases = [Earlier(table=old, hidden=hidden), Earlier(table=new, hidden=partly)]
     assert check_releases(releases).safe
+
+
+def test_releases_of_columns_with_other_names_are_compared_by_their_records() -> None:
+    """A land tells a hidden town; names alone say that nobody has looked."""
+    towns = ["a"] * 2 + ["b"] * 5 + ["c"] * 3 + ["d"] * 6
+    people = pl.DataFrame({"town": towns * 10, "land": (["N"] * 7 + ["S"] * 9) * 10})
+    tables = [dc.tabulate(people, by=[name]) for name in ("town", "land")]
+    codes = tables[0].to_polars()["town"]
+    first = Earlier(table=tables[0], hidden=codes.is_in(["a", "c"]).to_numpy())
+    second = Earlier(table=tables[1], hidden=np.zeros(len(tables[1]), dtype=bool))
+    assert check_releases([first, second]).verdict == "not examined"
+    found = check_releases([first, second], records=people)
+    assert found.opened == ("town=a", "town=c")
+    every = codes.is_in(["a", "b", "c", "d"]).to_numpy()
+    assert check_releases([replace(first, hidden=every), second], records=people).safe

@@ -11,11 +11,12 @@ from discreet.arrays import FloatArray
 from discreet.protection.suppression.problem.unknowns import unknowns_of
 from discreet.protection.suppression.proof.certificate import (
     _attack_at_random,
-    _Reach,
     certificate_from_proofs,
     certify,
 )
+from discreet.protection.suppression.proof.circuits import Reach
 from discreet.protection.suppression.proof.draft_pattern import DraftPattern
+from tests.helpers.rows import for_all_rows
 from tests.helpers.squares import square
 
 INNER = [4, 5, 7, 8]
@@ -42,11 +43,11 @@ def block_of(**levels: int) -> Any:
     return unknowns_of(square(**changed), hidden)
 
 
-def attacked(size: float, reached: tuple[float, float], **levels: int) -> tuple[Shifter, _Reach]:
+def attacked(size: float, reached: tuple[float, float], **levels: int) -> tuple[Shifter, Reach]:
     """An attack on the first cell, from where it was seen already."""
     block = block_of(**({"lower": 0, "upper": 0, "sliding": 0} | levels))
     attacker = Shifter(block, size)
-    reach = _Reach.of(np.full(4, reached[0]), np.full(4, reached[1]))
+    reach = Reach(np.full(4, reached[0]), np.full(4, reached[1]), np.zeros(4), np.zeros(4))
     _attack_at_random(attacker, block.sensitive, reach)  # type: ignore[arg-type]
     return attacker, reach
 
@@ -66,7 +67,7 @@ def test_what_was_seen_already_is_not_attacked(
     assert not attacked(9, reached, **levels)[0].asked
 
 
-@pytest.mark.parametrize(
+@for_all_rows(
     ("reached", "levels", "up", "down"),
     [
         ((0.0, 0.0), {"upper": 6}, True, False),

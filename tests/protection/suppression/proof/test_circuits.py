@@ -73,7 +73,7 @@ def test_circuits_are_put_together_until_enough_were_looked_at(
     seen = []
     for looks in (-1, 0, 10**8):
         monkeypatch.setattr(circuits_module, "_LOOKS", looks)
-        found = bounds_by_circuits(unknowns_of(problem, hidden))
+        found = bounds_by_circuits(unknowns_of(problem, hidden)).reach
         np.testing.assert_array_equal(found.low[1:], [-20, -20, -20])
         np.testing.assert_array_equal(found.high[1:], [20, 20, 20])
         seen.append((found.low[0], found.high[0]))

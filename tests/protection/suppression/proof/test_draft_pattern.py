@@ -11,11 +11,12 @@ import pytest
 
 from discreet.protection.suppression.problem.system import CellState, Relations, SuppressionProblem
 from discreet.protection.suppression.problem.unknowns import unknowns_of
+from discreet.protection.suppression.proof.circuits import DeviationCheck
 from discreet.protection.suppression.proof.draft_pattern import (
     DraftPattern,
     Proof,
-    fitting_proofs,
 )
+from tests.helpers.rows import for_all_rows
 from tests.helpers.squares import square
 
 
@@ -139,7 +140,7 @@ MOVES = {
 }
 
 
-@pytest.mark.parametrize("case", MOVES)
+@for_all_rows("case", MOVES)
 def test_only_moves_within_all_bounds_and_totals_prove_something(case: str) -> None:
     """What an attacker knows to be impossible protects nobody."""
     cells, moved, fits = MOVES[case]
@@ -149,9 +150,9 @@ def test_only_moves_within_all_bounds_and_totals_prove_something(case: str) -> N
     known = unknowns_of(square(high=high), hidden)
     at = np.searchsorted(known.cells, np.array(cells, dtype=np.int64)).astype(np.int64)
     proof = Proof(cells=at, moved=np.array(moved, dtype=np.float64))
-    low, high_seen = np.zeros(len(known)), np.zeros(len(known))
-    assert list(fitting_proofs(known, [proof], low, high_seen)) == [fits]
-    assert (low.any() or high_seen.any()) == fits
+    check = DeviationCheck(known)
+    assert list(check.see_all([proof])) == [fits]
+    assert (check.reach.low.any() or check.reach.high.any()) == fits
 
 
 def test_variants_reach_the_bounds_and_no_further() -> None:

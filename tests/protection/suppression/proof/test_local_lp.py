@@ -7,16 +7,15 @@ import pytest
 
 from discreet.arrays import FloatArray
 from discreet.protection.suppression.problem.unknowns import unknowns_of
+from discreet.protection.suppression.proof.circuits import Reach
 from discreet.protection.suppression.proof.draft_pattern import DraftPattern
 from discreet.protection.suppression.proof.local_lp import (
-    _flow_in,
     _work_on,
-    bounds_by_patches,
     flow_for_task,
+    reach_by_patches,
     relation_distances,
 )
 from discreet.protection.suppression.proof.patches import (
-    MoveLimits,
     Patch,
     farthest_flow,
 )
@@ -60,16 +59,9 @@ def test_what_there_is_no_room_for_is_not_tried() -> None:
 def test_a_patch_without_the_cell_moves_no_other_one_instead() -> None:
     """What another cell can do proves nothing of this one."""
     draft = DraftPattern(square())
-    cell, distance = draft.distance(int(draft.open[0]))
-    patch = whole_patch(draft)
-    assert _flow_in(draft, patch, cell, distance, draft.cost) is not None
-    kept = patch.cells != cell
-    lacking = Patch(cells=patch.cells[kept], start=patch.start[:1], at=patch.at[:0],
-                    coef=patch.coef[:0], whole=False)  # fmt: skip
-    assert _flow_in(draft, lacking, cell, distance, draft.cost) is None
-    nothing = Patch(cells=patch.cells[:0], start=patch.start[:1], at=patch.at[:0],
-                    coef=patch.coef[:0], whole=True)  # fmt: skip
-    assert _flow_in(draft, nothing, cell, distance, draft.cost) is None
+    task, alone = int(draft.open[0]), np.full(len(draft), np.inf)
+    assert flow_for_task(draft, task, np.ones(len(draft)), draft.cost) is not None
+    assert flow_for_task(draft, task, alone, draft.cost) is None
 
 
 @pytest.mark.parametrize("wanted", [3.0, -3.0, 0.5, -0.5])
@@ -80,8 +72,7 @@ def test_wishes_of_few_cells_are_met_whatever_the_others(wanted: float) -> None:
     wish = np.zeros(len(draft))
     at = int(draft.at(np.array([4]))[0])
     wish[at] = wanted
-    room = MoveLimits(down=draft.down, up=draft.up, price=np.zeros(len(draft)))
-    moved = farthest_flow(patch, room, wish)
+    moved = farthest_flow(patch, draft.down, draft.up, np.zeros(len(draft)), wish)
     assert moved is not None
     assert fits(patch, moved)
     assert moved[at] == pytest.approx(wanted, rel=1e-3)
@@ -89,13 +80,11 @@ def test_wishes_of_few_cells_are_met_whatever_the_others(wanted: float) -> None:
     assert (moved >= -draft.down - 1e-9).all()
     inner = np.isin(draft.unknowns.cells, [4, 5, 7, 8])
     down, up = np.where(inner, draft.down, 0.0), np.where(inner, draft.up, 0.0)
-    held = MoveLimits(down=down, up=up, price=np.zeros(len(draft)))
-    turned = farthest_flow(patch, held, wish)
+    turned = farthest_flow(patch, down, up, np.zeros(len(draft)), wish)
     assert turned is not None
     assert turned[at] == pytest.approx(wanted, rel=1e-3)
     assert not turned[~inner].any(), "with fixed totals the others go the other way"
-    dear = MoveLimits(down=draft.down, up=draft.up, price=np.full(len(draft), 1e6))
-    still = farthest_flow(patch, dear, wish)
+    still = farthest_flow(patch, draft.down, draft.up, np.full(len(draft), 1e6), wish)
     assert still is not None
     assert not still.any(), "what costs more than it is worth is left"
 
@@ -106,18 +95,18 @@ def test_bounds_of_hidden_cells_are_what_they_can_do() -> None:
     hidden = np.zeros(9, dtype=np.bool_)
     hidden[[4, 5, 7, 8]] = True
     known = unknowns_of(problem, hidden)
-    none = np.zeros(len(known))
-    low, high, solved = bounds_by_patches(problem, known, none, none)
+    reach = Reach.none(len(known))
+    solved = reach_by_patches(problem, known, reach)
+    low, high = reach.low.copy(), reach.high.copy()
     at = int(np.searchsorted(known.cells, 4))
     assert high[at] >= 5 - 1e-6
     assert low[at] <= -5 + 1e-6
     assert (high <= 10 + 1e-6).all()
     assert (low >= -10 - 1e-6).all()
     assert solved >= 1
-    again = bounds_by_patches(problem, known, low, high)
-    assert np.array_equal(again[0], low)
-    assert np.array_equal(again[1], high)
-    assert again[2] == 0, "what is proven is not worked on"
+    assert reach_by_patches(problem, known, reach) == 0, "what is proven is not worked on"
+    assert np.array_equal(reach.low, low)
+    assert np.array_equal(reach.high, high)
 
 
 @pytest.mark.parametrize("side", [0, 1])
@@ -127,8 +116,8 @@ def test_only_what_is_asked_for_is_wished(monkeypatch: pytest.MonkeyPatch, side:
     draft.hidden[:] = True
     wishes: list[FloatArray] = []
 
-    def refused(patch: Patch, room: MoveLimits, wish: FloatArray) -> None:
-        wishes.append(wish)
+    def refused(patch: Patch, *limits: FloatArray) -> None:
+        wishes.append(limits[-1])
 
     monkeypatch.setattr("discreet.protection.suppression.proof.local_lp.farthest_flow", refused)
     patch, step, price = whole_patch(draft), np.ones(len(draft)), np.zeros(len(draft))

@@ -19,7 +19,8 @@ from discreet.protection.suppression.problem.system import (
 )
 from discreet.protection.suppression.problem.unknowns import unknowns_of
 from discreet.protection.suppression.proof.certificate import certify
-from discreet.protection.suppression.proof.deviations import sure_moves
+from discreet.protection.suppression.proof.circuits import sure_moves
+from tests.helpers.rows import for_all_rows
 from tests.helpers.squares import square
 
 _WIDE = UNBOUNDED
@@ -44,8 +45,8 @@ def problem_of(
     )  # fmt: skip
 
 
-@pytest.mark.parametrize("far", [_BESIDE, _AROUND])
-@pytest.mark.parametrize(("level", "safe"), [(42, True), (43, True), (44, False)])
+@for_all_rows("far", [_BESIDE, _AROUND])
+@for_all_rows(("level", "safe"), [(42, True), (43, True), (44, False)])
 def test_a_level_is_not_reached_by_one_unit_less(far: Any, level: int, safe: bool) -> None:
     """Whatever a solver takes for rounding errors beside bounds of 2^53."""
     last, rows = far

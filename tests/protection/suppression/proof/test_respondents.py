@@ -17,8 +17,8 @@ from discreet.errors import SuppressionError
 from discreet.protection.suppression.methods.registry import find_pattern
 from discreet.protection.suppression.problem.linked_tables import build_problem
 from discreet.protection.suppression.problem.system import SuppressionProblem
+from discreet.protection.suppression.proof.coalitions import audit_respondents
 from discreet.protection.suppression.proof.insiders import Insiders
-from discreet.protection.suppression.proof.singletons import audit_respondents
 
 COUNTS = {"a": 1, "b": 1, "c": 5, "d": 6}
 

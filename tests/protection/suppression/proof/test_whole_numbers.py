@@ -11,11 +11,12 @@ import pytest
 from discreet.errors import SuppressionError
 from discreet.protection.suppression.methods.registry import find_pattern
 from discreet.protection.suppression.problem.system import CellState, Relations, SuppressionProblem
+from discreet.protection.suppression.proof import whole_numbers
 from discreet.protection.suppression.proof.audit import audit_problem
 from discreet.protection.suppression.proof.certificate import certify
 from discreet.protection.suppression.proof.whole_numbers import (
     held_in_whole_numbers,
-    untested_notes,
+    untested_gaps,
 )
 from tests.helpers.small_systems import intervals, is_safe
 
@@ -89,16 +90,27 @@ def test_more_is_hidden_until_whole_numbers_protect(method: Any) -> None:
     assert told == (method != "fast")
 
 
-def test_what_is_too_large_is_told() -> None:
+def test_large_blocks_move_near_a_cell_and_what_is_left_is_a_gap(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     problem = cube_problem((5, 5, 5))
     hidden = np.zeros(len(problem), dtype=np.bool_)
     hidden[:125] = True
-    state = np.where(hidden, CellState.primary, CellState.fixed).astype(np.int8)
+    state = np.where(hidden, CellState.secondary, CellState.fixed).astype(np.int8)
+    state[:9] = CellState.primary
     problem = replace(problem, state=state)
     fractions = certify(problem, hidden)
     unseen = replace(fractions, whole=np.zeros_like(fractions.whole))
-    found = held_in_whole_numbers(problem, hidden, unseen)
-    assert found.untested == 125
-    assert found.protected.all()
-    assert "125 sensitive cells stand in blocks too large" in untested_notes(found)[0]
-    assert not untested_notes(fractions)
+    near = held_in_whole_numbers(problem, hidden, unseen)
+    assert near.whole.all()
+    assert not untested_gaps(near)
+    monkeypatch.setattr(whole_numbers, "_SEARCHED", 2)
+    left = held_in_whole_numbers(problem, hidden, unseen)
+    assert left.untested == 7
+    assert left.protected.all()
+    (gap,) = untested_gaps(left)
+    assert gap.text() == "whole numbers in large blocks (7 sensitive cells)"
+    found = audit_problem(problem, hidden)
+    assert found.safe  # circuits alone move them in whole numbers
+    assert replace(found, certificate=left).verdict == "not examined"
+    assert replace(found, certificate=left, accept=(gap.name,)).safe

@@ -68,3 +68,24 @@ def test_cost_bound_gap_and_proof_are_told(done: Suppression, report: Suppressio
 
 def test_the_bounds_that_attackers_are_said_to_know_are_told(report: SuppressionReport) -> None:
     assert any("from 0 to 2 times the true value" in note for note in report.notes)
+
+
+def test_cells_between_the_tables_are_not_counted() -> None:
+    """Classes of two classifications meet in cells that no table has."""
+    draw = np.random.default_rng(8)
+    age = draw.integers(0, 90, 800)
+    people = pl.DataFrame(
+        {
+            "fives": age // 5,
+            "sevens": age // 7,
+            "town": draw.choice([*"abc"], 800, p=[0.7, 0.2, 0.1]),
+        }
+    ).cast(pl.String)
+    tables = [dc.tabulate(people, by=[by, "town"], name=by) for by in ("fives", "sevens")]
+    small = [(table, dc.primary(table, [dc.rules.MinimumFrequency(3)])) for table in tables]
+    done = Suppression.of(small, records=people, method="fast")
+    told = report_on(done).described()
+    cells = sum(int((table.count > 0).sum()) for table in tables)
+    assert told["cells"] <= cells < len(done.pattern.hidden)
+    hidden = sum(int(safe.to_polars()["value"].is_null().sum()) for safe in done.tables)
+    assert 0 < told["primaries"] + told["secondaries"] <= hidden

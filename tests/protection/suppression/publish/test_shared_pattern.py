@@ -65,7 +65,7 @@ def _codes(table: dc.Table) -> list[tuple[str, ...]]:
 
 
 @given(seed=st.integers(0, 2**32 - 1))
-@settings(max_examples=12)
+@settings(max_examples=4)
 def test_a_cell_hidden_for_one_value_is_hidden_for_all_and_each_is_protected(seed: int) -> None:
     table = tabulated([REGION, "branch"], firms(seed))
     safe = dc.suppress(table, judged(table), method="fast")

@@ -223,7 +223,7 @@ def test_what_a_lone_firm_works_out_is_kept_from_it_or_refused(
         with pytest.raises(SuppressionError, match="only contributor of cell") as caught:
             find_pattern(problem, "fast", insiders=insiders)
         assert caught.value.code == "insiders"
-        assert "singletons=False" in str(caught.value)
+        assert 'insiders="off"' in str(caught.value)
     else:
         done = find_pattern(problem, "fast", insiders=insiders)
         assert done.hidden.astype(int).tolist() == hidden

@@ -13,7 +13,7 @@ import numpy as np
 
 from discreet.arrays import BoolArray
 from discreet.errors import Problem, SuppressionError
-from discreet.protection.suppression.methods.moved_cells import MoveSearch, moved_cells
+from discreet.protection.suppression.methods.moved_cells import moved_cells
 from discreet.protection.suppression.problem.system import CellState, SuppressionProblem
 from discreet.protection.suppression.proof.certificate import certify
 from discreet.protection.suppression.proof.draft_pattern import DraftPattern
@@ -32,21 +32,16 @@ def with_conflicts(problem: SuppressionProblem, error: SuppressionError) -> Supp
         return error
     certificate = certify(problem, ~frozen)
     number = np.flatnonzero(~certificate.protected)
-    draft = _without_frozen(problem, frozen)
+    state = np.where(frozen, CellState.free, problem.state).astype(np.int8)
+    draft = DraftPattern(replace(problem, state=state))  # as if nothing had to be published
+    draft.hidden = ~frozen[draft.unknowns.cells]
+    draft.halve()
     problems = []
     for at in number[:_CELLS].tolist():
         cell = int(certificate.cells[at])
-        lower, upper, sliding = (
-            int(level[cell]) for level in (problem.lower, problem.upper, problem.sliding)
-        )
-        reach = (-float(certificate.low[at]), float(certificate.high[at]))
-        shares = [
-            far / level
-            for far, level in (
-                (reach[0], lower), (reach[1], upper), (reach[0] + reach[1], sliding),
-            )
-            if level
-        ]  # fmt: skip
+        low, high = -float(certificate.low[at]), float(certificate.high[at])
+        reached = ((low, problem.lower), (high, problem.upper), (low + high, problem.sliding))
+        shares = [far / int(level[cell]) for far, level in reached if level[cell]]
         share = np.floor(100 * max(min(shares, default=0.0), 0.0) + 1e-6)
         problems.append(_problem(problem, frozen, draft, cell, int(share)))
     if not problems:
@@ -62,30 +57,19 @@ def with_conflicts(problem: SuppressionProblem, error: SuppressionError) -> Supp
     )
 
 
-def _without_frozen(problem: SuppressionProblem, frozen: BoolArray) -> DraftPattern:
-    """The problem as if nothing had to be published; what may be hidden is."""
-    state = problem.state.copy()
-    state[frozen] = CellState.free
-    draft = DraftPattern(replace(problem, state=state))
-    draft.hidden = ~frozen[draft.unknowns.cells]
-    draft.halve()
-    return draft
-
-
 def _problem(
     problem: SuppressionProblem, frozen: BoolArray, draft: DraftPattern, cell: int, share: int
 ) -> Problem:
     """What stands in the way of one cell."""
-    name = problem.name(cell)
+    name, known = problem.name(cell), draft.unknowns
     fewer = f"{share} % of its protection levels can be kept as it is"
     if share == 0:
         fewer = "no part of its protection levels can be kept as it is"
-    ones = np.ones(len(draft))
-    search = MoveSearch(step=relation_distances(draft), price=ones, whole=False)
     at = int(draft.at(np.array([cell]))[0])
-    known = draft.unknowns
-    narrow = bool(draft.up[at] < known.upper[at] or draft.down[at] < known.lower[at])
-    moved = None if narrow else moved_cells(draft, at, search)
+    if draft.up[at] < known.upper[at] or draft.down[at] < known.lower[at]:
+        message = "what an attacker is said to know about it is narrower than its protection levels"
+        return Problem(message, name, fewer)
+    moved = moved_cells(draft, at, relation_distances(draft), np.ones(len(draft)), whole=False)
     if moved is not None:
         cells = known.cells[moved]
         cells = cells[frozen[cells]]
@@ -97,7 +81,4 @@ def _problem(
             more = f" and {len(cells) - _NAMED:,} more" if len(cells) > _NAMED else ""
             message = "published cells leave it no room; the fewest to hide instead: "
             return Problem(message + "; ".join(names) + more, name, f"decide that, or that {fewer}")
-    message = "what an attacker is said to know about it is narrower than its protection levels"
-    if not narrow:
-        message = "cells that must be published leave it no room"
-    return Problem(message, name, fewer)
+    return Problem("cells that must be published leave it no room", name, fewer)

@@ -8,12 +8,21 @@ have to be replaced for him, so that the work is as large as what insiders know.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from collections.abc import Callable
+from dataclasses import replace
 
 import numpy as np
 
 from discreet.arrays import BoolArray, FloatArray
 from discreet.errors import Problem, SuppressionError, shortened
+from discreet.protection.suppression.methods.cut_program import CutProgram
+from discreet.protection.suppression.methods.cuts import (
+    Aims,
+    MovableCells,
+    aims_of,
+    movable_cells,
+)
+from discreet.protection.suppression.methods.local_search import ProofUsers
 from discreet.protection.suppression.methods.worktime import WorkTime
 from discreet.protection.suppression.problem.system import SuppressionProblem
 from discreet.protection.suppression.proof.certificate import Pattern, certified
@@ -25,6 +34,8 @@ from discreet.protection.suppression.proof.insider_proofs import (
 from discreet.protection.suppression.proof.insiders import Insiders
 from discreet.protection.suppression.proof.local_lp import relation_distances
 
+#: The methods that search among patterns that hold against insiders.
+SEARCHED = ("auto", "optimal")
 #: With more aims than these, only what was added is taken back, not what was there before.
 _FEW_AIMS = 600
 #: With more hidden cells than these, the proof for the public stays the one there is.
@@ -37,6 +48,8 @@ _MOST = 1_000
 _LARGEST = 2_400
 #: Where there are many aims, circuits come first, in patches of so many cells.
 _CIRCUITS = (120, 360)
+#: With more cells that may move the bound is that for the public; rounds of bridge cuts for it.
+MOST_BOUNDED, _ROUNDS = 20_000, 12
 _SHOWN = 20
 
 
@@ -50,24 +63,33 @@ def guarded_pattern(
     if not (pattern.hidden & insiders.known).any() or not len(problem.primary):
         return pattern
     watch.tell("insiders")
-    proofs, before = _kept_out(problem, pattern.hidden, insiders, watch)
-    if len(proofs.aims) <= _FEW_AIMS and not watch.over():
-        anew, _ = _kept_out(problem, problem.hidden, insiders, watch)
+    proofs, before = kept_out(problem, pattern.hidden, insiders, watch)
+    bound = _bound(pattern, proofs, watch)
+    met = bound is not None and proofs.draft.spent <= bound
+    if len(proofs.aims) <= _FEW_AIMS and not met and not watch.over():
+        anew, _ = kept_out(problem, problem.hidden, insiders, watch)
         proofs = anew if anew.draft.spent < proofs.draft.spent else proofs
     unmet = proofs.check()
     if unmet:
         raise _unproven(proofs, unmet)
-    return _finished(pattern, proofs, before, watch)
+    return _finished(pattern, proofs, before, bound, watch)
 
 
-def _kept_out(
-    problem: SuppressionProblem, hidden: BoolArray, insiders: Insiders, watch: WorkTime
+def kept_out(
+    problem: SuppressionProblem,
+    hidden: BoolArray,
+    insiders: Insiders,
+    watch: WorkTime,
+    over: Callable[[], bool] | None = None,
 ) -> tuple[InsiderProofs, BoolArray]:
-    """Proofs against all insiders, with what is hidden for them; what was hidden before."""
+    """Proofs against all insiders, with what is hidden for them; what was hidden before.
+
+    Some are missing if it was `over` before; without it the work must be done.
+    """
     draft = DraftPattern(problem)
     draft.hidden = hidden[draft.unknowns.cells]
     before = draft.hidden.copy()
-    proofs = InsiderProofs(draft, insiders, watch.refused)
+    proofs = InsiderProofs(draft, insiders, over or watch.refused)
     left = proofs.prove_by_hidden()
     if left:
         watch.tell(f"insiders: {len(left):,} ways to protect cells are missing")
@@ -82,6 +104,7 @@ def _finished(
     pattern: Pattern,
     proofs: InsiderProofs,
     before: BoolArray,
+    bound: int | None,
     watch: WorkTime,
 ) -> Pattern:
     draft = proofs.draft
@@ -89,21 +112,49 @@ def _finished(
     # To hide more never makes a cell less safe.
     kept = int(hidden.sum()) > _ATTACK_LIMIT and not (before & ~draft.hidden).any()
     more = int(draft.hidden.sum() - before.sum())
-    note = (
-        "contributors who stand alone behind hidden cells compute no cell of others: "
-        f"{more:,} more cells are hidden for that"
-    )
+    share = proofs.share
+    note = "contributors who stand alone behind hidden cells compute no cell of others"
+    if 0 < share < 1:
+        note += f" nearer than {share:.3g} of its protection levels"
+    if more or pattern.method not in SEARCHED:  # else they were part of the search
+        note += f": {more:,} more cells are hidden for that"
     done = certified(
         draft.problem,
         hidden,
         pattern.method,
         certificate=pattern.certificate if kept else None,
-        bound=pattern.bound,
+        bound=bound,
         complete=pattern.complete,
         seconds=watch.seconds,
         notes=(*pattern.notes, note),
     )
     return done if done.safe else replace(done, notes=pattern.notes)
+
+
+def _bound(pattern: Pattern, proofs: InsiderProofs, watch: WorkTime) -> int | None:
+    """No pattern costs less that protects all cells from the public and from insiders.
+
+    Single relations tell, for each insider without what his own cells let others move.
+    """
+    problem = proofs.draft.problem
+    if pattern.bound is None or len(proofs.draft) > MOST_BOUNDED or watch.over():
+        return pattern.bound
+    movable = movable_cells(problem)
+    already = problem.cost_of(problem.hidden)
+    near = CutProgram(movable, aims_of(movable.unknowns), already=already)
+    near.watch(insider_aims(movable, proofs))
+    near.near(_ROUNDS, watch.over)
+    return max(pattern.bound, near.bound)
+
+
+def insider_aims(movable: MovableCells, proofs: InsiderProofs) -> Aims:
+    """What must be possible for insiders who do not move their own cells, where it can be."""
+    cells = movable.unknowns.cells
+    known = {}
+    for insider, own in proofs.cells_of.items():
+        known[insider] = np.isin(cells, proofs.draft.unknowns.cells[own])
+    aims = aims_of(replace(movable.unknowns, **proofs.levels_at(cells)))
+    return aims.for_insiders(lambda cell: proofs.watched_at(int(cells[cell])), known)
 
 
 def _cost_of_moves(proofs: InsiderProofs) -> FloatArray:
@@ -143,7 +194,8 @@ def _impossible(proofs: InsiderProofs, lost: list[OpenAim]) -> SuppressionError:
     by_cell: dict[int, int | None] = {item.cell: item.insider for item in lost}
     problems: list[Problem] = []
     hint = (
-        "merge categories, or let more be hidden; singletons=False leaves insiders out of account"
+        'merge categories, or let more be hidden; insiders="exact" asks for less, '
+        'insiders="off" leaves contributors out of account'
     )
     for cell, insider in sorted(by_cell.items()):
         message = "it cannot be protected, even if all that may be hidden is hidden"
@@ -172,53 +224,9 @@ def _unproven(proofs: InsiderProofs, unmet: list[int]) -> SuppressionError:
 # -- publishing again ----------------------------------------------------------
 
 
-@dataclass
-class _Usage:
-    """Which proofs are in use, and where."""
-
-    proofs: InsiderProofs
-    aims_of: dict[int, set[int]]
-    proofs_at: dict[int, set[int]]
-    #: Cells that proofs have left since it was looked whether any needs them.
-    left: set[int]
-
-    @classmethod
-    def of(cls, proofs: InsiderProofs) -> _Usage:
-        usage = cls(proofs, {}, {}, set(range(len(proofs.draft))))
-        for which in range(len(proofs.aims)):
-            usage.enter(which)
-        return usage
-
-    def enter(self, which: int) -> None:
-        """Count in the proofs of an aim."""
-        for proof in self.proofs.aims[which].proofs:
-            if proof not in self.aims_of:
-                self.aims_of[proof] = set()
-                for cell in self.proofs.proofs[proof].cells.tolist():
-                    self.proofs_at.setdefault(cell, set()).add(proof)
-            self.aims_of[proof].add(which)
-
-    def leave(self, which: int) -> None:
-        """Count them out."""
-        for proof in self.proofs.aims[which].proofs:
-            self.aims_of[proof].discard(which)
-            if not self.aims_of[proof]:
-                del self.aims_of[proof]
-                cells = self.proofs.proofs[proof].cells.tolist()
-                self.left.update(cells)
-                for cell in cells:
-                    self.proofs_at[cell].discard(proof)
-
-    def aims_at(self, cell: int) -> list[int]:
-        """The aims whose proofs need a cell."""
-        return sorted({a for p in self.proofs_at.get(cell, ()) for a in self.aims_of[p]})
-
-    def publish_unused(self, secondary: BoolArray) -> None:
-        """Publish again what no proof needs."""
-        for cell in self.left:
-            if secondary[cell] and not self.proofs_at.get(cell):
-                self.proofs.draft.hidden[cell] = False
-        self.left.clear()
+def _enter(usage: ProofUsers, proofs: InsiderProofs, which: int) -> None:
+    for proof in proofs.aims[which].proofs:
+        usage.enter(which, proof)
 
 
 def _take_back(
@@ -226,36 +234,40 @@ def _take_back(
 ) -> None:
     """Publish again what can be done without, or for less; dearest per use first."""
     draft = proofs.draft
-    usage = _Usage.of(proofs)
+    usage = ProofUsers(proofs.proofs)
+    for which in range(len(proofs.aims)):
+        _enter(usage, proofs, which)
     secondary = ~draft.must if everything else ~draft.must & ~before
-    usage.publish_unused(secondary)
+    usage.left.update(range(len(draft)))
+    usage.publish_unused(draft, secondary)
     cells = np.flatnonzero(draft.hidden & secondary)
     most = min(cells.size, _MOST) if proofs.many else _BUDGET * cells.size
     budget = draft.solved + max(_LEAST_BUDGET, most)
     for _ in range(2):
         cells = np.flatnonzero(draft.hidden & secondary)
-        uses = np.array([1 + len(usage.aims_at(int(cell))) for cell in cells])
+        uses = np.array([1 + len(usage.of(int(cell))) for cell in cells])
         changed = False
         for cell in cells[np.argsort(-draft.cost[cells] / uses, kind="stable")].tolist():
             if watch.over() or (draft.solved > budget and not proofs.many):
                 return
             if draft.hidden[cell] and _done_without(proofs, usage, cell, budget):
-                usage.publish_unused(secondary)
+                usage.publish_unused(draft, secondary)
                 changed = True
         if not changed:
             return
 
 
-def _done_without(proofs: InsiderProofs, usage: _Usage, cell: int, budget: int) -> bool:
+def _done_without(proofs: InsiderProofs, usage: ProofUsers, cell: int, budget: int) -> bool:
     """Try to do without one cell, or with cheaper ones; whether that worked."""
     draft = proofs.draft
-    aims = usage.aims_at(cell)
+    aims = usage.of(cell)
     saved = [(proofs.aims[a].proofs, proofs.aims[a].needing) for a in aims]
     number, hidden = len(proofs.proofs), draft.hidden.copy()
     gone = usage.proofs_at.get(cell, set()).copy()
     for which in aims:
-        usage.leave(which)
         aim = proofs.aims[which]
+        for proof in aim.proofs:
+            usage.leave(which, proof)
         aim.proofs = [proof for proof in aim.proofs if proof not in gone]
         proofs.settle(aim)
     draft.hidden[cell] = False
@@ -267,7 +279,7 @@ def _done_without(proofs: InsiderProofs, usage: _Usage, cell: int, budget: int) 
         for which, (own, needing) in zip(aims, saved, strict=True):
             proofs.aims[which].proofs, proofs.aims[which].needing = own, needing
     for which in aims:
-        usage.enter(which)
+        _enter(usage, proofs, which)
     return worked
 
 

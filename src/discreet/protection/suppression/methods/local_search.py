@@ -8,12 +8,11 @@ lose their proofs anew, at prices that differ a little.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 
 import numpy as np
 
-from discreet.arrays import FloatArray, IntArray
+from discreet.arrays import BoolArray
 from discreet.protection.suppression.proof.draft_pattern import DraftPattern, Proof
 from discreet.protection.suppression.proof.local_lp import (
     PATCH_SIZE,
@@ -29,48 +28,42 @@ _CROWD, _CROWD_SHARE = 300, 0.25
 _LARGEST = 4 * PATCH_SIZE
 
 
-class _ProofUsers:
-    """Which tasks' proofs need which secondary."""
+class ProofUsers:
+    """Which tasks or aims use which proofs, and which proofs need which cells."""
 
-    def __init__(self, draft: DraftPattern) -> None:
-        self.draft = draft
-        self.secondary = draft.hidden & ~draft.must
-        self.tasks_of: dict[int, set[int]] = {}
+    def __init__(self, proofs: list[Proof]) -> None:
+        self._proofs = proofs
+        self._users: dict[int, set[int]] = {}
         self.proofs_at: dict[int, set[int]] = {}
-        for task in np.flatnonzero(draft.proven >= 0):
-            self.assign(int(task), int(draft.proven[task]))
+        #: Cells of which proofs have been given up.
+        self.left: set[int] = set()
 
-    def assign(self, task: int, proof: int) -> None:
-        """Let a task be proven by a proof."""
-        old = int(self.draft.proven[task])
-        if proof != old:
-            self.release(task, old)
-        self.draft.proven[task] = proof
-        tasks = self.tasks_of.setdefault(proof, set())
-        if not tasks:
-            for cell in self._secondaries(proof):
+    def enter(self, user: int, proof: int) -> None:
+        """Count in a use of a proof."""
+        if not self._users.setdefault(proof, set()):
+            for cell in self._proofs[proof].cells.tolist():
                 self.proofs_at.setdefault(cell, set()).add(proof)
-        tasks.add(task)
+        self._users[proof].add(user)
 
-    def release(self, task: int, proof: int) -> None:
-        tasks = self.tasks_of.get(proof, set())
-        tasks.discard(task)
-        if not tasks:
-            for cell in self._secondaries(proof):
-                self.proofs_at.get(cell, set()).discard(proof)
-
-    def _secondaries(self, proof: int) -> list[int]:
-        cells = self.draft.proofs[proof].cells
-        return [int(cell) for cell in cells[~self.draft.must[cells]]]
+    def leave(self, user: int, proof: int) -> None:
+        """Count it out."""
+        self._users[proof].discard(user)
+        if not self._users[proof]:
+            cells = self._proofs[proof].cells.tolist()
+            self.left.update(cells)
+            for cell in cells:
+                self.proofs_at[cell].discard(proof)
 
     def of(self, cell: int) -> list[int]:
-        """The tasks that are proven by moves of a cell."""
-        proofs = self.proofs_at.get(cell, set())
-        return sorted(task for proof in proofs for task in self.tasks_of[proof])
+        """The tasks or aims whose proofs need a cell."""
+        return sorted({user for p in self.proofs_at.get(cell, ()) for user in self._users[p]})
 
-    def number(self, cell: int) -> int:
-        """How many tasks are proven by moves of a cell."""
-        return sum(len(self.tasks_of[proof]) for proof in self.proofs_at.get(cell, ()))
+    def publish_unused(self, draft: DraftPattern, secondary: BoolArray) -> None:
+        """Publish again which of the cells that were left no proof needs."""
+        for cell in self.left:
+            if secondary[cell] and not self.proofs_at.get(cell):
+                draft.hidden[cell] = False
+        self.left.clear()
 
 
 def drop_unused(draft: DraftPattern) -> None:
@@ -81,22 +74,21 @@ def drop_unused(draft: DraftPattern) -> None:
     draft.hidden &= used
 
 
-def prune(
-    draft: DraftPattern, over: Callable[[], bool], budget: float = math.inf, passes: int = 2
-) -> None:
-    """Replace secondaries by nothing or by cheaper ones, with so many linear programs at most.
+def prune(draft: DraftPattern, over: Callable[[], bool]) -> None:
+    """Replace secondaries by nothing or by cheaper ones.
 
     The draft, a pattern with all proofs, is changed; `over` is asked before each cell.
     """
     drop_unused(draft)
-    users = _ProofUsers(draft)
-    end = draft.solved + budget
-    for _ in range(passes):
+    users = ProofUsers(draft.proofs)
+    for task in np.flatnonzero(draft.proven >= 0).tolist():
+        users.enter(task, int(draft.proven[task]))
+    for _ in range(2):
         secondary = np.flatnonzero(draft.hidden & ~draft.must)
         changed = False
-        worth = draft.cost[secondary] / [1 + users.number(int(cell)) for cell in secondary]
+        worth = draft.cost[secondary] / [1 + len(users.of(int(cell))) for cell in secondary]
         for cell in secondary[np.argsort(-worth, kind="stable")]:
-            if over() or draft.solved >= end:
+            if over():
                 return
             if draft.hidden[cell]:
                 changed |= _replaced(draft, users, int(cell))
@@ -104,16 +96,16 @@ def prune(
             return
 
 
-def _replaced(draft: DraftPattern, users: _ProofUsers, cell: int) -> bool:
+def _replaced(draft: DraftPattern, users: ProofUsers, cell: int) -> bool:
     """Try to do without one secondary; whether that worked."""
-    if users.number(cell) > max(_CROWD, _CROWD_SHARE * np.count_nonzero(draft.target)):
-        return False
     tasks = users.of(cell)
+    if len(tasks) > max(_CROWD, _CROWD_SHARE * np.count_nonzero(draft.target)):
+        return False
     step = relation_distances(draft)
     price = np.where(draft.hidden, 0.0, np.maximum(draft.cost, 1e-6))
     step[cell] = np.inf
-    saved = float(draft.cost[cell])
-    flows: list[tuple[IntArray, FloatArray]] = []
+    saved, first = float(draft.cost[cell]), len(draft.proofs)
+    proofs: list[Proof] = []
     waiting = dict.fromkeys(tasks, -1)
     extra = np.zeros(0, dtype=np.int64)
     for task in sorted(tasks, key=lambda task: (-draft.target[task], task)):
@@ -131,45 +123,29 @@ def _replaced(draft: DraftPattern, users: _ProofUsers, cell: int) -> bool:
             return False
         extra = np.concatenate([extra, new])
         price[new] = 0.0
-        for done in draft.tasks_done(cells, moved):
-            if waiting.get(int(done), 0) < 0:
-                waiting[int(done)] = len(flows)
-        flows.append((cells, moved))
-    _accept(draft, users, cell, extra, flows, waiting)
+        for done in draft.tasks_done(cells, moved).tolist():
+            if waiting.get(done, 0) < 0:
+                waiting[done] = first + len(proofs)
+        proofs.append(Proof(cells=cells, moved=moved))
+    # The new proofs stand in for the old ones; what nobody needs now is published.
+    draft.proofs += proofs
+    draft.hidden[extra] = True
+    for task, proof in waiting.items():
+        users.leave(task, int(draft.proven[task]))
+        users.enter(task, proof)
+        draft.proven[task] = proof
+    users.left.add(cell)
+    users.publish_unused(draft, ~draft.must)
     return True
 
 
-def _accept(
-    draft: DraftPattern,
-    users: _ProofUsers,
-    cell: int,
-    extra: IntArray,
-    flows: list[tuple[IntArray, FloatArray]],
-    waiting: dict[int, int],
-) -> None:
-    """Let the new proofs stand in for those of one cell; publish what nobody needs now."""
-    first = len(draft.proofs)
-    old = (draft.proofs[int(draft.proven[task])].cells for task in waiting)
-    before = {int(c) for cells in old for c in cells} | {cell}
-    draft.proofs += [Proof(cells=cells, moved=moved) for cells, moved in flows]
-    draft.hidden[extra] = True
-    for task, flow in waiting.items():
-        users.assign(task, first + flow)
-    for other in before:
-        if not draft.must[other] and not users.proofs_at.get(other):
-            draft.hidden[other] = False
-
-
-def refitted(
-    draft: DraftPattern, over: Callable[[], bool], tasks: IntArray | None = None
-) -> DraftPattern:
+def refitted(draft: DraftPattern, over: Callable[[], bool]) -> DraftPattern:
     """A pattern within this one, which has all proofs: all tasks covered anew by its cells.
 
     Tasks that move least come first; if it has to stop, nothing is gained.
     """
     other = draft.without(draft.hidden)
-    if tasks is None:
-        tasks = other.open[np.argsort(other.target[other.open], kind="stable")]
+    tasks = other.open[np.argsort(other.target[other.open], kind="stable")]
     failed = cover_tasks(other, tasks, over, allowed=draft.hidden)
     if failed or len(other.open):
         return draft

@@ -9,10 +9,9 @@ an audit of the whole table finds what is open, and flows through the whole tabl
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
-from itertools import product
 from typing import Any
 
 import numpy as np
@@ -58,14 +57,21 @@ def subtables_of(relations: Relations) -> list[Subtable]:
     [[[0, 3, 6], [1, 4, 7], [2, 5, 8]]]
     """
     tree = _Tree(relations)
+    depth = _depths(relations.start, relations.cell, tree.total)
+    totals = np.unique(tree.total[tree.total >= 0])
     covered: set[int] = set()
     subtables = []
-    for total in tree.totals_from_the_top():
+    for total in totals[np.argsort(depth[totals], kind="stable")].tolist():
         if total in covered:
             continue
         grid, rows = tree.expanded(total)
         subtable = Subtable(grid=grid, rows=rows)
-        covered |= tree.breaking_down(subtable.cells, {int(row) for row in tree.family[rows]})
+        families = set(tree.family[rows].tolist())
+        covered |= {
+            cell
+            for cell in subtable.cells.tolist()
+            if families.issuperset(tree.family[tree.rows_below(cell)].tolist())
+        }
         subtables.append(subtable)
     return subtables
 
@@ -89,24 +95,6 @@ class _Tree:
         start, rows = self.below
         return rows[start[cell] : start[cell + 1]]
 
-    def breaking_down(self, cells: IntArray, families: set[int]) -> set[int]:
-        """Those of the cells whose relations all belong to some families."""
-        rows = ((int(cell), self.family[self.rows_below(cell)]) for cell in cells)
-        return {cell for cell, own in rows if families.issuperset(own.tolist())}
-
-    def parts(self, row: int) -> IntArray:
-        """The parts of a relation."""
-        low, high = self.relations.start[row : row + 2]
-        cells: IntArray = self.relations.cell[low:high].astype(np.int64)
-        parts: IntArray = cells[cells != self.total[row]]
-        return parts
-
-    def totals_from_the_top(self) -> list[int]:
-        """Cells that are totals, coarse ones first."""
-        depth = _depths(self.relations.start, self.relations.cell, self.total)
-        cells = np.unique(self.total[self.total >= 0])
-        return [int(cell) for cell in cells[np.argsort(depth[cells], kind="stable")]]
-
     def expanded(self, total: int) -> tuple[IntArray, IntArray]:
         """The grid below a total, one axis per family of its relations, and its relations."""
         axes: dict[int, int] = {}
@@ -122,15 +110,15 @@ class _Tree:
                 if axis is None or place[cell][axis]:
                     continue
                 rows.append(int(row))
-                for part in self.parts(int(row)):
-                    if int(part) in place:
+                low, high = self.relations.start[row : row + 2]
+                for part in self.relations.cell[low:high].tolist():
+                    if part in place:  # the total is
                         continue
-                    number = self._number(int(part), axis, axes, place)
+                    number = self._number(part, axis, axes, place)
                     if number is None:
                         number, wide[axis] = wide[axis], wide[axis] + 1
-                    where = (*place[cell][:axis], number, *place[cell][axis + 1 :])
-                    place[int(part)] = where
-                    todo.append(int(part))
+                    place[part] = (*place[cell][:axis], number, *place[cell][axis + 1 :])
+                    todo.append(part)
         grid = np.full(wide, -1, dtype=np.int64)
         for cell, at in place.items():
             grid[at] = cell
@@ -206,15 +194,6 @@ def _families(total: Any, start: Any, above: Any) -> Any:
     return np.array([_root(leader, row) for row in range(total.size)], np.int64)
 
 
-def axis_subsets(sizes: Sequence[int]) -> Iterator[tuple[bool, ...]]:
-    """All ways to choose some of the axes.
-
-    >>> list(axis_subsets([3, 2]))
-    [(False, False), (False, True), (True, False), (True, True)]
-    """
-    return product((False, True), repeat=len(sizes))
-
-
 #: Finds which cells of one subtable to hide, given those hidden so far.
 SubtableSolver = Callable[[Subtable, BoolArray], IntArray]
 
@@ -249,19 +228,7 @@ def pattern_by_subtables(
     seed: int,
 ) -> Pattern:
     """What is hidden subtable by subtable, audited; what is open then is repaired by flows."""
-    hidden = _hidden_in_turn(problem, subtables, solve, watch)
-    watch.tell("audit and repair")
-    whole = protect_fast(problem.with_hidden(hidden), seed=seed)
-    more = int((whole.hidden & ~hidden).sum())
-    note = f"the audit of the whole table made {more:,} more secondaries necessary"
-    known = {**watch.result(), "certificate": whole.certificate, "notes": (note,) if more else ()}
-    return certified(problem, whole.hidden, method, **known)
-
-
-def _hidden_in_turn(
-    problem: SuppressionProblem, subtables: list[Subtable], solve: SubtableSolver, watch: WorkTime
-) -> BoolArray:
-    """Go through subtables, again when a cell was hidden elsewhere, until nothing changes."""
+    # Subtables are gone through again when a cell was hidden elsewhere, until nothing changes.
     hidden = problem.hidden.copy()
     having: dict[int, list[int]] = {}
     for number, subtable in enumerate(subtables):
@@ -269,9 +236,7 @@ def _hidden_in_turn(
             having.setdefault(cell, []).append(number)
     waiting = set(range(len(subtables)))
     done = 0
-    while waiting:
-        if watch.over():
-            break
+    while waiting and not watch.over():
         number = min(waiting)
         waiting.remove(number)
         subtable = subtables[number]
@@ -285,7 +250,12 @@ def _hidden_in_turn(
         waiting.discard(number)
         done += 1
         watch.tell(f"subtable {done:,}, {len(waiting):,} waiting")
-    return hidden
+    watch.tell("audit and repair")
+    whole = protect_fast(problem.with_hidden(hidden), seed=seed)
+    more = int((whole.hidden & ~hidden).sum())
+    note = f"the audit of the whole table made {more:,} more secondaries necessary"
+    known = {**watch.result(), "certificate": whole.certificate, "notes": (note,) if more else ()}
+    return certified(problem, whole.hidden, method, **known)
 
 
 def subtable_problem(
@@ -299,13 +269,9 @@ def subtable_problem(
     for name in ("lower", "upper", "sliding"):
         columns[name] = np.where(second, 0, columns[name])
     state[hidden[cells] & (state != CellState.fixed)] = CellState.primary
-    return SuppressionProblem(relations=_within(problem.relations, subtable), **columns)
-
-
-def _within(relations: Relations, subtable: Subtable) -> Relations:
-    """The relations of a subtable, with its cells numbered anew."""
-    kept = np.zeros(len(relations), dtype=np.bool_)
+    kept = np.zeros(len(problem.relations), dtype=np.bool_)
     kept[subtable.rows] = True
-    links = relations.rows(kept)
-    cell = np.searchsorted(subtable.cells, links.cell).astype(np.int32)
-    return replace(links, cells=len(subtable.cells), cell=cell)
+    links = problem.relations.rows(kept)
+    numbered = np.searchsorted(cells, links.cell).astype(np.int32)
+    relations = replace(links, cells=len(cells), cell=numbered)
+    return SuppressionProblem(relations=relations, **columns)

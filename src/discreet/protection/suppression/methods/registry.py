@@ -7,14 +7,14 @@ audited. CONFIDENTIAL. A method is loaded when it is used.
 from __future__ import annotations
 
 import importlib
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import get_args
 
 from discreet.errors import SuppressionError
 from discreet.protection.suppression.methods.frozen_cells import with_conflicts
-from discreet.protection.suppression.methods.insider_guard import guarded_pattern
-from discreet.protection.suppression.methods.relaxation import lower_bound_of, quick_lower_bound
+from discreet.protection.suppression.methods.insider_guard import SEARCHED, guarded_pattern
+from discreet.protection.suppression.methods.lower_bounds import lower_bound_of, quick_lower_bound
 from discreet.protection.suppression.methods.whole_numbers import protected_in_whole_numbers
 from discreet.protection.suppression.methods.worktime import WorkTime
 from discreet.protection.suppression.problem.system import CellState, SuppressionProblem
@@ -71,10 +71,12 @@ def find_pattern(
         raise SuppressionError("a time limit is more than 0 seconds", code="time-limit")
     watch = WorkTime(time_limit, progress, begin)
     problem.check()
-    module = importlib.import_module(f"discreet.protection.suppression.methods.{method}")
+    searched = method in SEARCHED
+    name = "branch_and_cut" if searched else method
+    module = importlib.import_module(f"discreet.protection.suppression.methods.{name}")
     protect: Callable[..., Pattern] = getattr(module, f"protect_{method}")
     try:
-        pattern = protect(problem, watch, seed)
+        pattern = protect(problem, watch, seed, *((insiders,) if searched else ()))
     except SuppressionError as error:
         raise with_conflicts(problem, error) from None
     pattern = _held_against_all(problem, pattern, insiders, watch)
@@ -83,6 +85,25 @@ def find_pattern(
         bound = quick_lower_bound(problem) if watch.limited else lower_bound_of(problem)
         pattern = replace(pattern, bound=min(bound, pattern.cost))
     return pattern
+
+
+def insider_patterns(
+    problem: SuppressionProblem, method: Method, insiders: Insiders, shares: Sequence[float]
+) -> list[Pattern | None]:
+    """A pattern without regard to insiders, and one for each share of the levels; None: none."""
+    first = find_pattern(problem, method)
+    patterns: list[Pattern | None] = [first]
+    for share in shares:
+        try:
+            own = replace(insiders, share=share)
+            patterns.append(
+                find_pattern(problem, method, insiders=own)
+                if method in SEARCHED
+                else _held_against_all(problem, first, own, WorkTime())
+            )
+        except SuppressionError:
+            patterns.append(None)
+    return patterns
 
 
 def _held_against_all(

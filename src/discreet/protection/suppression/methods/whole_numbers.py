@@ -13,7 +13,7 @@ import numpy as np
 
 from discreet.arrays import BoolArray, IntArray
 from discreet.errors import Problem, SuppressionError, shortened
-from discreet.protection.suppression.methods.moved_cells import MoveSearch, moved_cells
+from discreet.protection.suppression.methods.moved_cells import moved_cells
 from discreet.protection.suppression.problem.system import SuppressionProblem
 from discreet.protection.suppression.proof.certificate import (
     Certificate,
@@ -23,10 +23,7 @@ from discreet.protection.suppression.proof.certificate import (
 )
 from discreet.protection.suppression.proof.draft_pattern import DraftPattern
 from discreet.protection.suppression.proof.local_lp import relation_distances
-from discreet.protection.suppression.proof.whole_numbers import (
-    held_in_whole_numbers,
-    untested_notes,
-)
+from discreet.protection.suppression.proof.whole_numbers import held_in_whole_numbers
 
 _ROUNDS, _SHOWN = 5, 20
 
@@ -48,12 +45,11 @@ def protected_in_whole_numbers(problem: SuppressionProblem, pattern: Pattern) ->
         certificate = held_in_whole_numbers(problem, hidden, certify(problem, hidden))
     if len(certificate.unprotected):
         raise _refused(problem, certificate.unprotected)
-    notes = (*pattern.notes, *untested_notes(certificate))
     if not opened:
-        return replace(pattern, certificate=certificate, notes=notes)
+        return replace(pattern, certificate=certificate)
     note = f"more is hidden around {opened:,} sensitive cells that only fractions protected"
     known = {name: getattr(pattern, name) for name in ("bound", "complete", "seconds")}
-    known |= {"certificate": certificate, "notes": (*notes, note)}
+    known |= {"certificate": certificate, "notes": (*pattern.notes, note)}
     return certified(problem, hidden, pattern.method, **known)
 
 
@@ -78,7 +74,7 @@ def _with_whole_moves(
     draft.halve()
     step, price = relation_distances(draft), np.maximum(draft.cost, 1e-3)
     for cell in draft.at(certificate.unprotected).tolist():
-        moved = moved_cells(draft, cell, MoveSearch(step=step, price=price, whole=True))
+        moved = moved_cells(draft, cell, step, price, whole=True)
         if moved is not None:
             draft.hidden[moved] = True
     return draft.mask()

@@ -1,38 +1,41 @@
-"""`Demands`: what is asked for each cell of one table, and of several together. CONFIDENTIAL.
+"""What is asked for each cell of a table, and of one published before. CONFIDENTIAL.
 
-In: what primary rules found, a mask of sensitive cells, or an earlier pattern. Out: per
-cell whether it must be hidden, must be published or is hidden already, its protection
-levels, cost and bounds, in units. Where tables share a cell the strictest demand holds;
-contradictions are refused by name.
+What primary rules found, a mask of sensitive cells, or an earlier pattern says per cell whether it
+must be hidden, must be published or is hidden already, with protection levels, cost and bounds, in
+units. Values that have changed since they were published are cells of their own; so are empty cells
+of counts where zeros can be hidden.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Protocol, runtime_checkable
+from types import MappingProxyType, SimpleNamespace
+from typing import Any, Literal, Protocol, TypeAlias, runtime_checkable
 
 import numpy as np
-import numpy.typing as npt
 
-from discreet.arrays import BoolArray, CellIndex, FloatArray, IntArray
+from discreet.arrays import BoolArray, CellIndex, FloatArray, IntArray, PositionArray
 from discreet.errors import SuppressionError
-from discreet.protection.suppression.problem.changed_values import (
-    ChangedCells,
-    with_old_pattern_cheap,
+from discreet.protection.suppression.problem.system import (
+    COLUMNS,
+    CellState,
+    Confidential,
+    Relations,
+    SuppressionProblem,
+    columns_between,
 )
-from discreet.protection.suppression.problem.parameters import (
-    Cost,
-    distances_to_sensitive,
-    whole_costs,
-)
-from discreet.protection.suppression.problem.system import CellState, Confidential, Relations
-from discreet.protection.suppression.problem.table_relations import refuse_cells, units_of
-from discreet.tables import CellStatus, ProtectedTable, Table
+from discreet.protection.suppression.problem.table_relations import LinkedCells, code_positions
+from discreet.rules import SEVERAL
+from discreet.tables import CellStatus, ProtectedTable, Table, within
 
 #: Levels are rounded up to whole units; so little is rounding of doubles.
 _SLACK = 1e-6
-_LEVELS = ("lower", "upper", "sliding")
+LEVELS = ("lower", "upper", "sliding")
+#: Unpublished values are thought to be at most so many times as large as the largest.
+_FAR = 16.0
+#: Whether zeros may be hidden, too ("partners"), or not.
+KnownZeros: TypeAlias = Literal["fixed", "partners"]
 
 
 @runtime_checkable
@@ -73,12 +76,14 @@ class Earlier:
             protected once more, against both tables together.
         change: Values may have changed since: last period, or a revision. By which share of
             a value attackers think at most that it changed; None for any change.
+        others: Cells with other records now: they are other cells, even if the value is the same.
     """
 
     table: Table
     hidden: BoolArray | ProtectedTable
     primary: PrimaryFindings | BoolArray | None = None
     change: float | None = 0.1
+    others: BoolArray | None = None
 
     def __post_init__(self) -> None:
         if self.change is not None and not 0 <= self.change < float("inf"):
@@ -88,6 +93,53 @@ class Earlier:
 
     def __repr__(self) -> str:
         return f"<Earlier (confidential): {self.table.name}>"
+
+
+@dataclass(frozen=True, kw_only=True, repr=False, eq=False)
+class StatedFindings(Confidential):
+    """What is known without rules of a value that no table of now publishes (confidential)."""
+
+    value: str | None
+    published: Literal["never", "before"]
+    sensitive: BoolArray
+    secondary: BoolArray
+    fixed: BoolArray
+    lower: FloatArray
+    upper: FloatArray
+    sliding: FloatArray
+    cost: FloatArray | None = None
+    low: FloatArray | None = None
+    high: FloatArray | None = None
+
+    @classmethod
+    def of_nobody(cls, value: str | None, table: Table) -> StatedFindings:
+        """A value that is published nowhere: attackers know its sign, if it has one, no more."""
+        if value not in (None, "weight") and value not in table.sums:
+            message = f"a relation names {value!r}, which the table does not have"
+            hint = f"tabulate with values=[…, {value!r}]: who knows the relation knows of it"
+            raise SuppressionError(message, code="relations", where=table.name, hint=hint)
+        values = table.weight if value == "weight" else table.sums.get(value or "", table.count)
+        column = np.asarray(values, dtype=np.float64)
+        nothing, none = np.zeros(len(table)), np.zeros(len(table), dtype=np.bool_)
+        most = np.full(len(table), _FAR * max(1.0, float(np.abs(column).max(initial=0.0))))
+        return cls(
+            value=value, published="never", sensitive=none, secondary=~none, fixed=none,
+            lower=nothing, upper=nothing, sliding=nothing, cost=nothing,
+            low=-most if (column < 0).any() else nothing, high=most,
+        )  # fmt: skip
+
+    @classmethod
+    def before(cls, value: str | None, earlier: Earlier) -> StatedFindings:
+        """A value that was published before, as it stays."""
+        asked, nothing = Demands.before(earlier, 1), np.zeros(len(earlier.table))
+        found = {name: getattr(earlier.primary, name, None) for name in LEVELS}
+        levels: dict[str, Any] = {
+            name: nothing if level is None else level for name, level in found.items()
+        }
+        return cls(
+            value=value, published="before", sensitive=asked.sensitive, secondary=asked.secondary,
+            fixed=asked.fixed, **levels,
+        )  # fmt: skip
 
 
 @dataclass(frozen=True, kw_only=True, repr=False, eq=False)
@@ -113,7 +165,7 @@ class Demands(Confidential):
         none = np.zeros(size, dtype=np.bool_)
         if asked is None or isinstance(asked, np.ndarray):
             mask = none if asked is None else _mask(asked, table)
-            levels = dict.fromkeys(_LEVELS, np.zeros(size, dtype=np.int64))
+            levels = dict.fromkeys(LEVELS, np.zeros(size, dtype=np.int64))
             asked = None
         else:
             if not isinstance(asked, PrimaryFindings):
@@ -124,17 +176,22 @@ class Demands(Confidential):
                     hint="one boolean per cell of the table",
                 )
             mask = _mask(asked.sensitive, table)
-            levels = {name: _units(getattr(asked, name), units, mask, table) for name in _LEVELS}
+            levels = {name: _units(getattr(asked, name), units, mask, table) for name in LEVELS}
+        columns = {
+            name: np.full(size, np.nan) if column is None else _column(column, table)
+            for name in ("cost", "low", "high", "at_most", "at_least")
+            for column in [getattr(asked, name, None)]
+        }
         return cls(
             sensitive=mask,
             fixed=_mask(getattr(asked, "fixed", none), table),
             secondary=_mask(getattr(asked, "secondary", none), table),
             **levels,
-            cost=_given(asked, "cost", table),
-            low=_given(asked, "low", table) * units,
-            high=_given(asked, "high", table) * units,
-            at_most=np.where(mask, _given(asked, "at_most", table) * units, np.nan),
-            at_least=_given(asked, "at_least", table) * units,
+            cost=columns["cost"],
+            low=columns["low"] * units,
+            high=columns["high"] * units,
+            at_most=np.where(mask, columns["at_most"] * units, np.nan),
+            at_least=columns["at_least"] * units,
         )
 
     @classmethod
@@ -146,6 +203,14 @@ class Demands(Confidential):
         hidden = _mask(hidden, earlier.table)
         own = cls.of(earlier.primary, earlier.table, units)
         return replace(own, sensitive=own.sensitive & hidden, fixed=~hidden, secondary=hidden)
+
+    def among(self, cells: BoolArray) -> Demands:
+        """What is asked for some cells; for the others nothing."""
+        own: dict[str, Any] = {
+            name: np.where(cells, part, np.nan if part.dtype.kind == "f" else 0).astype(part.dtype)
+            for name, part in vars(self).items()
+        }
+        return Demands(**own)
 
 
 def _mask(mask: Any, table: Table) -> BoolArray:
@@ -173,35 +238,29 @@ def _units(level: Any, units: int, mask: BoolArray, table: Table) -> IntArray:
     return np.ceil(column * units - _SLACK).astype(np.int64)
 
 
-def _given(judged: Any, name: str, table: Table) -> FloatArray:
-    column = getattr(judged, name, None)
-    return np.full(len(table), np.nan) if column is None else _column(column, table)
-
-
 def hidden_in(table: Table, published: ProtectedTable) -> BoolArray:
     """Which cells of a table are hidden in what was published of it, over the same variables."""
-    names = [dimension.name for dimension in published.spanning]
     own = [dimension.name for dimension in table.dimensions]
+    names = [dimension.name for dimension in published.spanning]
     if sorted(names) != sorted(own) or published.several_figures:
         message = "what was published is not this table: its variables or figures differ"
         hint = f"variables needed: {', '.join(own)}"
         raise SuppressionError(message, code="earlier", where=published.name, hint=hint)
-    index = []
-    for dimension in published.spanning:
-        at = own.index(dimension.name)
-        codes = table.dimensions[at].codes
-        place = np.array([dimension.index.get(code, -1) for code in codes], dtype=np.int32)
-        index.append(place[table.index[at]])
-    listed = np.ones(len(table), dtype=np.bool_)
-    for part in index:
-        listed &= part >= 0
+    index = code_positions(published.spanning, table.dimensions, table.index)
+    listed = _all_known(index, len(table))
     # What is not listed is not known, but for empty cells: their codes are left out.
-    unlisted = np.where(occupied(table), CellStatus.suppressed, CellStatus.published)
-    status = unlisted.astype(np.int8)
-    places = [part[listed] for part in index]
-    status[listed] = _status(published, places, int(listed.sum()))
-    hidden: BoolArray = status == CellStatus.suppressed
+    hidden = occupied(table)
+    places, size = [part[listed] for part in index], int(listed.sum())
+    at = CellIndex.of(published.spanning).find(published.index, places, (published.stored, size))
+    status = published.absent(places, size)
+    status[at >= 0] = published.status[at[at >= 0]]
+    hidden[listed] = status == CellStatus.suppressed
     return hidden
+
+
+def _all_known(index: Sequence[PositionArray], size: int) -> BoolArray:
+    known: BoolArray = np.all([np.ones(size, np.bool_), *(part >= 0 for part in index)], axis=0)
+    return known
 
 
 def occupied(table: Table) -> BoolArray:
@@ -212,105 +271,259 @@ def occupied(table: Table) -> BoolArray:
     return filled
 
 
-def _status(
-    published: ProtectedTable, index: list[npt.NDArray[np.int32]], length: int
-) -> npt.NDArray[np.int8]:
-    """The status of cells at places of the published table."""
-    at = CellIndex.of(published.spanning).find(published.index, index, (published.stored, length))
-    status = published.absent(index, length)
-    status[at >= 0] = published.status[at[at >= 0]]
-    return status
+# -- values that have changed since they were published --------------------------------
 
 
 @dataclass(frozen=True, kw_only=True, repr=False, eq=False)
-class CombinedCells(Confidential):
-    """The cells of all tables as cells of a problem (confidential)."""
+class ChangedCells(Confidential):
+    """Cells with a value now and another one before (confidential)."""
 
-    cells: list[IntArray]  # per table, the problem cell of each of its cells; -1 for empty ones
-    given: list[IntArray]  # per table, its values in units
-    value: IntArray  # value of each problem cell in units
-    relations: Relations  # the relations among them
-    totals: IntArray  # for each, in how many variables it is no finest code
-    names: Callable[[int], str]  # their names
-    notes: list[str]  # what happened to values, in words
-    changed: ChangedCells  # those that had another value when they were published before
+    now: IntArray  # the cell with the value of now
+    before: IntArray  # the cell with the value of before
+    #: By which share of it attackers think that the value changed at most; NaN for any change
+    share: FloatArray
+
+    def __len__(self) -> int:
+        return len(self.now)
+
+    def renumbered(self, numbers: IntArray) -> ChangedCells:
+        """The same with other numbers of cells; those without number are left out."""
+        now, before = numbers[self.now], numbers[self.before]
+        kept = (now >= 0) & (before >= 0) & (now != before)
+        return ChangedCells(now=now[kept], before=before[kept], share=self.share[kept])
+
+    def notes(self) -> list[str]:
+        """What was found and assumed, in words; no values."""
+        if not len(self):
+            return []
+        shares = np.unique(self.share[np.isfinite(self.share)]).tolist()
+        known = " or ".join(f"{share:.0%}" for share in shares)
+        thought = f"attackers are taken to think that they changed by up to {known}"
+        free = "attackers are taken to think that they may have changed by anything"
+        return [
+            f"{len(self):,} values differ from those published before; what was hidden then is "
+            f"cheap to hide again, and {thought if known else free}"
+        ]
 
 
-@dataclass(frozen=True, kw_only=True, repr=False, eq=False)
-class CellDemands(Confidential):
-    """What is asked for each cell, levels in units (confidential)."""
-
-    state: npt.NDArray[np.int8]
-    lower: IntArray
-    upper: IntArray
-    sliding: IntArray
+#: All values are those published before, or nothing was.
+NO_CHANGES = ChangedCells(
+    now=np.zeros(0, dtype=np.int64), before=np.zeros(0, dtype=np.int64), share=np.zeros(0)
+)
 
 
-def merged_demands(
-    system: CombinedCells, demands: Sequence[Demands], zero_cells: str
-) -> CellDemands:
-    """What all tables together ask for each cell: the strictest of them."""
-    size = len(system.value)
-    sensitive, fixed, before = (np.zeros(size, dtype=np.bool_) for _ in range(3))
-    levels = {name: np.zeros(size, dtype=np.int64) for name in _LEVELS}
-    empty = sum(
-        int((demand.sensitive & (cells < 0)).sum())
-        for cells, demand in zip(system.cells, demands, strict=True)
+def with_changed_apart(
+    linked: LinkedCells,
+    given: Sequence[IntArray],
+    current: int,
+    shares: Sequence[float | None],
+    rounding: int,
+    others: Mapping[int, BoolArray] = MappingProxyType({}),
+) -> tuple[LinkedCells, ChangedCells]:
+    """Cells of earlier tables with other values than now as cells of their own.
+
+    The first `current` tables are those of now; `shares` belong to the others. Equal
+    cells of two earlier tables that changed alike stay one cell. `others` says of some tables
+    which cells have other records than now: so do equal values of theirs.
+    """
+    value = np.zeros(linked.number, dtype=np.int64)
+    known = np.zeros(linked.number, dtype=np.bool_)
+    changes = []
+    for table, (own, units) in enumerate(zip(linked.cells, given, strict=True)):
+        there = known[own]
+        if table >= current:
+            off = np.where(there, np.abs(units - value[own]), 0)
+            other = there & others.get(table, False)
+            # What differs by rounding is the same to all, unless others really changed.
+            apart = off > 0 if (off > rounding).any() else off > rounding
+            at = np.flatnonzero(apart | other)
+            thought = shares[table - current]
+            most = np.nan if thought is None else thought
+            guesses = np.where((off[at] > rounding) | other[at], most, 0.0)
+            changes.append((np.full(at.size, table), at, own[at], units[at], guesses))
+        value[own[~there]], known[own] = units[~there], True
+    if not any(at.size for _, at, *_ in changes):
+        return linked, NO_CHANGES
+    where, place, now, then, share = (np.concatenate(part) for part in zip(*changes, strict=True))
+    pairs, first, number = np.unique(
+        np.stack([now, then]), axis=1, return_index=True, return_inverse=True
     )
-    if empty:
-        message = f"{empty:,} sensitive cells are empty"
-        hint = "everyone knows which cells can have no records; mark zeros of records only"
-        raise SuppressionError(message, code="empty-cells", hint=hint)
-    for cells, demand in zip(system.cells, demands, strict=True):
-        there = cells >= 0
-        sensitive[cells[demand.sensitive]] = True
-        fixed[cells[demand.fixed & there]] = True
-        before[cells[demand.secondary & there]] = True
-        for name, level in levels.items():
-            np.maximum.at(level, cells[demand.sensitive], getattr(demand, name)[demand.sensitive])
-    message = "the cell must be published and must be hidden"
-    hint = "it, or a cell equal to it, is published in another table or marked to be"
-    refuse_cells(
-        np.flatnonzero(fixed & (sensitive | before)), system.names, message, "contradiction", hint
+    number = number.reshape(-1) + linked.number
+    least = np.full(pairs.shape[1], np.nan)
+    np.fmin.at(least, number - linked.number, share)
+    cells = [own.copy() for own in linked.cells]
+    for table in np.unique(where).tolist():
+        cells[table][place[where == table]] = number[where == table]
+    every = np.concatenate([np.arange(linked.number), pairs[0]]).astype(np.int64)
+    grown = LinkedCells(
+        number=len(every),
+        cells=tuple(cells),
+        totals=linked.totals[every],
+        names=linked.names.of(every, np.arange(len(every)) >= linked.number),
+        filters=linked.filters[every],
     )
-    state = np.full(size, CellState.free, dtype=np.int8)
-    if zero_cells == "fixed":
-        state[system.value == 0] = CellState.fixed
-    state[fixed] = CellState.fixed
-    state[before] = CellState.secondary
-    state[sensitive] = CellState.primary
-    return CellDemands(state=state, **levels)
+    return grown, ChangedCells(now=now[first], before=number[first], share=least)
 
 
-def costs_of(
-    rule: Cost,
-    system: CombinedCells,
-    demands: Sequence[Demands],
-    tables: Sequence[Table],
-    asked: CellDemands,
-) -> tuple[IntArray, bool]:
-    """What hiding each cell costs, and whether costs were made coarser to fit."""
-    if rule.of == "unity":
-        size = np.ones(len(system.value))
-    elif rule.of == "distance":
-        size = distances_to_sensitive(rule, system.relations, asked.state == CellState.primary)
-    elif rule.of == "value":
-        size = np.abs(system.value).astype(np.float64)
-    else:
-        size = _sizes(rule.of, system, tables)
-    costs, coarser = whole_costs(rule, size, system.totals)
-    for cells, demand in zip(system.cells, demands, strict=True):
-        stated = np.isfinite(demand.cost) & (cells >= 0)
-        costs[cells[stated]] = np.maximum(np.rint(demand.cost[stated]), 0).astype(np.int64)
-    hidden = np.isin(asked.state, (CellState.primary, CellState.secondary))
-    return with_old_pattern_cheap(costs, system.changed, hidden), coarser
+def with_changes_known(problem: SuppressionProblem, changed: ChangedCells) -> SuppressionProblem:
+    """The problem with what attackers think of changes: one more cell for each.
+
+    It adds to the old value and gives the new one. A change is at most its share of the larger of
+    both values; more if it was, and as much as protection levels need, unless nothing is thought to
+    have changed: who knows better than the rules allow can be kept from nothing.
+    """
+    fixed = problem.state == CellState.fixed
+    bounded = np.isfinite(changed.share) & ~(fixed[changed.now] & fixed[changed.before])
+    now, before, share = (part[bounded] for part in (changed.now, changed.before, changed.share))
+    number, size = len(now), len(problem)
+    if not number:
+        return problem
+    new, old = problem.value[now], problem.value[before]
+    most = np.ceil(share * np.maximum(np.abs(new), np.abs(old))).astype(np.int64)
+    needed = np.maximum.reduce(
+        [getattr(problem, name)[at] for name in LEVELS for at in (now, before)]
+    )
+    most = np.maximum(most, np.where(share > 0, needed, 0))
+    delta = new - old
+    fresh = columns_between(delta, np.minimum(-most, delta), np.maximum(most, delta))
+    grown: dict[str, Any] = {
+        name: np.concatenate([getattr(problem, name), fresh[name]]) for name in COLUMNS
+    }
+    cells = np.concatenate([now, before, np.arange(size, size + number)])
+    coef = np.repeat([-1, 1, 1], number)
+    rows = Relations.of_entries(size + number, number, np.tile(np.arange(number), 3), cells, coef)
+    relations = replace(problem.relations, cells=size + number).joined(rows)
+    name = problem.name
+
+    def named(at: int) -> str:
+        return name(at) if at < size else f"the change of {name(int(now[at - size]))}"
+
+    return replace(problem, relations=relations, name=named, **grown)
 
 
-def _sizes(column: str, system: CombinedCells, tables: Sequence[Table]) -> FloatArray:
-    """Records of each cell, or the size of another value column."""
-    size = np.zeros(len(system.value))
-    for cells, table in zip(system.cells, tables, strict=True):
-        there = cells >= 0
-        own = table.count if column == "count" else np.abs(units_of(table, column, 0))
-        size[cells[there]] = own[there]
-    return size
+# -- empty cells of counts -------------------------------------------------------------
+
+#: Kind of the remark that zeros may be hidden among the others.
+ZEROS_HIDDEN = "hidden-zeros"
+#: With more cells than these, grids are not made in full.
+_MOST = 250_000
+#: What is found in a cell without records.
+_EMPTY: dict[str, float] = {
+    **dict.fromkeys(("sensitive", "fixed", "secondary", "opens"), False),
+    **dict.fromkeys(("reason", *LEVELS), 0),
+    **dict.fromkeys(("cost", "low", "high"), np.nan),
+    **{"at_most": np.inf, "at_least": -np.inf, "contributor": SEVERAL},
+}
+
+
+class FindingsWithEmptyCells(Confidential, SimpleNamespace):
+    """What was found in a table, and nothing for the empty cells at its end (confidential)."""
+
+
+def with_empty_cells(table: Table, found: Any) -> tuple[Table, Any]:
+    """A table of counts and what was found in it, with all empty cells at the end.
+
+    >>> import polars as pl
+    >>> cells = pl.DataFrame({"a": ["T", "x", "T"], "b": ["T", "u", "u"], "n": [9, 3, 3]})
+    >>> from discreet import Classification
+    >>> by = [Classification(name=n, codes=("T", *c), parents=(-1, 0, 0)) for n, c in
+    ...       (("a", "xy"), ("b", "uv"))]
+    >>> table = Table.from_cells(cells, by=by, count="n")
+    >>> whole, mask = with_empty_cells(table, table.count < 4)
+    >>> len(table), len(whole), mask.tolist()[:4]
+    (3, 7, [False, True, True, False])
+    """
+    index = _empty_places(table)
+    added = len(index[0]) if index else 0
+    nothing = np.zeros(added, dtype=np.int64)
+    grown = replace(
+        table,
+        index=tuple(np.concatenate(pair) for pair in zip(table.index, index, strict=True)),
+        count=np.concatenate([table.count, nothing]),
+        cell_key=None,
+        grid=None,
+        weight=None if table.weight is None else np.concatenate([table.weight, 0.0 * nothing]),
+        sums={name: np.concatenate([own, 0.0 * nothing]) for name, own in table.sums.items()},
+        contributions={},
+        only={},
+    )
+    if found is None or not added:
+        return grown, found
+    if isinstance(found, np.ndarray):
+        return grown, np.concatenate([found, np.zeros(added, dtype=found.dtype)])
+    columns = {name: getattr(found, name, None) for name in _EMPTY}
+    whole = FindingsWithEmptyCells(
+        **{
+            name: np.concatenate([own, np.full(added, _EMPTY[name], np.asarray(own).dtype)])
+            for name, own in columns.items()
+            if own is not None
+        },
+        **{name: getattr(found, name) for name in ("value", "weighted") if hasattr(found, name)},
+    )
+    return grown, whole
+
+
+def _empty_places(table: Table) -> list[PositionArray]:
+    """Where the cells stand that the table has and does not store."""
+    if not table.index:
+        return []
+    grid = CellIndex.of(table.dimensions)
+    if grid.size > _MOST:
+        message = f"the table has {grid.size:,} cells with the empty ones, too many to hide among"
+        hint = f'take zero_cells="fixed", or tables of up to {_MOST:,} cells'
+        raise SuppressionError(message, code="empty-cells", where=table.name, hint=hint)
+    index = grid.every()
+    missing = np.ones(grid.size, dtype=np.bool_)
+    missing[grid.numbers(table.index, len(table))] = False
+    missing &= within(table.dimensions, index, grid.size, table.parts)
+    return [part[missing].astype(np.int32) for part in index]
+
+
+def earlier_with_empty_cells(earlier: Earlier) -> Earlier:
+    """A table published before, with its empty cells; those not listed were hidden or are not."""
+    table, primary = with_empty_cells(earlier.table, earlier.primary)
+    none = np.zeros(len(table) - len(earlier.table), dtype=np.bool_)
+    masks: dict[str, Any] = {
+        name: np.concatenate([mask, none])
+        for name, mask in (("hidden", earlier.hidden), ("others", earlier.others))
+        if mask is not None and not isinstance(mask, ProtectedTable)
+    }
+    return replace(earlier, table=table, primary=primary, **masks)
+
+
+def zeros_of(published: Sequence[ProtectedTable]) -> KnownZeros:
+    """Whether published tables say that zeros may be hidden ("partners") or not ("fixed")."""
+    hidden = any(note.kind == ZEROS_HIDDEN for table in published for note in table.notes)
+    return "partners" if hidden else "fixed"
+
+
+def hides_empty_cells(table: Table, published: ProtectedTable | BoolArray) -> bool:
+    """Whether some cell without records is hidden in what was published of a table."""
+    if not isinstance(published, ProtectedTable):
+        mask = np.asarray(published)
+        return mask.shape == table.count.shape and bool((mask & (table.count == 0)).any())
+    blank = published.status == CellStatus.suppressed
+    names = [{each.name for each in own} for own in (published.spanning, table.dimensions)]
+    if not blank.any() or names[0] != names[1]:
+        return False  # where tables do not fit, `hidden_in` says so
+    places = [part[blank] for part in published.index]
+    index = code_positions(table.dimensions, published.spanning, places)
+    known = _all_known(index, int(blank.sum()))
+    lengths = (len(table), int(known.sum()))
+    at = CellIndex.of(table.dimensions).find(table.index, [part[known] for part in index], lengths)
+    return bool((at < 0).any() or (table.count[at] == 0).any())
+
+
+def with_partners(
+    sources: Sequence[tuple[Table, Any]], chosen: dict[str, Any]
+) -> list[tuple[Table, Any]]:
+    """Tables of counts with their empty cells, where these may be hidden or were before.
+
+    Of the options `chosen`, those published earlier get theirs too.
+    """
+    earlier: Sequence[Earlier] = chosen.get("earlier", ())
+    hidden_before = any(hides_empty_cells(item.table, item.hidden) for item in earlier)
+    if chosen.get("zero_cells") != "partners" and not hidden_before:
+        return list(sources)
+    chosen["earlier"] = [earlier_with_empty_cells(item) for item in earlier]
+    return [with_empty_cells(table, primary) for table, primary in sources]

@@ -1,7 +1,6 @@
 """`compiled`: loops over arrays that are compiled where there is enough work for it.
 
-In: a function of arrays and numbers. Out: the same function, run as it stands as long as
-little has been done, and compiled by numba after that: loading compiled code takes longer
+A function runs as it stands as long as little has been done: loading compiled code takes longer
 than protecting a small table. Both ways give the same results, bit for bit.
 """
 

@@ -1,58 +1,63 @@
 """`build_problem`: one problem for one table or several linked ones. CONFIDENTIAL.
 
-In: tables, what primary rules found in them, what was published before. Out: a
-`SuppressionProblem` over all their cells, each of them once, and `TableCells`, which says
-which cells of which table a cell of the problem stands for.
+A `SuppressionProblem` has each cell of all tables once, and `TableCells` says which cells of which
+table a cell of the problem stands for. Where tables share a cell the strictest demand holds;
+contradictions are refused by name. Protection levels end at what every reader knows for certain.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any, Literal
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import numpy as np
 
-from discreet.arrays import BoolArray, IntArray
+from discreet.arrays import BoolArray, FloatArray, IntArray
 from discreet.errors import SuppressionError
-from discreet.protection.suppression.problem.changed_values import (
+from discreet.protection.suppression.problem.demands import (
+    LEVELS,
     NO_CHANGES,
     ChangedCells,
-    changes_note,
+    Demands,
+    Earlier,
+    KnownZeros,
+    PrimaryFindings,
+    StatedFindings,
     with_changed_apart,
     with_changes_known,
 )
-from discreet.protection.suppression.problem.demands import (
-    CombinedCells,
-    Demands,
-    Earlier,
-    PrimaryFindings,
-    costs_of,
-    merged_demands,
+from discreet.protection.suppression.problem.parameters import (
+    Cost,
+    Knowledge,
+    Reader,
+    distances_to_sensitive,
+    whole_costs,
 )
-from discreet.protection.suppression.problem.equal_cells import (
-    LinkedCells,
-    VariableCode,
-    linked_cells,
-    stacked_relations,
-    with_equal_cells_merged,
-)
-from discreet.protection.suppression.problem.parameters import Cost, Knowledge, Reader
-from discreet.protection.suppression.problem.reader_bounds import bounds_of
 from discreet.protection.suppression.problem.system import (
+    UNBOUNDED,
     CellState,
     Confidential,
     Relations,
     SuppressionProblem,
 )
 from discreet.protection.suppression.problem.table_relations import (
+    VariableCode,
     additive_values,
+    linked_cells,
     refuse_cells,
     shared_values,
+    stacked_relations,
     table_relations,
+    tidied_relations,
     units_of,
+    with_equal_cells_merged,
 )
+from discreet.protection.suppression.problem.unknowns import Unknowns, outer_bounds
 from discreet.tables import Table
+
+if TYPE_CHECKING:
+    from discreet.disclosure import CellSystem, Gap, Partitions, UnitSystem
 
 
 @dataclass(frozen=True, kw_only=True, repr=False, eq=False)
@@ -77,6 +82,9 @@ class TableCells(Confidential):
     before: tuple[IntArray, ...] = ()
     #: Cells that had another value when they were published before
     changed: ChangedCells = NO_CHANGES
+    unexamined: tuple[Gap, ...] = ()  # what ties between the tables were not looked for
+    #: Per table of now and then before, what its records say; None if that is what names say
+    partitions: tuple[Partitions | None, ...] = ()
 
     def __len__(self) -> int:
         return len(self.cells)
@@ -90,14 +98,18 @@ class TableCells(Confidential):
             return np.zeros(len(cells), dtype=np.bool_)
         return np.where(cells >= 0, pattern[np.maximum(cells, 0)], False)
 
-    def gathered(self, masks: tuple[BoolArray, ...], problem_cells: int) -> BoolArray:
-        """Problem cells of which a cell is marked in any table; the way back."""
+    def gathered(self, masks: Sequence[BoolArray], problem_cells: int) -> BoolArray:
+        """Problem cells of which a cell is marked in any table, of now or before as well."""
         marked = np.zeros(problem_cells, dtype=np.bool_)
-        for cells, mask in zip(self.cells, masks, strict=True):
+        for cells, mask in zip((*self.cells, *self.before), masks, strict=False):
             marked[cells[mask & (cells >= 0)]] = True
         return marked
 
-    def numbers(self, columns: tuple[IntArray, ...], problem_cells: int) -> IntArray:
+    def listed(self, problem_cells: int) -> BoolArray:
+        """Problem cells that stand in a table of now or before; others stand between them."""
+        return self.gathered([cells >= 0 for cells in (*self.cells, *self.before)], problem_cells)
+
+    def numbers(self, columns: Sequence[IntArray], problem_cells: int) -> IntArray:
         """One number for each problem cell, such as its respondents; the largest of its cells."""
         largest = np.zeros(problem_cells, dtype=np.int64)
         for cells, column in zip(self.cells, columns, strict=True):
@@ -107,7 +119,7 @@ class TableCells(Confidential):
 
 
 #: A table with what primary rules found in it.
-ProblemSource = tuple[Table, PrimaryFindings | BoolArray | None]
+ProblemSource: TypeAlias = tuple[Table, PrimaryFindings | BoolArray | None]
 
 _MOST_DECIMALS = 9
 #: Values of which the number of records, or the sum of their weights, is published.
@@ -121,12 +133,13 @@ def build_problem(
     decimals: int = 0,
     cost: str | Cost = "value",
     knowledge: Knowledge | None = None,
-    zero_cells: Literal["fixed", "partners"] = "fixed",
+    zero_cells: KnownZeros = "fixed",
     earlier: Sequence[Earlier] = (),
     same: Mapping[VariableCode, VariableCode] | None = None,
     repair: bool = False,
     reasons: Literal["rule", "kind", "none"] = "none",
     title: str = "",
+    records: Any = None,
 ) -> tuple[SuppressionProblem, TableCells]:
     """Make one problem of tables, those that share cells together.
 
@@ -148,6 +161,9 @@ def build_problem(
         repair: Add up totals anew that are no sum of their parts.
         reasons: What is told of hidden cells besides: the "rule", the "kind", or "none".
         title: Name of the problem; that of the first table unless given.
+        records: What the tables were counted from, or their `discreet.disclosure.Partitions`:
+            cells that are the same records, or add up, are known whatever columns are called.
+            Without, cells are known by name, and `TableCells.unexamined` says what that misses.
 
     >>> import polars as pl
     >>> cells = pl.DataFrame({"sex": ["Total", "m", "w"], "n": [7, 3, 4]})
@@ -158,111 +174,22 @@ def build_problem(
     >>> members.hidden(problem.hidden)
     array([False,  True, False])
     """
-    _check_options(zero_cells, decimals)
-    options: dict[str, Any] = {"decimals": decimals, "cost": cost, "knowledge": knowledge}
-    options |= {"zero_cells": zero_cells, "repair": repair, "title": title, "same": same}
-    options["reasons"] = reasons
-    problem, members = joint_problem(_sources(tables, value), earlier, value=value, **options)
-    problem = with_changes_known(problem, members.changed)
-    problem.check()
-    return problem, members
-
-
-def joint_problem(
-    sources: Sequence[ProblemSource],
-    earlier: Sequence[Earlier],
-    *,
-    value: str | None,
-    decimals: int,
-    cost: str | Cost,
-    knowledge: Knowledge | None,
-    same: Mapping[VariableCode, VariableCode] | None,
-    zero_cells: Literal["fixed", "partners"] = "fixed",
-    repair: bool = False,
-    reasons: Literal["rule", "kind", "none"] = "none",
-    title: str = "",
-) -> tuple[SuppressionProblem, TableCells]:
-    """The same, unchecked, and without what attackers think of values that have changed."""
-    listed = [table for table, _ in sources] + [before.table for before in earlier]
-    units = 10**decimals
-    demands = [Demands.of(primary, table, units) for table, primary in sources]
-    demands += [Demands.before(before, units) for before in earlier]
-    shares = [before.change for before in earlier]
-    empty = value in COUNTS and (
-        zero_cells == "partners"
-        or any(
-            bool((demand.secondary & (table.count == 0)).any())
-            for demand, table in zip(demands, listed, strict=True)
-        )
-    )
-    how: dict[str, Any] = {"repair": repair, "shares": shares, "empty": empty}
-    system = _system(listed, value, decimals, same, **how)
-    merged = merged_demands(system, demands, zero_cells)
-    costs, coarser = costs_of(Cost.read(cost), system, demands, listed, merged)
-    reader = reader_of(value, decimals, zero_cells, reasons)
-    bounds = bounds_of(system, demands, merged, knowledge, reader)
-    problem = SuppressionProblem(
-        value=system.value, cost=costs, state=merged.state, **vars(bounds),
-        relations=system.relations, decimals=decimals, name=system.names,
-        title=title or listed[0].name,
-    )  # fmt: skip
-    levels = ("lower", "upper", "sliding")
-    cut = np.any([getattr(problem, name) != getattr(merged, name) for name in levels], axis=0)
-    judged = any(np.isfinite(demand.at_most).any() for demand in demands)
-    notes = [_SHARES.format((knowledge or Knowledge()).share_text)]
-    notes += reader_notes(reader, problem, judged=judged)
-    notes += [*_notes(int(cut.sum()), coarser=coarser), *changes_note(system.changed)]
-    return problem, _members(system, listed[: len(sources)], notes)
-
-
-def reader_of(
-    value: str | None,
-    decimals: int,
-    zero_cells: Literal["fixed", "partners"],
-    reasons: Literal["rule", "kind", "none"],
-) -> Reader:
-    """Who reads tables of a value that are published so."""
-    one = 10**decimals if value is None else 1
-    return Reader(zero_cells=zero_cells, reasons=reasons, one=one, counts=value in COUNTS)
-
-
-def _check_options(zero_cells: str, decimals: int) -> None:
     if zero_cells not in ("fixed", "partners"):
         raise SuppressionError("zero_cells is fixed or partners", code="zero-cells")
     if not 0 <= decimals <= _MOST_DECIMALS:
         raise SuppressionError("decimals lie between 0 and 9", code="decimals")
+    sources = problem_sources(tables, value)
+    demands = [Demands.of(primary, table, 10**decimals) for table, primary in sources]
+    demands += [Demands.before(item, 10**decimals) for item in earlier]
+    return joint_problem(
+        [table for table, _ in sources], demands, earlier, value=value, decimals=decimals,
+        cost=cost, knowledge=knowledge, zero_cells=zero_cells, same=same, repair=repair,
+        reasons=reasons, title=title, records=records,
+    )  # fmt: skip
 
 
-_SHARES = "attackers are taken to know of each value that it lies {}"
-
-
-def _notes(cut: int, *, coarser: bool) -> list[str]:
-    """What was changed, in words."""
-    notes = []
-    if coarser:
-        notes.append("costs were made coarser to stay exact in sums")
-    if cut:
-        message = "sensitive cells have protection levels that end at what readers know"
-        notes.append(f"{cut:,} {message}")
-    return notes
-
-
-def reader_notes(reader: Reader, problem: SuppressionProblem, *, judged: bool) -> list[str]:
-    """What readers are taken to know of hidden cells, in words."""
-    hidden = problem.state != CellState.fixed
-    notes = []
-    if hidden.any() and int(problem.low[hidden].min()) >= reader.one:
-        notes.append("readers are taken to know that hidden cells are not zero: zeros are shown")
-    elif reader.zero_cells == "partners":
-        notes.append("readers are taken to know that zeros may be hidden too")
-    if judged:
-        message = "to know the number of a minimum frequency, below which sensitive counts lie"
-        reasons = "" if reader.reasons == "none" else ", and from the reasons which those are"
-        notes.append(f"readers are taken {message}{reasons}")
-    return notes
-
-
-def _sources(tables: Any, value: str | None) -> list[ProblemSource]:
+def problem_sources(tables: Any, value: str | None) -> list[ProblemSource]:
+    """Pairs of a table and what was found in it, once they are sound."""
     listed = [tables] if isinstance(tables, tuple) and isinstance(tables[0], Table) else tables
     sound = all(
         isinstance(item, tuple) and len(item) == 2 and isinstance(item[0], Table) for item in listed
@@ -278,10 +205,147 @@ def _sources(tables: Any, value: str | None) -> list[ProblemSource]:
     return list(listed)
 
 
+def joint_problem(
+    tables: Sequence[Table],
+    demands: Sequence[Demands],
+    earlier: Sequence[Earlier],
+    *,
+    value: str | None,
+    decimals: int,
+    knowledge: Knowledge | None,
+    same: Mapping[VariableCode, VariableCode] | None,
+    zero_cells: KnownZeros,
+    reasons: Literal["rule", "kind", "none"],
+    records: Any,
+    cost: str | Cost = "unity",
+    repair: bool = False,
+    title: str = "",
+    strict: bool = True,
+) -> tuple[SuppressionProblem, TableCells]:
+    """The problem of tables and earlier ones, with what is asked for each of them in this order.
+
+    Unless `strict`, what one table shows and another hides is no contradiction.
+    """
+    listed, demands = [*tables, *(item.table for item in earlier)], list(demands)
+    shares = [item.change for item in earlier]
+    others = {
+        at: item.others
+        for at, item in enumerate(earlier, len(tables))
+        if item.others is not None and item.others.any()
+    }
+    hidden_zeros = (
+        bool((table.count[demand.secondary if strict else slice(None)] == 0).any())
+        for demand, table in zip(demands, listed, strict=True)
+    )
+    empty = value in COUNTS and (zero_cells == "partners" or any(hidden_zeros))
+    rows, unexamined = rows_across(listed, records, others, counts=value is None)
+    published = len(listed)
+    for nobody in () if rows is None else rows.nobody:
+        own = Demands.of(StatedFindings.of_nobody(value, nobody), nobody, 10**decimals)
+        unbounded = np.full(len(nobody), np.nan)
+        demands.append(own if strict else replace(own, low=unbounded, high=unbounded))
+        listed.append(nobody)
+        shares.append(None)
+    system = _joint_cells(
+        listed, value, decimals, same, repair=repair, shares=shares, others=others, empty=empty,
+        rows=rows,
+    )  # fmt: skip
+    for at in range(published, len(listed)):  # some of these cells are in tables
+        demands[at] = demands[at].among(system.between[system.cells[at]])
+    asked = _merged_demands(system, demands, zero_cells, strict=strict)
+    costs, coarser = _costs(Cost.read(cost), system, demands, listed, asked["state"])
+    one = 10**decimals if value is None else 1
+    reader = Reader(zero_cells=zero_cells, reasons=reasons, one=one, counts=value in COUNTS)
+    problem = SuppressionProblem(
+        value=system.value, cost=costs, state=asked["state"],
+        **_reader_bounds(system, demands, asked, knowledge, reader), relations=system.relations,
+        decimals=decimals, name=system.names, title=title or listed[0].name,
+    )  # fmt: skip
+    cut = np.any([getattr(problem, name) != asked[name] for name in LEVELS], axis=0)
+    notes = [
+        *system.notes,
+        "attackers are taken to know of each value that it lies "
+        + (knowledge or Knowledge()).share_text,
+    ]
+    hidden = (problem.state != CellState.fixed) & ~system.between
+    if hidden.any() and int(problem.low[hidden].min()) >= one:
+        notes.append("readers are taken to know that hidden cells are not zero: zeros are shown")
+    elif zero_cells == "partners":
+        notes.append("readers are taken to know that zeros may be hidden too")
+    if any(np.isfinite(demand.at_most).any() for demand in demands):
+        message = "to know the number of a minimum frequency, below which sensitive counts lie"
+        told = "" if reasons == "none" else ", and from the reasons which those are"
+        notes.append(f"readers are taken {message}{told}")
+    if coarser:
+        notes.append("costs were made coarser to stay exact in sums")
+    if cut.any():
+        message = "sensitive cells have protection levels that end at what readers know"
+        notes.append(f"{int(cut.sum()):,} {message}")
+    notes += system.changed.notes()
+    number = len(tables)
+    notes += [] if rows is None else rows.doubt_lines()
+    values = [
+        np.where(cells >= 0, system.value[np.maximum(cells, 0)], 0) if system.value.size else own
+        for cells, own in zip(system.cells[:number], system.given, strict=False)
+    ]
+    members = TableCells(
+        names=tuple(table.name for table in tables),
+        cells=tuple(system.cells[:number]),
+        values=tuple(values),
+        differences=tuple(now - own for now, own in zip(values, system.given, strict=False)),
+        name=system.names,
+        notes=tuple(notes),
+        before=tuple(system.cells[number:published]),
+        changed=system.changed,
+        unexamined=unexamined,
+        partitions=tuple(None if rows is None else rows.records_of(at) for at in range(published)),
+    )
+    problem = with_changes_known(problem, members.changed)
+    problem.check()
+    return problem, members
+
+
+def rows_across(
+    tables: Sequence[Table], records: Any, others: Collection[int] = (), *, counts: bool = True
+) -> tuple[CellSystem | UnitSystem | None, tuple[Gap, ...]]:
+    """What ties tables together beyond names, and what of it was not examined.
+
+    `others` are the numbers of tables whose cells had other records when they were published.
+    """
+    alone = len(tables) < 2 and all(len(own.classifications) < 2 for own in tables[0].dimensions)
+    if alone and (records is None or (tables[0].count != 0).all()):
+        return None, ()
+    from discreet.disclosure import CellSystem, LinkedRecords, Partitions, unexamined_by_name
+
+    if isinstance(records, LinkedRecords):
+        linked = records.system(tables, others, counts=counts)
+        return linked, linked.unexamined
+    if records is None or len({table.unit for table in tables}) > 1:
+        return None, unexamined_by_name(tables)
+    partitions = records if isinstance(records, Partitions) else Partitions(records, tables)
+    rows = CellSystem(partitions, tables, others)
+    return rows, rows.unexamined
+
+
 # -- cells, values and relations ----------------------------------------------
 
 
-def _system(
+@dataclass(frozen=True, kw_only=True, repr=False, eq=False)
+class _JointCells(Confidential):
+    """The cells of all tables as cells of a problem (confidential)."""
+
+    cells: list[IntArray]  # per table, the problem cell of each of its cells; -1 for empty ones
+    given: list[IntArray]  # per table, its values in units
+    value: IntArray  # value of each problem cell in units
+    relations: Relations  # the relations among them
+    totals: IntArray  # for each, in how many variables it is no finest code
+    names: Callable[[int], str]  # their names
+    notes: list[str]  # what happened to values, in words
+    changed: ChangedCells  # those that had another value when they were published before
+    between: BoolArray  # cells that no table has, now or before: they stand between those of tables
+
+
+def _joint_cells(
     tables: Sequence[Table],
     value: str | None,
     decimals: int,
@@ -289,101 +353,273 @@ def _system(
     *,
     repair: bool,
     shares: Sequence[float | None],
+    others: Mapping[int, BoolArray],
     empty: bool,
-) -> CombinedCells:
+    rows: CellSystem | UnitSystem | None,
+) -> _JointCells:
     """The cells of tables of now and, with what is thought of changes, of earlier ones.
 
-    Cells without records take part only if `empty` ones are stored to do so.
+    Cells without records take part only if `empty` ones are stored to do so, and readers do not
+    know that they are empty.
     """
     units = [units_of(table, value, decimals) for table in tables]
+    published = len(tables) - (0 if rows is None else len(rows.nobody))
     occupied = [
-        (table.count != 0) | (own != 0) | empty for table, own in zip(tables, units, strict=True)
+        (table.count != 0) | (own != 0) | (empty or at >= published)
+        for at, (table, own) in enumerate(zip(tables, units, strict=True))
     ]
+    if rows is not None:
+        for there, own in zip(occupied, rows.possible, strict=False):
+            there &= own
     rounding = 0 if value is None else 1
     linked, changed = with_changed_apart(
-        linked_cells(tables, same), units, len(tables) - len(shares), shares, rounding
+        linked_cells(tables, same), units, len(tables) - len(shares), shares, rounding, others
     )
-    relations = _relations(tables, units, occupied, linked, rounding)
-    how: dict[str, Any] = {"rounding": rounding, "repair": repair, "names": linked.names}
-    shared = shared_values(linked.number, linked.cells, units, **how)
-    summed, relations, repaired = additive_values(relations, shared, **how)
-    used = np.zeros(linked.number, dtype=np.bool_)
-    for cells, there in zip(linked.cells, occupied, strict=True):
-        used[cells[there]] = True
-    numbers, relations, kept = _numbered(relations, used)
-    final = [np.where(numbers[cells] >= 0, numbers[cells], -1) for cells in linked.cells]
-    totals = np.full(len(kept), np.iinfo(np.int64).max, dtype=np.int64)
-    np.minimum.at(totals, numbers[used], linked.totals[used])
-    notes = []
-    if int(used.sum()) > len(kept):
-        notes.append(f"{int(used.sum()) - len(kept):,} totals of a single part count as that part")
-    if (summed != shared)[used].any():
-        anew = int((summed != shared)[used].sum())
-        notes.append(f"{anew:,} totals were added up anew in published decimals")
-    if repaired:
-        notes.append(f"{repaired:,} totals were no sum of their parts and were put right")
-    return CombinedCells(
-        cells=final,
-        given=units,
-        value=summed[kept],
-        relations=relations,
-        totals=totals,
-        names=linked.names.of(kept),
-        notes=notes,
-        changed=changed.renumbered(numbers),
-    )
-
-
-def _relations(
-    tables: Sequence[Table],
-    units: Sequence[IntArray],
-    occupied: Sequence[BoolArray],
-    linked: LinkedCells,
-    rounding: int,
-) -> Relations:
     blocks = []
     lone: list[int] = []
-    for table, own, there, cells in zip(tables, units, occupied, linked.cells, strict=True):
-        relations, without = table_relations(table, there)
-        blocks.append((relations, cells[there]))
-        lone += cells[there][without & (np.abs(own[there]) > rounding)].tolist()
+    for table, whole, there, cells in zip(tables, units, occupied, linked.cells, strict=True):
+        links, without = table_relations(table, there)
+        blocks.append((links, cells[there]))
+        lone += cells[there][without & (np.abs(whole[there]) > rounding)].tolist()
     message = "the total has a value, but none of its parts is there"
     hint = "hand in the parts, or leave out their level everywhere"
     refuse_cells(lone, linked.names, message, "additivity", hint)
-    return stacked_relations(linked.number, blocks)
-
-
-def _numbered(relations: Relations, used: BoolArray) -> tuple[IntArray, Relations, IntArray]:
-    """Fold, and number the cells that take part.
-
-    Returns:
-        The new number of each cell (-1: none), the relations, and for each new cell one
-        of the old ones, the finest.
-    """
-    numbers, relations = with_equal_cells_merged(relations)
-    kept = np.zeros(relations.cells, dtype=np.bool_)
-    kept[numbers[used]] = True
-    fresh = np.where(kept, np.cumsum(kept) - 1, -1)
-    result = np.where(used, fresh[numbers], -1)
-    size = int(kept.sum())
+    relations = stacked_relations(linked.number, blocks)
+    how: dict[str, Any] = {"rounding": rounding, "repair": repair, "names": linked.names}
+    shared = shared_values(linked.number, linked.cells, units, **how)
+    summed, relations, repaired = additive_values(relations, shared, **how)
+    if rows is not None:
+        relations = with_rows(relations, rows, linked.cells, occupied, summed)
+    used = np.zeros(linked.number, dtype=np.bool_)
+    for cells, there in zip(linked.cells, occupied, strict=True):
+        used[cells[there]] = True
+    # A total and its single part become one cell; those that take part are numbered anew.
+    merged, relations = with_equal_cells_merged(relations)
+    taken = np.zeros(relations.cells, dtype=np.bool_)
+    taken[merged[used]] = True
+    fresh = np.where(taken, np.cumsum(taken) - 1, -1)
+    numbers, size = np.where(used, fresh[merged], -1), int(taken.sum())
     finest = np.zeros(size, dtype=np.int64)
-    finest[result[used]] = np.flatnonzero(used)
-    return result, relations.renumbered(fresh, size), finest
+    finest[numbers[used]] = np.flatnonzero(used)
+    final = [np.where(numbers[cells] >= 0, numbers[cells], -1) for cells in linked.cells]
+    totals = np.full(size, np.iinfo(np.int64).max, dtype=np.int64)
+    np.minimum.at(totals, numbers[used], linked.totals[used])
+    between = np.ones(size, dtype=np.bool_)
+    for cells in final[:published]:
+        between[cells[cells >= 0]] = False
+    notes = []
+    if int(used.sum()) > size:
+        notes.append(f"{int(used.sum()) - size:,} totals of a single part count as that part")
+    if anew := int((summed != shared)[used].sum()):
+        notes.append(f"{anew:,} totals were added up anew in published decimals")
+    if repaired:
+        notes.append(f"{repaired:,} totals were no sum of their parts and were put right")
+    return _JointCells(
+        cells=final, given=units, value=summed[finest], relations=relations.renumbered(fresh, size),
+        totals=totals, names=linked.names.of(finest), notes=notes,
+        changed=changed.renumbered(numbers), between=between,
+    )  # fmt: skip
 
 
-def _members(system: CombinedCells, tables: Sequence[Table], notes: Sequence[str]) -> TableCells:
-    number = len(tables)
-    values = [
-        np.where(cells >= 0, system.value[np.maximum(cells, 0)], 0) if system.value.size else own
-        for cells, own in zip(system.cells[:number], system.given, strict=False)
-    ]
-    return TableCells(
-        names=tuple(table.name for table in tables),
-        cells=tuple(system.cells[:number]),
-        values=tuple(values),
-        differences=tuple(now - own for now, own in zip(values, system.given, strict=False)),
-        name=system.names,
-        notes=(*system.notes, *notes),
-        before=tuple(system.cells[number:]),
-        changed=system.changed,
+def with_rows(
+    relations: Relations,
+    rows: CellSystem | UnitSystem,
+    cells: Sequence[IntArray],
+    occupied: Sequence[BoolArray],
+    value: IntArray,
+) -> Relations:
+    """The relations with rows across tables; what rounding leaves over stands in the row."""
+    start, cell, coef = rows.entries
+    if not len(cell):
+        return relations
+    there = np.concatenate(list(occupied))[cell]
+    row = np.repeat(np.arange(len(start) - 1), np.diff(start))[there]
+    entries = np.concatenate(list(cells))[cell[there]], coef[there]
+    links = tidied_relations(Relations.of_entries(relations.cells, len(start) - 1, row, *entries))
+    return tidied_relations(relations.joined(replace(links, rhs=links.residuals(value))))
+
+
+# -- what is asked for them, and what readers know ------------------------------------
+
+#: What it costs to hide again what was hidden with another value, as a share of its cost.
+_AGAIN = 0.1
+
+
+def _merged_demands(
+    system: _JointCells, demands: Sequence[Demands], zero_cells: KnownZeros, *, strict: bool
+) -> dict[str, Any]:
+    """State and levels of each cell, as all tables together ask for: the strictest of them."""
+    size = len(system.value)
+    masks = {name: np.zeros(size, dtype=np.bool_) for name in ("sensitive", "fixed", "secondary")}
+    levels = {name: np.zeros(size, dtype=np.int64) for name in LEVELS}
+    empty = 0
+    for cells, demand in zip(system.cells, demands, strict=True):
+        there = cells >= 0
+        empty += int((demand.sensitive & ~there).sum())
+        for name, mask in masks.items():
+            mask[cells[getattr(demand, name) & there]] = True
+        mine = demand.sensitive & there
+        for name, level in levels.items():
+            np.maximum.at(level, cells[mine], getattr(demand, name)[mine])
+    sensitive, fixed, before = masks.values()
+    if strict and empty:
+        message = f"{empty:,} sensitive cells are empty"
+        hint = "everyone knows which cells can have no records; mark zeros of records only"
+        raise SuppressionError(message, code="empty-cells", hint=hint)
+    if strict:
+        message = "the cell must be published and must be hidden"
+        hint = "it, or a cell equal to it, is published in another table or marked to be"
+        both = np.flatnonzero(fixed & (sensitive | before))
+        refuse_cells(both, system.names, message, "contradiction", hint)
+    state = np.full(size, CellState.free, dtype=np.int8)
+    if zero_cells == "fixed":
+        state[system.value == 0] = CellState.fixed
+    state[before] = CellState.secondary
+    state[fixed] = CellState.fixed
+    state[sensitive] = CellState.primary
+    return {"state": state, **levels}
+
+
+def _costs(
+    rule: Cost,
+    system: _JointCells,
+    demands: Sequence[Demands],
+    tables: Sequence[Table],
+    state: Any,
+) -> tuple[IntArray, bool]:
+    """What hiding each cell costs, and whether costs were made coarser to fit.
+
+    What was hidden before with another value is hidden again rather than other cells.
+    """
+    if rule.of == "unity":
+        size = np.ones(len(system.value))
+    elif rule.of == "distance":
+        size = distances_to_sensitive(rule, system.relations, state == CellState.primary)
+    elif rule.of == "value":
+        size = np.abs(system.value).astype(np.float64)
+    else:
+        size = np.zeros(len(system.value))
+        from discreet.disclosure import UNPUBLISHED
+
+        for cells, table in zip(system.cells, tables, strict=True):
+            if rule.of not in ("count", *table.sums) and table.name == UNPUBLISHED:
+                continue  # of nobody, and hidden at no cost
+            own = table.count if rule.of == "count" else np.abs(units_of(table, rule.of, 0))
+            size[cells[cells >= 0]] = own[cells >= 0]
+    costs, coarser = whole_costs(rule, size, system.totals)
+    for cells, demand in zip(system.cells, demands, strict=True):
+        stated = np.isfinite(demand.cost) & (cells >= 0)
+        costs[cells[stated]] = np.maximum(np.rint(demand.cost[stated]), 0).astype(np.int64)
+    hidden = np.isin(state, (CellState.primary, CellState.secondary))
+    again = system.changed.now[hidden[system.changed.before]]
+    costs[again] = np.maximum(np.rint(costs[again] * _AGAIN), 1).astype(np.int64)
+    return costs, coarser
+
+
+def _reader_bounds(
+    system: _JointCells,
+    demands: Sequence[Demands],
+    asked: Mapping[str, Any],
+    knowledge: Knowledge | None,
+    reader: Reader,
+) -> dict[str, Any]:
+    """What attackers know of each cell beforehand, and the levels that this leaves.
+
+    Protection levels end at what every reader knows: nobody can be made to think that it is wrong.
+    Shares that nobody stated give way to what is left of them; stated knowledge, also cell by cell,
+    never does.
+    """
+    value, shares = system.value, knowledge or Knowledge()
+    least, most = _certain(system, demands, asked["state"], shares, reader)
+    below, above = _room(system, asked, least, most)
+    lower, upper = np.minimum(asked["lower"], below), np.minimum(asked["upper"], above)
+    sliding = np.minimum(asked["sliding"], below + above)
+    low, high = shares.bounds(value)
+    if knowledge is None:
+        if not shares.signed(value):
+            high[value == 0] = int(value.max(initial=0))
+        low = np.minimum(low, value - lower)
+        high = np.maximum(np.maximum(high, value + upper), np.maximum(low, least) + sliding)
+        times = int(np.abs(system.relations.coef).max(initial=1))
+        if times > 1:  # levels of units are so many times as large in their parts
+            high = np.maximum(high, value + times * int(max(upper.max(), sliding.max())))
+    told_low = _stated_bounds(system, [demand.low for demand in demands], np.maximum)
+    told_high = _stated_bounds(system, [demand.high for demand in demands], np.minimum)
+    low = np.where(np.isfinite(told_low), told_low, low).astype(np.int64)
+    high = np.where(np.isfinite(told_high), told_high, high).astype(np.int64)
+    levels = {"lower": lower, "upper": upper, "sliding": sliding}
+    return {"low": np.maximum(low, least), "high": np.minimum(high, most), **levels}
+
+
+def _certain(
+    system: _JointCells, demands: Sequence[Demands], state: Any, shares: Knowledge, reader: Reader
+) -> tuple[IntArray, IntArray]:
+    """What every reader knows of hidden cells: no less than, and no more than.
+
+    Who sees zeros printed knows that a hidden cell is none, unless some sensitive one is. Who
+    knows the rule of minimum frequency knows that sensitive counts are below its number; and,
+    told which cells are sensitive, that the others are not. None of this excludes a true value.
+    """
+    value, primary = system.value, state == CellState.primary
+    signed = shares.signed(value)
+    hidden_zero = ((value == 0) & (state != CellState.fixed) & ~system.between).any()
+    ones = reader.zero_cells == "fixed" and not signed and not hidden_zero
+    least = np.full(len(value), reader.one if ones else -UNBOUNDED if signed else 0, np.int64)
+    least[system.between] = -UNBOUNDED if signed else 0  # nobody sees where these are zero
+    stated = _stated_bounds(system, [demand.at_most for demand in demands], np.minimum)
+    bounded = primary & np.isfinite(stated) & shares.rules
+    most = np.where(bounded, stated, UNBOUNDED).astype(np.int64)
+    if reader.counts and reader.reasons != "none" and shares.rules:
+        spared = _stated_bounds(system, [demand.at_least for demand in demands], np.maximum)
+        applies = ~bounded if reader.reasons == "rule" else ~primary
+        applies &= np.isfinite(spared)
+        least[applies] = np.maximum(least[applies], spared[applies].astype(np.int64))
+    return np.minimum(least, value), np.maximum(most, value)
+
+
+def _room(
+    system: _JointCells, asked: Mapping[str, Any], least: IntArray, most: IntArray
+) -> tuple[IntArray, IntArray]:
+    """How far below and above its value readers can think each cell, were all but zeros hidden.
+
+    A total of two cells that are 1 at least is 2 at least. What must be published for other
+    reasons does not count: a cell that it opens is refused.
+    """
+    value = system.value
+    below, above = value - least, most - value
+    hidden = (asked["state"] != CellState.fixed) | (value != 0)
+    levels = max(int(asked[name].max(initial=0)) for name in LEVELS)
+    # So far is as good as any distance, and sums of such numbers are exact.
+    far = 4 * int(np.abs(value).max(initial=0)) + 2 * levels + 1
+    links, cells = system.relations.among(hidden)
+    widest = int(np.diff(links.start).max(initial=0))
+    if not value.size or not levels or far * widest > 2**52:
+        return below, above
+    nothing = np.zeros(len(cells))
+    low, high = outer_bounds(
+        Unknowns(
+            cells=cells,
+            relations=links,
+            low=-np.minimum(below[cells], far).astype(np.float64),
+            high=np.minimum(above[cells], far).astype(np.float64),
+            lower=nothing,
+            upper=nothing,
+            sliding=nothing,
+            sensitive=nothing > 0,
+        )
     )
+    below[cells] = np.minimum(below[cells], np.rint(-low).astype(np.int64))
+    above[cells] = np.minimum(above[cells], np.rint(high).astype(np.int64))
+    return below, above
+
+
+def _stated_bounds(
+    system: _JointCells, bounds: Sequence[FloatArray], tighter: np.ufunc
+) -> FloatArray:
+    """Bounds given by hand, the tightest of each cell; infinite where there are none."""
+    loose = -np.inf if tighter is np.maximum else np.inf
+    stated_bounds = np.full(len(system.value), loose)
+    for cells, bound in zip(system.cells, bounds, strict=True):
+        there = np.isfinite(bound) & (cells >= 0)
+        tighter.at(stated_bounds, cells[there], np.rint(bound[there]))
+    return stated_bounds

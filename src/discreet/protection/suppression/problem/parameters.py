@@ -1,8 +1,6 @@
 """`Cost` and `Knowledge`: what hiding a cell costs, and what attackers know beforehand.
 
-In: a rule of cost, and shares of the true value between which attackers know a cell.
-Out: a whole-number cost and bounds in units for every cell. The rules are public; costs
-and bounds that follow the values are CONFIDENTIAL.
+The rules are public; costs and bounds that follow the values are CONFIDENTIAL.
 """
 
 from __future__ import annotations

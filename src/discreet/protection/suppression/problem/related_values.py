@@ -1,50 +1,72 @@
 """Values that add up to others, such as home and foreign turnover, as one problem. CONFIDENTIAL.
 
-In: the problem of each value over its tables, and relations between the values, as stated or
-as found in the cells. Out: one problem of all their cells – in each cell that has all values
-of a relation these add up – and where the cells of the tables stand in it. Who knows a
-relation works out one of its values from the others; alone, each problem is blind to that.
+In each cell that has all values of a relation, stated or found in records or cells, these add up.
+Who knows a relation works out one of its values from the others; alone, the problem of each value
+is blind to that. What a relation leaves open is a cell of nobody, with bounds.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, TypedDict
 
 import numpy as np
 
 from discreet.arrays import BoolArray, FloatArray, IntArray, starts
+from discreet.disclosure import Gap
 from discreet.errors import SuppressionError
-from discreet.protection.suppression.problem.equal_cells import (
-    LinkedCells,
-    VariableCode,
-    linked_cells,
-    tidied_relations,
-)
+from discreet.protection.suppression.problem.demands import Earlier, StatedFindings
 from discreet.protection.suppression.problem.linked_tables import TableCells
+from discreet.protection.suppression.problem.parameters import Knowledge
 from discreet.protection.suppression.problem.system import (
     UNBOUNDED,
     CellState,
     Confidential,
     Relations,
     SuppressionProblem,
+    columns_between,
 )
 from discreet.protection.suppression.problem.table_relations import (
+    LinkedCells,
+    VariableCode,
+    linked_cells,
     recomputed_totals,
     refuse_cells,
+    tidied_relations,
 )
-from discreet.tables import Table, ValueRelation, found_relations, independent
+from discreet.protection.suppression.settings import InsiderAim
+from discreet.tables import (
+    COUNT,
+    NEAR,
+    Table,
+    ValueRelation,
+    found_relations,
+    independent,
+)
+
+
+class SharedOptions(TypedDict, total=False):
+    """What `suppress` and `audit` can both be told; see there."""
+
+    value: str | None
+    decimals: int
+    knowledge: Knowledge | None
+    same: Mapping[VariableCode, VariableCode] | None
+    relations: Sequence[str | ValueRelation]
+    repair: bool
+    insiders: InsiderAim | None
+    earlier: Sequence[Earlier]
+    accept: Sequence[str]
+    records: Any
+    related_within: float | None
+
 
 #: A value that has no such cell, and one that has it empty.
 _ABSENT, _EMPTY = -2, -1
-#: What counts are called in relations.
-COUNT = "count"
 #: Costs above these would not be exact in sums.
 _DEAREST = 2**40
-#: Unpublished values are thought to be at most so many times as large as the largest.
-_FAR = 16.0
 
 
 @dataclass(frozen=True, kw_only=True, repr=False, eq=False)
@@ -83,8 +105,10 @@ class RelatedValues:
         same: Mapping[VariableCode, VariableCode] | None = None,
         *,
         costs_in_units: bool = True,
+        records: Any = None,
+        related_within: float | None = NEAR,
     ) -> None:
-        self._costs_in_units = costs_in_units
+        self._costs_in_units, self._near = costs_in_units, related_within
         self.values = {value.name: value for value in values}
         tables = {id(table): table for value in values for table in value.tables}
         self._linked = linked_cells(list(tables.values()), same)
@@ -103,9 +127,12 @@ class RelatedValues:
             value.name: _number_of_parts(value, self._cell[value.name]) for value in values
         }
         self.stated = [item for item in stated if set(item.values) <= set(self.values)]
+        self._records = _records_of(tables.values(), self._linked)
         self._check()
+        #: What was not looked for.
+        self.unexamined: list[Gap] = []
         #: Relation → the cells it holds for, for those that were found.
-        self.found: dict[ValueRelation, BoolArray] = self._look()
+        self.found: dict[ValueRelation, BoolArray] = self._look(records)
 
     @property
     def relations(self) -> tuple[ValueRelation, ...]:
@@ -115,17 +142,11 @@ class RelatedValues:
 
     def related_to(self, name: str) -> tuple[str, ...]:
         """The values that hang together with one of them by relations, itself included."""
-        known = {name}
-        while True:
-            more = {
-                n
-                for relation in self.relations
-                if known & {*relation.values}
-                for n in relation.values
-            }
-            if more <= known:
-                return tuple(value for value in self.values if value in known)
-            known |= more
+        known, news = set[str](), {name}
+        while news - known:
+            known |= news
+            news = {n for each in self.relations if known & {*each.values} for n in each.values}
+        return tuple(value for value in self.values if value in known)
 
     def notes(self, names: Sequence[str]) -> list[str]:
         """What users should know of the relations among some values."""
@@ -141,9 +162,9 @@ class RelatedValues:
         there: BoolArray = np.all([self._cell[name] > _ABSENT for name in names], axis=0)
         return there
 
-    def _room(self, relation: ValueRelation) -> FloatArray:
-        """Per cell, what rounding may make of a relation: totals may be sums of rounded parts."""
-        room = np.zeros(self._linked.number)
+    def _room(self, relation: ValueRelation, true: Mapping[str, FloatArray]) -> FloatArray:
+        """Per cell, by how much it may miss a relation: totals may be sums of rounded parts."""
+        room = relation.room(true, self._records)
         for name, factor in relation.coefs:
             room += abs(factor) * self.values[name].unit / 2 * self._parts[name]
         return room
@@ -151,19 +172,22 @@ class RelatedValues:
     def _check(self) -> None:
         """Refuse stated relations that do not hold in the data, but for rounding."""
         for item in self.stated:
-            wrong = ~item.within(self._true, self._room(item)) & self._there(item.values)
+            wrong = self._there(item.values) & ~self._holding(item)
             wrong &= np.all([self._own[name] for name in item.values], axis=0)
             message = f"the relation {item.text} does not hold in this cell"
             hint = "correct the relation or the values; it may miss no more than rounding does"
             refuse_cells(np.flatnonzero(wrong), self._linked.names, message, "relations", hint)
 
-    def _look(self) -> dict[ValueRelation, BoolArray]:
-        """The relations that hold in the cells, filter by filter and by the values they have."""
+    def _look(self, records: Any) -> dict[ValueRelation, BoolArray]:
+        """The relations that hold in the records; and in cells, by filter and values these have.
+
+        Where cells are few, more hold in them than anybody knows; what does cannot be told.
+        """
         names = list(self.values)
         units = {name: cells.unit for name, cells in self.values.items()}
+        masks = {item: self._holding(item) for item in self._of_records(records)}
         having = np.stack([self._cell[name] > _ABSENT for name in names], axis=1)
         groups = np.unique(np.column_stack([self._linked.filters, having.astype(np.int32)]), axis=0)
-        masks: dict[ValueRelation, BoolArray] = {}
         for filtered, *pattern in sorted(groups.tolist(), key=lambda group: -sum(group[1:])):
             own = [name for name, there in zip(names, pattern, strict=True) if there]
             if len(own) < 2:
@@ -171,18 +195,51 @@ class RelatedValues:
             group = self._there(own) & (self._linked.filters == filtered)
             columns = {name: self._true[name][group] for name in own}
             parts = np.max([self._parts[name][group] for name in own], axis=0)
-            for relation in found_relations(columns, units, parts):
-                there = self._there(relation.values)
-                holds = relation.within(self._true, self._room(relation)) & there
+            found = found_relations(columns, units, parts)
+            if records is None and self._near is not None:
+                from discreet.tables import near_relations, pairs_apart
+
+                found += pairs_apart(near_relations(columns, self._near, rounded=False), found)
+                if int(group.sum()) < len(own):
+                    self.unexamined.append(Gap("values", ", ".join(own), len(own)))
+            for relation in found:
+                there, holds = self._there(relation.values), self._holding(relation)
                 # Where it holds in all cells it is known; else where it was found.
                 cells = there if holds[there].all() else group
                 masks[relation] = masks.get(relation, np.zeros_like(there)) | cells
         news: dict[ValueRelation, BoolArray] = {}
         for relation, cells in masks.items():
             known = [*self.stated, *(old for old, there in news.items() if (cells <= there).all())]
-            if independent([relation], known):
+            if relation in known:
+                continue
+            exact = [item for item in known if item.exact]
+            if not relation.exact or independent([relation], exact):
                 news[relation] = cells
         return news
+
+    def _holding(self, relation: ValueRelation) -> BoolArray:
+        """The cells with all values of a relation in which it holds, but for rounding."""
+        room = self._room(relation, self._true)
+        return relation.within(self._true, room) & self._there(relation.values)
+
+    def _of_records(self, records: Any) -> list[ValueRelation]:
+        """The relations of value columns that hold in all records."""
+        if records is None or self._near is None:
+            return []
+        from discreet.disclosure import sources_of
+        from discreet.tabulation import column_relations
+
+        columns = [name for name in self.values if name not in (COUNT, "weight")]
+        counted = next((name for name in ("weight", COUNT) if name in self.values), None)
+        found = []
+        for source in sources_of(records):
+            known = set(source.collect_schema().names())
+            own = [name for name in columns if name in known]
+            for item in column_relations(source, own, count=counted, share=self._near):
+                relation = item if set(item.values) <= set(self.values) else item.without_count()
+                if len(relation.values) > 1:
+                    found.append(relation)
+        return found
 
     # -- one problem ---------------------------------------------------------------
 
@@ -199,16 +256,40 @@ class RelatedValues:
             block = piece.problem.relations.renumbered(np.arange(len(piece.problem)) + at, size)
             links = links.joined(replace(block, rhs=block.rhs * scale))
         offsets = dict(zip(names, first.tolist(), strict=False))
+        between: list[str] = []
         for relation in self.relations:
-            if set(relation.values) <= set(names):
-                for cells, true in ((self._cell, self._true), (self._before, self._told)):
-                    rows = self._rows(relation, cells, true)
-                    links = links.joined(_entries(relation, rows, cells, offsets, columns["value"]))
+            if not set(relation.values) <= set(names):
+                continue
+            for cells, true in ((self._cell, self._true), (self._before, self._told)):
+                there = self._there(relation.values)
+                there &= relation.within(true, self._room(relation, true))
+                there &= self.found.get(relation, there)
+                having = np.any([cells[name] >= 0 for name in relation.values], axis=0)
+                rows = np.flatnonzero(there & having)
+                places = {name: cells[name][rows] for name, _ in relation.coefs}
+                more = Relations.of_entries(
+                    len(columns["value"]),
+                    rows.size,
+                    np.concatenate([np.flatnonzero(own >= 0) for own in places.values()]),
+                    np.concatenate([own[own >= 0] + offsets[n] for n, own in places.items()]),
+                    np.concatenate(
+                        [np.full((places[n] >= 0).sum(), factor) for n, factor in relation.coefs]
+                    ),
+                )
+                # What rounding leaves over stands on the right-hand side.
+                more = replace(more, rhs=more.residuals(columns["value"]))
+                if not relation.exact:
+                    room = self._room(relation, true)[rows] * 10**decimals
+                    more = _with_room(more, room, columns)
+                    between += [
+                        f"{relation.text}: {self._linked.names(at)}" for at in rows.tolist()
+                    ]
+                links = links.renumbered(np.arange(links.cells), more.cells).joined(more)
         problem = SuppressionProblem(
             **columns,
             relations=tidied_relations(links),
             decimals=decimals,
-            name=_ValueNames(own, first),
+            name=_value_names(own, first, between),
             title=own[0].problem.title,
         )
         notes = dict.fromkeys(note for item in own for note in item.members.notes)
@@ -223,46 +304,46 @@ class RelatedValues:
             differences=tuple(part for item in own for part in item.members.differences),
             name=problem.name,
             notes=(*notes, *self.notes(names)),
-        )
-
-    def _rows(
-        self,
-        relation: ValueRelation,
-        cells: Mapping[str, IntArray],
-        true: Mapping[str, FloatArray],
-    ) -> IntArray:
-        """The cells in which a relation ties values together."""
-        there = self._there(relation.values) & relation.within(true, self._room(relation))
-        if relation in self.found:
-            there &= self.found[relation]
-        return np.flatnonzero(
-            there & np.any([cells[name] >= 0 for name in relation.values], axis=0)
+            unexamined=tuple(
+                dict.fromkeys(
+                    [*(gap for item in own for gap in item.members.unexamined), *self.unexamined]
+                )
+            ),
+            partitions=tuple(
+                known
+                for item in own
+                for known in item.members.partitions[: len(item.members.cells)]
+            ),
         )
 
 
-def _entries(
-    relation: ValueRelation,
-    rows: IntArray,
-    places: Mapping[str, IntArray],
-    offsets: Mapping[str, int],
-    value: IntArray,
-) -> Relations:
-    """A relation cell by cell; what rounding leaves over stands on the right-hand side."""
-    cells, coefs = [], []
-    for name, factor in relation.coefs:
-        cell = places[name][rows]
-        cells.append(np.where(cell >= 0, cell + offsets[name], -1))
-        coefs.append(np.full(rows.size, factor, dtype=np.int64))
-    cell, coef = np.stack(cells, axis=1), np.stack(coefs, axis=1)
-    known = cell >= 0
-    links = Relations(
-        cells=len(value),
-        start=starts(known.sum(axis=1)),
-        cell=cell[known].astype(np.int32),
-        coef=coef[known],
-        rhs=np.zeros(rows.size, dtype=np.int64),
+def _with_room(links: Relations, room: FloatArray, columns: dict[str, Any]) -> Relations:
+    """The relations with a cell of nobody in each, which says by how much it is missed.
+
+    Puts these cells at the end of the columns of a problem.
+    """
+    missed, number = links.rhs, len(links)
+    most = np.maximum(np.floor(np.minimum(room, UNBOUNDED)).astype(np.int64), np.abs(missed))
+    for name, column in columns_between(missed, -most, most).items():
+        columns[name] = np.concatenate([columns[name], column])
+    own = np.arange(number)
+    return Relations.of_entries(
+        links.cells + number,
+        number,
+        np.concatenate([links.row, own]),
+        np.concatenate([links.cell, links.cells + own]),
+        np.concatenate([links.coef, np.full(number, -1)]),
     )
-    return replace(links, rhs=links.residuals(value))
+
+
+def _records_of(tables: Iterable[Table], linked: LinkedCells) -> FloatArray:
+    """How many records each linked cell has, or their weight."""
+    records = np.zeros(linked.number)
+    for table, cells in zip(tables, linked.cells, strict=True):
+        np.maximum.at(records, cells, table.count.astype(np.float64))
+        if table.weight is not None:
+            np.maximum.at(records, cells, np.asarray(table.weight, dtype=np.float64))
+    return records
 
 
 def _cells_of(
@@ -352,43 +433,6 @@ def stated_relations(stated: Sequence[str | ValueRelation]) -> list[ValueRelatio
     return [text if isinstance(text, ValueRelation) else ValueRelation.read(text) for text in texts]
 
 
-@dataclass(frozen=True, kw_only=True, repr=False, eq=False)
-class UnpublishedValue(Confidential):
-    """What primary rules find in a value that no table publishes: every cell is hidden."""
-
-    value: str | None
-    sensitive: BoolArray
-    secondary: BoolArray
-    lower: FloatArray
-    upper: FloatArray
-    sliding: FloatArray
-    cost: FloatArray
-    low: FloatArray
-    high: FloatArray
-
-    @classmethod
-    def of(cls, value: str | None, table: Table) -> UnpublishedValue:
-        """The value in a table: attackers know its sign, if it has one, and nothing else."""
-        if value is not None and value not in table.sums:
-            message = f"a relation names {value!r}, which the table does not have"
-            hint = f"tabulate with values=[…, {value!r}]: who knows the relation knows of it"
-            raise SuppressionError(message, code="relations", where=table.name, hint=hint)
-        column = np.asarray(table.count if value is None else table.sums[value], dtype=np.float64)
-        nothing = np.zeros(len(table))
-        most = np.full(len(table), _FAR * max(1.0, float(np.abs(column).max(initial=0.0))))
-        return cls(
-            value=value,
-            sensitive=np.zeros(len(table), dtype=np.bool_),
-            secondary=np.ones(len(table), dtype=np.bool_),
-            lower=nothing,
-            upper=nothing,
-            sliding=nothing,
-            cost=nothing,
-            low=-most if (column < 0).any() else nothing,
-            high=most,
-        )
-
-
 def unpublished_values(
     published: Sequence[tuple[Table, str | None]], stated: Sequence[ValueRelation]
 ) -> dict[int, dict[str | None, Any]]:
@@ -401,18 +445,20 @@ def unpublished_values(
             for table, other in published:
                 own = values.setdefault(id(table), {})
                 if (COUNT if other is None else other) in relation.values and value not in own:
-                    own[value] = UnpublishedValue.of(value, table)
+                    own[value] = StatedFindings.of_nobody(value, table)
     return values
 
 
-class _ValueNames:
+def _value_names(
+    values: Sequence[ValueCells], first: IntArray, between: Sequence[str]
+) -> Callable[[int], str]:
     """Names of cells, each with its value: ``turnover: region=01``."""
 
-    def __init__(self, values: Sequence[ValueCells], first: IntArray) -> None:
-        self._values, self._first = tuple(values), first
+    def named(at: int) -> str:
+        number = int(np.searchsorted(first, at, side="right")) - 1
+        if number == len(values):
+            return between[at - int(first[-1])]
+        own = values[number]
+        return f"{own.name}: {own.problem.name(at - int(first[number]))}"
 
-    def __call__(self, at: int) -> str:
-        """The name of one cell."""
-        number = int(np.searchsorted(self._first, at, side="right")) - 1
-        own = self._values[number]
-        return f"{own.name}: {own.problem.name(at - int(self._first[number]))}"
+    return named

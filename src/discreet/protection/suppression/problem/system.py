@@ -1,15 +1,13 @@
 """`SuppressionProblem` and its `Relations`: the cells to protect, as one system. CONFIDENTIAL.
 
-In: cells with values, costs, protection levels and what an attacker knows beforehand, and
-which of them add up to which. Out: the object that every method and audit works on, with
-the products of the relations that they need. Numbers are whole: values are in units of the
-last published decimal. A relation alone is public; values are not.
+Every method and audit works on it. Numbers are whole: values are in units of the last published
+decimal. A relation alone is public; values are not.
 """
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from enum import IntEnum
 from functools import cached_property
@@ -55,13 +53,23 @@ class Relations:
         cls, cells: int, rows: Sequence[Sequence[tuple[int, int]]], rhs: Sequence[int] | None = None
     ) -> Relations:
         """From rows of (cell, coefficient)."""
-        entries = [entry for row in rows for entry in row]
+        entries = [(row, *entry) for row, own in enumerate(rows) for entry in own]
+        row, cell, coef = np.array(entries, dtype=np.int64).reshape(-1, 3).T
+        right = None if rhs is None else np.array(rhs, dtype=np.int64)
+        return cls.of_entries(cells, len(rows), row, cell, coef, right)
+
+    @classmethod
+    def of_entries(
+        cls, cells: int, rows: int, row: IntArray, cell: Any, coef: Any, rhs: IntArray | None = None
+    ) -> Relations:
+        """From entries with the row of each; those of one row keep their order."""
+        order = np.argsort(row, kind="stable")
         return cls(
             cells=cells,
-            start=starts([len(row) for row in rows]),
-            cell=np.array([cell for cell, _ in entries], dtype=np.int32),
-            coef=np.array([coef for _, coef in entries], dtype=np.int64),
-            rhs=np.array(rhs if rhs is not None else [0] * len(rows), dtype=np.int64),
+            start=starts(np.bincount(row, minlength=rows)),
+            cell=cell[order].astype(np.int32),
+            coef=coef[order].astype(np.int64),
+            rhs=np.zeros(rows, dtype=np.int64) if rhs is None else rhs,
         )
 
     def __len__(self) -> int:
@@ -104,13 +112,10 @@ class Relations:
         return total - self.rhs
 
     def among(self, chosen: BoolArray) -> tuple[Relations, IntArray]:
-        """The relations among the chosen cells when all others are known.
+        """The relations among the chosen cells, numbered anew, when all others are known.
 
-        Right-hand sides are 0: unknowns are deviations from the true values. Rows
-        without a chosen cell are left out.
-
-        Returns:
-            Relations over the chosen cells, numbered anew, and their old numbers.
+        Right-hand sides are 0: unknowns are deviations from the true values. Rows without a chosen
+        cell are left out. Gives the old numbers of the cells, too.
         """
         old = np.flatnonzero(chosen).astype(np.int64)
         new = np.full(self.cells, -1, dtype=np.int64)
@@ -170,6 +175,8 @@ UNBOUNDED = 2**53
 WIDEST = 2**53
 
 _SHOWN = 20
+#: The columns of a problem.
+COLUMNS = ("value", "cost", "state", "low", "high", "lower", "upper", "sliding")
 
 
 class CellState(IntEnum):
@@ -179,6 +186,13 @@ class CellState(IntEnum):
     primary = 1
     fixed = 2
     secondary = 3
+
+
+def columns_between(value: IntArray, low: IntArray, high: IntArray) -> dict[str, Any]:
+    """The columns of cells that no table shows: hidden at no cost, with bounds and no levels."""
+    columns: dict[str, Any] = dict.fromkeys(COLUMNS, np.zeros_like(value))
+    state = np.full(len(value), CellState.secondary, dtype=np.int8)
+    return {**columns, "value": value, "low": low, "high": high, "state": state}
 
 
 @dataclass(frozen=True, kw_only=True, repr=False, eq=False)
@@ -219,21 +233,16 @@ class SuppressionProblem:
     title: str = "table"
 
     def __post_init__(self) -> None:
-        lengths = {len(column) for column in self._columns()} | {len(self.state)}
+        lengths = {len(getattr(self, name)) for name in COLUMNS}
         if lengths != {self.relations.cells}:
             raise SuppressionError("the columns of a problem differ in length", code="problem")
 
     def __len__(self) -> int:
         return len(self.value)
 
-    def _columns(self) -> tuple[IntArray, ...]:
-        levels = (self.lower, self.upper, self.sliding)
-        return (self.value, self.cost, self.low, self.high, *levels)
-
     def columns_at(self, cells: IntArray) -> dict[str, Any]:
         """Values, costs, states, bounds and levels of some cells, by name."""
-        names = ("value", "cost", "state", "low", "high", "lower", "upper", "sliding")
-        return {name: getattr(self, name)[cells] for name in names}
+        return {name: getattr(self, name)[cells] for name in COLUMNS}
 
     @property
     def primary(self) -> IntArray:
@@ -267,44 +276,31 @@ class SuppressionProblem:
 
     def check(self) -> None:
         """Raise one error with everything that is wrong with the problem."""
-        problems = [*self._outside(), *self._not_additive(), *self._negative()]
-        problems = problems or self._too_wide()
-        many, where = "{} problems with cells", self.title
-        raise_all(SuppressionError, problems, code="problem", many=many, where=where, most=_SHOWN)
+        problems: list[Problem] = []
 
-    def _outside(self) -> list[Problem]:
-        message = "the value lies outside the bounds known beforehand"
+        def note(cells: Iterable[int], message: str, hint: str = "") -> None:
+            problems.extend(Problem(message, self.name(int(at)), hint) for at in cells)
+
+        outside = np.flatnonzero((self.value < self.low) | (self.value > self.high))
         hint = "widen the bounds that the attacker is said to know"
-        wrong = np.flatnonzero((self.value < self.low) | (self.value > self.high))
-        return [Problem(message, self.name(int(at)), hint) for at in wrong]
-
-    def _not_additive(self) -> list[Problem]:
+        note(outside, "the value lies outside the bounds known beforehand", hint)
         hint = "correct the cells, or have totals added up anew (--repair)"
         hint += "; --differences lists them"
-        problems = []
         for row in np.flatnonzero(self.relations.residuals(self.value)):
             low, high = self.relations.start[row : row + 2]
             entries = self.relations.cell[low:high]
             totals = entries[self.relations.coef[low:high] < 0]
-            at = int(totals[0]) if totals.size else int(entries[0])
-            problems.append(Problem("the parts do not add up to the total", self.name(at), hint))
-        return problems
-
-    def _negative(self) -> list[Problem]:
-        levels = {"lower": self.lower, "upper": self.upper, "sliding": self.sliding}
-        columns = {"cost": self.cost}
-        columns |= {f"{name} protection level": level for name, level in levels.items()}
-        return [
-            Problem(f"the {label} is negative", self.name(int(at)))
-            for label, column in columns.items()
-            for at in np.flatnonzero(column < 0)
-        ]
-
-    def _too_wide(self) -> list[Problem]:
-        message = "values or bounds are so far apart that no verdict is guaranteed"
-        hint = "publish fewer decimals, in thousands, or state tighter bounds"
-        wide = self.too_wide(self.state != CellState.fixed)
-        return [Problem(message, self.name(int(at)), hint) for at in wide]
+            at = totals[0] if totals.size else entries[0]
+            note([at], "the parts do not add up to the total", hint)
+        for name in ("cost", "lower", "upper", "sliding"):
+            label = "cost" if name == "cost" else f"{name} protection level"
+            note(np.flatnonzero(getattr(self, name) < 0), f"the {label} is negative")
+        if not problems:
+            hint = "publish fewer decimals, in thousands, or state tighter bounds"
+            message = "values or bounds are so far apart that no verdict is guaranteed"
+            note(self.too_wide(self.state != CellState.fixed), message, hint)
+        many, where = "{} problems with cells", self.title
+        raise_all(SuppressionError, problems, code="problem", many=many, where=where, most=_SHOWN)
 
     def room(self, cells: IntArray) -> tuple[FloatArray, FloatArray]:
         """How far below and above their true values attackers can think cells, in units.
@@ -332,9 +328,12 @@ class SuppressionProblem:
     def digest(self) -> str:
         """SHA-256 over everything but names. CONFIDENTIAL: few cells could be guessed."""
         digest = hashlib.sha256(b"discreet suppression problem 1")
-        links = self.relations
-        state = self.state.astype(np.int64)
-        for column in (*self._columns(), state, links.start, links.cell, links.coef, links.rhs):
+        names, links = (
+            ("value", "cost", "low", "high", "lower", "upper", "sliding", "state"),
+            self.relations,
+        )
+        columns = [getattr(self, name).astype(np.int64) for name in names]
+        for column in (*columns, links.start, links.cell, links.coef, links.rhs):
             digest.update(np.ascontiguousarray(column, dtype="<i8").tobytes())
         return digest.hexdigest()
 

@@ -1,109 +1,43 @@
-"""Relations of a table, and its values in whole units that fulfil them. CONFIDENTIAL.
+"""Cells of tables as one system: which are one, and which add up to which. CONFIDENTIAL.
 
-In: the cells of a table as positions of their codes, and their values. Out: `Relations` –
-every total is the sum of its parts, on every level – and whole numbers that fit all of
-them, with the differences from what was given. Cells that do not occur are zeros that
-everyone knows and stand in no relation. Messages name cells, never values.
+Cells at the same codes of all variables, those a table lacks at their total, under the same filter,
+have one number. Every total is the sum of its parts, on every level; a total and its single part
+are one cell, and no row stands twice. Cells that do not occur are zeros that everyone knows and
+stand in no relation. Values are whole units. Messages name cells, never values.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import replace
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, TypeAlias
 
 import numpy as np
-import numpy.typing as npt
 
-from discreet.arrays import BoolArray, CellIndex, IntArray, PositionArray, find_sorted, starts
+from discreet.arrays import (
+    BoolArray,
+    CellIndex,
+    IntArray,
+    PositionArray,
+    UintArray,
+    find_sorted,
+    starts,
+)
 from discreet.errors import Problem, SuppressionError, raise_all
-from discreet.protection.suppression.problem.system import Relations
-from discreet.tables import Dimension, Parts, Table, level_numbers
+from discreet.protection.suppression.problem.system import Confidential, Relations
+from discreet.protection.suppression.problem.unknowns import component_labels
+from discreet.tables import Dimension, ProtectedTable, Table, level_numbers
 
+#: A code of a variable.
+VariableCode: TypeAlias = tuple[str, str]
+CellNamer: TypeAlias = Callable[[int], str]
 
-def relations_of(dimensions: Sequence[Dimension], index: Sequence[PositionArray]) -> Relations:
-    """The relations of one table: per variable, per parent code, per breakdown.
-
-    A parent without children among the cells stands in no relation as a total; if it
-    occurs, so does at least one child, unless the table lacks the part of the children.
-    """
-    size = len(index[0]) if index else 1
-    grid = CellIndex.of(dimensions).require(error=SuppressionError)
-    flat = grid.numbers(index, size)
-    order = np.argsort(flat, kind="stable")
-    known = flat[order]
-    ways = zip(dimensions, index, grid.strides, strict=True)
-    return _joined(size, [_one_way(way, flat, known, order) for way in ways])
-
-
-def _one_way(
-    way: tuple[Dimension, PositionArray, int], flat: IntArray, known: IntArray, order: IntArray
-) -> tuple[IntArray, IntArray]:
-    """The relations along one variable: per entry a row number and a cell; totals first."""
-    dimension, part, stride = way
-    child = np.flatnonzero(part > 0)
-    code = part[child]
-    parent = flat[child] + (dimension.parents[code].astype(np.int64) - code) * stride
-    at = find_sorted(known, parent)
-    present = at >= 0
-    child, code, total = child[present], code[present], order[at[present]]
-    breakdowns = len(dimension.classifications)
-    group = total * breakdowns + dimension.breakdown[code]
-    rows, row = np.unique(group, return_inverse=True)
-    cells = np.concatenate([rows // breakdowns, child])
-    numbers = np.concatenate([np.arange(rows.size), row])
-    sort = np.argsort(numbers, kind="stable")
-    return numbers[sort].astype(np.int64), cells[sort].astype(np.int64)
-
-
-def _joined(cells: int, blocks: Sequence[tuple[IntArray, IntArray]]) -> Relations:
-    numbers, entries, coefs = [], [], []
-    before = 0
-    for row, cell in blocks:
-        first = np.ones(row.size, dtype=np.bool_)
-        first[1:] = row[1:] != row[:-1]
-        coefs.append(np.where(first, -1, 1))
-        numbers.append(row + before)
-        entries.append(cell)
-        before += int(row[-1]) + 1 if row.size else 0
-    nothing = np.zeros(0, dtype=np.int64)
-    row = np.concatenate([nothing, *numbers])
-    return Relations(
-        cells=cells,
-        start=starts(np.bincount(row, minlength=before)),
-        cell=np.concatenate([nothing, *entries]).astype(np.int32),
-        coef=np.concatenate([nothing, *coefs]).astype(np.int64),
-        rhs=np.zeros(before, dtype=np.int64),
-    )
-
-
-def recomputed_totals(relations: Relations, value: IntArray) -> IntArray:
-    """Values with every total added up anew from its parts, finest first.
-
-    Rows have one total (coefficient -1) and parts (1); a total of several takes the first.
-
-    >>> links = Relations.of(3, [[(0, -1), (1, 1), (2, 1)]])
-    >>> recomputed_totals(links, np.array([6, 2, 3]))
-    array([5, 2, 3])
-    """
-    result = value.copy()
-    totals, negative = relations.totals, relations.coef < 0
-    first = np.full(relations.cells, -1, dtype=np.int64)
-    rows = np.flatnonzero(totals >= 0)[::-1]
-    first[totals[rows]] = rows
-    for _ in range(len(relations) + 1):
-        sums = np.zeros(len(relations), dtype=np.int64)
-        np.add.at(sums, relations.row[~negative], result[relations.cell[~negative]])
-        changed = np.where(first >= 0, sums[first] - relations.rhs[first], result)
-        if np.array_equal(changed, result):
-            return result
-        result = changed
-    raise SuppressionError(
-        "totals and parts refer to each other in a circle", code="relations", where="relations"
-    )
-
-
-CellNamer = Callable[[int], str]
-
+_TERM = re.compile(
+    r"\s*(?:`(?P<quoted>[^`]+)`|(?P<plain>[\w.]+))\s*==\s*"
+    r"(?:'(?P<single>[^'\\]*)'|\"(?P<double>[^\"\\]*)\")\s*"
+)
+_AND = re.compile(r"and\b")
 _LARGEST = 2.0**53
 _SHOWN = 20
 
@@ -117,37 +51,268 @@ def refuse_cells(
     raise_all(SuppressionError, problems, code=code, many=many, where="", most=_SHOWN)
 
 
-def units_of(table: Table, value: str | None, decimals: int) -> IntArray:
-    """The values of a table in whole units of the last published decimal."""
-    if value is None:
-        units: IntArray = table.count * 10**decimals
-        return units
-    column = table.weight if value == "weight" else table.sums.get(value)
-    if column is None:
-        frame = ", ".join([*table.sums, *(["weight"] if table.weight is not None else [])])
-        message = f"the table has no sums of {value!r}"
-        hint = f"found: {frame}" if frame else f"tabulate with values=[{value!r}]"
-        raise SuppressionError(message, code="missing-value", where=table.name, hint=hint)
-    whole = np.rint(column * float(10**decimals))
-    if not np.isfinite(whole).all() or (np.abs(whole) >= _LARGEST).any():
-        message = "values are too large, or not numbers, for so many decimals"
-        hint = "publish fewer decimals, or values in thousands"
-        raise SuppressionError(message, code="values", where=f"{table.name}, {value}", hint=hint)
-    return whole.astype(np.int64)
+# -- cells in common of several tables -------------------------------------------------
 
 
-# -- relations of one table ---------------------------------------------------
+class CellNames:
+    """Gives cells names for messages: ``region=01, sex=m``; totals are left out.
+
+    A variable is its name and the codes that all tables together use, the total first.
+    """
+
+    def __init__(
+        self,
+        variables: Sequence[tuple[str, Sequence[str]]],
+        codes: Sequence[PositionArray],
+        filters: Sequence[tuple[str, str]],
+        before: BoolArray | None = None,
+    ) -> None:
+        self._variables = tuple(variables)
+        self._codes = tuple(codes)
+        self._filters = tuple(filters)
+        self._before = before
+
+    def __call__(self, at: int) -> str:
+        """The name of one cell."""
+        places = [part[at] for part in self._codes]
+        named = [
+            f"{name}={codes[code]}"
+            for (name, codes), code in zip(self._variables, places[1:], strict=True)
+            if code > 0
+        ]
+        unit, where = self._filters[places[0]]
+        whole = (f"{unit}: " if unit else "") + (", ".join(named) or "total")
+        whole += f" where {where}" if where else ""
+        then = self._before is not None and self._before[at]
+        return f"{whole} (as published before)" if then else whole
+
+    def of(self, cells: IntArray, before: BoolArray | None = None) -> CellNames:
+        """The names of some of the cells, numbered anew; perhaps with values of `before`."""
+        if before is None and self._before is not None:
+            before = self._before[cells]
+        codes = [part[cells] for part in self._codes]
+        return CellNames(self._variables, codes, self._filters, before)
+
+
+@dataclass(frozen=True, kw_only=True, repr=False, eq=False)
+class LinkedCells(Confidential):
+    """The cells of several tables, each of them once (confidential)."""
+
+    number: int  # how many different cells there are
+    cells: tuple[IntArray, ...]  # per table, the number of each of its cells
+    totals: IntArray  # for each cell, in how many variables it is no finest code
+    names: CellNames  # their names
+    filters: PositionArray  # for each cell, which units it counts and which filter these pass
+
+
+def linked_cells(
+    tables: Sequence[Table], same: Mapping[VariableCode, VariableCode] | None = None
+) -> LinkedCells:
+    """Number the cells of tables so that cells in common have one number.
+
+    Variables are told apart by name, codes by text, records by their unit. A filter that only
+    picks single codes of variables, such as ``sex == 'm'``, is the same as these codes. `same` has
+    codes that mean the same as codes of another variable:
+    ``{("industry_new", "C"): ("industry_old", "A")}``.
+    """
+    variables = _variables(tables)
+    rests, picked = _filters(tables)
+    kinds = [(table.unit, rest) for table, rest in zip(tables, rests, strict=True)]
+    filters = sorted(set(kinds))
+    each = zip(tables, kinds, strict=True)
+    columns = [
+        np.concatenate([np.full(len(own), filters.index(rest), np.int32) for own, rest in each])
+    ]
+    for name, numbers in variables.items():
+        parts = []
+        for table, fixed in zip(tables, picked, strict=True):
+            part = np.zeros(len(table), dtype=np.int32)
+            for dimension, index in zip(table.dimensions, table.index, strict=True):
+                if dimension.name == name:
+                    part = np.array([numbers[code] for code in dimension.codes], np.int32)[index]
+            if name in fixed:
+                part = np.where(part == 0, np.int32(numbers[fixed[name]]), part)
+            parts.append(part)
+        columns.append(np.concatenate(parts))
+    _translate(dict(zip(variables, columns[1:], strict=True)), variables, same or {})
+    sizes = [len(filters), *map(len, variables.values())]
+    keys, _ = CellIndex(tuple(sizes)).joined(columns)
+    _, first, number = np.unique(keys, return_index=True, return_inverse=True)
+    totals = np.full(len(first), np.iinfo(np.int64).max, dtype=np.int64)
+    cells = tuple(
+        part.astype(np.int64)
+        for part in np.split(number, np.cumsum([len(table) for table in tables])[:-1])
+    )
+    for table, own in zip(tables, cells, strict=True):
+        above = np.zeros(len(table), dtype=np.int64)
+        for dimension, part in zip(table.dimensions, table.index, strict=True):
+            above += ~dimension.is_leaf[part]
+        np.minimum.at(totals, own, above)
+    named = [(name, tuple(codes)) for name, codes in variables.items()]
+    return LinkedCells(
+        number=len(first),
+        cells=cells,
+        totals=totals,
+        names=CellNames(named, [part[first] for part in columns], filters),
+        filters=columns[0][first],
+    )
+
+
+def _variables(tables: Sequence[Table]) -> dict[str, dict[str, int]]:
+    """Every variable once, with the number of each code of all tables; that of totals is 0."""
+    variables: dict[str, dict[str, int]] = {}
+    problems = []
+    for dimension in (own for table in tables for own in table.dimensions):
+        known = variables.setdefault(dimension.name, {dimension.total: 0})
+        total = next(iter(known))
+        if dimension.total != total:
+            message = f"the variable has two totals, {total!r} and {dimension.total!r}"
+            hint = "give the classifications one total code, with with_total"
+            problems.append(Problem(message, dimension.name, hint))
+        for code in dimension.codes[1:]:
+            known.setdefault(code, len(known))
+    raise_all(SuppressionError, problems, code="totals")
+    return variables
+
+
+def _filters(tables: Sequence[Table]) -> tuple[list[str], list[dict[str, str]]]:
+    """Per table what is left of its filter, and the codes that its filter picks."""
+    #: Column of the records → the variable with its finest codes, and these
+    columns = {
+        tree.source: (dimension.name, frozenset(tree.leaves))
+        for table in tables
+        for dimension in table.dimensions
+        for tree in dimension.classifications
+        if tree.bounds is None and not (tree.level_columns and tree.column is None)
+    }
+    rests, picked = [], []
+    for table in tables:
+        fixed: dict[str, str] = {}
+        left = []
+        for column, code in _terms(table.where):
+            name, leaves = columns.get(column, ("", frozenset()))
+            if code in leaves and name not in fixed:
+                fixed[name] = code
+            else:
+                left.append(f"{column} == {code!r}")
+        plain = " ".join(table.where.split())
+        rests.append(" and ".join(sorted(left)) if fixed or left else plain)
+        picked.append(fixed)
+    return rests, picked
+
+
+def _terms(where: str) -> list[tuple[str, str]]:
+    """Column and code of each condition, if the filter only asks for single codes."""
+    terms, at = [], 0
+    while match := _TERM.match(where, at):
+        code = match["single"] if match["single"] is not None else match["double"]
+        terms.append((match["quoted"] or match["plain"], code))
+        if match.end() == len(where):
+            return terms
+        joint = _AND.match(where, match.end())
+        if not joint:
+            return []
+        at = joint.end()
+    return []
+
+
+def _translate(
+    columns: Mapping[str, PositionArray],
+    variables: Mapping[str, Mapping[str, int]],
+    same: Mapping[VariableCode, VariableCode],
+) -> None:
+    """Put codes that mean the same in the place of each other."""
+    problems = [
+        Problem(f"there is no code {code!r}", name)
+        for pair in same.items()
+        for name, code in pair
+        if code not in variables.get(name, ())
+    ]
+    raise_all(SuppressionError, problems, code="same")
+    for (name, code), (other, meant) in same.items():
+        match = (columns[name] == variables[name][code]) & (columns[other] == 0)
+        columns[name][match] = 0
+        columns[other][match] = variables[other][meant]
+
+
+def code_positions(
+    known: Sequence[Dimension], dimensions: Sequence[Dimension], index: Sequence[Any]
+) -> list[PositionArray]:
+    """Per known variable, where the code of each cell stands in it; -1 for codes it lacks."""
+    own = {each.name: (each.codes, part) for each, part in zip(dimensions, index, strict=False)}
+    parts = []
+    for dimension in known:
+        codes, part = own[dimension.name]
+        parts.append(np.array([dimension.index.get(c, -1) for c in codes], dtype=np.int32)[part])
+    return parts
+
+
+#: Dimensions, index and number of cells.
+Cells: TypeAlias = tuple[Sequence[Dimension], Sequence[Any], int]
+
+
+def places_in(known: Cells, wanted: Cells) -> IntArray:
+    """Where each wanted cell stands among known ones of the same variables; -1 where it does not.
+
+    Cells are given by their dimensions, their index and their number.
+    """
+    dimensions, index, stored = known
+    parts = code_positions(dimensions, *wanted[:2])
+    there = np.all([np.ones(wanted[2], dtype=np.bool_), *(part >= 0 for part in parts)], axis=0)
+    places = [np.maximum(part, 0) for part in parts]
+    found = CellIndex.of(dimensions).find(index, places, (stored, wanted[2]))
+    return np.where(there, found, -1)
+
+
+def figures_shown(
+    published: ProtectedTable, table: Table, decimals: int
+) -> tuple[IntArray, IntArray]:
+    """Where each cell of a table stands in what was published, -1 for nowhere; its units there."""
+    known = (published.dimensions, published.index, published.stored)
+    place = places_in(known, (table.dimensions, table.index, len(table)))
+    units = np.rint(published.value * 10.0**decimals).astype(np.int64)
+    shown = np.zeros(len(table), dtype=np.int64)
+    shown[place >= 0] = units[place[place >= 0]]
+    return place, shown
+
+
+# -- relations -------------------------------------------------------------------------
+
+
+def relations_of(dimensions: Sequence[Dimension], index: Sequence[PositionArray]) -> Relations:
+    """The relations of one table: per variable, per parent code, per breakdown.
+
+    A parent without children among the cells stands in no relation as a total; if it
+    occurs, so does at least one child, unless the table lacks the part of the children.
+    """
+    size = len(index[0]) if index else 1
+    grid = CellIndex.of(dimensions).require(error=SuppressionError)
+    flat = grid.numbers(index, size)
+    order = np.argsort(flat, kind="stable")
+    known = flat[order]
+    rows, cells, coefs = ([np.zeros(0, dtype=np.int64)] for _ in range(3))
+    number = 0
+    for dimension, part, stride in zip(dimensions, index, grid.strides, strict=True):
+        child = np.flatnonzero(part > 0)
+        code = part[child]
+        parent = flat[child] + (dimension.parents[code].astype(np.int64) - code) * stride
+        at = find_sorted(known, parent)
+        present = at >= 0
+        child, code, total = child[present], code[present], order[at[present]]
+        breakdowns = len(dimension.classifications)
+        groups, row = np.unique(total * breakdowns + dimension.breakdown[code], return_inverse=True)
+        rows += [number + np.arange(groups.size), number + row]
+        cells += [groups // breakdowns, child]
+        coefs += [np.full(groups.size, -1), np.ones(child.size, dtype=np.int64)]
+        number += groups.size
+    entries = (np.concatenate(parts) for parts in (rows, cells, coefs))
+    return Relations.of_entries(size, number, *entries)
 
 
 def table_relations(table: Table, occupied: BoolArray) -> tuple[Relations, BoolArray]:
-    """The relations among the occupied cells of a table.
+    """The relations among the occupied cells of a table, and which of these lack all their parts.
 
-    Rows of totals whose parts the table does not have all stand for nothing and are
-    left out.
-
-    Returns:
-        Relations over the occupied cells, and which of these lack parts that they
-        should have: totals without any part among the cells.
+    Rows of totals whose parts the table does not have all stand for nothing and are left out.
     """
     index = [part[occupied] for part in table.index]
     size = int(occupied.sum())
@@ -170,9 +335,7 @@ def table_relations(table: Table, occupied: BoolArray) -> tuple[Relations, BoolA
     return relations.rows(keep), lone
 
 
-def _has_parts(
-    table: Table, index: Sequence[npt.NDArray[np.int32]], at: int, breakdown: int
-) -> BoolArray:
+def _has_parts(table: Table, index: Sequence[PositionArray], at: int, breakdown: int) -> BoolArray:
     """Which cells are totals along one variable all of whose parts the table can have."""
     dimension = table.dimensions[at]
     children = np.flatnonzero(dimension.breakdown == breakdown)
@@ -183,36 +346,157 @@ def _has_parts(
     whole: BoolArray = above[index[at]]
     if table.parts is None:
         return whole
-    level = level_numbers(dimension)[children]
-    for number in np.unique(level).tolist():
+    levels = [level_numbers(own) for own in table.dimensions]
+    on = [own[part] for own, part in zip(levels, index, strict=True)]
+    for number in np.unique(levels[at][children]).tolist():
         having = np.zeros(len(dimension), dtype=np.bool_)
-        having[parent[level == number]] = True
-        there = _part_there(table.dimensions, index, at, number, table.parts)
+        having[parent[levels[at][children] == number]] = True
+        there = np.zeros(len(index[0]), dtype=np.bool_)
+        for part in table.parts:
+            if part[at] == number:  # whether it is the part of a cell, but for this variable
+                others = [own == part[n] for n, own in enumerate(on) if n != at]
+                there |= np.all([np.ones_like(there), *others], axis=0)
         whole &= ~having[index[at]] | there
     return whole
 
 
-def _part_there(
-    dimensions: Sequence[Dimension],
-    index: Sequence[npt.NDArray[np.int32]],
-    at: int,
-    level: int,
-    parts: Parts,
-) -> BoolArray:
-    """Whether the table has the part of each cell with another level of one variable."""
-    mask = np.zeros(len(index[0]), dtype=np.bool_)
-    for part in parts:
-        if part[at] != level:
-            continue
-        match = np.ones(len(index[0]), dtype=np.bool_)
-        for other, dimension in enumerate(dimensions):
-            if other != at:
-                match &= level_numbers(dimension)[index[other]] == part[other]
-        mask |= match
-    return mask
+def stacked_relations(cells: int, blocks: Sequence[tuple[Relations, IntArray]]) -> Relations:
+    """The relations of several tables, each with the numbers of its cells, as one system."""
+    result = Relations.of(cells, [])
+    for relations, numbers in blocks:
+        result = result.joined(relations.renumbered(numbers, cells))
+    return tidied_relations(result)
 
 
-# -- values of all tables -----------------------------------------------------
+def tidied_relations(relations: Relations) -> Relations:
+    """Each cell once in a row, each row once, no empty rows.
+
+    >>> rows = [[(0, -1), (1, 1), (0, 1)], [(0, -1), (2, 1)], [(2, 1), (0, -1)]]
+    >>> tidied_relations(Relations.of(3, rows))
+    <Relations: 2 over 3 cells>
+    """
+    order = np.lexsort((relations.cell, relations.row))
+    row, cell = relations.row[order], relations.cell[order]
+    if not row.size:
+        return relations.rows(relations.rhs != 0)
+    fresh = np.ones(row.size, dtype=np.bool_)
+    fresh[1:] = (row[1:] != row[:-1]) | (cell[1:] != cell[:-1])
+    begin = np.flatnonzero(fresh)
+    coef = np.add.reduceat(relations.coef[order], begin)
+    row, cell = row[begin], cell[begin]
+    row, cell, coef = row[coef != 0], cell[coef != 0], coef[coef != 0]
+    start = starts(np.bincount(row, minlength=len(relations)))
+    merged = replace(relations, start=start, cell=cell, coef=coef)
+    filled = np.diff(start) > 0
+    return merged.rows((filled | (relations.rhs != 0)) & ~_repeated(merged, row))
+
+
+def _repeated(relations: Relations, row: IntArray) -> BoolArray:
+    """Rows that an earlier one says already. Equal sums of mixed numbers only suggest it."""
+    start, cell, coef = relations.matrix
+    rhs, width = relations.rhs, np.diff(start)
+    marks = np.zeros(len(rhs), dtype=np.uint64)
+    entries = cell.astype(np.uint64) * np.uint64(2**20) + coef.astype(np.uint64)
+    np.add.at(marks, row, _mixed(entries))
+    marks += _mixed(rhs.astype(np.uint64))
+    _, first, group = np.unique(marks, return_index=True, return_inverse=True)
+    earlier = first[group]
+    suspects = np.flatnonzero((earlier < np.arange(len(rhs))) & (width > 0))
+    like = earlier[suspects]
+    alike = (width[suspects] == width[like]) & (rhs[suspects] == rhs[like])
+    suspects, like = suspects[alike], like[alike]
+    sizes = width[suspects]
+    within = np.arange(int(sizes.sum())) - np.repeat(np.cumsum(sizes) - sizes, sizes)
+    one = np.repeat(start[suspects], sizes) + within
+    other = np.repeat(start[like], sizes) + within
+    differs = (cell[one] != cell[other]) | (coef[one] != coef[other])
+    wrong = np.bincount(
+        np.repeat(np.arange(suspects.size), sizes)[differs], minlength=suspects.size
+    )
+    repeated = np.zeros(len(rhs), dtype=np.bool_)
+    repeated[suspects[wrong == 0]] = True
+    return repeated
+
+
+def _mixed(numbers: UintArray) -> UintArray:
+    """Numbers whose sums hardly ever agree by chance (the finaliser of splitmix64)."""
+    z = numbers + np.uint64(0x9E3779B97F4A7C15)
+    z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return z ^ (z >> np.uint64(31))
+
+
+def with_equal_cells_merged(relations: Relations) -> tuple[IntArray, Relations]:
+    """Make one cell of a total and its single part, and of all that equal each other so.
+
+    Gives for each cell its number after folding, and the relations over the new cells.
+
+    >>> chain = Relations.of(4, [[(0, -1), (1, 1)], [(1, -1), (2, 1), (3, 1)]])
+    >>> with_equal_cells_merged(chain)
+    (array([0, 0, 1, 2]), <Relations: 1 over 3 cells>)
+    """
+    numbers = np.arange(relations.cells, dtype=np.int64)
+    while True:
+        width = np.diff(relations.start)
+        balanced = np.zeros(len(relations), dtype=np.int64)
+        np.add.at(balanced, relations.row, relations.coef)
+        pairs = (width == 2) & (balanced == 0) & (relations.rhs == 0)
+        if not pairs.any():
+            return numbers, relations
+        equal = relations.rows(pairs)
+        _, fresh = np.unique(component_labels(equal), return_inverse=True)
+        numbers = fresh[numbers]
+        relations = tidied_relations(relations.renumbered(fresh, int(fresh.max()) + 1))
+
+
+# -- values ----------------------------------------------------------------------------
+
+
+def units_of(table: Table, value: str | None, decimals: int) -> IntArray:
+    """The values of a table in whole units of the last published decimal."""
+    if value is None:
+        units: IntArray = table.count * 10**decimals
+        return units
+    column = table.weight if value == "weight" else table.sums.get(value)
+    if column is None:
+        frame = ", ".join([*table.sums, *(["weight"] if table.weight is not None else [])])
+        message = f"the table has no sums of {value!r}"
+        hint = f"found: {frame}" if frame else f"tabulate with values=[{value!r}]"
+        raise SuppressionError(message, code="missing-value", where=table.name, hint=hint)
+    whole = np.rint(column * float(10**decimals))
+    if not np.isfinite(whole).all() or (np.abs(whole) >= _LARGEST).any():
+        message = "values are too large, or not numbers, for so many decimals"
+        hint = "publish fewer decimals, or values in thousands"
+        raise SuppressionError(message, code="values", where=f"{table.name}, {value}", hint=hint)
+    return whole.astype(np.int64)
+
+
+def recomputed_totals(relations: Relations, value: IntArray) -> IntArray:
+    """Values with every total added up anew from its parts, finest first.
+
+    Rows have one total (coefficient -1) and parts (1); a total of several takes the first.
+
+    >>> links = Relations.of(3, [[(0, -1), (1, 1), (2, 1)]])
+    >>> recomputed_totals(links, np.array([6, 2, 3]))
+    array([5, 2, 3])
+    """
+    result = value.copy()
+    if not len(relations):
+        return result
+    totals, part = relations.totals, relations.coef >= 0
+    first = np.full(relations.cells, -1, dtype=np.int64)
+    rows = np.flatnonzero(totals >= 0)[::-1]
+    first[totals[rows]] = rows
+    for _ in range(len(relations) + 1):
+        sums = np.zeros(len(relations), dtype=np.int64)
+        np.add.at(sums, relations.row[part], result[relations.cell[part]])
+        changed = np.where(first >= 0, sums[first] - relations.rhs[first], result)
+        if np.array_equal(changed, result):
+            return result
+        result = changed
+    raise SuppressionError(
+        "totals and parts refer to each other in a circle", code="relations", where="relations"
+    )
 
 
 def shared_values(
@@ -247,9 +531,10 @@ def additive_values(
     values given were rounded to units, 0 if they are exact; put right, with `repair`, are
     totals that are farther from the sum of their parts.
     """
-    width = np.diff(relations.start)
-    off = 2 * np.abs(relations.residuals(value)) > rounding * width
-    totals = _totals(relations)
+    off = 2 * np.abs(relations.residuals(value)) > rounding * np.diff(relations.start)
+    totals = relations.totals.copy()
+    lacking = np.flatnonzero((totals < 0) & (np.diff(relations.start) > 0))
+    totals[lacking] = relations.cell[relations.start[lacking]]
     wrong = np.unique(totals[off])
     hint = "correct the cells, or ask for totals to be added up anew (repair=True)"
     if not repair:
@@ -267,11 +552,3 @@ def additive_values(
         np.unique(totals[2 * np.abs(rest) > allowed]), names, message, "contradiction", hint
     )
     return result, replace(relations, rhs=rest), len(wrong)
-
-
-def _totals(relations: Relations) -> IntArray:
-    """The total of each row; its first cell if it has none."""
-    totals = relations.totals.copy()
-    lacking = np.flatnonzero((totals < 0) & (np.diff(relations.start) > 0))
-    totals[lacking] = relations.cell[relations.start[lacking]]
-    return totals

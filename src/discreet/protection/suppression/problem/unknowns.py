@@ -1,8 +1,7 @@
 """`Unknowns`: the hidden cells as a system of their own, with bounds from outside. CONFIDENTIAL.
 
-In: a `SuppressionProblem` and a pattern. Out: deviations of hidden cells from their true
-values, the relations among them, how far each can move at most, relation by relation; cut
-into blocks that share no relation. A bound too narrow shows that a cell is not protected;
+Deviations of hidden cells from their true values, in blocks that share no relation, and how far
+each can move at most, relation by relation. A bound too narrow shows that a cell is not protected;
 a bound wide enough proves nothing yet.
 """
 

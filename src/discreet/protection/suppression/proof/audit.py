@@ -1,9 +1,8 @@
 """`audit`: what an attacker can still find out from tables with hidden cells. CONFIDENTIAL.
 
-In: tables as they are published and, if at hand, the true ones with their sensitive cells.
-Out: an `Audit` – which sensitive cells are not protected, which can be computed exactly,
-intervals if asked for, what respondents can find out, and by how many percent of the truth
-the largest contributions of a cell are overestimated at best.
+An `Audit` says which sensitive cells are not protected, which can be computed exactly, intervals if
+asked for, what respondents can find out, and by how many percent of the truth the largest
+contributions of a cell are overestimated at best.
 """
 
 from __future__ import annotations
@@ -12,34 +11,33 @@ import hashlib
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypedDict, Unpack
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Unpack
 
 import numpy as np
 
-from discreet.arrays import BoolArray, CellIndex, FloatArray, IntArray
+from discreet.arrays import BoolArray, FloatArray, IntArray
 from discreet.confidential import without_values
+from discreet.disclosure import DisclosureVerdict, Gap, Judged
 from discreet.errors import SuppressionError
 from discreet.protection.suppression.problem.demands import (
     Demands,
     Earlier,
-    hidden_in,
-    occupied,
-)
-from discreet.protection.suppression.problem.empty_cells import (
+    KnownZeros,
     earlier_with_empty_cells,
+    hidden_in,
     hides_empty_cells,
+    occupied,
     with_empty_cells,
     zeros_of,
 )
-from discreet.protection.suppression.problem.equal_cells import VariableCode
 from discreet.protection.suppression.problem.linked_tables import (
     COUNTS,
     TableCells,
     build_problem,
 )
-from discreet.protection.suppression.problem.parameters import Knowledge
 from discreet.protection.suppression.problem.related_values import (
     RelatedValues,
+    SharedOptions,
     ValueCells,
     stated_relations,
     unpublished_values,
@@ -49,32 +47,27 @@ from discreet.protection.suppression.problem.system import (
     Confidential,
     SuppressionProblem,
 )
-from discreet.protection.suppression.problem.table_relations import units_of
-from discreet.protection.suppression.proof.attacker import attack_intervals
-from discreet.protection.suppression.proof.certificate import Certificate, certify
-from discreet.protection.suppression.proof.insiders import (
-    UNKNOWN_CONTRIBUTORS,
-    insiders_of,
+from discreet.protection.suppression.problem.table_relations import (
+    figures_shown,
+    units_of,
 )
-from discreet.protection.suppression.proof.singletons import (
-    RespondentAudit,
-    audit_respondents,
+from discreet.protection.suppression.proof.certificate import Certificate, attack_intervals
+from discreet.protection.suppression.proof.coalitions import RespondentAudit, audit_respondents
+from discreet.protection.suppression.proof.insiders import Insiders, insiders_of, levels_against
+from discreet.protection.suppression.proof.joint_cubes import (
+    LinkedTable,
+    full_certificate,
+    linked_with_earlier,
+    opened_to_insiders,
 )
-from discreet.protection.suppression.proof.whole_numbers import (
-    held_in_whole_numbers,
-    untested_notes,
-)
-from discreet.tables import (
-    CellStatus,
-    Contributions,
-    ProtectedTable,
-    Table,
-    ValueRelation,
-    single_figure,
-)
+from discreet.protection.suppression.proof.whole_numbers import untested_gaps
+from discreet.protection.suppression.settings import InsiderAim, insider_aim, share_of
+from discreet.tables import CellStatus, ProtectedTable, Table, single_figure
 
 if TYPE_CHECKING:
     import polars as pl
+
+_SHOWN = 20
 
 
 @dataclass(frozen=True, kw_only=True, repr=False, eq=False)
@@ -95,77 +88,17 @@ class Estimates(Confidential):
         return float(both.min()) if both.size else None
 
 
-def _estimates(
-    audited: Audit, members: TableCells, rows: Sequence[_Audited], most: int
-) -> Estimates | None:
-    """What contributors of sensitive cells can say of each other, where that is known.
-
-    A contributor takes the highest possible value of the cell and subtracts what he knows:
-    his own contribution, and those of his coalition of `most`. None if the tables do not hold
-    the contributions needed: `most` + 1 unweighted ones.
-    """
-    value, tables = rows[0].value, [row.table for row in rows]
-    if (
-        not most
-        or len({row.value for row in rows}) > 1
-        or value is None
-        or not all(value in table.contributions for table in tables)
-    ):
-        return None
-    problem, units = audited.problem, 10.0**audited.problem.decimals
-    _, high = attack_intervals(problem, audited.hidden, audited.sensitive)
-    largest, second = np.full(len(problem), np.inf), np.full(len(problem), np.inf)
-    several = np.zeros(len(problem), dtype=np.bool_)
-    for place, table in zip(members.cells, tables, strict=True):
-        known = table.contributions[value]
-        if known.k <= most or known.top_weight is not None:
-            return None
-        mine = (place >= 0) & (known.count > 1)
-        mine[mine] = audited.sensitive[place[mine]]
-        first, other = _percent(known, mine, high[place[mine]] / units, most)
-        np.minimum.at(largest, place[mine], first)
-        np.minimum.at(second, place[mine], other)
-        several[place[mine]] = True
-    cells = np.flatnonzero(several)
-    return Estimates(cells=cells, of_largest=largest[cells], of_second=second[cells])
-
-
-def _percent(
-    known: Contributions, mine: BoolArray, high: FloatArray, most: int
-) -> tuple[FloatArray, FloatArray]:
-    """By how many percent the largest and the second contribution are overestimated."""
-    top = np.abs(np.nan_to_num(known.top[mine]))
-    size = np.maximum(high, 0.0)
-    by_next = size - top[:, 1 : 1 + most].sum(axis=1) - top[:, 0]
-    by_first = size - top[:, 0] - top[:, 1]
-    percents = []
-    for beyond, truth in ((by_next, top[:, 0]), (by_first, top[:, 1])):
-        share = np.divide(beyond, truth, out=np.full(len(truth), np.inf), where=truth > 0)
-        percents.append(100.0 * share)
-    return percents[0], percents[1]
-
-
-_SHOWN = 20
-
-
-class AuditOptions(TypedDict, total=False):
+class AuditOptions(SharedOptions, total=False):
     """What `audit` can be told; see there."""
 
-    value: str | None
-    decimals: int
-    knowledge: Knowledge | None
-    same: Mapping[VariableCode, VariableCode] | None
-    relations: Sequence[str | ValueRelation]
-    repair: bool
-    zero_cells: Literal["fixed", "partners"]
+    zero_cells: KnownZeros
     intervals: bool
     coalition: int | None
-    earlier: Sequence[Earlier]
     rounded: int | None
 
 
 @dataclass(frozen=True, kw_only=True, repr=False, eq=False)
-class Audit:
+class Audit(Judged):
     """What tables with hidden cells still tell (confidential).
 
     Args:
@@ -182,6 +115,8 @@ class Audit:
         estimates: How closely contributors of a cell can estimate each other; None unless
             asked for, and for tables without the contributions.
         notes: What users should know, in words.
+        gaps: What was not examined, besides what certificate and respondents say of it.
+        accept: Names of gaps that count no longer.
         counted: Numbers of cells in the tables: "cells", "hidden", "sensitive", "secondaries";
             those of the problem, where equal cells are one, if None.
     """
@@ -196,13 +131,18 @@ class Audit:
     respondents: RespondentAudit | None = None
     estimates: Estimates | None = None
     notes: tuple[str, ...] = ()
+    gaps: tuple[Gap, ...] = ()
+    accept: tuple[str, ...] = ()
     counted: Mapping[str, int] | None = None
 
     @property
-    def safe(self) -> bool:
-        """Whether every sensitive cell is proven to be protected, from contributors too."""
-        inside = self.respondents is None or self.respondents.safe
-        return inside and not len(self.certificate.unprotected)
+    def judgement(self) -> DisclosureVerdict:
+        """The verdict: every sensitive cell must be proven to be protected."""
+        cells, gaps = self.certificate.unprotected, [*untested_gaps(self.certificate), *self.gaps]
+        if self.respondents is not None:
+            cells = np.union1d(cells, self.respondents.weakened)
+            gaps += self.respondents.gaps
+        return DisclosureVerdict.of((self.problem.name(int(at)) for at in cells), gaps, self.accept)
 
     @property
     def unprotected(self) -> tuple[str, ...]:
@@ -260,7 +200,7 @@ class Audit:
             "exact": len(self.certificate.exact),
             "unheld_in_whole_numbers": self.certificate.untested,
             "unprotected_cells": list(self.unprotected),
-            "safe": self.safe,
+            **self.judgement.described(),
             "seconds": round(self.seconds, 3),
             "proof": self.digest(),
         }
@@ -288,11 +228,9 @@ class Audit:
             lines.append(
                 f"Contributions are overestimated by {self.estimates.closest:.1f} % or more."
             )
+        lines += self.judgement.lines()
         lines.append(f"Proof {numbers['proof'][:16]}, {numbers['seconds']:.1f} seconds.")
         return "\n".join([*lines, *(f"Note: {note}." for note in self.notes)])
-
-    def __repr__(self) -> str:
-        return f"<Audit (confidential): {'safe' if self.safe else 'NOT safe'}>"
 
 
 @without_values
@@ -319,98 +257,101 @@ def audit(
             exactly between which values each hidden cell can lie; ``coalition``: what
             this many contributors can learn together who know their own values. Unless told
             otherwise, what each can alone, for values whose sensitive cells are given; 0:
-            nothing of the kind; ``rounded``: shown figures are rounded to multiples of this,
-            by `discreet.protection.rounding.round_shown`: readers know them that far only.
-            What contributors learn is worked out as if they stood there unrounded.
+            nothing of the kind; ``insiders``: how near they may come, as for `suppress`: "levels"
+            unless stated – `respondents.holds` is the strongest aim that holds; ``rounded``:
+            shown figures are rounded to multiples of this, by
+            `discreet.protection.rounding.round_shown`: readers know them that far only. What
+            contributors learn is worked out as if they stood there unrounded; ``accept``: names
+            of gaps, such as "joint cube of age, area", that count no longer; ``records``: what
+            the tables were counted from: cells are known whatever columns are called;
+            ``related_within`` as for `suppress`.
+
+    Returns:
+        An `Audit`. Its `verdict` is "safe", "open" or "not examined"; `safe` is true for the
+        first only, and `judgement` lists what was not examined.
 
     >>> import polars as pl
     >>> from discreet import suppress
     >>> cells = pl.DataFrame({"sex": ["Total", "m", "w", "d"], "n": [18, 9, 7, 2]})
     >>> table = Table.from_cells(cells, by=["sex"], count="n")
     >>> found = audit(suppress(table, table.count < 3, method="fast"), table, table.count < 3)
-    >>> found.safe, found.unprotected
-    (True, ())
+    >>> found.verdict, found.unprotected
+    ('safe', ())
     """
     began = time.monotonic()
-    chosen = _checked(options)
+    unknown = sorted(set(options) - AuditOptions.__optional_keys__)
+    if unknown:
+        raise SuppressionError(f"there is no option {unknown[0]!r}", code="option", where="audit")
+    chosen: dict[str, Any] = dict(options)
     with_intervals, coalition = chosen.pop("intervals", False), chosen.pop("coalition", None)
-    rounded, earlier = chosen.pop("rounded", None), chosen.get("earlier", ())
-    listed = _listed(safe, tables, primary)
-    chosen["reasons"] = told_reasons([*listed[0], *(item.hidden for item in earlier)])
-    rows, problem, members = _problem(*_by_figure(*listed), chosen)
-    blank = members.gathered(tuple(row.blank for row in rows), len(problem))
-    shown = members.gathered(tuple(~row.blank for row in rows), len(problem))
-    earlier = chosen.get("earlier", ())
-    hidden = _with_earlier(blank & ~shown, problem, members, earlier)
+    aim = insider_aim({"insiders": chosen.pop("insiders", None)}, "audit")
+    rounded, accept = chosen.pop("rounded", None), tuple(chosen.pop("accept", ()))
+    published: Any = safe if isinstance(safe, Sequence) else [safe]
+    before = [item.hidden for item in chosen.get("earlier", ())]
+    chosen["reasons"] = told_reasons([*published, *before])
+    rows, problem, members = _problem(_audited(safe, tables, primary, chosen), chosen)
+    blank = members.gathered([row.blank for row in rows], len(problem))
+    shown = members.gathered([~row.blank for row in rows], len(problem))
+    # What is hidden beside, before or never published; what was shown before is known.
+    beside = ~members.gathered([cells >= 0 for cells in members.cells], len(problem))
+    hidden = (blank & ~shown) | (problem.hidden & beside)
+    earlier: Sequence[Earlier] = chosen.get("earlier", ())
+    for release, cells in zip(earlier, members.before, strict=True):
+        hidden[cells[Demands.before(release, 1).fixed & (cells >= 0)]] = False
+    known, free = problem, hidden
     if rounded is not None:
         _check_rounded(rows, problem, members, rounded, earlier)
-    audit_pattern = _audit_pattern(problem, hidden, rounded, with_intervals)
-    respondents, notes = _respondents(audit_pattern, members, rows, coalition, earlier)
+        known = rounded_problem(problem, hidden, rounded)
+        # Sensitive cells that are shown count as open.
+        free = hidden | ((known.low < known.high) & (problem.state != CellState.primary))
+    values = [row.value for row in rows]
+    linked = linked_with_earlier(members, [row.table for row in rows], values, earlier)
+    pattern = audit_problem(known, hidden, intervals=with_intervals, free=free, tables=linked)
+    respondents, gaps = _respondents(pattern, members, rows, coalition, aim, earlier, linked)
+    notes = [*members.notes]
     if (both := int((blank & shown).sum())) > 0:
         notes.append(f"{both:,} hidden cells are published elsewhere, or equal one")
     return replace(
-        audit_pattern,
+        pattern,
         seconds=time.monotonic() - began,
         respondents=respondents,
-        estimates=_estimates(audit_pattern, members, rows, coalition or 0),
-        notes=(*members.notes, *audit_pattern.notes, *notes),
-        counted=_counted(audit_pattern, members, rows),
+        estimates=_estimates(pattern, members, rows, coalition or 0),
+        notes=tuple(notes),
+        gaps=(*gaps, *pattern.gaps, *members.unexamined),
+        accept=accept,
+        counted=_counted(pattern, members, rows),
     )
 
 
-def _with_earlier(
-    hidden: BoolArray, problem: SuppressionProblem, members: TableCells, earlier: Sequence[Earlier]
-) -> BoolArray:
-    """What is hidden beside what was published before: what was shown then is known."""
-    if not earlier:
-        return hidden
-    every = tuple(np.ones(len(cells), dtype=np.bool_) for cells in members.cells)
-    beside = ~members.gathered(every, len(problem))
-    hidden = hidden | (problem.hidden & beside)
-    for release, cells in zip(earlier, members.before, strict=True):
-        shown = Demands.before(release, 1).fixed & (cells >= 0)
-        hidden[cells[shown]] = False
-    return hidden
+def audit_problem(
+    problem: SuppressionProblem,
+    hidden: BoolArray,
+    *,
+    intervals: bool = False,
+    free: BoolArray | None = None,
+    tables: Sequence[LinkedTable] = (),
+) -> Audit:
+    """Audit a pattern over the cells of a problem, with exact intervals if asked for.
 
-
-def _respondents(
-    audited: Audit,
-    members: TableCells,
-    rows: Sequence[_Audited],
-    coalition: int | None,
-    earlier: Sequence[Earlier],
-) -> tuple[RespondentAudit | None, list[str]]:
-    """What contributors find out, if that is asked for or can be told; and notes on it."""
-    valued = [row.judged and row.value is not None for row in rows]
-    if coalition == 0 or (coalition is None and not any(valued)):
-        return None, []
-    values = [row.value for row in rows]
-    guarded = [bool(coalition) or own for own in valued]
-    insiders = insiders_of(
-        audited.problem, members, [(row.table, row.asked) for row in rows], values, guarded, earlier
+    Cells that are `free` readers do not know exactly, hidden or not.
+    """
+    unknown = hidden if free is None else free
+    began = time.monotonic()
+    low = high = None
+    if intervals:
+        units = 10.0**problem.decimals
+        low, high = (part[hidden] / units for part in attack_intervals(problem, unknown, hidden))
+    certificate, gaps = full_certificate(problem, unknown, tables=tables)
+    return Audit(
+        problem=problem,
+        hidden=hidden,
+        sensitive=problem.state == CellState.primary,
+        certificate=certificate,
+        seconds=time.monotonic() - began,
+        low=low,
+        high=high,
+        gaps=gaps,
     )
-    if insiders is None and coalition is None:
-        return None, [UNKNOWN_CONTRIBUTORS]
-    alone = tuple(row.table.contributors(row.value) for row in rows)
-    respondents = members.numbers(alone, len(audited.problem))
-    both = audit_respondents(
-        audited.problem, audited.hidden, respondents, most=coalition or 1, insiders=insiders
-    )
-    return both, []
-
-
-def _counted(audited: Audit, members: TableCells, rows: Sequence[_Audited]) -> dict[str, int]:
-    """Numbers of cells as they stand in the tables; whoever counts blanks finds the same."""
-    shown = [(at, row.published) for at, row in enumerate(rows) if row.published is not None]
-    hidden = sum(int((safe.status == CellStatus.suppressed).sum()) for _, safe in shown)
-    both = audited.sensitive & audited.hidden
-    secret = sum(int(members.hidden(both, at).sum()) for at, _ in shown)
-    return {
-        "cells": sum(int((members.cells[at] >= 0).sum()) for at, _ in shown),
-        "hidden": hidden,
-        "sensitive": sum(int(members.hidden(audited.sensitive, at).sum()) for at, _ in shown),
-        "secondaries": hidden - secret,
-    }
 
 
 def told_reasons(
@@ -424,6 +365,9 @@ def told_reasons(
     return "kind" if kinds <= {"primary", "secondary"} else "rule"
 
 
+# -- tables ----------------------------------------------------------------------------
+
+
 class _Audited(NamedTuple):
     """A published table of one value with its truth, its sensitive cells and its blanks."""
 
@@ -435,114 +379,81 @@ class _Audited(NamedTuple):
     judged: bool
 
 
-def _by_figure(
-    published: Sequence[ProtectedTable], true: Sequence[Table], primaries: Sequence[Any]
-) -> tuple[list[ProtectedTable], list[Table], list[Any]]:
-    """Tables of several values as one for each."""
+def _audited(
+    safe: Any, tables: Any, primary: Any, chosen: Mapping[str, Any]
+) -> list[tuple[ProtectedTable, Table, Any, str | None]]:
+    """Published tables with the true ones, what was found, and the value; one row for each value.
+
+    The value is that stated, that judged, or what a table says itself.
+    """
+
+    def several(item: Any, kind: type[Any]) -> list[Any]:
+        listed = list(item) if isinstance(item, Sequence) else [item]
+        return listed if all(isinstance(one, kind) for one in listed) else []
+
+    published, true = several(safe, ProtectedTable), several(tables, Table)
+    primaries = (
+        [primary] if isinstance(safe, ProtectedTable) else list(primary or [None] * len(published))
+    )
+    if not published or len(true) != len(published) or len(primaries) != len(published):
+        message = "an audit takes published tables and as many true ones"
+        hint = "audit(safe, table, primary), or a list of each"
+        raise SuppressionError(message, code="tables", hint=hint)
     rows: list[tuple[ProtectedTable, Table, Any]] = []
-    for safe, table, primary in zip(published, true, primaries, strict=True):
-        if not safe.several_figures:
-            rows.append((safe, table, primary))
+    for one, table, asked in zip(published, true, primaries, strict=True):
+        if not one.several_figures:
+            rows.append((one, table, asked))
             continue
-        listed = [None] * len(safe.figures) if primary is None else primary
-        if not isinstance(listed, list | tuple) or len(listed) != len(safe.figures):
+        listed = [None] * len(one.figures) if asked is None else asked
+        if not isinstance(listed, list | tuple) or len(listed) != len(one.figures):
             message = "a table of several values is audited with what was found for each of them"
-            raise SuppressionError(message, code="value", where=safe.name, hint="[primary(…), …]")
-        rows += [(single_figure(safe, at), table, one) for at, one in enumerate(listed)]
-    return [row[0] for row in rows], [row[1] for row in rows], [row[2] for row in rows]
-
-
-def _checked(options: AuditOptions) -> dict[str, Any]:
-    unknown = sorted(set(options) - AuditOptions.__optional_keys__)
-    if unknown:
-        raise SuppressionError(f"there is no option {unknown[0]!r}", code="option", where="audit")
-    return dict(options)
+            raise SuppressionError(message, code="value", where=one.name, hint="[primary(…), …]")
+        rows += [(single_figure(one, at), table, own) for at, own in enumerate(listed)]
+    judged = [asked.value for _, _, asked in rows if hasattr(asked, "value")]
+    valued = []
+    for one, table, asked in rows:
+        named = one.figures[0].name if one.figures else None
+        value = named if named in table.sums else None
+        if value is None and not one.figures and judged:
+            value = judged[0]
+        valued.append((one, table, asked, chosen.get("value", getattr(asked, "value", value))))
+    return valued
 
 
 def _problem(
-    published: Sequence[ProtectedTable],
-    true: Sequence[Table],
-    primaries: Sequence[Any],
-    chosen: dict[str, Any],
+    audited: Sequence[tuple[ProtectedTable, Table, Any, str | None]], chosen: dict[str, Any]
 ) -> tuple[list[_Audited], SuppressionProblem, TableCells]:
-    """One problem of everything that is audited, and the tables in its order."""
-    values = _values(published, true, primaries, chosen)
+    """One problem of everything that is audited, and the tables in its order.
+
+    Tables of counts get their empty cells, where some are hidden.
+    """
+    values = [value for *_, value in audited]
     relations = stated_relations(chosen.pop("relations", ()))
-    if chosen.get("earlier") and (len(set(values)) > 1 or relations):
+    several = len(set(values)) > 1 or bool(relations)
+    earlier: Sequence[Earlier] = chosen.get("earlier", ())
+    if earlier and several:
         message = "what was published before is audited with one value at a time"
         raise SuppressionError(message, code="earlier", where="audit")
-    rows = _with_blanks(published, true, primaries, values, chosen)
-    if len(set(values)) > 1 or relations:
-        return _several_values(rows, relations, chosen)
-    chosen["value"] = values[0]
-    chosen["zero_cells"] = _zero_cells(rows, chosen)
-    return rows, *build_problem([(row.table, row.asked) for row in rows], **chosen)
-
-
-def _with_blanks(
-    published: Sequence[ProtectedTable],
-    true: Sequence[Table],
-    primaries: Sequence[Any],
-    values: Sequence[str | None],
-    chosen: dict[str, Any],
-) -> list[_Audited]:
-    """The tables with what is hidden in them; of counts with empty cells, where some are."""
-    rows = []
-    earlier: Sequence[Earlier] = chosen.get("earlier", ())
     grown = {
         value
-        for safe, table, value in zip(published, true, values, strict=True)
+        for safe, table, _, value in audited
         if value in COUNTS and hides_empty_cells(table, safe)
     }
     if earlier and values[0] in COUNTS:
         if any(hides_empty_cells(item.table, item.hidden) for item in earlier):
             grown.add(values[0])
         chosen["earlier"] = [earlier_with_empty_cells(e) if grown else e for e in earlier]
-    for safe, table, primary, value in zip(published, true, primaries, values, strict=True):
+    rows = []
+    for safe, table, primary, value in audited:
         whole, judged = with_empty_cells(table, primary) if value in grown else (table, primary)
         blank = hidden_in(whole, safe)
         if judged is None:  # what is hidden, and not empty, counts as sensitive
             judged = blank & occupied(whole)
         rows.append(_Audited(safe, whole, judged, blank, value, primary is not None))
-    return rows
-
-
-def _zero_cells(
-    rows: Sequence[_Audited], chosen: Mapping[str, Any]
-) -> Literal["fixed", "partners"]:
-    """Whether readers must reckon with hidden zeros: some are, or the tables say so."""
-    if chosen.get("zero_cells") == "partners" or any(row.published is None for row in rows):
-        return "partners"
-    for row in rows:
-        units = units_of(row.table, row.value, chosen.get("decimals", 0))
-        counted = row.value in COUNTS or occupied(row.table)
-        if (row.blank & (units == 0) & counted).any():
-            return "partners"
-    return zeros_of([row.published for row in rows if row.published is not None])
-
-
-def _values(
-    published: Sequence[ProtectedTable],
-    true: Sequence[Table],
-    primaries: Sequence[Any],
-    chosen: Mapping[str, Any],
-) -> list[str | None]:
-    """The value of each table: as stated, as judged, or as it says itself."""
-    if "value" in chosen:
-        return [chosen["value"]] * len(published)
-    judged = [item.value for item in primaries if hasattr(item, "value")]
-    values = []
-    for safe, table, primary in zip(published, true, primaries, strict=True):
-        own = _value_of(safe, table)
-        unsaid = own if own is not None or safe.figures or not judged else judged[0]
-        values.append(getattr(primary, "value", unsaid))
-    return values
-
-
-def _several_values(
-    rows: Sequence[_Audited], relations: Sequence[ValueRelation], chosen: dict[str, Any]
-) -> tuple[list[_Audited], SuppressionProblem, TableCells]:
-    """One problem of all values, with what adds up; the rows in its order."""
+    near = {name: chosen.pop(name) for name in ("related_within",) if name in chosen}
+    if not several:
+        chosen |= {"value": values[0], "zero_cells": _zero_cells(rows, chosen)}
+        return rows, *build_problem([(row.table, row.asked) for row in rows], **chosen)
     more = unpublished_values([(row.table, row.value) for row in rows], relations)
     every = list(rows)
     for row in rows:
@@ -559,8 +470,118 @@ def _several_values(
         tables = tuple(row.table for row in own)
         parts.append(ValueCells(value=value, problem=problem, members=members, tables=tables))
         ordered += own
-    related = RelatedValues(parts, relations, chosen.get("same"))
+    same, records = chosen.get("same"), chosen.get("records")
+    related = RelatedValues(parts, relations, same, records=records, **near)
     return ordered, *related.joined(list(related.values))
+
+
+def _zero_cells(rows: Sequence[_Audited], chosen: Mapping[str, Any]) -> KnownZeros:
+    """Whether readers must reckon with hidden zeros: some are, or the tables say so."""
+    if chosen.get("zero_cells") == "partners" or any(row.published is None for row in rows):
+        return "partners"
+    for row in rows:
+        units = units_of(row.table, row.value, chosen.get("decimals", 0))
+        counted = row.value in COUNTS or occupied(row.table)
+        if (row.blank & (units == 0) & counted).any():
+            return "partners"
+    return zeros_of([row.published for row in rows if row.published is not None])
+
+
+def _counted(audited: Audit, members: TableCells, rows: Sequence[_Audited]) -> dict[str, int]:
+    """Numbers of cells as they stand in the tables; whoever counts blanks finds the same."""
+    numbers = dict.fromkeys(("cells", "hidden", "sensitive", "secondaries"), 0)
+    for at, row in enumerate(rows):
+        if row.published is not None:
+            hidden = int((row.published.status == CellStatus.suppressed).sum())
+            secret = int(members.hidden(audited.sensitive & audited.hidden, at).sum())
+            numbers["cells"] += int((members.cells[at] >= 0).sum())
+            numbers["hidden"] += hidden
+            numbers["sensitive"] += int(members.hidden(audited.sensitive, at).sum())
+            numbers["secondaries"] += hidden - secret
+    return numbers
+
+
+# -- contributors ----------------------------------------------------------------------
+
+
+def _respondents(
+    audited: Audit,
+    members: TableCells,
+    rows: Sequence[_Audited],
+    coalition: int | None,
+    aim: InsiderAim | None,
+    earlier: Sequence[Earlier],
+    linked: Sequence[LinkedTable],
+) -> tuple[RespondentAudit | None, list[Gap]]:
+    """What contributors find out, if that is asked for or can be told; and what is not known."""
+    problem, hidden = audited.problem, audited.hidden
+    wanted = bool(coalition) or aim is not None
+    guarded = [wanted or (row.judged and row.value is not None) for row in rows]
+    if coalition == 0 or aim == "off" or not any(guarded):
+        return None, []
+    values, sources = [row.value for row in rows], [(row.table, row.asked) for row in rows]
+    insiders = insiders_of(problem, members, sources, values, guarded, earlier)
+    if insiders is None and not wanted:
+        return None, [Gap("contributors")]
+    respondents = members.numbers([r.table.contributors(r.value) for r in rows], len(problem))
+    if insiders is None:
+        insiders = Insiders.each_apart(respondents)
+
+    def against(share: float) -> RespondentAudit:
+        levelled = levels_against(problem, share)
+        return audit_respondents(
+            levelled, hidden, respondents, most=coalition or 1, insiders=insiders
+        )
+
+    full, share = against(1.0), share_of(aim or "levels")
+    both = replace(full, share=share)
+    if share != 1 and not full.safe:
+        both = replace(against(share), share=share, nearest=full.nearest)
+    opened, gaps = opened_to_insiders(problem, hidden, insiders, linked, both.most)
+    return replace(both, weakened=np.union1d(both.weakened, opened)), list(gaps)
+
+
+def _estimates(
+    audited: Audit, members: TableCells, rows: Sequence[_Audited], most: int
+) -> Estimates | None:
+    """What contributors of sensitive cells can say of each other, where that is known.
+
+    A contributor takes the highest possible value of the cell and subtracts what he knows:
+    his own contribution, and those of his coalition of `most`. None if the tables do not hold
+    the contributions needed: `most` + 1 unweighted ones.
+    """
+    value = rows[0].value
+    if (
+        not most
+        or value is None
+        or any(row.value != value or value not in row.table.contributions for row in rows)
+    ):
+        return None
+    problem = audited.problem
+    _, high = attack_intervals(problem, audited.hidden, audited.sensitive)
+    size = np.maximum(high / 10.0**problem.decimals, 0.0)
+    percents = np.full((2, len(problem)), np.inf)
+    several = np.zeros(len(problem), dtype=np.bool_)
+    for place, row in zip(members.cells, rows, strict=True):
+        known = row.table.contributions[value]
+        if known.k <= most or known.top_weight is not None:
+            return None
+        mine = (place >= 0) & (known.count > 1)
+        mine[mine] = audited.sensitive[place[mine]]
+        own = place[mine]
+        top = np.abs(np.nan_to_num(known.top[mine]))
+        by_next = size[own] - top[:, 1 : 1 + most].sum(axis=1) - top[:, 0]
+        by_first = size[own] - top[:, 0] - top[:, 1]
+        for at, beyond in enumerate((by_next, by_first)):
+            truth = top[:, at]
+            share = np.divide(beyond, truth, out=np.full(len(truth), np.inf), where=truth > 0)
+            np.minimum.at(percents[at], own, 100.0 * share)
+        several[own] = True
+    cells = np.flatnonzero(several)
+    return Estimates(cells=cells, of_largest=percents[0, cells], of_second=percents[1, cells])
+
+
+# -- rounded figures -------------------------------------------------------------------
 
 
 def rounded_values(value: IntArray, base: int) -> IntArray:
@@ -589,17 +610,6 @@ def rounded_problem(
     return replace(problem, low=np.where(known, low, least), high=np.where(known, high, most))
 
 
-def _audit_pattern(
-    problem: SuppressionProblem, hidden: BoolArray, rounded: int | None, intervals: bool
-) -> Audit:
-    """The audit for readers of what is shown; sensitive cells that are shown count as open."""
-    if rounded is None:
-        return audit_problem(problem, hidden, intervals=intervals)
-    known = rounded_problem(problem, hidden, rounded)
-    free = hidden | ((known.low < known.high) & (problem.state != CellState.primary))
-    return audit_problem(known, hidden, intervals=intervals, free=free)
-
-
 def _check_rounded(
     rows: Sequence[_Audited],
     problem: SuppressionProblem,
@@ -618,78 +628,10 @@ def _check_rounded(
     for at, row in enumerate(rows):
         if row.published is None:
             continue
-        cells, shown = members.cells[at], _units_shown(row.published, row.table, problem.decimals)
+        cells = members.cells[at]
+        _, shown = figures_shown(row.published, row.table, problem.decimals)
         seen = (cells >= 0) & ~row.blank
         wanted = rounded_values(problem.value[cells[seen]], rounded * 10**problem.decimals)
         if (shown[seen] != wanted).any():
             message = "the figures that are shown are not the true ones, rounded to this base"
             raise SuppressionError(message, code="rounded", where=row.published.name)
-
-
-def _units_shown(published: ProtectedTable, table: Table, decimals: int) -> IntArray:
-    """The published figure of each cell of the true table, in units; 0 for none."""
-    places: list[Any] = []
-    for dimension in table.dimensions:
-        at = [item.name for item in published.dimensions].index(dimension.name)
-        codes = [dimension.index[code] for code in published.dimensions[at].codes]
-        places.append(np.array(codes, dtype=np.int32)[published.index[at]])
-    cells = CellIndex.of(table.dimensions)
-    rows = cells.find(places, table.index, (published.stored, len(table)))
-    units = np.rint(published.value * 10.0**decimals).astype(np.int64)
-    return np.where(rows >= 0, units[np.maximum(rows, 0)], 0)
-
-
-def audit_problem(
-    problem: SuppressionProblem,
-    hidden: BoolArray,
-    *,
-    intervals: bool = False,
-    free: BoolArray | None = None,
-) -> Audit:
-    """Audit a pattern over the cells of a problem, with exact intervals if asked for."""
-    open_cells = hidden if free is None else free
-    began = time.monotonic()
-    sensitive: BoolArray = problem.state == CellState.primary
-    low = high = None
-    if intervals:
-        units = 10.0**problem.decimals
-        whole = attack_intervals(problem, open_cells, hidden)
-        low, high = (part[hidden] / units for part in whole)
-    certificate = certify(problem, open_cells)
-    certificate = held_in_whole_numbers(problem, open_cells, certificate)
-    return Audit(
-        problem=problem,
-        hidden=hidden,
-        sensitive=sensitive,
-        certificate=certificate,
-        notes=untested_notes(certificate),
-        seconds=time.monotonic() - began,
-        low=low,
-        high=high,
-    )
-
-
-def _listed(
-    safe: Any, tables: Any, primary: Any
-) -> tuple[list[ProtectedTable], list[Table], list[Any]]:
-    single = isinstance(safe, ProtectedTable)
-    published = _several(safe, ProtectedTable)
-    true = _several(tables, Table)
-    primaries = [primary] if single else list(primary or [None] * len(published))
-    if not published or len(true) != len(published) or len(primaries) != len(published):
-        message = "an audit takes published tables and as many true ones"
-        hint = "audit(safe, table, primary), or a list of each"
-        raise SuppressionError(message, code="tables", hint=hint)
-    return published, true, primaries
-
-
-def _several(value: Any, kind: type[Any]) -> list[Any]:
-    """One object or several of a kind as a list; nothing if they are of another kind."""
-    listed = list(value) if isinstance(value, Sequence) else [value]
-    return listed if all(isinstance(item, kind) for item in listed) else []
-
-
-def _value_of(published: ProtectedTable, table: Table) -> str | None:
-    """The value column that a published table shows, as it says itself."""
-    named = published.figures[0].name if published.figures else None
-    return named if named in table.sums else None

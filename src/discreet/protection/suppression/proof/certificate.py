@@ -1,11 +1,9 @@
 """`Certificate` and `Pattern`: proofs that hidden cells protect sensitive ones. CONFIDENTIAL.
 
-In: a `SuppressionProblem` and the cells hidden in it, perhaps with proofs. Out: a verdict
-per sensitive cell and how far each can move. Circuits prove most; bounds from outside
-refute; solutions of attacks with random wishes prove many cells at once; what is left is
-attacked cell by cell. Stored proofs are checked, none is believed. A `Pattern` is the
-hidden cells with their certificate, cost and bound; only which cells are hidden is
-published.
+Circuits prove most; bounds from outside refute; answers of linear programs with random wishes prove
+many cells at once; what is left is attacked cell by cell. Stored proofs are checked, none is
+believed. What is worked out from published values alone may itself be published
+(`published_intervals`); of a `Pattern`, only which cells are hidden.
 """
 
 from __future__ import annotations
@@ -19,28 +17,259 @@ import numpy as np
 
 from discreet.arrays import BoolArray, FloatArray, IntArray
 from discreet.errors import SuppressionError
-from discreet.protection.suppression.problem.system import CellState, SuppressionProblem
+from discreet.files import texts_of
+from discreet.protection.suppression.problem.system import CellState, Relations, SuppressionProblem
 from discreet.protection.suppression.problem.unknowns import (
     TOLERANCE,
     Unknowns,
     blocks_of,
+    component_labels,
     outer_bounds,
     unknowns_of,
 )
-from discreet.protection.suppression.proof.attacker import Attacker
-from discreet.protection.suppression.proof.circuits import bounds_by_circuits
-from discreet.protection.suppression.proof.deviations import DeviationCheck
-from discreet.protection.suppression.proof.draft_pattern import DraftPattern, Proof, fitting_proofs
-from discreet.protection.suppression.proof.local_lp import bounds_by_patches
-from discreet.protection.suppression.proof.projection_bounds import bounds_by_projection
+from discreet.protection.suppression.proof.circuits import (
+    DeviationCheck,
+    Reach,
+    bounds_by_circuits,
+    independent_relations,
+    sure_moves,
+)
+from discreet.protection.suppression.proof.draft_pattern import DraftPattern
+from discreet.protection.suppression.proof.local_lp import reach_by_patches
+from discreet.protection.suppression.proof.unit_exchange import prove_by_exchange
+from discreet.solver import column_values, is_optimal, loaded_solver
+
+#: The solver's name for the primal simplex method.
+_PRIMAL = 4
+#: The solver's tolerance, in numbers near one.
+_FINE = 1e-9
+
+
+class Attacker:
+    """All hidden cells of a block as variables of one linear program.
+
+    Bounds stand in for those of the unknowns, if tighter ones are known; no cell is moved
+    farther than `most`.
+    """
+
+    def __init__(
+        self,
+        unknowns: Unknowns,
+        low: FloatArray | None = None,
+        high: FloatArray | None = None,
+        most: float = np.inf,
+    ) -> None:
+        self.unknowns = unknowns
+        self.solved = 0
+        low = unknowns.low if low is None else low
+        high = unknowns.high if high is None else high
+        self.low, self.high = np.maximum(low, -most), np.minimum(high, most)
+        #: Whether some cell could move farther than it is allowed to here.
+        self.narrowed = bool((low < -most).any() or (high > most).any())
+        #: Whether the last answer is a proof, and one in whole numbers.
+        self.proven = self.whole = False
+        widest = float(max(np.abs(self.low).max(initial=1), np.abs(self.high).max(initial=1)))
+        #: Numbers are kept near one, where the solver's tolerances make sense.
+        self.scale = 2.0 ** np.ceil(np.log2(max(widest, 1.0) / 2**20)) if widest > 2**20 else 1.0
+        self._solver = loaded_solver(
+            independent_relations(unknowns.relations).matrix,
+            self.low / self.scale,
+            self.high / self.scale,
+            primal_feasibility_tolerance=_FINE,
+        )
+        self._cost = np.zeros(len(unknowns))
+
+    def ask(self, wish: FloatArray) -> FloatArray:
+        """The solution that makes the sum of wish × deviation largest; what is sure of it.
+
+        The answer of the solver is put right in whole numbers, or cut by what it misses.
+        """
+        changed = np.flatnonzero(wish != self._cost).astype(np.int32)
+        if changed.size:
+            self._solver.changeColsCost(changed.size, changed, -wish[changed])
+            self._cost = wish.copy()
+        self._solver.run()
+        if not self.solved:
+            self._solver.setOptionValue("simplex_strategy", _PRIMAL)
+        self.solved += 1
+        if not is_optimal(self._solver):
+            # Going on from the last solution may lead nowhere by rounding.
+            self._solver.clearSolver()
+            self._solver.run()
+        if not is_optimal(self._solver):
+            message = "the solver found no answer to an attack"
+            hint = "report this: true values always fit what is published"
+            raise SuppressionError(message, code="solver", hint=hint)
+        moves = column_values(self._solver) * self.scale
+        sure, self.proven, self.whole = sure_moves(self.unknowns, moves)
+        return sure
+
+    def farthest(self, at: int, side: float) -> FloatArray:
+        """A solution with the largest value of one cell, the smallest if the side is negative."""
+        wish = np.zeros(len(self.unknowns))
+        wish[at] = side
+        return self.ask(wish)
+
+
+#: Bounds so near to a whole unit are that unit.
+_NEAR = 1e-3
+#: Bounds no farther than this from a solution are worked out anew from there, in units.
+_CLOSE = 2.0**20
+#: The solver's tolerance for what is worked out anew.
+_COARSE = 1e-7
+
+
+def published_intervals(
+    relations: Relations,
+    value: IntArray,
+    hidden: BoolArray,
+    *,
+    negative: bool | BoolArray = False,
+    rounding: float = 0.0,
+    smallest: float = 0.0,
+) -> tuple[FloatArray, FloatArray]:
+    """What everyone can work out about hidden cells from the others.
+
+    Values of hidden cells are not looked at. A published value may be off by so many units:
+    0.5 where each was rounded on its own, 0 where totals are sums of what is printed. It is
+    off by the same in all its relations. No hidden value is below `smallest` where none is
+    negative: 1 unit where zeros are shown. Gives the lowest and highest value of each hidden
+    cell in whole units, rounded outwards, infinite where nothing bounds them.
+
+    >>> sums = Relations.of(4, [[(0, -1), (1, 1), (2, 1), (3, 1)]])
+    >>> shown, hidden = np.array([10, 4, 0, 0]), np.array([False, False, True, True])
+    >>> published_intervals(sums, shown, hidden)
+    (array([0., 0.]), array([6., 6.]))
+    """
+    known = ~hidden[relations.cell]
+    rest = relations.rhs.astype(np.float64)
+    np.add.at(rest, relations.row[known], -(relations.coef * value[relations.cell])[known])
+    # Hidden cells as values, and, where these were rounded, shown ones as what they are off by.
+    least = np.where(hidden, smallest, -np.minimum(rounding, np.maximum(value, 0)))
+    least = np.where(negative, np.where(hidden, -np.inf, -rounding), least)
+    most = np.where(hidden, np.inf, rounding)
+    unknown = np.ones(len(hidden), dtype=np.bool_) if rounding else hidden
+    among, cells = relations.among(unknown)
+    touched = np.bincount(relations.row[unknown[relations.cell]], minlength=len(relations)) > 0
+    rest, least, most, wanted = rest[touched], least[cells], most[cells], hidden[cells]
+    low, high = least.copy(), most.copy()
+    label = component_labels(among)
+    for block in np.unique(label[among.cell[wanted[among.cell]]]):
+        mine = label == block
+        rows = mine[among.cell[among.start[:-1]]]
+        part, at = among.among(mine)
+        chosen = np.flatnonzero(wanted[at])
+        bounds = _bounded(part, rest[rows], (least[at], most[at]), chosen)
+        low[at[chosen]], high[at[chosen]] = bounds
+    return np.floor(low[wanted] + _NEAR), np.ceil(high[wanted] - _NEAR)
+
+
+def _bounded(
+    relations: Relations, rest: FloatArray, bounds: tuple[FloatArray, FloatArray], chosen: IntArray
+) -> tuple[FloatArray, FloatArray]:
+    """Two linear programs for each of some cells of a block; two more where numbers are large."""
+    large = np.abs(rest).max(initial=0.0) > _CLOSE
+    size = float(max(1.0, np.median(np.abs(rest)))) if large else 1.0
+    low, high, some = _extremes(relations, rest, bounds, chosen, size)
+    if some is None or max(np.abs(rest).max(initial=0.0), np.abs(some).max()) <= _CLOSE:
+        return low, high
+    # One unit beside a million of millions is lost to the solver: look from near by.
+    some = np.rint(some)
+    left = rest - np.bincount(
+        relations.row, relations.coef * some[relations.cell], minlength=len(relations)
+    )
+    near = (np.maximum(bounds[0] - some, -_CLOSE), np.minimum(bounds[1] - some, _CLOSE))
+    down, up, _ = _extremes(relations, left, near, chosen, 1.0)
+    start = some[chosen]
+    low = np.where(down > -_CLOSE / 2, start + down, low)
+    return low, np.where(up < _CLOSE / 2, start + up, high)
+
+
+def _extremes(
+    relations: Relations,
+    rest: FloatArray,
+    bounds: tuple[FloatArray, FloatArray],
+    chosen: IntArray,
+    size: float,
+) -> tuple[FloatArray, FloatArray, FloatArray | None]:
+    """Smallest and largest value of some cells, and a solution if one is at hand.
+
+    All numbers are divided by a size.
+    """
+    import highspy
+
+    solver = loaded_solver(
+        relations.matrix, bounds[0] / size, bounds[1] / size, rows=(rest / size, rest / size),
+        primal_feasibility_tolerance=_FINE if size == 1.0 else _COARSE,
+    )  # fmt: skip
+    status = highspy.HighsModelStatus
+    ends, some = np.empty((2, chosen.size)), None
+    for side, sense in enumerate((1.0, -1.0)):
+        for place, cell in enumerate(chosen.tolist()):
+            solver.changeColCost(cell, sense)
+            solver.run()
+            answer = solver.getModelStatus()
+            if answer == status.kUnknown:  # by rounding, from where the last one ended
+                solver.clearSolver()
+                solver.run()
+                answer = solver.getModelStatus()
+            finite = answer == status.kOptimal
+            unbounded = answer in (status.kUnbounded, status.kUnboundedOrInfeasible)
+            if finite:
+                ends[side, place] = solver.getInfo().objective_function_value * sense * size
+                some = column_values(solver) * size
+            solver.changeColCost(cell, 0.0)
+            if unbounded:  # unless nothing fits at all, which a run without a wish tells
+                ends[side, place] = -sense * np.inf
+                solver.run()
+                unbounded = solver.getModelStatus() != status.kInfeasible
+            if not finite and not unbounded:
+                message = "no values of the hidden cells fit the published ones"
+                hint = "say how far values are rounded, or whether they can be negative"
+                raise SuppressionError(message, code="additivity", hint=hint)
+    return ends[0], ends[1], some
+
+
+def attack_intervals(
+    problem: SuppressionProblem, hidden: BoolArray, cells: BoolArray
+) -> tuple[FloatArray, FloatArray]:
+    """Between which values an attacker with the bounds of the problem finds cells possible.
+
+    Lowest and highest value of every cell of the problem, in units: the true value for those
+    not hidden, the bounds known beforehand for those not to be looked at.
+    """
+    low = np.where(hidden, problem.low, problem.value).astype(np.float64)
+    high = np.where(hidden, problem.high, problem.value).astype(np.float64)
+    wanted = cells & hidden
+    known = unknowns_of(problem, hidden, wanted)
+    circuit = bounds_by_circuits(known)
+    at = np.flatnonzero(circuit.exact & known.sensitive)
+    exact = known.cells[at]
+    low[exact] = problem.value[exact] + circuit.reach.low[at]
+    high[exact] = problem.value[exact] + circuit.reach.high[at]
+    wanted[exact] = False
+    for block in blocks_of(known, circuit.label, wanted[known.cells]):
+        if not len(block.relations):
+            continue
+        attacker = Attacker(block)
+        for place in np.flatnonzero(wanted[block.cells]):
+            cell = block.cells[place]
+            for bound, side in ((low, -1.0), (high, 1.0)):
+                bound[cell] = problem.value[cell] + attacker.farthest(int(place), side)[place]
+                if not attacker.proven:
+                    message = "an answer of the solver does not fit the relations"
+                    hint = "report this: the numbers of the table are too far apart"
+                    raise SuppressionError(message, code="solver", hint=hint)
+    return low, high
+
 
 #: Random attacks in a row that prove nothing more before cells are attacked one by one.
 _PATIENCE = 4
 _SEED = 20
 #: Cells are moved by at most so many levels at first: what the solver sees is of one size.
 _FAR = 2.0**10
-#: With more hidden cells than these, joint moves do what circuits were too long for.
-_SWEPT = 5_000
+#: With more hidden cells than these, exchanges of units do what circuits were too long for.
+_MANY = 5_000
 #: With more cells than these that hang together, patches come before all are moved at once.
 _PATCHED = 3_000
 
@@ -58,6 +287,11 @@ class Certificate:
     whole: BoolArray  # which were seen to be protected by moves in whole numbers
     untested: int = 0  # how many were not tested against attackers who know that values are whole
 
+    def columns(self) -> dict[str, Any]:
+        """Copies of what is known of each cell, to be put right and put back with `replace`."""
+        names = ("protected", "whole", "low", "high")
+        return {name: getattr(self, name).copy() for name in names}
+
     @property
     def unprotected(self) -> IntArray:
         """Numbers of the sensitive cells that are not protected."""
@@ -66,49 +300,16 @@ class Certificate:
     @property
     def exact(self) -> IntArray:
         """Those among them that anyone can compute exactly."""
-        width = self.high - self.low
-        known = ~self.protected & (width <= TOLERANCE)
-        return np.union1d(self.shown, self.cells[known]).astype(np.int64)
+        return np.union1d(self.shown, self.cells[self.known]).astype(np.int64)
+
+    @property
+    def known(self) -> BoolArray:
+        """Which of the hidden ones anyone can compute exactly."""
+        return ~self.protected & (self.high - self.low <= TOLERANCE)
 
     def __repr__(self) -> str:
         open_cells = len(self.unprotected)
         return f"<Certificate (confidential): {len(self.cells):,} cells, {open_cells:,} open>"
-
-
-@dataclass
-class _Reach:
-    """How far cells were seen to move, and how far in whole numbers."""
-
-    low: FloatArray
-    high: FloatArray
-    whole_low: FloatArray
-    whole_high: FloatArray
-
-    @classmethod
-    def of(cls, low: FloatArray, high: FloatArray) -> _Reach:
-        return cls(low, high, np.zeros(len(low)), np.zeros(len(high)))
-
-    def see(self, solution: FloatArray, *, whole: bool = False) -> None:
-        np.minimum(self.low, solution, out=self.low)
-        np.maximum(self.high, solution, out=self.high)
-        if whole:
-            np.minimum(self.whole_low, solution, out=self.whole_low)
-            np.maximum(self.whole_high, solution, out=self.whole_high)
-
-    def at(self, cells: IntArray) -> _Reach:
-        columns = (self.low, self.high, self.whole_low, self.whole_high)
-        return _Reach(*(column[cells] for column in columns))
-
-    def put(self, cells: IntArray, other: _Reach) -> None:
-        for name, column in vars(other).items():
-            getattr(self, name)[cells] = column
-
-    def cap(self, low: FloatArray, high: FloatArray) -> None:
-        """Nothing moves beyond bounds that hold for sure, whatever a solver answered."""
-        for name in ("low", "whole_low"):
-            setattr(self, name, np.maximum(getattr(self, name), low))
-        for name in ("high", "whole_high"):
-            setattr(self, name, np.minimum(getattr(self, name), high))
 
 
 def certify(
@@ -118,10 +319,11 @@ def certify(
     unknowns = unknowns_of(problem, hidden, sensitive)
     marked = problem.primary if sensitive is None else np.flatnonzero(sensitive)
     circuit = bounds_by_circuits(unknowns)
-    reach = _Reach(circuit.low, circuit.high, circuit.whole_low, circuit.whole_high)
-    solved = 0
-    if circuit.label is None and len(unknowns) > _SWEPT:
-        solved = _sweep(problem, hidden, unknowns, reach)
+    reach, solved = circuit.reach, 0
+    if len(unknowns) > _MANY and not unknowns.protected(reach.low, reach.high).all():
+        draft = DraftPattern(problem, unknowns)
+        prove_by_exchange(draft)
+        DeviationCheck(unknowns, reach).see_all(draft.proofs)
     wanted = unknowns.sensitive & ~circuit.exact & ~unknowns.protected(reach.low, reach.high)
     for block in blocks_of(unknowns, circuit.label, wanted):
         at = np.searchsorted(unknowns.cells, block.cells)
@@ -129,13 +331,12 @@ def certify(
         solved += _certify_block(problem, block, start)
         reach.put(at, start)
     reach.cap(circuit.least, circuit.most)
-    looked_at = marked[hidden[marked]]
-    at = np.searchsorted(unknowns.cells, looked_at)
+    at = np.searchsorted(unknowns.cells, marked[hidden[marked]])
     return _certificate(unknowns, at, reach, shown=marked[~hidden[marked]], solved=solved)
 
 
 def _certificate(
-    unknowns: Unknowns, at: IntArray, reach: _Reach, shown: IntArray, solved: int
+    unknowns: Unknowns, at: IntArray, reach: Reach, shown: IntArray, solved: int
 ) -> Certificate:
     return Certificate(
         cells=unknowns.cells[at],
@@ -148,20 +349,7 @@ def _certificate(
     )
 
 
-def _sweep(
-    problem: SuppressionProblem, hidden: BoolArray, unknowns: Unknowns, reach: _Reach
-) -> int:
-    """See how far joint moves move cells, where there are many; gives the number of joint moves."""
-    sweep = bounds_by_projection(problem, hidden, unknowns) if len(unknowns) > _SWEPT else None
-    if sweep is None:
-        return 0
-    low, high, number = sweep
-    reach.see(low)
-    reach.see(high)
-    return number
-
-
-def _certify_block(problem: SuppressionProblem, block: Unknowns, reach: _Reach) -> int:
+def _certify_block(problem: SuppressionProblem, block: Unknowns, reach: Reach) -> int:
     """Attack the cells of one block that are open, and note their reach; gives the attacks."""
     low, high = outer_bounds(block)
     possible = block.sensitive & block.protected(low, high)
@@ -174,11 +362,7 @@ def _certify_block(problem: SuppressionProblem, block: Unknowns, reach: _Reach) 
     solved = 0
     # Where all cells must be moved at once anyway, patches would be work on top.
     if len(block) > _PATCHED and not attacked.any():
-        fit = DeviationCheck(block, reach.low.copy(), reach.high.copy())
-        bounds = bounds_by_patches(problem, block, reach.low, reach.high, fit)
-        reach.low, reach.high, solved = bounds
-        np.minimum(reach.whole_low, fit.whole_low, out=reach.whole_low)
-        np.maximum(reach.whole_high, fit.whole_high, out=reach.whole_high)
+        solved = reach_by_patches(problem, block, reach)
     if not (attacked | (possible & ~block.protected(reach.low, reach.high))).any():
         return solved
     need = np.maximum.reduce([block.lower, block.upper, block.sliding, np.ones(len(block))])
@@ -201,15 +385,15 @@ def _certify_block(problem: SuppressionProblem, block: Unknowns, reach: _Reach) 
     return solved + sum(attacker.solved for attacker in attackers.values())
 
 
-def _attack_cell(attacker: Attacker, at: int, reach: _Reach) -> None:
+def _attack_cell(attacker: Attacker, at: int, reach: Reach) -> None:
     """Move one cell as far as it goes to either side, where it was not seen to go yet."""
     if reach.low[at] > attacker.low[at] + TOLERANCE:
-        reach.see(attacker.lowest(at), whole=attacker.whole)
+        reach.see(attacker.farthest(at, -1.0), whole=attacker.whole)
     if reach.high[at] < attacker.high[at] - TOLERANCE:
-        reach.see(attacker.highest(at), whole=attacker.whole)
+        reach.see(attacker.farthest(at, 1.0), whole=attacker.whole)
 
 
-def _attack_at_random(attacker: Attacker, possible: BoolArray, reach: _Reach) -> None:
+def _attack_at_random(attacker: Attacker, possible: BoolArray, reach: Reach) -> None:
     """Move all cells that are not proven yet, each to one side, until nothing is gained."""
     block = attacker.unknowns
     draw = np.random.default_rng(_SEED)
@@ -236,20 +420,12 @@ def certificate_from_proofs(draft: DraftPattern) -> Certificate:
     Cells that they do not show to be protected count as unprotected, though they may
     well be: the certificate is on the safe side.
     """
-    problem, hidden = draft.problem, draft.mask()
-    known = unknowns_of(problem, hidden)
-    number = np.full(len(problem), -1, dtype=np.int64)
-    number[known.cells] = np.arange(len(known))
     needed = np.unique(draft.proven[draft.proven >= 0])
-    proofs = [draft.proofs[int(at)] for at in needed]
-    moved = [Proof(cells=number[draft.unknowns.cells[p.cells]], moved=p.moved) for p in proofs]
-    fit = DeviationCheck(known, np.zeros(len(known)), np.zeros(len(known)))
-    fitting_proofs(known, moved, fit.low, fit.high, fit)
-    reach = _Reach(fit.low, fit.high, fit.whole_low, fit.whole_high)
-    reach.cap(*outer_bounds(known))
+    known, check, _ = draft.checked([draft.proofs[int(at)] for at in needed])
+    check.reach.cap(*outer_bounds(known))
     at = np.flatnonzero(known.sensitive)
-    shown = np.setdiff1d(problem.primary, known.cells[at])
-    return _certificate(known, at, reach, shown=shown, solved=draft.solved)
+    shown = np.setdiff1d(draft.problem.primary, known.cells[at])
+    return _certificate(known, at, check.reach, shown=shown, solved=draft.solved)
 
 
 #: A larger gap between cost and bound is a warning.
@@ -270,24 +446,6 @@ def gap_between(cost: float, bound: float) -> float:
     if cost <= bound:
         return 0.0
     return (cost - bound) / bound if bound > 0 else math.inf
-
-
-#: How near a cost is to the lowest possible: the one sentence that every report has.
-_NEARNESS = {
-    "lowest": {
-        "en": "no cheaper pattern is safe",
-        "de": "kein günstigeres Sperrmuster ist sicher",
-    },
-    "higher": {
-        "en": "the cost may be up to {} higher than that of the cheapest safe pattern",
-        "de": "die Kosten können bis zu {} höher sein als die des günstigsten sicheren "
-        "Sperrmusters",
-    },
-    "unknown": {
-        "en": "the lowest cost of a safe pattern is not known",
-        "de": "die geringsten Kosten eines sicheren Sperrmusters sind nicht bekannt",
-    },
-}
 
 
 @dataclass(frozen=True, kw_only=True, repr=False, eq=False)
@@ -331,14 +489,13 @@ class Pattern:
 
     def nearness(self, language: str = "en") -> str:
         """How near the cost is to the lowest possible, in words."""
-        if self.gap is None:
-            return _NEARNESS["unknown"][language]
+        words = texts_of("discreet.protection.suppression", "nearness", language)
         if not self.gap:
-            return _NEARNESS["lowest"][language]
+            return words["unknown" if self.gap is None else "lowest"]
         # Never less than the true share; what floats add to it is no share.
         share = max(1, math.ceil(round(1000 * self.gap, 6))) / 10
         text = f"{share:.1f}%" if language == "en" else f"{share:.1f} %".replace(".", ",")
-        return _NEARNESS["higher"][language].format(text)
+        return words["higher"].format(text)
 
     @property
     def optimal(self) -> bool:
@@ -411,15 +568,14 @@ def pattern_of_part(
         hidden=hidden,
         cost=problem.cost_of(hidden),
         secondaries=int((hidden & (problem.state != CellState.primary)).sum()),
-        certificate=Certificate(
+        certificate=replace(
+            own,
             cells=own.cells[mine] - cells.start,
             protected=own.protected[mine],
             low=own.low[mine] / scale,
             high=own.high[mine] / scale,
             shown=shown - cells.start,
-            solved=own.solved,
             whole=own.whole[mine],
-            untested=own.untested,
         ),
         bound=None,
     )

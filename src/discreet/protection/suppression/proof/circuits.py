@@ -1,31 +1,224 @@
-"""Circuits of hidden cells, and the bounds that they prove. CONFIDENTIAL.
+"""Deviations and circuits of hidden cells, and the bounds that they prove. CONFIDENTIAL.
 
-In: the relations among hidden cells, and an order of the cells. Out: which cells follow
-from earlier ones, by sparse elimination modulo a prime, without rounding; for each of them
-the circuit of cells that can move together and leave every relation as it is; and how far
-each cell moves when circuits are moved as far as bounds allow. Every deviation is checked
-against all relations and bounds. Where circuits are all there is, they also show which
-cells cannot move.
+A `DeviationCheck` holds deviations from any source – circuits, joint moves, answers of a solver –
+against all relations and bounds, without rounding where they are whole or become so, and notes how
+far they surely show each cell to move. Circuits come from sparse elimination modulo a prime: which
+cells follow from earlier ones, and which others move with them. Where circuits are all there is,
+they also show which cells cannot move.
 """
 
 from __future__ import annotations
 
 import heapq
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from discreet.arrays import BoolArray, FloatArray, IntArray
+from discreet.arrays import BoolArray, FloatArray, IntArray, starts
 from discreet.protection.suppression.problem.kernels import compiled
-from discreet.protection.suppression.problem.system import Relations
+from discreet.protection.suppression.problem.system import Confidential, Relations
 from discreet.protection.suppression.problem.unknowns import (
     TOLERANCE,
     Unknowns,
     component_labels,
     outer_bounds,
 )
-from discreet.protection.suppression.proof.deviations import DeviationCheck
+
+#: Deviations are made whole by multiplying with one of the first so many numbers.
+_FACTORS = 12
+#: What lies farther from a whole number is none.
+_NEAR_WHOLE = 0.005
+#: Larger numbers are not exact in doubles.
+_EXACT = 2.0**53
+#: What a proof may miss a relation by: in units, and relative to its largest move.
+_UNITS, _SHARE = 1e-6, 1e-8
+#: Moves beyond the bounds known beforehand by more than so many units are no proof.
+_BEYOND = 1e-6
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class Proof(Confidential):
+    """By how much which hidden cells, ascending, move so that all relations hold (confidential)."""
+
+    cells: IntArray
+    moved: FloatArray
+
+
+@dataclass(repr=False, eq=False)
+class Reach(Confidential):
+    """How far cells were seen to move down and up, and how far in whole numbers (confidential)."""
+
+    low: FloatArray
+    high: FloatArray
+    whole_low: FloatArray
+    whole_high: FloatArray
+
+    @classmethod
+    def none(cls, cells: int) -> Reach:
+        """No cell was seen to move."""
+        return cls(*(np.zeros(cells) for _ in range(4)))
+
+    def see(self, moved: FloatArray, *, whole: bool = False) -> None:
+        """Note moves of all cells."""
+        for low, high in ((self.low, self.high), (self.whole_low, self.whole_high))[: 1 + whole]:
+            np.minimum(low, moved, out=low)
+            np.maximum(high, moved, out=high)
+
+    def at(self, cells: IntArray) -> Reach:
+        """What was seen of some cells."""
+        return Reach(*(column[cells] for column in vars(self).values()))
+
+    def put(self, cells: IntArray, other: Reach) -> None:
+        """Take what was seen of some cells."""
+        for own, column in zip(vars(self).values(), vars(other).values(), strict=True):
+            own[cells] = column
+
+    def cap(self, low: FloatArray, high: FloatArray) -> None:
+        """Nothing moves beyond bounds that hold for sure, whatever a solver answered."""
+        for column in (self.low, self.whole_low):
+            np.maximum(column, low, out=column)
+        for column in (self.high, self.whole_high):
+            np.minimum(column, high, out=column)
+
+
+class DeviationCheck:
+    """Holds deviations against what is published, and notes how far they go."""
+
+    def __init__(self, known: Unknowns, reach: Reach | None = None) -> None:
+        first, order = known.relations.by_cell
+        row, coef = known.relations.row[order], known.relations.coef[order]
+        rows = max(len(known.relations), 1)
+        self.reach = Reach.none(len(known)) if reach is None else reach
+        self._system = (first, row, coef, np.zeros(rows, dtype=np.int64), np.zeros(rows))
+        self._bounds = (known.low, known.high)
+
+    def see(self, start: Any, cells: Any, moved: FloatArray) -> BoolArray:
+        """Which of some deviations fit; their reach is noted.
+
+        Each begins at its `start` in `cells` and `moved`, which has one entry more.
+        """
+        fits = np.zeros(len(start) - 1, dtype=np.bool_)
+        seen = tuple(vars(self.reach).values())
+        _see(start, cells, moved, self._system, self._bounds, seen, fits)
+        return fits
+
+    def see_all(self, proofs: Sequence[Proof]) -> BoolArray:
+        """Which proofs fit, with their cells numbered as here; their reach is noted."""
+        cells = np.concatenate([_NONE, *(proof.cells for proof in proofs)])
+        moved = np.concatenate([np.zeros(0), *(proof.moved for proof in proofs)])
+        return self.see(starts([len(proof.cells) for proof in proofs]), cells, moved)
+
+
+def sure_moves(known: Unknowns, moved: FloatArray) -> tuple[FloatArray, bool, bool]:
+    """What is sure of deviations of all hidden cells; whether that is anything, and all whole."""
+    check = DeviationCheck(known)
+    fits = check.see_all([Proof(cells=np.arange(len(known), dtype=np.int64), moved=moved)])
+    reach = check.reach
+    sure = reach.low + reach.high
+    return sure, bool(fits[0]), bool(fits[0] and (reach.whole_low + reach.whole_high == sure).all())
+
+
+@compiled
+def _see(
+    start: Any, cells: Any, moved: Any, system: Any, bounds: Any, reach: Any, fits: Any
+) -> None:
+    first, row, coef, sums, miss = system
+    least, most = bounds
+    low, high, whole_low, whole_high = reach
+    for at in range(fits.size):
+        some, far = cells[start[at] : start[at + 1]], moved[start[at] : start[at + 1]]
+        inside = some.size > 0
+        for k in range(some.size):
+            # What is no number is no proof either.
+            inside = inside and some[k] >= 0 and abs(far[k]) < np.inf
+        if not inside:
+            continue
+        multiple = _multiple(some, far, first, row, coef, sums, least, most)
+        if multiple > 0:
+            fits[at] = True
+            for k in range(some.size):
+                step = np.rint(multiple * far[k])
+                low[some[k]] = min(low[some[k]], step / multiple)
+                high[some[k]] = max(high[some[k]], step / multiple)
+                if multiple == 1:
+                    whole_low[some[k]] = min(whole_low[some[k]], step)
+                    whole_high[some[k]] = max(whole_high[some[k]], step)
+            continue
+        off = _missed(some, far, first, row, coef, miss, least, most)
+        fits[at] = off < np.inf
+        if fits[at]:
+            for k in range(some.size):
+                low[some[k]] = min(low[some[k]], far[k] + off)
+                high[some[k]] = max(high[some[k]], far[k] - off)
+
+
+@compiled
+def _multiple(
+    cells: Any, moved: Any, first: Any, row: Any, coef: Any, sums: Any, least: Any, most: Any
+) -> int:
+    """What makes deviations whole numbers that keep all relations and bounds; 0 for nothing."""
+    for multiple in range(1, _FACTORS + 1):
+        whole = True
+        for k in range(cells.size):
+            far = multiple * moved[k]
+            step = np.rint(far)
+            whole = abs(far - step) <= _NEAR_WHOLE and abs(step) <= _EXACT
+            whole = whole and multiple * least[cells[k]] <= step <= multiple * most[cells[k]]
+            if not whole:
+                break
+        if whole and _kept(cells, moved, multiple, first, row, coef, sums):
+            return multiple
+    return 0
+
+
+@compiled
+def _kept(
+    cells: Any, moved: Any, multiple: int, first: Any, row: Any, coef: Any, sums: Any
+) -> bool:
+    """Whether whole moves keep all relations; `sums` are zero before and after."""
+    for k in range(cells.size):
+        step = np.int64(np.rint(multiple * moved[k]))
+        for entry in range(first[cells[k]], first[cells[k] + 1]):
+            sums[row[entry]] += coef[entry] * step
+    kept = True
+    for k in range(cells.size):
+        for entry in range(first[cells[k]], first[cells[k] + 1]):
+            kept = kept and sums[row[entry]] == 0
+    for k in range(cells.size):
+        for entry in range(first[cells[k]], first[cells[k] + 1]):
+            sums[row[entry]] = 0
+    return kept
+
+
+@compiled
+def _missed(
+    cells: Any, moved: Any, first: Any, row: Any, coef: Any, miss: Any, least: Any, most: Any
+) -> float:
+    """By how much deviations are out in all; 0 for next to nothing, infinite if too much."""
+    largest = 0.0
+    for k in range(cells.size):
+        largest = max(largest, abs(moved[k]))
+        for entry in range(first[cells[k]], first[cells[k] + 1]):
+            miss[row[entry]] += coef[entry] * moved[k]
+    allowed = _UNITS + _SHARE * largest
+    worst, off, fits = 0.0, 0.0, True
+    for k in range(cells.size):
+        beyond = max(least[cells[k]] - moved[k], moved[k] - most[cells[k]], 0.0)
+        fits = fits and beyond <= _BEYOND + 0.1 * allowed
+        worst, off = max(worst, beyond), off + beyond
+        for entry in range(first[cells[k]], first[cells[k] + 1]):
+            short = abs(miss[row[entry]])
+            fits = fits and short <= allowed
+            worst, off = max(worst, short), off + short
+            miss[row[entry]] = 0.0
+    if not fits:
+        return np.inf
+    return off if worst > _UNITS else 0.0
+
+
+_FIRST, _NONE = np.zeros(1, dtype=np.int64), np.zeros(0, dtype=np.int64)
 
 #: All numbers are remainders modulo this prime; products of two fit into 64 bits.
 PRIME = 2**31 - 1
@@ -77,12 +270,10 @@ def independent_relations(relations: Relations) -> Relations:
     <Relations: 2 over 3 cells>
     """
     first, by_cell = relations.by_cell
-    turned = Relations(
-        cells=len(relations),
-        start=first,
-        cell=relations.row[by_cell].astype(np.int32),
-        coef=relations.coef[by_cell],
-        rhs=np.zeros(relations.cells, dtype=np.int64),
+    row = relations.row[by_cell]
+    cell = np.repeat(np.arange(relations.cells), np.diff(first))
+    turned = Relations.of_entries(
+        len(relations), relations.cells, cell, row, relations.coef[by_cell]
     )
     # Short ones first: they leave less to do.
     done = elimination_of(turned, np.argsort(np.diff(relations.start), kind="stable"))
@@ -206,8 +397,6 @@ def _inverse(number: int) -> int:
     return result
 
 
-_FIRST, _NONE = np.zeros(1, dtype=np.int64), np.zeros(0, dtype=np.int64)
-
 #: Shares become whole numbers when multiplied with one of the first so many numbers.
 _MULTIPLES = 24
 #: Larger shares are not taken.
@@ -246,7 +435,7 @@ def circuits_of(relations: Relations, order: IntArray) -> Circuits:
     start, cells, shares, all_found = _closed(
         done.cells, done.rank, np.flatnonzero(done.rank >= 0), done.start, done.base, done.share,
         first, relations.row[by_cell], relations.coef[by_cell],
-        np.zeros(max(len(relations), 1), dtype=np.int64), _STEPS * (len(order) + _CIRCUIT_MORE),
+        np.zeros(max(len(relations), 1), dtype=np.int64), _STEPS * (len(order) + _CIRCUIT_MORE), 0,
     )  # fmt: skip
     return Circuits(start=start, cells=cells, shares=shares, whole=done.whole and all_found)
 
@@ -254,16 +443,16 @@ def circuits_of(relations: Relations, order: IntArray) -> Circuits:
 @compiled
 def _closed(
     order: Any, rank: Any, of_rank: Any, start: Any, base: Any, share: Any, first: Any, row: Any,
-    coef: Any, miss: Any, most: int,
+    coef: Any, miss: Any, most: int, begin: int,
 ) -> Any:  # fmt: skip
-    """For each cell that follows from others: it, and by how much the others move."""
+    """For each cell, from one on, that follows from others: it, and how far the others move."""
     left = np.zeros(of_rank.size, dtype=np.int64)
     noted = np.zeros(of_rank.size, dtype=np.bool_)
     ends, cells, shares = [0], [np.int64(0)], [np.int64(0)]
     cells.pop(), shares.pop()
     all_found = True
     steps = 0
-    for number in range(order.size):
+    for number in range(begin, order.size):
         if rank[number] >= 0:
             continue
         if steps > most:
@@ -365,20 +554,14 @@ def circuit_of_last(order: Any, first: Any, row: Any, coef: Any, width: Any, mis
     rank, start, base, share, taken = _taken_off(
         order, first, row, coef, width, _FEW_PRODUCTS, _FEW_NUMBERS
     )
-    cells = [np.int64(0) for _ in range(0)]
-    shares = [np.int64(0) for _ in range(0)]
     last = order.size - 1
-    if taken == order.size and rank[last] < 0:
-        of_rank = np.flatnonzero(rank >= 0)
-        left = np.zeros(of_rank.size, dtype=np.int64)
-        noted = np.zeros(of_rank.size, dtype=np.bool_)
-        cells.append(np.int64(order[last]))
-        shares.append(np.int64(1))
-        _unfold(last, order, of_rank, start, base, share, left, noted, cells, shares)
-        if not _made_whole(cells, shares, 0, first, row, coef, miss):
-            cells.clear()
-            shares.clear()
-    return np.array(cells, np.int64), np.array(shares, np.int64)
+    if taken < order.size or rank[last] >= 0:
+        return _NONE.copy(), _NONE.copy()
+    of_rank = np.flatnonzero(rank >= 0)
+    _, cells, shares, _ = _closed(
+        order, rank, of_rank, start, base, share, first, row, coef, miss, 0, last
+    )
+    return cells, shares
 
 
 #: How often all circuits through a cell are turned in a row.
@@ -391,10 +574,7 @@ _LOOKS = 100_000_000
 class CircuitBounds:
     """What circuits show about hidden cells (confidential)."""
 
-    low: FloatArray  # how far down each was seen to move, at most 0
-    high: FloatArray  # how far up
-    whole_low: FloatArray  # how far down in whole numbers
-    whole_high: FloatArray  # how far up in whole numbers
+    reach: Reach  # how far each was seen to move
     least: FloatArray  # how far down each can move at most, by relations one by one
     most: FloatArray  # how far up
     #: For each cell, the smallest cell that it shares circuits with, directly or not: cells with
@@ -413,21 +593,21 @@ def bounds_by_circuits(unknowns: Unknowns) -> CircuitBounds:
     room = np.minimum(down, up)
     mobile = np.flatnonzero(down + up > TOLERANCE)
     circuits = circuits_of(unknowns.relations, mobile[np.argsort(-room[mobile], kind="stable")])
-    low, high = np.zeros(len(unknowns)), np.zeros(len(unknowns))
-    fit = DeviationCheck(unknowns, low, high)
+    fit = DeviationCheck(unknowns)
+    reach = fit.reach
     forth, back = _steps(circuits.start, circuits.cells, circuits.shares, down, up)
     width = np.diff(circuits.start)
     for step in (forth, -back, np.floor(forth), -np.floor(back)):
         fit.see(circuits.start, circuits.cells, circuits.shares * np.repeat(step, width))
     possible = unknowns.sensitive & unknowns.protected(least, most)
-    _put_together(unknowns, circuits, possible & ~unknowns.protected(low, high), (down, up), fit)
-    seen: dict[str, Any] = {"low": low, "high": high, "least": least, "most": most}
-    seen |= {"whole_low": fit.whole_low, "whole_high": fit.whole_high}
-    if not circuits.whole:
-        return CircuitBounds(**seen, label=None, exact=np.zeros(len(unknowns), dtype=np.bool_))
-    label = _labels(len(unknowns), circuits)
-    number = np.bincount(label[circuits.cells[circuits.start[:-1]]], minlength=len(unknowns))
-    return CircuitBounds(**seen, label=label, exact=(label < 0) | (number[label] == 1))
+    open_cells = possible & ~unknowns.protected(reach.low, reach.high)
+    _put_together(unknowns, circuits, open_cells, (down, up), fit)
+    label, exact = None, np.zeros(len(unknowns), dtype=np.bool_)
+    if circuits.whole:
+        label = _labels(len(unknowns), circuits)
+        number = np.bincount(label[circuits.cells[circuits.start[:-1]]], minlength=len(unknowns))
+        exact = (label < 0) | (number[label] == 1)
+    return CircuitBounds(reach=reach, least=least, most=most, label=label, exact=exact)
 
 
 def _labels(cells: int, circuits: Circuits) -> IntArray:
@@ -478,14 +658,10 @@ def _put_together(
 def _steps(start: Any, cells: Any, shares: Any, down: Any, up: Any) -> Any:
     """How far each circuit can be turned forth and back."""
     forth, back = np.empty(start.size - 1), np.empty(start.size - 1)
+    none = np.zeros(up.size)
     for at in range(start.size - 1):
-        forth[at] = back[at] = np.inf
-        for k in range(start[at], start[at + 1]):
-            rise, fall = up[cells[k]], down[cells[k]]
-            if shares[k] < 0:
-                rise, fall = fall, rise
-            forth[at] = min(forth[at], rise / abs(shares[k]))
-            back[at] = min(back[at], fall / abs(shares[k]))
+        forth[at] = _step(at, 1.0, start, cells, shares, down, up, none)
+        back[at] = _step(at, -1.0, start, cells, shares, down, up, none)
     return forth, back
 
 

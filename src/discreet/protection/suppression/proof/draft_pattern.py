@@ -1,15 +1,14 @@
 """`DraftPattern`: a pattern in the making, with the proofs found so far. CONFIDENTIAL.
 
-In: a `SuppressionProblem`. Out: what is hidden so far; for each sensitive cell how far it
-must be moved up and down and which moves are proven; and the proofs: deviations of hidden
-cells that are held against all relations and bounds. `fast` and `auto` work on this object.
+It knows what is hidden so far; for each sensitive cell how far it must be moved up and down and
+which moves are proven; and the proofs: deviations of hidden cells that are held against all
+relations and bounds. `fast` and `auto` work on this object.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from copy import copy
-from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
@@ -26,7 +25,8 @@ from discreet.protection.suppression.problem.unknowns import (
     outer_bounds,
     unknowns_of,
 )
-from discreet.protection.suppression.proof.deviations import DeviationCheck
+from discreet.protection.suppression.proof.circuits import DeviationCheck
+from discreet.protection.suppression.proof.circuits import Proof as Proof
 from discreet.protection.suppression.proof.patches import Patches
 
 #: How much more is asked for, in units and relatively, when an audit found a cell open.
@@ -36,14 +36,6 @@ _MORE = 1e-3
 _MANY_WAYS = 3.2
 #: Solutions are stretched to at most so many times their size.
 _STRETCH = 1e4
-
-
-@dataclass(frozen=True, kw_only=True, repr=False)
-class Proof(Confidential):
-    """By how much which hidden cells, ascending, move so that all relations hold (confidential)."""
-
-    cells: IntArray
-    moved: FloatArray
 
 
 class DraftPattern(Confidential):
@@ -63,12 +55,14 @@ class DraftPattern(Confidential):
         all_cells = np.ones(len(self), dtype=np.bool_)
         self.must = problem.hidden[self.unknowns.cells] if unknowns is None else all_cells
         self.hidden = self.must.copy()
-        self.target = self._targets()
+        self.target = self.targets(self.unknowns)
         self.proofs: list[Proof] = []
         self.proven = np.full(2 * len(self), -1, dtype=np.int64)
         self.solved = 0
         parts = int((self.unknowns.relations.coef > 0).sum())
-        self.many_ways = parts > _MANY_WAYS * max(len(self.unknowns), 1)
+        #: In how many sums a cell is a part, on average: the number of ways it can move.
+        self.ways = parts / max(len(self.unknowns), 1)
+        self.many_ways = self.ways > _MANY_WAYS
         self.patches = Patches(self.unknowns.relations, (high - low) > TOLERANCE)
 
     def __len__(self) -> int:
@@ -79,13 +73,12 @@ class DraftPattern(Confidential):
         """The median of what hiding costs, at least 1."""
         return max(float(np.median(self.cost)), 1.0) if len(self) else 1.0
 
-    def _targets(self) -> FloatArray:
+    def targets(self, known: Unknowns) -> FloatArray:
         """How far each sensitive cell must move: its levels, and the rest of the sliding one.
 
         What the sliding level asks beyond the other two goes upwards as far as there is
         room for it, and downwards otherwise.
         """
-        known = self.unknowns
         rest = np.maximum(known.sliding - known.upper - known.lower, 0.0)
         above = np.minimum(known.upper + rest, np.maximum(self.up, known.upper))
         below = np.maximum(known.lower, known.sliding - above)
@@ -119,7 +112,7 @@ class DraftPattern(Confidential):
         reach = np.zeros(2 * len(self))
         at = np.flatnonzero(self.hidden)
         reach[at], reach[at + len(self)] = high, -low
-        return (self.target > TOLERANCE) & (reach >= self.target)
+        return (self.target > TOLERANCE) & (reach >= self.target - TOLERANCE)
 
     def distance(self, task: int) -> tuple[int, float]:
         """The cell of a task and how far it must move; negative for down."""
@@ -216,21 +209,16 @@ class DraftPattern(Confidential):
         """The numbers here of cells of the problem."""
         return np.searchsorted(self.unknowns.cells, cells).astype(np.int64)
 
+    def checked(self, proofs: Sequence[Proof]) -> tuple[Unknowns, DeviationCheck, BoolArray]:
+        """The cells hidden now, what proofs show of them, and which of these fit.
 
-def fitting_proofs(
-    known: Unknowns,
-    proofs: Sequence[Proof],
-    low: FloatArray,
-    high: FloatArray,
-    check: DeviationCheck | None = None,
-) -> list[bool]:
-    """Which proofs move hidden cells only, within their bounds, and fit all relations.
-
-    How far these move cells is noted in `low` and `high`, those of `check` if there is one.
-    """
-    fit = DeviationCheck(known, low, high) if check is None else check
-    ends = (np.array([0, len(proof.cells)], dtype=np.int64) for proof in proofs)
-    return [
-        bool(fit.see(end, proof.cells, proof.moved)[0])
-        for end, proof in zip(ends, proofs, strict=True)
-    ]
+        A proof fits if it moves hidden cells only, within their bounds, and all relations hold.
+        """
+        known = unknowns_of(self.problem, self.mask())
+        number = np.full(len(self.problem), -1, dtype=np.int64)
+        number[known.cells] = np.arange(len(known))
+        check = DeviationCheck(known)
+        fits = check.see_all(
+            [Proof(cells=number[self.unknowns.cells[p.cells]], moved=p.moved) for p in proofs]
+        )
+        return known, check, fits

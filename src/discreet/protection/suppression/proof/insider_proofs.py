@@ -1,9 +1,9 @@
 """Proofs against insiders: moves of hidden cells that leave each insider's own cells alone.
 
-In: a `DraftPattern`, and who stands alone behind which cells. Out: for each sensitive cell and
-direction, moves that show it to be protected from everyone: for each insider there is one
-that does not need a cell he knows. CONFIDENTIAL. One move that needs few such cells, and
-a second one without these, are enough for all insiders; most cells need nothing more.
+For each sensitive cell and direction of a `DraftPattern`, moves show it to be protected from
+everyone: for each insider there is one that does not need a cell he knows. CONFIDENTIAL. One move
+that needs few such cells, and a second one without these, are enough for all insiders; most cells
+need nothing more.
 """
 
 from __future__ import annotations
@@ -11,20 +11,20 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
-from discreet.arrays import BoolArray, FloatArray, IntArray
+from discreet.arrays import FloatArray, IntArray
+from discreet.protection.suppression.problem.demands import LEVELS
 from discreet.protection.suppression.problem.system import CellState, Confidential
 from discreet.protection.suppression.problem.unknowns import TOLERANCE, unknowns_of
-from discreet.protection.suppression.proof.draft_pattern import (
-    DraftPattern,
-    Proof,
-    fitting_proofs,
-)
+from discreet.protection.suppression.proof.circuits import Proof
+from discreet.protection.suppression.proof.draft_pattern import DraftPattern
 from discreet.protection.suppression.proof.insiders import (
     Insiders,
     known_parts,
+    levels_against,
     levels_of_rest,
 )
 from discreet.protection.suppression.proof.local_circuits import LocalCircuits, batches
@@ -39,7 +39,7 @@ _MANY_AIMS = 20_000
 #: The price of moving a hidden cell, and of one that somebody knows.
 _CHEAP, _KNOWN = 1e-5, 1e-3
 #: How far it is to a hidden cell.
-HIDDEN_STEP = 0.5
+_HIDDEN_STEP = 0.5
 
 
 @dataclass
@@ -62,11 +62,14 @@ class _Aim:
         """Whether it is shown to everyone."""
         return self.waived or (self.needing is not None and not self.needing)
 
+    @property
+    def always(self) -> tuple[int, ...]:
+        """Whose cells no move may need."""
+        return () if self.insider is None else (self.insider,)
+
     def harmed(self, owners: frozenset[int]) -> frozenset[int]:
         """To which insiders a move that needs cells of some owners shows nothing."""
-        if self.insider is not None:
-            return owners & {self.insider}
-        return owners - self.exempt
+        return owners - self.exempt if self.insider is None else owners & {self.insider}
 
     def met_by(self, moved: float) -> bool:
         """Whether a move of the cell goes far enough."""
@@ -92,11 +95,9 @@ class InsiderProofs(Confidential):
     def __init__(
         self, draft: DraftPattern, insiders: Insiders, over: Callable[[], bool] = never
     ) -> None:
-        self.draft = draft
-        self._over = over
-        size = len(draft)
+        self.draft, self.share, self._over = draft, insiders.share, over
         number = np.full(len(draft.problem), -1, dtype=np.int64)
-        number[draft.unknowns.cells] = np.arange(size)
+        number[draft.unknowns.cells] = np.arange(len(draft))
         self._number = number
         self.known = insiders.known[draft.unknowns.cells]
         self.cells_of: dict[int, IntArray] = {}
@@ -112,27 +113,35 @@ class InsiderProofs(Confidential):
         self.owners_of: list[frozenset[int]] = []
         self.aims: list[_Aim] = []
         self.aims_at: dict[int, list[int]] = {}
+        self._levelled = levels_against(draft.problem, insiders.share)
+        #: The levels that hold against insiders.
+        self.levels = draft.unknowns
+        if insiders.share < 1:
+            self.levels = unknowns_of(self._levelled, draft.problem.state != CellState.fixed)
         self._settle_aims(insiders)
 
     def _settle_aims(self, insiders: Insiders) -> None:
         """One aim per cell and direction; others for insiders who know most of the cell."""
-        draft, size, number = self.draft, len(self.draft), self._number
+        draft, size, target = self.draft, len(self.draft), self.draft.target
+        if insiders.share < 1:  # the full levels hold against the public alone
+            target, everyone = draft.targets(self.levels), set(self.cells_of)
+            for task in np.flatnonzero(draft.target > TOLERANCE).tolist():
+                self._new(_Aim(*draft.distance(task), exempt=everyone))
+        watched = (target[:size] > TOLERANCE) | (target[size:] > TOLERANCE)
         exempt: dict[int, set[int]] = {}
-        watched = (draft.target[:size] > TOLERANCE) | (draft.target[size:] > TOLERANCE)
         own = []
         movable = draft.problem.state != CellState.fixed
-        for (insider, cell), known in known_parts(draft.problem, insiders, movable).items():
-            at = int(number[cell])
-            if at < 0 or not watched[at]:
-                continue
-            exempt.setdefault(at, set()).add(insider)
-            levels = levels_of_rest(draft.problem, cell, known)
-            if levels is not None:  # else nobody but him contributes to it
-                own.append((insider, at, _distances(levels)))
-        for task in np.flatnonzero(draft.target > TOLERANCE):
-            cell, distance = draft.distance(int(task))
-            without = exempt.get(cell, set()) | {*self._insiders_at.get(cell, ())}
-            self._new(_Aim(cell, distance, exempt=without))
+        for (insider, cell), known in known_parts(self._levelled, insiders, movable).items():
+            at = int(self._number[cell])
+            if at >= 0 and watched[at]:
+                exempt.setdefault(at, set()).add(insider)
+                levels = levels_of_rest(self._levelled, cell, known)
+                if levels is not None:  # else nobody but him contributes to it
+                    own.append((insider, at, _distances(levels)))
+        for task in np.flatnonzero(target > TOLERANCE).tolist():
+            at, side = task % size, 1.0 if task < size else -1.0
+            without = exempt.get(at, set()) | {*self._insiders_at.get(at, ())}
+            self._new(_Aim(at, side * float(target[task]), exempt=without))
         for insider, cell, (lower, upper) in own:
             for distance in (upper, -lower):
                 if distance:
@@ -155,51 +164,110 @@ class InsiderProofs(Confidential):
             for cell in cells[self.known[cells]].tolist()
             for insider in self._insiders_at[cell]
         )
-        self._note(cells, moved, owners)
-        for other in self.draft.variants(cells, moved):
-            self._note(cells, other, owners)
-
-    def _note(self, cells: IntArray, moved: FloatArray, owners: frozenset[int]) -> None:
-        number = len(self.proofs)
-        used = False
-        for cell, far in zip(cells.tolist(), moved.tolist(), strict=True):
-            for which in self.aims_at.get(cell, ()):
-                aim = self.aims[which]
-                if aim.met or not aim.met_by(far):
-                    continue
-                harmed = aim.harmed(owners)
-                needing = harmed if aim.needing is None else aim.needing & harmed
-                if aim.needing is None or len(needing) < len(aim.needing):
-                    aim.proofs = [*(aim.proofs if harmed else ()), number]
-                    aim.needing = needing
-                    used = True
-        if used:
-            self.proofs.append(Proof(cells=cells, moved=moved))
-            self.owners_of.append(owners)
+        for one in (moved, *self.draft.variants(cells, moved)):
+            number, used = len(self.proofs), False
+            for cell, far in zip(cells.tolist(), one.tolist(), strict=True):
+                for which in self.aims_at.get(cell, ()):
+                    aim = self.aims[which]
+                    if aim.met or not aim.met_by(far):
+                        continue
+                    harmed = aim.harmed(owners)
+                    needing = harmed if aim.needing is None else aim.needing & harmed
+                    if aim.needing is None or len(needing) < len(aim.needing):
+                        aim.proofs = [*(aim.proofs if harmed else ()), number]
+                        aim.needing = needing
+                        used = True
+            if used:
+                self.proofs.append(Proof(cells=cells, moved=one))
+                self.owners_of.append(owners)
 
     def settle(self, aim: _Aim) -> None:
         """Who needs what, by the proofs that an aim has."""
-        aim.needing = None
-        for proof in aim.proofs:
-            harmed = aim.harmed(self.owners_of[proof])
-            aim.needing = harmed if aim.needing is None else aim.needing & harmed
+        harmed = [aim.harmed(self.owners_of[proof]) for proof in aim.proofs]
+        aim.needing = frozenset.intersection(*harmed) if harmed else None
+
+    def check(self) -> list[int]:
+        """Hold all proofs against all relations and bounds; gives the aims that are not met."""
+        _, _, fits = self.draft.checked(self.proofs)
+        for aim in self.aims:
+            aim.proofs = [proof for proof in aim.proofs if fits[proof]]
+            self.settle(aim)
+        return [which for which, aim in enumerate(self.aims) if not aim.met]
 
     # -- looking for proofs -----------------------------------------------------
 
-    def prove_by_hidden(self, chosen: Sequence[int] | None = None) -> list[OpenAim]:
+    def prove_by_hidden(self) -> list[OpenAim]:
         """Prove what moves of hidden cells near by prove; gives what is open then."""
-        if chosen is None and len(self.aims) > _CIRCUIT_AIMS:
-            chosen = self._possible(self.prove_by_circuits(range(len(self.aims))))
-            sizes = (_CIRCUIT_PATCHES[-1],) * 2 if self.many else (_FIRST, _LARGEST)
-            self._prove_among_hidden(chosen, *sizes)
-            return self._open_aims(range(len(self.aims)))
-        every = range(len(self.aims)) if chosen is None else chosen
-        return self._prove_among_hidden(every, _FIRST, _LARGEST)
-
-    def _prove_among_hidden(self, chosen: Sequence[int], size: int, largest: int) -> list[OpenAim]:
+        every, sizes = range(len(self.aims)), (_FIRST, _LARGEST)
+        chosen: Sequence[int] = every
+        if by_circuits := len(self.aims) > _CIRCUIT_AIMS:
+            left = self.prove_by_circuits(every)
+            ruled_out = {item.aim for item in left if self._ruled_out(item)}
+            chosen = [a for a in dict.fromkeys(item.aim for item in left) if a not in ruled_out]
+            sizes = (_CIRCUIT_PATCHES[-1],) * 2 if self.many else sizes
         step = np.where(self.draft.hidden, 1.0, np.inf)
-        look = self._looking(step, self.hidden_price, size, largest)
-        return self._prove(chosen, look)
+        left = self._prove(chosen, step, self.hidden_price, *sizes)
+        return self._open_aims(every) if by_circuits else left
+
+    def prove(
+        self, chosen: Sequence[int], step: FloatArray, price: FloatArray,
+        largest: int | None = None,
+    ) -> list[OpenAim]:  # fmt: skip
+        """Prove aims by moves of any cells, which are hidden then; gives what nothing can prove.
+
+        Distances and prices are those of `flow_for_task`; both are brought up to date.
+        """
+        return self._prove(chosen, step, price, 4 * _FIRST, largest, hides=True)
+
+    def _prove(
+        self, chosen: Iterable[int], step: FloatArray, price: FloatArray, size: int,
+        largest: int | None, *, hides: bool = False,
+    ) -> list[OpenAim]:  # fmt: skip
+        def look(aim: _Aim, blocked: Iterable[int]) -> bool:
+            flow = self._flow(aim, blocked, step, price, size, largest)
+            if flow is None:
+                return False
+            number = len(self.proofs)
+            self.take(*flow)
+            for proof in self.proofs[number:] if hides else ():
+                step[proof.cells] = np.minimum(step[proof.cells], _HIDDEN_STEP)
+                price[proof.cells] = self.hidden_price[proof.cells]
+            return True
+
+        failed = []
+        for which in chosen:
+            aim = self.aims[which]
+            if aim.waived or self._over():
+                continue
+            if aim.needing is None and not look(aim, aim.always):
+                failed.append(OpenAim(which, aim.cell, aim.insider))
+                continue
+            if aim.met or look(aim, aim.needing or ()):
+                continue
+            failed += [
+                OpenAim(which, aim.cell, insider)
+                for insider in sorted(aim.needing or ())
+                if insider in (aim.needing or ()) and not look(aim, (insider,))
+            ]
+        return failed
+
+    def _flow(
+        self, aim: _Aim, blocked: Iterable[int], step: FloatArray, price: FloatArray, size: int,
+        largest: int | None,
+    ) -> tuple[IntArray, FloatArray] | None:  # fmt: skip
+        """The cheapest moves that meet an aim without cells of some insiders."""
+        cells = self.cells(blocked)
+        before = step[cells]
+        step[cells] = np.inf
+        grown = GROWN_PATCH if largest is None else 0
+        flow = flow_for_task(self.draft, aim.cell, step, price, size, largest, aim.distance, grown)
+        step[cells] = before
+        return flow
+
+    def cells(self, insiders: Iterable[int]) -> IntArray:
+        """The cells that some insiders know."""
+        listed = [self.cells_of[insider] for insider in sorted(insiders)]
+        return np.concatenate([np.zeros(0, dtype=np.int64), *listed])
 
     def _open_aims(self, chosen: Iterable[int]) -> list[OpenAim]:
         """What is not shown yet, and to whom."""
@@ -211,25 +279,18 @@ class InsiderProofs(Confidential):
             for insider in (sorted(aim.needing) if aim.needing else (aim.insider,))
         ]
 
-    def _possible(self, left: Iterable[OpenAim]) -> list[int]:
-        """The aims that no single relation rules out, whichever insider they are open for."""
-        ruled_out = {item.aim for item in left if self._ruled_out(item)}
-        return [which for which in dict.fromkeys(e.aim for e in left) if which not in ruled_out]
-
     def _ruled_out(self, open_aim: OpenAim) -> bool:
         """Whether hidden cells of one relation, without the insider's, leave the cell no room."""
         draft, aim = self.draft, self.aims[open_aim.aim]
         links = draft.unknowns.relations
         first, order = links.by_cell
-        own = self.cells_of[open_aim.insider] if open_aim.insider is not None else None
+        own = self.cells(() if open_aim.insider is None else (open_aim.insider,))
         for entry in order[first[aim.cell] : first[aim.cell + 1]]:
             row = int(links.row[entry])
             inside = slice(links.start[row], links.start[row + 1])
             cells, coef = links.cell[inside], links.coef[inside]
             need = -float(links.coef[entry]) * aim.distance
-            usable = draft.hidden[cells] & (cells != aim.cell)
-            if own is not None:
-                usable &= ~np.isin(cells, own)
+            usable = draft.hidden[cells] & (cells != aim.cell) & ~np.isin(cells, own)
             rises = np.where(need * coef > 0, draft.up[cells], draft.down[cells])
             if (np.abs(coef) * rises)[usable].sum() < abs(need) - TOLERANCE:
                 return True
@@ -254,8 +315,7 @@ class InsiderProofs(Confidential):
         """Prove what circuits of hidden cells prove, in ever larger patches; what is open then."""
         aims = self.aims
         for size in sizes:
-            unseen = [(a, self._always(aims[a])) for a in chosen if aims[a].needing is None]
-            self._turn(unseen, size)
+            self._turn([(a, aims[a].always) for a in chosen if aims[a].needing is None], size)
             for _ in range(2):
                 self._turn([(a, aims[a].needing or ()) for a in chosen if aims[a].needing], size)
         pairs = [(a, (who,)) for a in chosen for who in sorted(aims[a].needing or ())]
@@ -275,30 +335,12 @@ class InsiderProofs(Confidential):
                 if circuit is not None and not aim.met:
                     self.take(*circuit)
 
-    def prove(
-        self, chosen: Sequence[int], step: FloatArray, price: FloatArray,
-        largest: int | None = None,
-    ) -> list[OpenAim]:  # fmt: skip
-        """Prove aims by moves of any cells, which are hidden then; gives what nothing can prove.
-
-        Distances and prices are those of `flow_for_task`; both are brought up to date.
-        """
-        look = self._looking(step, price, 4 * _FIRST, largest)
-
-        def found(aim: _Aim, blocked: Iterable[int]) -> bool:
-            number = len(self.proofs)
-            done = look(aim, blocked)
-            for proof in self.proofs[number:]:
-                step[proof.cells] = np.minimum(step[proof.cells], HIDDEN_STEP)
-                price[proof.cells] = self.hidden_price[proof.cells]
-            return done
-
-        return self._prove(chosen, found)
+    # -- what is asked of a cell, and what may do instead ----------------------------
 
     def possible(self, failed: OpenAim, step: FloatArray, price: FloatArray) -> bool:
         """Whether the cell could be moved without the insider's if everything was hidden."""
-        aim = self.aims[failed.aim]
         insiders = () if failed.insider is None else (failed.insider,)
+        aim = self.aims[failed.aim]
         return self._flow(aim, insiders, step, price, 4 * _FIRST, None) is not None
 
     def enough(self, failed: OpenAim, low: float, high: float) -> bool:
@@ -306,6 +348,23 @@ class InsiderProofs(Confidential):
         own = [self.aims[w] for w in self.aims_at[failed.cell]]
         own = [aim for aim in own if aim.insider == failed.insider and not aim.waived]
         return bool(own) and all(aim.met_by(low) or aim.met_by(high) for aim in own)
+
+    def levels_at(self, cells: IntArray) -> dict[str, Any]:
+        """The levels of cells of the problem against insiders, by name."""
+        return {name: getattr(self.levels, name)[self._number[cells]] for name in LEVELS}
+
+    def watched_at(self, cell: int) -> list[int]:
+        """The insiders against whom the full aims of a cell of the problem hold."""
+        aims = [self.aims[which] for which in self.aims_at.get(int(self._number[cell]), ())]
+        exempt = [aim.exempt for aim in aims if aim.insider is None]
+        free = set.intersection(*exempt) if exempt else self.cells_of.keys()
+        return [insider for insider in self.cells_of if insider not in free]
+
+    def distances(self, failed: OpenAim) -> list[float]:
+        """How far the cell must move, up and down, for the insider of an aim that is open."""
+        aims = [self.aims[which] for which in self.aims_at[failed.cell]]
+        own = [aim.distance for aim in aims if aim.insider == failed.insider]
+        return own or [aim.distance for aim in aims if aim.insider is None]
 
     def other_ways(self, failed: OpenAim) -> list[tuple[float, float]]:
         """How far down and up may do, where nothing can show an aim to an insider.
@@ -318,16 +377,14 @@ class InsiderProofs(Confidential):
             return []
         if self.may_be_his(failed):
             return [(0.0, 0.0)]
-        known, cell = self.draft.unknowns, failed.cell
-        lower, upper, sliding = (
-            float(column[cell]) for column in (known.lower, known.upper, known.sliding)
-        )
+        known, cell = self.levels, failed.cell
+        lower, upper, sliding = (float(getattr(known, name)[cell]) for name in LEVELS)
         ways = []
         if self.aims[failed.aim].insider is None:
             rest = max(sliding - lower - upper, 0.0)
             if rest:
                 ways = [(lower + rest, upper), (lower + rest / 2, upper + rest / 2)]
-            problem, place = self.draft.problem, int(known.cells[cell])
+            problem, place = self._levelled, int(known.cells[cell])
             value = int(problem.value[place])
             own = problem.value[known.cells[self.cells_of[failed.insider]]]
             for part in sorted({int(item) for item in own if item < value < 2 * item}):
@@ -355,85 +412,8 @@ class InsiderProofs(Confidential):
             aim.waived |= aim.insider == insider
         return [self._new(_Aim(cell, far, insider)) for far in (upper, -lower) if far]
 
-    def _looking(
-        self, step: FloatArray, price: FloatArray, size: int, largest: int | None
-    ) -> Callable[[_Aim, Iterable[int]], bool]:
-        def look(aim: _Aim, blocked: Iterable[int]) -> bool:
-            flow = self._flow(aim, blocked, step, price, size, largest)
-            if flow is not None:
-                self.take(*flow)
-            return flow is not None
-
-        return look
-
-    def _flow(
-        self, aim: _Aim, blocked: Iterable[int], step: FloatArray, price: FloatArray, size: int,
-        largest: int | None,
-    ) -> tuple[IntArray, FloatArray] | None:  # fmt: skip
-        """The cheapest moves that meet an aim without cells of some insiders."""
-        cells = self.cells(blocked)
-        before = step[cells]
-        step[cells] = np.inf
-        grown = GROWN_PATCH if largest is None else 0
-        flow = flow_for_task(self.draft, aim.cell, step, price, size, largest, aim.distance, grown)
-        step[cells] = before
-        return flow
-
-    def cells(self, insiders: Iterable[int]) -> IntArray:
-        """The cells that some insiders know."""
-        listed = [self.cells_of[insider] for insider in sorted(insiders)]
-        return np.concatenate([np.zeros(0, dtype=np.int64), *listed])
-
-    def _prove(
-        self, chosen: Iterable[int], look: Callable[[_Aim, Iterable[int]], bool]
-    ) -> list[OpenAim]:
-        failed = []
-        for which in chosen:
-            aim = self.aims[which]
-            if aim.waived or self._over():
-                continue
-            if aim.needing is None and not look(aim, self._always(aim)):
-                failed.append(OpenAim(which, aim.cell, aim.insider))
-                continue
-            if aim.met or look(aim, aim.needing or ()):
-                continue
-            failed += [
-                OpenAim(which, aim.cell, insider)
-                for insider in sorted(aim.needing or ())
-                if insider in (aim.needing or ()) and not look(aim, (insider,))
-            ]
-        return failed
-
-    def _always(self, aim: _Aim) -> Iterable[int]:
-        return () if aim.insider is None else (aim.insider,)
-
-    # -- checking ---------------------------------------------------------------
-
-    def check(self) -> list[int]:
-        """Hold all proofs against all relations and bounds; gives the aims that are not met."""
-        draft = self.draft
-        known = unknowns_of(draft.problem, draft.mask())
-        number = np.full(len(draft.problem), -1, dtype=np.int64)
-        number[known.cells] = np.arange(len(known))
-        moved = [
-            Proof(cells=number[draft.unknowns.cells[p.cells]], moved=p.moved) for p in self.proofs
-        ]
-        fits = fitting_proofs(known, moved, np.zeros(len(known)), np.zeros(len(known)))
-        unmet = []
-        for which, aim in enumerate(self.aims):
-            aim.proofs = [proof for proof in aim.proofs if fits[proof]]
-            self.settle(aim)
-            if not aim.met:
-                unmet.append(which)
-        return unmet
-
 
 def _distances(levels: tuple[int, int, int] | None) -> tuple[float, float]:
     """How far down and up a cell must move by its levels."""
     lower, upper, sliding = levels or (0, 0, 0)
     return float(lower), float(max(upper, sliding - lower))
-
-
-def watched_insiders(insiders: Insiders, hidden: BoolArray) -> int:
-    """How many insiders know a hidden cell."""
-    return sum(1 for _ in insiders.behind(hidden))

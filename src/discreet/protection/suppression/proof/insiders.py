@@ -1,30 +1,34 @@
 """`Insiders`: who stands alone behind which cells, across relations and tables. CONFIDENTIAL.
 
-In: a problem, the tables it was made of, and what is known of the only contributor of a cell:
-the number of his holding or record. Out: for each cell of the problem the number of the one
-who knows it, the same for all cells of a contributor. Where tables do not say who he is, two
-cells count as his if they may be: taken together, insiders know more, never less.
+What is known of the only contributor of a cell, the number of his holding or record, gives for each
+cell of a problem the number of the one who knows it, the same for all cells of a contributor. Where
+tables do not say who he is, two cells count as his if they may be: taken together, insiders know
+more, never less.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import combinations
 from typing import Any
 
 import numpy as np
 
 from discreet.arrays import BoolArray, IntArray
-from discreet.protection.suppression.problem.demands import Earlier
+from discreet.protection.suppression.problem.demands import LEVELS, Earlier
 from discreet.protection.suppression.problem.linked_tables import ProblemSource, TableCells
-from discreet.protection.suppression.problem.system import Confidential, SuppressionProblem
+from discreet.protection.suppression.problem.system import (
+    Confidential,
+    Relations,
+    SuppressionProblem,
+)
+from discreet.protection.suppression.problem.unknowns import component_labels
 from discreet.rules import SEVERAL, UNNAMED, lone_contributors
 from discreet.tables import Table
 
-#: A note for tables that say nothing about contributors.
-UNKNOWN_CONTRIBUTORS = (
-    "how many contributors the cells have is not known: what these learn was left out of account"
-)
+#: Of more cells of the same value, all count as of one contributor.
+_ALIKE = 60
 
 
 @dataclass(frozen=True, kw_only=True, repr=False, eq=False)
@@ -36,6 +40,14 @@ class Insiders(Confidential):
     #: The same where contributors that may be one and the same have one number, as large as the
     #: number of cells or larger; None where there are no such doubts
     group: IntArray | None = None
+    #: The share of the protection levels that hold against them; 0: one unit
+    share: float = 1.0
+
+    @classmethod
+    def each_apart(cls, respondents: IntArray) -> Insiders:
+        """Each cell of one respondent has another one."""
+        alone = np.where(respondents == 1, np.arange(len(respondents)), -1)
+        return cls(owner=alone.astype(np.int64))
 
     @property
     def known(self) -> BoolArray:
@@ -63,27 +75,6 @@ class Insiders(Confidential):
         return ((insider, own) for insider, own in self.numbered() if hidden[own].any())
 
 
-class _Groups:
-    """Cells that belong together, by a first one of each group."""
-
-    def __init__(self, cells: int) -> None:
-        self._leader = list(range(cells))
-
-    def leader(self, cell: int) -> int:
-        """The cell that stands for the group of a cell."""
-        leader = cell
-        while self._leader[leader] != leader:
-            leader = self._leader[leader]
-        while self._leader[cell] != leader:
-            self._leader[cell], cell = leader, self._leader[cell]
-        return leader
-
-    def join(self, one: int, other: int) -> None:
-        """Put two groups together."""
-        first, second = sorted((self.leader(one), self.leader(other)))
-        self._leader[second] = first
-
-
 def insiders_of(
     problem: SuppressionProblem,
     members: TableCells,
@@ -98,73 +89,84 @@ def insiders_of(
     the same holding or record key, and what the values of one cell tell of a single record. Where
     tables do not say who he is, those of cells of the same value may be the same one.
     """
+    now = len(sources)
     if earlier and len(members.before) == len(earlier):
         members = replace(members, cells=(*members.cells, *members.before))
         sources = [*sources, *((entry.table, entry.primary) for entry in earlier)]
         values = [*values, *(values[0] for _ in earlier)]
         guarded = None if guarded is None else [*guarded, *(True for _ in earlier)]
-    tables = [table for table, _ in sources]
-    chosen = [True] * len(tables) if guarded is None else guarded
-    listed = [
-        _contributors(table, primary, value) if own else np.full(len(table), SEVERAL)
-        for (table, primary), value, own in zip(sources, values, chosen, strict=True)
-    ]
-    alone = members.gathered(tuple(entry != SEVERAL for entry in listed), len(problem))
-    counts = tuple(t.contributors(value) for t, value in zip(tables, values, strict=True))
-    if _contradicted(problem, members.numbers(counts, len(problem)), alone):
-        return None
-    sure = _Groups(len(problem))
+    size, numbers = len(problem), []
+    chosen = [True] * len(sources) if guarded is None else guarded
+    for at, ((table, primary), value, own) in enumerate(zip(sources, values, chosen, strict=True)):
+        contributors = np.full(len(table), SEVERAL)
+        if own:
+            stated = getattr(primary, "contributor", None)
+            contributors = lone_contributors(table, value) if stated is None else stated
+        if _contradicted(
+            problem, members.cells[at], table.contributors(value), contributors != SEVERAL
+        ):
+            if at < now:
+                return None
+            contributors = np.full(len(table), SEVERAL)  # who contributed then is not known
+        numbers.append(contributors)
+    alone = members.gathered([contributors != SEVERAL for contributors in numbers], size)
+    changed = members.changed
+    alone[changed.before] |= alone[changed.now]
+    pairs: list[tuple[int, int]] = []  # cells of one and the same contributor
     first: dict[Any, int] = {}
     lone: list[_LoneCell] = []
-    for at, table in enumerate(tables):
-        cells, numbers = members.cells[at], listed[at]
-        for place in np.flatnonzero((numbers != SEVERAL) & (cells >= 0)).tolist():
-            number, cell = int(numbers[place]), int(cells[place])
+    for cells, contributors, (table, _) in zip(members.cells, numbers, sources, strict=True):
+        for place in np.flatnonzero((contributors != SEVERAL) & (cells >= 0)).tolist():
+            number, cell = int(contributors[place]), int(cells[place])
             lone.append(_LoneCell(number, int(problem.value[cell]), cell, table, place))
             if number != UNNAMED:
-                sure.join(first.setdefault(number, cell), cell)
+                pairs.append((first.setdefault(number, cell), cell))
             if table.count[place] == 1:
-                sure.join(first.setdefault((id(table), place), cell), cell)
-    _join_ancestors(problem, alone, sure)
-    owner = np.full(len(problem), -1, dtype=np.int64)
-    for item in np.flatnonzero(alone).tolist():
-        owner[item] = sure.leader(item)
-    return Insiders(owner=owner, group=_possible_groups(owner, lone, sure))
-
-
-def _contributors(table: Table, primary: Any, value: str | None) -> IntArray:
-    contributors: IntArray | None = getattr(primary, "contributor", None)
-    return lone_contributors(table, value) if contributors is None else contributors
-
-
-def _contradicted(problem: SuppressionProblem, counts: IntArray, alone: BoolArray) -> bool:
-    """Whether a total has one contributor and several of its parts have some: no such counts."""
-    links = problem.relations
-    parts = np.zeros(len(links), dtype=np.int64)
-    np.add.at(parts, links.row, (links.coef > 0) & (counts[links.cell] > 0))
-    totals = links.totals
-    sums = _plain_sums(problem)
-    return bool((sums & (totals >= 0) & alone[totals] & (counts[totals] == 1) & (parts > 1)).any())
-
-
-def _possible_groups(owner: IntArray, lone: Sequence[_LoneCell], sure: _Groups) -> IntArray | None:
-    """Contributors who may be the same one, taken together; None if there are none."""
-    _join_alike(lone, sure)
-    group = np.full(len(owner), -1, dtype=np.int64)
-    for cell in np.flatnonzero(owner >= 0).tolist():
-        group[cell] = len(owner) + sure.leader(cell)
-    pairs = np.unique(np.stack([group, owner]), axis=1)
-    several, number = np.unique(pairs[0], return_counts=True)
-    group[~np.isin(group, several[number > 1])] = -1
-    return group if (group >= 0).any() else None
-
-
-def _join_ancestors(problem: SuppressionProblem, alone: BoolArray, groups: _Groups) -> None:
-    """A total of one contributor and its part of one are the same contributor's."""
+                pairs.append((first.setdefault((id(table), place), cell), cell))
+    both = zip(changed.now.tolist(), changed.before.tolist(), strict=True)
+    pairs += [(cell, then) for cell, then in both if alone[cell]]
     links = problem.relations
     total = links.totals[links.row]
-    for entry in np.flatnonzero((total >= 0) & alone[total] & alone[links.cell]):
-        groups.join(int(total[entry]), int(links.cell[entry]))
+    for entry in np.flatnonzero((total >= 0) & alone[total] & alone[links.cell]).tolist():
+        pairs.append((int(total[entry]), int(links.cell[entry])))
+    owner = np.where(alone, _labels(pairs, size), -1)
+    # Contributors who may be the same one, taken together.
+    possible = _labels([*pairs, *_alike(lone)], size)
+    group = np.where(alone, size + possible, -1)
+    several, number_of = np.unique(
+        np.unique(np.stack([group, owner]), axis=1)[0], return_counts=True
+    )
+    group[~np.isin(group, several[number_of > 1])] = -1
+    return Insiders(owner=owner, group=group if (group >= 0).any() else None)
+
+
+def _labels(pairs: Sequence[tuple[int, int]], size: int) -> IntArray:
+    """For each cell the smallest that pairs tie it to, directly or by others."""
+    ties = np.array(pairs, dtype=np.int64).reshape(-1, 2)
+    row = np.repeat(np.arange(len(ties)), 2)
+    return component_labels(
+        Relations.of_entries(size, len(ties), row, ties.ravel(), np.ones(ties.size))
+    )
+
+
+def _contradicted(
+    problem: SuppressionProblem, cells: IntArray, contributors: IntArray, alone: BoolArray
+) -> bool:
+    """Whether a total has one contributor and several of its parts have some: no such counts.
+
+    Looked at are the relations within one table: parts that are other values, or of another data
+    version, may all be of the same contributor.
+    """
+    links = problem.relations
+    count, single = np.full(len(problem), -1, np.int64), np.zeros(len(problem), np.bool_)
+    np.maximum.at(count, cells[cells >= 0], contributors[cells >= 0])
+    single[cells[alone & (cells >= 0)]] = True
+    parts, others = np.zeros((2, len(links)), dtype=np.int64)
+    np.add.at(parts, links.row, (links.coef > 0) & (count[links.cell] > 0))
+    np.add.at(others, links.row, count[links.cell] < 0)
+    totals = links.totals
+    sums = _plain_sums(problem) & (others == 0) & (totals >= 0)
+    return bool((sums & single[totals] & (count[totals] == 1) & (parts > 1)).any())
 
 
 @dataclass(frozen=True)
@@ -178,28 +180,28 @@ class _LoneCell:
     at: int
 
     def may_be(self, other: _LoneCell) -> bool:
-        """Whether the contributor may be that of a cell of another table."""
+        """Whether the contributor may be that of another cell, also of another table."""
+        if self.cell == other.cell:
+            return False  # that is known
         if self.table is other.table:
             return self.at == other.at
         if UNNAMED not in (self.number, other.number):
             return self.number == other.number
         theirs = {dimension.name: at for at, dimension in enumerate(other.table.dimensions)}
-        for at, dimension in enumerate(self.table.dimensions):
-            if dimension.name in theirs and len(dimension.classifications) == 1:
-                place = theirs[dimension.name]
-                far = other.table.dimensions[place]
-                own = dimension.codes[self.table.index[at][self.at]]
-                code = far.codes[other.table.index[place][other.at]]
-                if len(far.classifications) == 1 and not _in_line(dimension, far, own, code):
-                    return False
+        for at, one in enumerate(self.table.dimensions):
+            place = theirs.get(one.name)
+            if place is None or len(one.classifications) > 1:
+                continue
+            far = other.table.dimensions[place]
+            if len(far.classifications) > 1:
+                continue
+            own = one.codes[self.table.index[at][self.at]]
+            code = far.codes[other.table.index[place][other.at]]
+            if own not in far.index or code not in one.index:
+                continue  # whether one of them contains the other is not known
+            if code not in _above(one, own) and own not in _above(far, code):
+                return False
         return True
-
-
-def _in_line(one: Any, other: Any, own: str, code: str) -> bool:
-    """Whether one of two codes contains the other; where that is not known, too."""
-    if own not in other.index or code not in one.index:
-        return True
-    return code in _above(one, own) or own in _above(other, code)
 
 
 def _above(dimension: Any, code: str) -> list[str]:
@@ -211,26 +213,17 @@ def _above(dimension: Any, code: str) -> list[str]:
     return codes
 
 
-#: Of more cells of the same value, all count as of one contributor.
-_ALIKE = 60
-
-
-def _join_alike(lone: Sequence[_LoneCell], groups: _Groups) -> None:
-    """Join cells of linked tables, of the same value, that may have the same contributor."""
-    if len({id(entry.table) for entry in lone}) < 2:
-        return
+def _alike(lone: Sequence[_LoneCell]) -> Iterator[tuple[int, int]]:
+    """Cells of linked tables, of the same value, that may have the same contributor."""
     by_value: dict[int, list[_LoneCell]] = {}
-    for item in lone:
+    for item in lone if len({id(entry.table) for entry in lone}) > 1 else ():
         by_value.setdefault(item.value, []).append(item)
     for alike in by_value.values():
         if len(alike) > _ALIKE:
-            for item in alike:
-                groups.join(alike[0].cell, item.cell)
-            continue
-        for at, one in enumerate(alike):
-            for other in alike[at + 1 :]:
-                if one.cell != other.cell and one.may_be(other):
-                    groups.join(one.cell, other.cell)
+            yield from ((alike[0].cell, item.cell) for item in alike)
+        else:
+            pairs = combinations(alike, 2)
+            yield from ((one.cell, other.cell) for one, other in pairs if one.may_be(other))
 
 
 def known_parts(
@@ -275,9 +268,22 @@ def _plain_sums(problem: SuppressionProblem) -> BoolArray:
     """Which relations are a total and its parts, nothing else."""
     links = problem.relations
     negative = np.bincount(links.row[links.coef == -1], minlength=len(links))
-    other = np.bincount(links.row[(links.coef != 1) & (links.coef != -1)], minlength=len(links))
+    other = np.bincount(links.row[np.abs(links.coef) != 1], minlength=len(links))
     plain: BoolArray = (negative == 1) & (other == 0) & (links.rhs == 0)
     return plain
+
+
+def levels_against(problem: SuppressionProblem, share: float) -> SuppressionProblem:
+    """The problem with the share of its levels that holds against insiders: one unit at least.
+
+    A sensitive cell without any level must not be computed exactly.
+    """
+    if share == 1:
+        return problem
+    columns = {
+        name: np.ceil(share * getattr(problem, name) - 1e-9).astype(np.int64) for name in LEVELS
+    }
+    return replace(problem, **columns)
 
 
 def levels_of_rest(
@@ -291,9 +297,6 @@ def levels_of_rest(
     rest = int(problem.value[cell]) - known
     if rest <= 0:
         return None
-    lower, upper, sliding = (
-        -(-int(column[cell]) * rest // known)
-        for column in (problem.lower, problem.upper, problem.sliding)
-    )
+    lower, upper, sliding = (-(-int(getattr(problem, n)[cell]) * rest // known) for n in LEVELS)
     lower = min(lower, rest - 1)
     return lower, upper, sliding if lower + upper else max(sliding, 1)

@@ -1,11 +1,8 @@
 """Circuits through single cells, in patches of hidden cells around them. CONFIDENTIAL.
 
-In: the relations among cells, how far each can move, and which of them may. Out: for each
-cell asked for a circuit that moves it as far as it must, without the cells to be left out.
-Cells are taken in an order of preference until the one asked for follows from them, so that
-its circuit needs no cell that can be done without. Each circuit is whole and keeps all
-relations exactly. It takes a hundredth of a linear program; what it does not find may still
-be possible.
+Cells are taken in an order of preference until the one asked for follows from them, so that its
+circuit needs no cell that can be done without. Each circuit is whole and keeps all relations
+exactly. It takes a hundredth of a linear program; what it does not find may still be possible.
 """
 
 from __future__ import annotations
@@ -43,25 +40,16 @@ class LocalCircuits(Confidential):
         total[: len(relations)] = relations.totals
         self._room = (down, up, np.maximum(down, up))
         self._system = (relations.start, relations.cell, first, row, coef, total)
-        self._size = (relations.cells, len(relations))
-        self._scratch = [self._fresh() for _ in range(_THREADS)]
+        cells, rows, whole = relations.cells, len(relations), np.int64
+        self._scratch = [
+            (
+                np.zeros(cells, dtype=whole), np.zeros(rows, dtype=whole), np.zeros(cells),
+                np.zeros(cells, dtype=whole), np.zeros(max(rows, 1), dtype=whole),
+                np.zeros(1, dtype=whole), np.full(cells, np.inf),
+            )
+            for _ in range(_THREADS)
+        ]  # fmt: skip
         self._usable = np.zeros(relations.cells, dtype=np.bool_)
-
-    def _fresh(self) -> tuple[Any, ...]:
-        cells, rows = self._size
-        whole = np.int64
-        return (
-            np.zeros(cells, dtype=whole), np.zeros(rows, dtype=whole), np.zeros(cells),
-            np.zeros(cells, dtype=whole), np.zeros(max(rows, 1), dtype=whole),
-            np.zeros(1, dtype=whole), np.full(cells, np.inf),
-        )  # fmt: skip
-
-    def _take_note(self, usable: BoolArray) -> None:
-        """Price what became usable, or no longer is, since the last time."""
-        changed = np.flatnonzero(usable != self._usable)
-        self._usable[changed] = usable[changed]
-        for scratch in self._scratch:
-            scratch[-1][changed] = np.where(usable[changed], 1.0, np.inf)
 
     def through(
         self,
@@ -77,7 +65,11 @@ class LocalCircuits(Confidential):
         Only usable cells move, besides the cell itself, none of those that it is to do `without`,
         and those of a low rank rather than others. Results do not depend on the number of threads.
         """
-        self._take_note(usable)
+        # Price what became usable, or no longer is, since the last time.
+        changed = np.flatnonzero(usable != self._usable)
+        self._usable[changed] = usable[changed]
+        for scratch in self._scratch:
+            scratch[-1][changed] = np.where(usable[changed], 1.0, np.inf)
         left_out = [np.zeros(0, dtype=np.int64)] * len(cells) if without is None else without
         half = -(-len(cells) // _THREADS)
         parts = [slice(at, at + half) for at in range(0, len(cells), max(half, 1))]

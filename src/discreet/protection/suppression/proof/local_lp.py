@@ -1,9 +1,7 @@
 """Small linear programs around sensitive cells: proofs, and further cells to hide. CONFIDENTIAL.
 
-In: a `DraftPattern` with open tasks, or the hidden cells of a pattern of any origin. Out:
-the same with more hidden cells and a proof for each task – hidden cells alone prove what
-they can, then each open task gets the cheapest flow through a patch around it – or how
-far hidden cells were seen to move. Each deviation is held against all relations and bounds.
+In a `DraftPattern` with open tasks, hidden cells alone prove what they can; then each open task
+gets the cheapest flow through a patch around it.
 """
 
 from __future__ import annotations
@@ -16,10 +14,9 @@ import numpy as np
 from discreet.arrays import BoolArray, FloatArray, IntArray
 from discreet.protection.suppression.problem.system import SuppressionProblem
 from discreet.protection.suppression.problem.unknowns import TOLERANCE, Unknowns
-from discreet.protection.suppression.proof.deviations import DeviationCheck
-from discreet.protection.suppression.proof.draft_pattern import DraftPattern, fitting_proofs
+from discreet.protection.suppression.proof.circuits import DeviationCheck, Reach
+from discreet.protection.suppression.proof.draft_pattern import DraftPattern
 from discreet.protection.suppression.proof.patches import (
-    MoveLimits,
     Patch,
     farthest_flow,
     least_flow,
@@ -69,21 +66,33 @@ def flow_for_task(
     """
     cell, distance = draft.distance(task) if distance is None else (task, distance)
     room = draft.up[cell] if distance > 0 else draft.down[cell]
-    if room < abs(distance):
+    if room < abs(distance) - TOLERANCE:
         return None
     seed = np.array([cell], dtype=np.int64)
     best, least = None, math.inf
     while True:
         patch = draft.patches.around(seed, size, step, draft.many_ways)
         before = draft.effort
-        flow = _flow_in(draft, patch, cell, distance, price)
+        cells, flow = patch.cells, None
+        at = int(np.searchsorted(cells, cell))
+        if at < len(cells) and cells[at] == cell:
+            draft.solved += 1
+            moved = least_flow(
+                patch, draft.down[cells], draft.up[cells], price[cells], at, distance
+            )
+            flow = None if moved is None else (cells, moved)
         if best is not None:
             draft.patches.effort.grown += draft.effort - before
-        paid = math.inf if flow is None else _paid(price, *flow)
+        paid = math.inf
+        if flow is not None:
+            cells, moving = flow[0][flow[1] != 0], flow[1][flow[1] != 0]
+            paid = float(price[cells] @ np.abs(moving))
         if flow is not None and paid < least:
             best, cheaper, least = flow, paid < _CHEAPER * least, paid
             late = draft.patches.effort.grown > _GROWTH
-            if not grown or late or not cheaper or not _dear(draft, *flow):
+            # Whether it hides cells that cost much.
+            dear = draft.cost[cells[~draft.hidden[cells]]].sum() > _DEAR * draft.median_cost
+            if not grown or late or not cheaper or not dear:
                 return best
         elif best is not None:
             return best
@@ -91,32 +100,6 @@ def flow_for_task(
         if patch.whole or size >= (most if best is None else grown):
             return best
         size *= 2
-
-
-def _dear(draft: DraftPattern, cells: IntArray, moved: FloatArray) -> bool:
-    """Whether a way hides cells that cost much."""
-    new = cells[(moved != 0) & ~draft.hidden[cells]]
-    return float(draft.cost[new].sum()) > _DEAR * draft.median_cost
-
-
-def _paid(price: FloatArray, cells: IntArray, moved: FloatArray) -> float:
-    """What a way costs, by the units that cells move."""
-    moving = moved != 0
-    return float(price[cells[moving]] @ np.abs(moved[moving]))
-
-
-def _flow_in(
-    draft: DraftPattern, patch: Patch, cell: int, distance: float, price: FloatArray
-) -> tuple[IntArray, FloatArray] | None:
-    """The cheapest way in one patch."""
-    cells = patch.cells
-    at = int(np.searchsorted(cells, cell))
-    if at == len(cells) or cells[at] != cell:
-        return None
-    room = MoveLimits(down=draft.down[cells], up=draft.up[cells], price=price[cells])
-    draft.solved += 1
-    moved = least_flow(patch, room, at, distance)
-    return None if moved is None else (cells, moved)
 
 
 def cover_tasks(
@@ -198,8 +181,7 @@ def _work_on(
         if not wish.any():
             return
         draft.solved += 1
-        room = MoveLimits(down=down, up=up, price=price[cells])
-        moved = farthest_flow(patch, room, wish)
+        moved = farthest_flow(patch, down, up, price[cells], wish)
         done = 0
         if moved is not None:
             new, fresh = draft.take_all(cells, moved)
@@ -212,24 +194,14 @@ def _work_on(
 _LARGEST = 8 * PATCH_SIZE
 
 
-def bounds_by_patches(
-    problem: SuppressionProblem,
-    unknowns: Unknowns,
-    low: FloatArray,
-    high: FloatArray,
-    check: DeviationCheck | None = None,
-) -> tuple[FloatArray, FloatArray, int]:
-    """How far hidden cells move down and up after work on patches, given how far they were seen to.
-
-    The last number is how many linear programs it took. Proofs are held against `check`, if
-    there is one.
-    """
+def reach_by_patches(problem: SuppressionProblem, unknowns: Unknowns, reach: Reach) -> int:
+    """See how far hidden cells move by work on patches; gives how many linear programs it took."""
     draft = DraftPattern(problem, unknowns)
     draft.halve()
-    safe = unknowns.protected(low, high)
+    safe = unknowns.protected(reach.low, reach.high)
     draft.target[np.concatenate([safe, safe])] = 0.0
-    reach = np.concatenate([high, -low])
-    draft.target[reach >= draft.target - 0.5 * TOLERANCE] = 0.0
+    seen = np.concatenate([reach.high, -reach.low])
+    draft.target[seen >= draft.target - 0.5 * TOLERANCE] = 0.0
     prove_by_hidden_cells(draft, never)
     step, price = np.ones(len(draft)), np.zeros(len(draft))
     for task in draft.open:
@@ -237,6 +209,5 @@ def bounds_by_patches(
             flow = flow_for_task(draft, int(task), step, price, largest=_LARGEST)
             if flow is not None:
                 draft.take_all(*flow)
-    fit = DeviationCheck(unknowns, low.copy(), high.copy()) if check is None else check
-    fitting_proofs(unknowns, draft.proofs, fit.low, fit.high, fit)
-    return fit.low, fit.high, draft.solved
+    DeviationCheck(unknowns, reach).see_all(draft.proofs)
+    return draft.solved

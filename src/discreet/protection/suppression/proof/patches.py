@@ -1,9 +1,8 @@
 """Patches: few cells around one as a small system, and the cheapest flows in it. CONFIDENTIAL.
 
-In: the relations among cells, which of them may move and what moving each costs. Out: the
-cells nearest to a given one with the relations among them, and deviations of these that
-move a cell as far as it must, by one small linear program. If only cells of a patch move
-and its relations hold, all relations hold.
+The cells nearest to a given one, with the relations among them, and deviations of these that move a
+cell as far as it must, by one small linear program. If only cells of a patch move and its relations
+hold, all relations hold.
 """
 
 from __future__ import annotations
@@ -51,6 +50,7 @@ class Patch:
     at: IntArray  # positions in `cells`
     coef: IntArray  # coefficients
     whole: bool  # whether no other cell hangs together with these
+    widest: int = 1  # the largest coefficient, where it is larger than most moves
     #: Counts what linear programs over it take
     effort: SolverEffort = field(default_factory=SolverEffort)
 
@@ -106,7 +106,14 @@ class Patches:
             self._row_seen, self._number, self._stamp,
         )  # fmt: skip
         system = {"start": start, "at": at, "coef": coef}
-        return Patch(cells=cells[kept], whole=bool(whole), effort=self.effort, **system)
+        widest = int(np.abs(coef).max(initial=1))
+        return Patch(
+            cells=cells[kept],
+            whole=bool(whole),
+            widest=widest if widest > _MOST else 1,
+            effort=self.effort,
+            **system,
+        )
 
 
 @compiled
@@ -255,7 +262,7 @@ def _without(kept: Any, start: Any, at: Any, coef: Any) -> Any:
     return kept, first[: rows + 1], fresh_at[:size], fresh_coef[:size]
 
 
-#: No cell moves more than so many times the wanted distance.
+#: No cell moves more than so many times the wanted distance, and the largest coefficient.
 _MOST = 100.0
 #: The solver's tolerance, relative to the wanted distance.
 _FINE = 1e-9
@@ -268,54 +275,51 @@ _NEARLY_FREE = 1e-4
 _FEW = 300
 
 
-@dataclass(frozen=True, kw_only=True)
-class MoveLimits:
-    """How far the cells of a patch can move, at least 0, and the price per unit; 0 for hidden."""
-
-    down: FloatArray
-    up: FloatArray
-    price: FloatArray
-
-
-def least_flow(patch: Patch, room: MoveLimits, at: int, distance: float) -> FloatArray | None:
+def least_flow(
+    patch: Patch, down: FloatArray, up: FloatArray, price: FloatArray, at: int, distance: float
+) -> FloatArray | None:
     """The cheapest deviations of a patch that move one cell, at a position, by a distance.
 
-    A negative distance is downwards; None if the cells of the patch cannot do it.
+    Cells move so far `down` and `up` at most, at a price per unit, which is 0 for hidden ones. A
+    negative distance is downwards; None if the cells of the patch cannot do it.
     """
     size = abs(distance)
-    low, high = -np.minimum(room.down / size, _MOST), np.minimum(room.up / size, _MOST)
+    low, high = _limits(patch, down, up, size)
     low[at] = high[at] = 1.0 if distance > 0 else -1.0
-    moved = _solved(patch, low, high, _nearly_free(room.price))
-    if moved is None:
-        return None
-    moved[np.abs(moved) < max(_MOVED, _UNIT_MOVED / size)] = 0.0
-    return moved * size
+    if price.size >= _FEW:
+        paid = price[price > 0]
+        price = np.maximum(price, _NEARLY_FREE * (float(np.median(paid)) if paid.size else 1.0))
+    return _moved(patch, _solved(patch, low, high, price), size)
 
 
-def _nearly_free(price: FloatArray) -> FloatArray:
-    if price.size < _FEW:
-        return price
-    paid = price[price > 0]
-    least = _NEARLY_FREE * (float(np.median(paid)) if paid.size else 1.0)
-    nearly: FloatArray = np.maximum(price, least)
-    return nearly
-
-
-def farthest_flow(patch: Patch, room: MoveLimits, wish: FloatArray) -> FloatArray | None:
+def farthest_flow(
+    patch: Patch, down: FloatArray, up: FloatArray, price: FloatArray, wish: FloatArray
+) -> FloatArray | None:
     """Deviations that bring many cells as near to where they should go as possible.
 
     A wish is negative for down, and 0 where it does not matter; each is worth 1.
     """
     size = float(np.median(np.abs(wish[wish != 0])))
-    low, high = -np.minimum(room.down / size, _MOST), np.minimum(room.up / size, _MOST)
+    low, high = _limits(patch, down, up, size)
     beyond = wish / size * (1 + _MOVED)
     low = np.where(wish < 0, np.maximum(low, beyond), low)
     high = np.where(wish > 0, np.minimum(high, beyond), high)
     gain = np.divide(size, wish, out=np.zeros(len(wish)), where=wish != 0)
-    moved = _solved(patch, low, high, room.price, -gain)
+    return _moved(patch, _solved(patch, low, high, price, -gain), size)
+
+
+def _limits(
+    patch: Patch, down: FloatArray, up: FloatArray, size: float
+) -> tuple[FloatArray, FloatArray]:
+    most = _MOST * patch.widest
+    return -np.minimum(down / size, most), np.minimum(up / size, most)
+
+
+def _moved(patch: Patch, moved: FloatArray | None, size: float) -> FloatArray | None:
+    """Moves in units; the smallest are none."""
     if moved is None:
         return None
-    moved[np.abs(moved) < max(_MOVED, _UNIT_MOVED / size)] = 0.0
+    moved[np.abs(moved) < max(_MOVED, _UNIT_MOVED / size) / patch.widest] = 0.0
     return moved * size
 
 

@@ -1,8 +1,8 @@
 """Audits of what is published already: tables with blanks from anywhere, and several releases.
 
-In: published cells, whoever hid some of them, no true value needed; or releases with their
-patterns that anyone can lay side by side. Out: `Blanks`, an interval for each hidden cell;
-or which hidden cells of one release the others show or let work out (CONFIDENTIAL).
+`Blanks` of published cells, whoever hid some of them, need no true value; of releases that anyone
+can lay side by side it is said which hidden cells of one the others show or let work out
+(CONFIDENTIAL).
 """
 
 from __future__ import annotations
@@ -10,41 +10,31 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
 from discreet.arrays import BoolArray, FloatArray, IntArray
 from discreet.classifications import Classification
+from discreet.disclosure import DisclosureVerdict, Gap, Judged
 from discreet.errors import SuppressionError
-from discreet.protection.suppression.problem.changed_values import with_changes_known
 from discreet.protection.suppression.problem.demands import (
-    CellDemands,
-    CombinedCells,
     Demands,
     Earlier,
-)
-from discreet.protection.suppression.problem.empty_cells import (
+    KnownZeros,
     earlier_with_empty_cells,
     hides_empty_cells,
     zeros_of,
 )
-from discreet.protection.suppression.problem.equal_cells import VariableCode
-from discreet.protection.suppression.problem.linked_tables import (
-    COUNTS,
-    TableCells,
-    joint_problem,
-    reader_of,
-)
-from discreet.protection.suppression.problem.parameters import Knowledge, Reader
-from discreet.protection.suppression.problem.reader_bounds import CellBounds, bounds_of
+from discreet.protection.suppression.problem.linked_tables import COUNTS, joint_problem
+from discreet.protection.suppression.problem.parameters import Knowledge
 from discreet.protection.suppression.problem.system import CellState, SuppressionProblem
-from discreet.protection.suppression.problem.table_relations import relations_of
-from discreet.protection.suppression.proof.attacker import published_intervals
+from discreet.protection.suppression.problem.table_relations import VariableCode, relations_of
 from discreet.protection.suppression.proof.audit import told_reasons
-from discreet.protection.suppression.proof.certificate import Certificate, certify
-from discreet.protection.suppression.proof.whole_numbers import held_in_whole_numbers
+from discreet.protection.suppression.proof.certificate import Certificate, published_intervals
+from discreet.protection.suppression.proof.joint_cubes import full_certificate, linked_with_earlier
+from discreet.protection.suppression.proof.whole_numbers import untested_gaps
 from discreet.tables import CellStatus, Dimension, ProtectedTable, Table
 
 if TYPE_CHECKING:
@@ -52,8 +42,10 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, kw_only=True, repr=False, eq=False)
-class Blanks:
+class Blanks(Judged):
     """The hidden cells of a published table, each with its interval.
+
+    Its verdict is never "safe": a published table does not say which cells are sensitive.
 
     Args:
         dimensions: The spanning variables.
@@ -73,6 +65,15 @@ class Blanks:
 
     def __len__(self) -> int:
         return len(self.low)
+
+    @property
+    def judgement(self) -> DisclosureVerdict:
+        """What anyone can compute, and what the table alone does not say."""
+        several = [one.name for one in self.dimensions if len(one.classifications) > 1]
+        gaps = [Gap("levels", number=len(self))]
+        if several:
+            gaps.append(Gap("breakdowns", ", ".join(several), len(several)))
+        return DisclosureVerdict.of(self.names(), gaps)
 
     def names(self) -> list[str]:
         """Names of the cells that anyone can compute."""
@@ -106,12 +107,14 @@ class Blanks:
             "exact": int(self.exact.sum()),
             "exact_cells": self.names(),
             "seconds": round(self.seconds, 3),
+            **self.judgement.described(),
         }
 
     def text(self) -> str:
         """The verdict in words."""
         lines = [f"{len(self):,} cells are hidden; anyone can compute {int(self.exact.sum()):,}."]
-        return "\n".join([*lines, *(f"  {name}" for name in self.names()[:20])])
+        lines += [f"  {name}" for name in self.names()[:20]]
+        return "\n".join([*lines, *self.judgement.lines()])
 
     def __repr__(self) -> str:
         return f"<Blanks: {len(self):,} hidden cells>"
@@ -125,7 +128,7 @@ def audit_published(
     decimals: int = 0,
     negative: bool = False,
     rounding: float = 0.0,
-    zero_cells: Literal["fixed", "partners"] = "fixed",
+    zero_cells: KnownZeros = "fixed",
 ) -> Blanks:
     """Work out between which values the hidden cells of a published table lie.
 
@@ -208,7 +211,7 @@ def _of_frame(frame: Any, by: Any, value: str, decimals: int) -> _CellArrays:
 
 
 @dataclass(frozen=True, kw_only=True, repr=False, eq=False)
-class ReleaseCheck:
+class ReleaseCheck(Judged):
     """What several releases tell together (confidential)."""
 
     problem: SuppressionProblem  # all their cells as one system
@@ -218,11 +221,12 @@ class ReleaseCheck:
     #: known exactly, where no release names any
     certificate: Certificate
 
+    gaps: tuple[Gap, ...] = ()  # what was not examined
+
     @property
-    def safe(self) -> bool:
-        """Whether no sensitive cell is opened."""
-        sensitive = self.problem.state == CellState.primary
-        return not sensitive[self.shown].any() and not len(self.certificate.unprotected)
+    def judgement(self) -> DisclosureVerdict:
+        """The verdict: no sensitive cell may be opened."""
+        return DisclosureVerdict.of(self.opened, [*untested_gaps(self.certificate), *self.gaps])
 
     @property
     def opened(self) -> tuple[str, ...]:
@@ -230,9 +234,6 @@ class ReleaseCheck:
         sensitive = self.problem.state == CellState.primary
         cells = np.union1d(self.shown[sensitive[self.shown]], self.certificate.unprotected)
         return tuple(self.problem.name(int(at)) for at in cells)
-
-    def __repr__(self) -> str:
-        return f"<ReleaseCheck (confidential): {'safe' if self.safe else 'NOT safe'}>"
 
 
 def check_releases(
@@ -242,6 +243,7 @@ def check_releases(
     decimals: int = 0,
     knowledge: Knowledge | None = None,
     same: Mapping[VariableCode, VariableCode] | None = None,
+    records: Any = None,
 ) -> ReleaseCheck:
     """Say what tables that were protected apart tell together.
 
@@ -253,6 +255,8 @@ def check_releases(
         decimals: Digits that were published.
         knowledge: What attackers know beforehand.
         same: Codes that mean the same as a code of another variable.
+        records: What all tables were counted from: cells that are the same records, or add up,
+            are known whatever columns are called. Without, cells are known by name.
 
     >>> import polars as pl
     >>> from discreet import Table
@@ -265,96 +269,32 @@ def check_releases(
     >>> check_releases([first, second]).opened
     ('region=N', 'region=S', 'region=W')
     """
-    if value in COUNTS and any(
-        hides_empty_cells(release.table, release.hidden) for release in releases
-    ):
+    if value in COUNTS and any(hides_empty_cells(each.table, each.hidden) for each in releases):
         releases = [earlier_with_empty_cells(release) for release in releases]
-    *before, last = [replace(release, hidden=_all(release), primary=None) for release in releases]
-    options: dict[str, Any] = {"value": value, "decimals": decimals, "knowledge": knowledge}
-    options |= {"same": same, "cost": "unity"}
-    problem, members = joint_problem([(last.table, None)], before, **options)
-    demands = [Demands.before(item, 10**decimals) for item in (releases[-1], *releases[:-1])]
-    cells = (*members.cells, *members.before)
+    *before, last = releases
+    demands = [Demands.before(item, 10**decimals) for item in (last, *before)]
+    if all(release.primary is None for release in releases):  # what is hidden counts as sensitive
+        demands = [replace(own, sensitive=own.secondary) for own in demands]
+    shown = [item.hidden for item in releases if isinstance(item.hidden, ProtectedTable)]
+    problem, members = joint_problem(
+        [last.table], demands, before, value=value, decimals=decimals, knowledge=knowledge,
+        same=same, zero_cells=zeros_of(shown), reasons=told_reasons(shown), records=records,
+        strict=False,
+    )  # fmt: skip
     masks = {
-        name: _gathered(cells, [getattr(demand, name) for demand in demands], len(problem))
+        name: members.gathered([getattr(own, name) for own in demands], len(problem))
         for name in ("sensitive", "fixed", "secondary")
     }
-    named = any(release.primary is not None for release in releases)
-    sensitive = masks["sensitive" if named else "secondary"]
-    hidden = masks["secondary"] & ~masks["fixed"]
-    merged = _asked(problem, cells, demands, sensitive, hidden)
-    known = (knowledge, _reader(releases, value, decimals))
-    bounds = vars(_bounds(problem, members, demands, merged, known))
-    problem = replace(problem, state=merged.state, **bounds)
-    problem = with_changes_known(problem, members.changed)
-    problem.check()
-    changes = np.ones(len(problem) - len(hidden), dtype=np.bool_)
-    sensitive, hidden = np.r_[sensitive, ~changes], np.r_[hidden, changes]
-    certificate = certify(problem, hidden, sensitive & hidden)
+    hidden = ~masks["fixed"]
+    # Combinations of other data are others.
+    linked = (
+        [] if len(members.changed) else linked_with_earlier(members, [last.table], [value], before)
+    )
+    certificate, gaps = full_certificate(problem, hidden, masks["sensitive"] & hidden, linked)
     return ReleaseCheck(
         problem=problem,
         hidden=hidden,
         shown=np.flatnonzero(masks["secondary"] & masks["fixed"]).astype(np.int64),
-        certificate=held_in_whole_numbers(problem, hidden, certificate),
+        certificate=certificate,
+        gaps=(*members.unexamined, *gaps),
     )
-
-
-def _reader(releases: Sequence[Earlier], value: str | None, decimals: int) -> Reader:
-    """Who reads the releases, and what they tell besides."""
-    published = [
-        release.hidden for release in releases if isinstance(release.hidden, ProtectedTable)
-    ]
-    return reader_of(value, decimals, zeros_of(published), told_reasons(published))
-
-
-def _bounds(
-    problem: SuppressionProblem,
-    members: TableCells,
-    demands: Sequence[Demands],
-    wanted: CellDemands,
-    known: tuple[Knowledge | None, Reader],
-) -> CellBounds:
-    """What attackers know of the cells, now that it is clear which are hidden."""
-    system = CombinedCells(
-        cells=[*members.cells, *members.before],
-        given=[],
-        value=problem.value,
-        relations=problem.relations,
-        totals=np.zeros_like(problem.value),
-        names=problem.name,
-        notes=[],
-        changed=members.changed,
-    )
-    return bounds_of(system, demands, wanted, *known)
-
-
-def _all(release: Earlier) -> BoolArray:
-    return np.ones(len(release.table), dtype=np.bool_)
-
-
-def _gathered(cells: Sequence[IntArray], masks: Sequence[BoolArray], size: int) -> BoolArray:
-    """Problem cells of which a cell is marked in any table."""
-    marked = np.zeros(size, dtype=np.bool_)
-    for place, mask in zip(cells, masks, strict=True):
-        marked[place[mask & (place >= 0)]] = True
-    return marked
-
-
-def _asked(
-    problem: SuppressionProblem,
-    cells: Sequence[IntArray],
-    demands: Sequence[Demands],
-    sensitive: BoolArray,
-    hidden: BoolArray,
-) -> CellDemands:
-    """States and levels of all cells: one that a release shows may be sensitive in another."""
-    levels: dict[str, Any] = {
-        name: np.zeros(len(problem), np.int64) for name in ("lower", "upper", "sliding")
-    }
-    for place, demand in zip(cells, demands, strict=True):
-        mine = demand.sensitive & (place >= 0)
-        for name, level in levels.items():
-            np.maximum.at(level, place[mine], getattr(demand, name)[mine])
-    state = np.where(hidden, CellState.free, CellState.fixed).astype(np.int8)
-    state[sensitive] = CellState.primary
-    return CellDemands(state=state, **levels)

@@ -1,9 +1,9 @@
 """Attackers who know that values are whole numbers. CONFIDENTIAL.
 
-In: a pattern whose cells are proven to be protected by deviations that may be fractions. Out:
-the same verdicts, held against integer programs where fractions might be all there is:
-not where whole moves were seen, nor in networks, whose corners are whole. Blocks with more
-cells than `MOST_CELLS` are not tested; their number is told.
+Verdicts of deviations that may be fractions are held against integer programs where fractions
+might be all there is: not where whole moves were seen, nor in networks, whose corners are whole. Of
+blocks with more cells than `MOST_CELLS`, only the surroundings of a cell move: what these do not
+prove is a gap, unless relations have large coefficients and levels are far larger than their steps.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from discreet.arrays import BoolArray, FloatArray, IntArray
+from discreet.disclosure import Gap
 from discreet.protection.suppression.problem.system import Relations, SuppressionProblem
 from discreet.protection.suppression.problem.unknowns import (
     TOLERANCE,
@@ -23,17 +24,22 @@ from discreet.protection.suppression.problem.unknowns import (
     unknowns_of,
 )
 from discreet.protection.suppression.proof.certificate import Certificate
-from discreet.protection.suppression.proof.circuits import independent_relations
-from discreet.protection.suppression.proof.deviations import sure_moves
+from discreet.protection.suppression.proof.circuits import independent_relations, sure_moves
 from discreet.solver import column_values, is_optimal, loaded_solver
 
-#: Larger blocks are not tested, and beyond so many cells it is not even asked for networks.
+#: So many cells move at most, and beyond so many it is not even asked for networks.
 MOST_CELLS = 100
 _ASKED = 20_000
+#: Of so many cells in large blocks the surroundings are searched for whole moves.
+_SEARCHED = 300
 #: An integer program ends after so many branchings: then nothing is known.
 _NODES = 2_000
 #: Cells move by at most so many levels.
 _FAR = 1024.0
+#: A larger coefficient makes it hard to find the farthest whole number.
+_LARGE = 100
+#: Where levels are so many steps of whole numbers, these say next to nothing.
+_STEPS = 2.0
 
 
 def held_in_whole_numbers(
@@ -47,9 +53,8 @@ def held_in_whole_numbers(
     watched[certificate.cells[left]] = True
     known = unknowns_of(problem, hidden, watched)
     least, most = outer_bounds(known)
-    names = ("protected", "whole", "low", "high")
-    columns: dict[str, Any] = {name: getattr(certificate, name).copy() for name in names}
-    untested = certificate.untested
+    columns = certificate.columns()
+    untested, searched = certificate.untested, 0
     for block in blocks_of(known.part(most - least > TOLERANCE)):
         number = np.searchsorted(known.cells, block.cells)
         attacker = WholeAttacker(block, least[number], most[number])
@@ -58,7 +63,16 @@ def held_in_whole_numbers(
         if attacker.network:
             columns["whole"][place] = True
         elif len(block) > MOST_CELLS:
-            untested += at.size
+            fine = _finely(block)
+            columns["whole"][place[fine[at]]] = True
+            for cell, own in zip(at[~fine[at]].tolist(), place[~fine[at]].tolist(), strict=True):
+                searched += 1
+                near = _around(block, cell)
+                part = block.part(near)
+                close = WholeAttacker(part, least[number][near], most[number][near])
+                reach = close.reached(int(near[:cell].sum())) if searched <= _SEARCHED else None
+                columns["whole"][own] = moved = reach is not None and reach[2]
+                untested += not moved
         else:
             for cell, own in zip(at.tolist(), place.tolist(), strict=True):
                 reach = attacker.reached(cell)
@@ -76,7 +90,8 @@ class WholeAttacker:
     def __init__(self, block: Unknowns, low: FloatArray, high: FloatArray) -> None:
         self.block = block
         levels = np.maximum.reduce([block.lower, block.upper, block.sliding])
-        far = _FAR * max(float(levels[block.sensitive].max(initial=0.0)), 1.0)
+        self.widest = int(np.abs(block.relations.coef).max(initial=1))
+        far = _FAR * max(float(levels[block.sensitive].max(initial=0.0)), 1.0) * self.widest
         self.low = np.ceil(np.maximum(low, -far) - TOLERANCE)
         self.high = np.floor(np.minimum(high, far) + TOLERANCE)
         self.network = len(block) <= _ASKED and is_network(independent_relations(block.relations))
@@ -93,20 +108,44 @@ class WholeAttacker:
         return -down, up, bool(wide and enough)
 
     def _farthest(self, at: int, side: float) -> float | None:
-        """How far a cell moves to a side in whole numbers."""
+        """How far a cell moves to a side in whole numbers.
+
+        With large coefficients it is enough to know that it moves as far as it must.
+        """
         if self._solver is None:
             matrix = self.block.relations.matrix
             self._solver = loaded_solver(
                 matrix, self.low, self.high, mip_max_nodes=_NODES, mip_rel_gap=0.0
             )
-            self._solver.setOptionValue("presolve", "choose")
             make_whole(self._solver, np.arange(len(self.block)))
+        block, low, high = self.block, self.low[at], self.high[at]
+        if self.widest > _LARGE:
+            most = np.ceil(max(block.lower[at], block.upper[at], block.sliding[at]))
+            self._solver.changeColBounds(at, max(low, -most), min(high, most))
         self._solver.changeColCost(at, -side)
-        self._solver.run()
+        for presolve in ("off", "choose") if self.widest > _LARGE else ("choose",):
+            self._solver.setOptionValue("presolve", presolve)
+            self._solver.run()
+            if is_optimal(self._solver):
+                break
         known, moved = is_optimal(self._solver), np.rint(column_values(self._solver))
+        if self.widest > _LARGE:
+            _balance(block.relations, moved)
         self._solver.changeColCost(at, 0.0)
+        self._solver.changeColBounds(at, low, high)
         moved, _, whole = sure_moves(self.block, moved) if known else (moved, False, False)
         return abs(float(moved[at])) if whole else None
+
+
+def _balance(links: Relations, moved: FloatArray) -> None:
+    """Let cells that stand in one relation only take what rounding left over there, the last."""
+    first, order = links.by_cell
+    once = order[first[:-1][np.diff(first) == 1]][::-1]
+    once = once[np.abs(links.coef[once]) == 1]
+    rows, at = np.unique(links.row[once], return_index=True)
+    entry = once[at]
+    missed = links.residuals(moved.astype(np.int64))[rows]
+    moved[links.cell[entry]] -= links.coef[entry] * missed
 
 
 def make_whole(solver: Any, columns: IntArray) -> None:
@@ -117,12 +156,38 @@ def make_whole(solver: Any, columns: IntArray) -> None:
     solver.changeColsIntegrality(columns.size, columns.astype(np.int32), kinds)
 
 
-def untested_notes(certificate: Certificate) -> tuple[str, ...]:
-    """What was not looked at, in words; nothing if all was."""
-    if not certificate.untested:
-        return ()
-    note = f"{certificate.untested:,} sensitive cells stand in blocks too large to be tested "
-    return (note + "against attackers who know that values are whole numbers",)
+def untested_gaps(certificate: Certificate) -> tuple[Gap, ...]:
+    """What was not examined; nothing if all was."""
+    return (Gap("whole-numbers", "", certificate.untested),) if certificate.untested else ()
+
+
+def _finely(block: Unknowns) -> BoolArray:
+    """For which cells whole numbers are steps that are small beside their levels.
+
+    Of relations with large coefficients alone: 1,000 thousands are about a million euros.
+    """
+    links = block.relations
+    size = np.bincount(links.row, np.abs(links.coef), minlength=len(links))
+    step = np.ones(len(block))
+    np.maximum.at(step, links.cell, size[links.row] / np.abs(links.coef))
+    levels = np.maximum.reduce([block.lower, block.upper, block.sliding])
+    fine: BoolArray = levels >= _STEPS * step
+    return fine if size.max(initial=0) > _LARGE else np.zeros_like(fine)
+
+
+def _around(block: Unknowns, cell: int) -> BoolArray:
+    """A cell and those nearest to it by relations, as many as move at most."""
+    links = block.relations
+    near = np.zeros(len(block), dtype=np.bool_)
+    near[cell] = True
+    while True:
+        rows = np.zeros(len(links), dtype=np.bool_)
+        rows[links.row[near[links.cell]]] = True
+        more = np.unique(links.cell[rows[links.row] & ~near[links.cell]])
+        room = MOST_CELLS - int(near.sum())
+        if not more.size or room <= 0:
+            return near
+        near[more[:room]] = True
 
 
 def is_network(relations: Relations) -> bool:
@@ -144,29 +209,23 @@ def is_network(relations: Relations) -> bool:
         return False
     twice = np.flatnonzero(width == 2)
     one, other = by_cell[first[twice]], by_cell[first[twice] + 1]
-    same = relations.coef[one] == relations.coef[other]
-    return _two_sides(relations.row[one], relations.row[other], same, len(relations))
-
-
-def _two_sides(one: IntArray, other: IntArray, apart: BoolArray, rows: int) -> bool:
-    """Whether rows can be put on two sides so that some pairs are apart, the others together."""
-    near: list[list[tuple[int, bool]]] = [[] for _ in range(rows)]
-    for a, b, differ in zip(one.tolist(), other.tolist(), apart.tolist(), strict=True):
+    # Rows on two sides: apart where a cell has one sign in both, else together.
+    near: list[list[tuple[int, int]]] = [[] for _ in range(len(relations))]
+    apart = (relations.coef[one] == relations.coef[other]).astype(int).tolist()
+    pairs = zip(relations.row[one].tolist(), relations.row[other].tolist(), apart, strict=True)
+    for a, b, differ in pairs:
         near[a].append((b, differ))
         near[b].append((a, differ))
-    side = [-1] * rows
-    for begin in range(rows):
-        if side[begin] >= 0:
-            continue
-        side[begin] = 0
-        todo = [begin]
+    side: dict[int, int] = {}
+    for begin in range(len(near)):
+        todo = [] if begin in side else [begin]
+        side.setdefault(begin, 0)
         while todo:
             row = todo.pop()
             for next_row, differ in near[row]:
-                wanted = side[row] ^ int(differ)
-                if side[next_row] < 0:
-                    side[next_row] = wanted
+                if next_row not in side:
+                    side[next_row] = side[row] ^ differ
                     todo.append(next_row)
-                elif side[next_row] != wanted:
+                elif side[next_row] != side[row] ^ differ:
                     return False
     return True

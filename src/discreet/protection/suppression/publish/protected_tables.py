@@ -1,9 +1,8 @@
 """Patterns as they are published: blanks, kinds of reasons, intervals, one figure or several.
 
-In: true tables (CONFIDENTIAL) and the pattern over the cells of their problem; or
-`ProtectedTable`s over the same cells. Out: `ProtectedTable`s, which hold no hidden value and
-no parameter of a rule; those of one value each as one table with a dimension of figures,
-and back.
+`ProtectedTable`s hold no hidden value and no parameter of a rule. Those of one value each become
+one table with a dimension of figures, and back; and ingredients of key figures: where one of these
+is hidden, so is every figure made of it, for else the others would give the hidden one away.
 """
 
 from __future__ import annotations
@@ -15,62 +14,35 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from discreet._version import __version__
-from discreet.arrays import BoolArray, FloatArray, IntArray, SmallIntArray
+from discreet.arrays import BoolArray, FloatArray, SmallIntArray
 from discreet.errors import SuppressionError
-from discreet.protection.suppression.problem.empty_cells import ZEROS_HIDDEN, zeros_of
+from discreet.files import texts_of
+from discreet.protection.suppression.problem.demands import ZEROS_HIDDEN, zeros_of
 from discreet.rules import Reason
 from discreet.tables import (
     CellStatus,
     Figure,
+    Ingredient,
     Note,
     ProtectedTable,
     Provenance,
     Table,
     Withheld,
     figure_dimension,
+    note_of,
     parts_with_figures,
     single_figure,
 )
 
 if TYPE_CHECKING:
-    # Problems bring a compiler along, which a release without hidden cells does not need.
     from discreet.protection.suppression.problem.linked_tables import TableCells
     from discreet.protection.suppression.problem.system import SuppressionProblem
 
 #: Name of the method in the provenance of a table.
 METHOD = "cell-suppression"
 
+_PACKAGE = "discreet.protection.suppression"
 _LANGUAGES = ("en", "de")
-_WORDS: Mapping[str, Mapping[str, str]] = {
-    "primary": {"en": "sensitive", "de": "primär gesperrt"},
-    "secondary": {
-        "en": "hidden to protect others",
-        "de": "zum Schutz anderer Felder gesperrt",
-    },
-    "note": {
-        "en": "Values shown as “.” are hidden, so that nobody can work out what belongs to "
-        "single respondents.",
-        "de": "Als „.“ ausgewiesene Werte sind gesperrt, damit niemand Einzelangaben errechnen "
-        "kann.",
-    },
-    "unchanged": {
-        "en": "All other values are unchanged.",
-        "de": "Alle anderen Werte sind unverändert.",
-    },
-    "intervals": {
-        "en": "For hidden values, an interval is given that anyone could work out.",
-        "de": "Für gesperrte Werte ist ein Intervall angegeben, das jeder errechnen könnte.",
-    },
-    "instead": {
-        "en": "In the place of hidden values stand intervals that anyone could work out.",
-        "de": "Anstelle gesperrter Werte stehen Intervalle, die jeder errechnen könnte.",
-    },
-    "zeros": {
-        "en": "Hidden values may be zero.",
-        "de": "Gesperrte Werte können auch null sein.",
-    },
-    "reasons": {"en": "Reasons: {}.", "de": "Gründe: {}."},
-}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -88,6 +60,18 @@ class PublicationStyle:
     instead: bool = False
 
 
+def marks_of(
+    members: TableCells, marks: Sequence[Any], among: Sequence[BoolArray], nothing: Any
+) -> Any:
+    """What problem cells are marked with: by the first table that marks the cell, else nothing."""
+    size = 1 + max((int(cells.max(initial=-1)) for cells in members.cells), default=-1)
+    own = np.full(size, nothing, dtype=np.asarray(marks[0]).dtype)
+    for cells, mark, mask in reversed(list(zip(members.cells, marks, among, strict=True))):
+        marked = mask & (cells >= 0)
+        own[cells[marked]] = np.asarray(mark)[marked]
+    return own
+
+
 def reasons_of(
     problem: SuppressionProblem, members: TableCells, sources: Sequence[tuple[Table, Any]]
 ) -> SmallIntArray:
@@ -95,14 +79,16 @@ def reasons_of(
 
     Cells of a mask are marked by hand. Cells that are not sensitive have none.
     """
+    among = [
+        np.asarray(getattr(primary, "sensitive", primary), dtype=np.bool_) for _, primary in sources
+    ]
+    marks = [
+        np.asarray(getattr(primary, "reason", np.full(len(table), Reason.manual)), dtype=np.int8)
+        for table, primary in sources
+    ]
     reason = np.zeros(len(problem), dtype=np.int8)
-    for cells, (_, primary) in reversed(list(zip(members.cells, sources, strict=True))):
-        if primary is None:
-            continue
-        mask = np.asarray(getattr(primary, "sensitive", primary), dtype=np.bool_)
-        own = getattr(primary, "reason", np.full(len(mask), Reason.manual))
-        marked = mask & (cells >= 0)
-        reason[cells[marked]] = np.asarray(own)[marked]
+    own = marks_of(members, marks, among, 0)
+    reason[: len(own)] = own
     return reason
 
 
@@ -124,10 +110,26 @@ def published_table(
     status = np.where(blank, CellStatus.suppressed, CellStatus.published).astype(np.int8)
     units = np.where(blank, 0, members.values[at])
     value: Any = units if how.decimals == 0 else units / 10.0**how.decimals
-    withheld = _withheld(table, members.cells[at], blank, reason, intervals, how)
     figures: tuple[Figure, ...] = ()
     if how.value is not None:
         figures = (Figure(name=how.value, kind="sum", decimals=how.decimals),)
+    own = members.cells[at][blank]
+    number, reasons = np.zeros(own.size, dtype=np.int8), tuple[Note, ...]()
+    if how.reasons != "none":  # only reasons that occur are listed
+        rule = how.reasons == "rule"
+        kinds, which = np.unique(reason[own] if rule else reason[own] > 0, return_inverse=True)
+        reasons = tuple(_reason_note(int(kind), rule=rule) for kind in kinds)
+        number = (which + 1).astype(np.int8)
+    scale = 10.0**how.decimals
+    low, high = (None, None) if intervals is None else (part[own] / scale for part in intervals)
+    withheld = Withheld(
+        index=tuple(part[blank] for part in table.index),
+        reason=number,
+        reasons=reasons,
+        low=low,
+        high=high,
+        instead=intervals is not None and how.instead,
+    )
     return ProtectedTable(
         dimensions=table.dimensions,
         index=table.index,
@@ -145,44 +147,12 @@ def published_table(
     )
 
 
-def _withheld(
-    table: Table,
-    cells: IntArray,
-    blank: BoolArray,
-    reason: SmallIntArray,
-    intervals: tuple[FloatArray, FloatArray] | None,
-    how: PublicationStyle,
-) -> Withheld:
-    """Reasons and intervals of the hidden cells; only reasons that occur are listed."""
-    own = cells[blank]
-    kinds = _kinds(how.reasons)
-    which = reason[own] if how.reasons == "rule" else (reason[own] > 0).astype(np.int8)
-    codes = np.unique(which)
-    number = np.searchsorted(codes, which) + 1
-    reasons = tuple(kinds[int(kind)] for kind in codes)
-    if how.reasons == "none":
-        number, reasons = np.zeros(own.size, dtype=np.int64), ()
-    scale = 10.0**how.decimals
-    low, high = (None, None) if intervals is None else (part[own] / scale for part in intervals)
-    return Withheld(
-        index=tuple(part[blank] for part in table.index),
-        reason=number.astype(np.int8),
-        reasons=reasons,
-        low=low,
-        high=high,
-        instead=intervals is not None and how.instead,
-    )
-
-
-def _kinds(reasons: str) -> dict[int, Note]:
-    """Codes and words: of secondary cells, then of each kind of rule, or of all."""
-    if reasons != "rule":
-        return {0: Note("secondary", _WORDS["secondary"]), 1: Note("primary", _WORDS["primary"])}
-    named = {
-        int(reason): Note(reason.code, {language: reason.text(language) for language in _LANGUAGES})
-        for reason in Reason.all()
-    }
-    return {**named, 0: Note("secondary", _WORDS["secondary"])}
+def _reason_note(reason: int, *, rule: bool) -> Note:
+    """Code and words of a reason: of secondary cells, of a kind of rule, or of all rules."""
+    if not reason or not rule:
+        return note_of(_PACKAGE, "primary" if reason else "secondary")
+    known = Reason(reason)
+    return Note(known.code, {language: known.text(language) for language in _LANGUAGES})
 
 
 def pattern_notes(
@@ -191,14 +161,15 @@ def pattern_notes(
     """The remarks to print with a table that has hidden cells, with the reasons that occur."""
     texts = {}
     for language in _LANGUAGES:
-        parts = [_WORDS[kind][language] for kind in ("note", *([] if rounded else ["unchanged"]))]
+        words = texts_of(_PACKAGE, "notes", language)
+        parts = [words[kind] for kind in (METHOD, *([] if rounded else ["unchanged"]))]
         if withheld is not None and withheld.reasons:
             listed = "; ".join(f"{note.kind}: {note.text(language)}" for note in withheld.reasons)
-            parts.append(_WORDS["reasons"][language].format(listed))
+            parts.append(words["reasons"].format(listed))
         if withheld is not None and withheld.low is not None:
-            parts.append(_WORDS["instead" if withheld.instead else "intervals"][language])
+            parts.append(words["instead" if withheld.instead else "intervals"])
         texts[language] = " ".join(parts)
-    return (Note(METHOD, texts), *([Note(ZEROS_HIDDEN, _WORDS["zeros"])] if zeros else []))
+    return (Note(METHOD, texts), *([note_of(_PACKAGE, ZEROS_HIDDEN)] if zeros else []))
 
 
 def joined_figures(tables: Sequence[ProtectedTable]) -> ProtectedTable:
@@ -216,8 +187,28 @@ def joined_figures(tables: Sequence[ProtectedTable]) -> ProtectedTable:
         hint = "a value column beside the counts cannot be called 'count'"
         raise SuppressionError(message, code="value", where=first.name, hint=hint)
     dimensions = (*first.dimensions, figure_dimension(figures))
-    withheld = _withheld_figures(tables)
-    hidden = any(table.notes for table in tables)
+    listed = [table.withheld for table in tables]
+    own = [each for each in listed if each is not None]
+    withheld = None
+    if len(own) == len(listed):  # a reason has one number in all
+        reasons: dict[str, Note] = {note.kind: note for each in own for note in each.reasons}
+        place = {kind: number for number, kind in enumerate(reasons, 1)}
+        numbers = [
+            np.array([0, *(place[note.kind] for note in each.reasons)], dtype=np.int8)[each.reason]
+            for each in own
+        ]
+        bounds: dict[str, Any] = {
+            name: np.concatenate([getattr(each, name) for each in own])
+            for name in ("low", "high")
+            if all(getattr(each, name) is not None for each in own)
+        }
+        withheld = Withheld(
+            index=_joined([(each.index, len(each)) for each in own]),
+            reason=np.concatenate(numbers),
+            reasons=tuple(reasons.values()),
+            instead=bool(bounds) and any(each.instead for each in own),
+            **bounds,
+        )
     return replace(
         first,
         dimensions=dimensions,
@@ -227,9 +218,20 @@ def joined_figures(tables: Sequence[ProtectedTable]) -> ProtectedTable:
         figures=figures,
         decimals=max(figure.decimals for figure in figures),
         parts=None if first.parts is None else parts_with_figures(first.parts, dimensions),
-        notes=pattern_notes(withheld, zeros=zeros_of(tables) == "partners") if hidden else (),
+        notes=pattern_notes(withheld, zeros=zeros_of(tables) == "partners")
+        if any(table.notes for table in tables)
+        else (),
         withheld=withheld,
     )
+
+
+def _joined(parts: Sequence[tuple[Sequence[Any], int]]) -> tuple[Any, ...]:
+    """Positions of cells of one table after the other, the number of the table last."""
+    columns = [
+        np.concatenate(column) for column in zip(*(index for index, _ in parts), strict=True)
+    ]
+    figure = np.repeat(np.arange(len(parts), dtype=np.int32), [size for _, size in parts])
+    return (*(column.astype(np.int32) for column in columns), figure)
 
 
 def figure_of(table: ProtectedTable, figure: int | str) -> ProtectedTable:
@@ -258,40 +260,34 @@ def figure_of(table: ProtectedTable, figure: int | str) -> ProtectedTable:
     return single_figure(table, names.index(figure) if isinstance(figure, str) else figure)
 
 
-def _joined(parts: Sequence[tuple[Sequence[Any], int]]) -> tuple[Any, ...]:
-    """Positions of cells of one table after the other, the number of the table last."""
-    columns = [
-        np.concatenate(column) for column in zip(*(index for index, _ in parts), strict=True)
-    ]
-    figure = np.repeat(np.arange(len(parts), dtype=np.int32), [size for _, size in parts])
-    return (*(column.astype(np.int32) for column in columns), figure)
+def ingredient_of(table: ProtectedTable, figure: int | str = 0) -> Ingredient:
+    """A figure of a table with hidden cells, as `discreet.derive` takes it.
 
+    Args:
+        table: The table as it is published: nothing else enters key figures.
+        figure: The number of the figure, or its name.
 
-def _withheld_figures(tables: Sequence[ProtectedTable]) -> Withheld | None:
-    """What is said of the hidden cells of all tables; a reason has one number in all."""
-    withheld = [table.withheld for table in tables]
-    own = [own_withheld for own_withheld in withheld if own_withheld is not None]
-    if len(own) < len(withheld):
-        return None
-    reasons: dict[str, Note] = {
-        note.kind: note for own_withheld in own for note in own_withheld.reasons
-    }
-    place = {kind: number for number, kind in enumerate(reasons, 1)}
-    numbers = [
-        np.array([0, *(place[note.kind] for note in own_withheld.reasons)], dtype=np.int8)[
-            own_withheld.reason
-        ]
-        for own_withheld in own
-    ]
-    bounds: dict[str, Any] = {}
-    for name in ("low", "high"):
-        columns = [getattr(own_withheld, name) for own_withheld in own]
-        if all(column is not None for column in columns):
-            bounds[name] = np.concatenate(columns)
-    return Withheld(
-        index=_joined([(own_withheld.index, len(own_withheld)) for own_withheld in own]),
-        reason=np.concatenate(numbers),
-        reasons=tuple(reasons.values()),
-        instead=bool(bounds) and any(own_withheld.instead for own_withheld in own),
-        **bounds,
+    >>> import polars as pl
+    >>> from discreet import KeyFigure, derive, primary, rules, suppress, tabulate
+    >>> firms = pl.DataFrame({"branch": [*"aaabbbccc"], "sales": [3, 5, 7, 9, 9, 9, 1, 1, 40]})
+    >>> found = tabulate(firms, ["branch"], values=["sales"], contributions=2)
+    >>> judged = [primary(found, [rules.PPercent(15)], value=v) for v in ("sales",)]
+    >>> judged += [primary(found, [rules.NothingSensitive()])]
+    >>> safe = suppress(found, judged, method="fast")
+    >>> parts = {name: ingredient_of(safe, name) for name in ("sales", "count")}
+    >>> mean = KeyFigure(name="mean", kind="mean", part="sales", whole="count")
+    >>> shown = derive(parts, [mean], bracket_above=None)
+    >>> [shown.get(code) for code in ("Total", "b", "c")]
+    [9.33, 9.0, None]
+    """
+    own = figure_of(table, figure)
+    hidden = own.status == CellStatus.suppressed
+    value = np.where(hidden, 0, own.value).astype(np.float64)
+    return Ingredient(
+        protected=own,
+        index=own.index,
+        value=value,
+        original=value,
+        deviation=np.zeros(len(value)),
+        suppressed=hidden,
     )

@@ -1,21 +1,22 @@
 """The report on a suppression: how much is hidden where, at what cost, with what proof.
 
-In: a `Suppression`. Out: numbers and values hidden by table part, cost, bound, gap, digest
-of the proof – as text, as plain values, as a frame. CONFIDENTIAL: for use in the house.
+CONFIDENTIAL: for use in the house.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
 from discreet.arrays import BoolArray, IntArray
 from discreet.protection.parts import levels_of, name_of_part, named_level
+from discreet.protection.suppression.methods.registry import insider_patterns
 from discreet.protection.suppression.proof.certificate import Pattern
 from discreet.protection.suppression.publish.suppression import Suppression
+from discreet.protection.suppression.settings import InsiderAim, Method, share_of
 from discreet.rules import CellLookup, Reason
 from discreet.tables import Table, level_numbers
 
@@ -36,6 +37,42 @@ class PartHidden:
     hidden_value: int  # sum of those hidden
 
 
+@dataclass(frozen=True)
+class InsiderPrice:
+    """What an aim against contributors costs (confidential)."""
+
+    insiders: InsiderAim
+    secondaries: int | None  # cells hidden to protect others; None if no pattern does it
+    cost: int | None  # what they cost
+
+    def line(self) -> str:
+        """The same in words."""
+        named = f'"{self.insiders}"' if isinstance(self.insiders, str) else f"{self.insiders:g}"
+        if self.cost is None:
+            return f"  insiders = {named}: no pattern does it"
+        return f"  insiders = {named}: {self.secondaries:,} secondary cells, cost {self.cost:,}"
+
+
+#: The aims whose prices are worked out.
+_PRICED: tuple[InsiderAim, ...] = ("exact", 0.25, "levels")
+
+
+def _prices(suppression: Suppression) -> tuple[InsiderPrice, ...]:
+    """What each aim against contributors costs for these tables, by the same method."""
+    if suppression.insiders is None:
+        return ()
+    method = cast(Method, suppression.pattern.method)
+    shares = [share_of(aim) for aim in _PRICED]
+    patterns = insider_patterns(suppression.problem, method, suppression.insiders, shares)
+    costs = (
+        (None, None) if pattern is None else (pattern.secondaries, pattern.cost)
+        for pattern in patterns
+    )
+    return tuple(
+        InsiderPrice(aim, *cost) for aim, cost in zip(("off", *_PRICED), costs, strict=True)
+    )
+
+
 @dataclass(frozen=True, kw_only=True, repr=False)
 class SuppressionReport:
     """What a suppression did (confidential).
@@ -46,6 +83,7 @@ class SuppressionReport:
         reasons: Number of sensitive cells by code of the reason.
         notes: What users should know.
         waived: Cells that would be sensitive, had nobody consented to be shown: the log.
+        prices: What each aim against contributors costs; empty unless asked for.
     """
 
     pattern: Mapping[str, Any]
@@ -53,11 +91,18 @@ class SuppressionReport:
     reasons: Mapping[str, int]
     notes: tuple[str, ...]
     waived: tuple[str, ...]
+    prices: tuple[InsiderPrice, ...] = ()
 
     def described(self) -> dict[str, Any]:
         """Everything as plain values, for JSON."""
         parts = [dict(vars(part)) for part in self.parts]
-        fields = {"reasons": dict(self.reasons), "parts": parts, "notes": list(self.notes)}
+        fields: dict[str, Any] = {
+            "reasons": dict(self.reasons),
+            "parts": parts,
+            "notes": list(self.notes),
+        }
+        if self.prices:
+            fields["prices"] = [dict(vars(price)) for price in self.prices]
         return {**self.pattern, **fields, "waived": list(self.waived)}
 
     def to_polars(self) -> pl.DataFrame:
@@ -77,6 +122,9 @@ class SuppressionReport:
                     f"  {part.table}, {part.part}: {part.primary:,} + {part.secondary:,} "
                     f"of {part.cells:,} cells hidden, {share:.1%} of the value"
                 )
+        if self.prices:
+            lines.append("What protection against contributors costs here:")
+            lines += [price.line() for price in self.prices]
         if self.waived:
             lines.append(f"Not sensitive because units have consented: {len(self.waived):,} cells.")
             lines += [f"  {cell}" for cell in self.waived]
@@ -135,11 +183,12 @@ def interval_lines(rows: Sequence[Mapping[str, Any]], names: Sequence[str]) -> l
     return [*lines, f"  … and {more:,} more: --json lists all"] if more else lines
 
 
-def report_on(suppression: Suppression) -> SuppressionReport:
+def report_on(suppression: Suppression, *, prices: bool = False) -> SuppressionReport:
     """Report on a suppression.
 
     Args:
         suppression: What `Suppression.of` did.
+        prices: Work out what each aim against contributors would cost: a search for each.
 
     >>> import polars as pl
     >>> cells = pl.DataFrame({"sex": ["Total", "m", "w", "d"], "n": [18, 9, 7, 2]})
@@ -153,28 +202,33 @@ def report_on(suppression: Suppression) -> SuppressionReport:
     ...
     """
     hidden = suppression.pattern.hidden[: len(suppression.reason)]
-    parts: list[PartHidden] = []
+    listed = suppression.members.listed(len(hidden))  # others stand between the tables
+    primaries = int((hidden & listed & (suppression.reason > 0)).sum())
+    numbers = {
+        "cells": int(listed.sum()),
+        "primaries": primaries,
+        "secondaries": int((hidden & listed).sum()) - primaries,
+    }
+    members, parts = suppression.members, list[PartHidden]()
     for at, (table, _) in enumerate(suppression.sources):
-        members = suppression.members
         blank = members.hidden(hidden, at)
         sensitive = members.hidden(hidden & (suppression.reason > 0), at)
         parts += _parts(table, members.cells[at] >= 0, blank, sensitive, members.values[at])
+    waived = [
+        f"{table.name}: {CellLookup(table).name(cell)}"
+        for table, primary in suppression.sources
+        for cell in np.flatnonzero(getattr(primary, "waived", False)).tolist()
+    ]
     counts = np.unique(suppression.reason[suppression.reason > 0], return_counts=True)
     reasons = {Reason(code).code: int(count) for code, count in zip(*counts, strict=True)}
     return SuppressionReport(
-        pattern=described_pattern(suppression.pattern),
+        pattern={**described_pattern(suppression.pattern), **numbers},
         parts=tuple(parts),
         reasons=reasons,
         notes=suppression.notes,
-        waived=tuple(_waived(suppression)),
+        waived=tuple(waived),
+        prices=_prices(suppression) if prices else (),
     )
-
-
-def _waived(suppression: Suppression) -> Iterator[str]:
-    """The cells that are not sensitive because units have consented to be shown."""
-    for table, primary in suppression.sources:
-        for cell in np.flatnonzero(getattr(primary, "waived", False)).tolist():
-            yield f"{table.name}: {CellLookup(table).name(cell)}"
 
 
 def _parts(
@@ -183,29 +237,20 @@ def _parts(
     numbers = [
         level_numbers(dimension)[part]
         for dimension, part in zip(table.dimensions, table.index, strict=True)
-    ]
-    if not numbers:
-        numbers = [np.zeros(len(table), dtype=np.int64)]
+    ] or [np.zeros(len(table), dtype=np.int64)]
     distinct, which = np.unique(np.stack(numbers), axis=1, return_inverse=True)
-    which = which.reshape(-1)
+    which, size = which.reshape(-1), np.abs(value)
 
-    def count(mask: BoolArray) -> list[int]:
-        return list(np.bincount(which[mask], minlength=distinct.shape[1]).tolist())
-
-    def total(mask: BoolArray) -> list[int]:
+    def total(mask: BoolArray, column: Any = 1) -> list[int]:
         sums = np.zeros(distinct.shape[1], dtype=np.int64)
-        np.add.at(sums, which[mask], np.abs(value[mask]))
+        np.add.at(sums, which[mask], np.broadcast_to(column, len(mask))[mask])
         return list(sums.tolist())
 
-    names = [_name(table, levels) for levels in distinct.T.tolist()]
-    counts = (count(there), count(sensitive), count(blank & ~sensitive))
-    rows = zip(names, *counts, total(there), total(blank), strict=True)
+    names = []
+    for levels in distinct.T.tolist():
+        pairs = zip(table.dimensions, levels, strict=False)
+        named = [named_level(own, levels_of(own)[number]) for own, number in pairs]
+        names.append(name_of_part(named, "en"))
+    counts = total(there), total(sensitive), total(blank & ~sensitive)
+    rows = zip(names, *counts, total(there, size), total(blank, size), strict=True)
     return [PartHidden(table.name, *row) for row in rows]
-
-
-def _name(table: Table, numbers: Sequence[int]) -> str:
-    levels = [
-        named_level(dimension, levels_of(dimension)[number])
-        for dimension, number in zip(table.dimensions, numbers, strict=False)
-    ]
-    return name_of_part(levels, "en")

@@ -1,9 +1,7 @@
 """`suppress`: tables in, the same tables with hidden cells out.
 
-In: confidential tables and what primary rules found in them, for one value column or
-several. Out: `ProtectedTable`s in which every sensitive cell is proven to be protected.
-`Suppression` and `SharedSuppression` keep what led there: pattern, cost, proof
-(CONFIDENTIAL).
+In the `ProtectedTable`s that come out every sensitive cell is proven to be protected. `Suppression`
+and `SharedSuppression` keep what led there: pattern, cost, proof (CONFIDENTIAL).
 
 Values that add up to others are one system: `problem.related_values`. Others are solved in
 turn, each in a system of its own. Those of one table share a pattern: what one of them hides is
@@ -13,32 +11,36 @@ an end.
 
 from __future__ import annotations
 
-import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Literal, TypeAlias, TypedDict, Unpack, overload
+from typing import TYPE_CHECKING, Any, TypeAlias, Unpack, overload
 
 import numpy as np
 import numpy.typing as npt
 
 from discreet.arrays import BoolArray, FloatArray, SmallIntArray
 from discreet.confidential import without_values
+from discreet.disclosure import DisclosureVerdict
 from discreet.errors import Problem, SuppressionError, raise_all
-from discreet.protection.suppression.methods.registry import Progress, find_pattern
+from discreet.protection.suppression.methods.joint_cube_guard import pattern_for_cubes
+from discreet.protection.suppression.methods.registry import find_pattern
 from discreet.protection.suppression.methods.worktime import TimeShares
-from discreet.protection.suppression.problem.demands import Demands, Earlier, PrimaryFindings
-from discreet.protection.suppression.problem.empty_cells import with_partners
-from discreet.protection.suppression.problem.equal_cells import VariableCode
+from discreet.protection.suppression.problem.demands import (
+    Earlier,
+    PrimaryFindings,
+    StatedFindings,
+    with_partners,
+)
 from discreet.protection.suppression.problem.linked_tables import (
     COUNTS,
     ProblemSource,
     TableCells,
     build_problem,
+    problem_sources,
 )
-from discreet.protection.suppression.problem.parameters import Cost, Knowledge
+from discreet.protection.suppression.problem.parameters import Cost
 from discreet.protection.suppression.problem.related_values import (
     RelatedValues,
-    UnpublishedValue,
     ValueCells,
     stated_relations,
     unpublished_values,
@@ -49,65 +51,49 @@ from discreet.protection.suppression.problem.system import (
     SuppressionProblem,
 )
 from discreet.protection.suppression.problem.table_relations import refuse_cells
-from discreet.protection.suppression.proof.certificate import Pattern, pattern_of_part
-from discreet.protection.suppression.proof.insiders import (
-    UNKNOWN_CONTRIBUTORS,
-    Insiders,
-    insiders_of,
+from discreet.protection.suppression.proof.certificate import (
+    Pattern,
+    pattern_of_part,
+    published_intervals,
 )
-from discreet.protection.suppression.publish.hidden_intervals import public_intervals
+from discreet.protection.suppression.proof.insiders import Insiders, insiders_of
+from discreet.protection.suppression.publish.options import (
+    SuppressionOptions,
+    ToldReasons,
+    checked_options,
+    in_harmless_words,
+    options_among,
+)
 from discreet.protection.suppression.publish.protected_tables import (
     PublicationStyle,
     joined_figures,
     published_table,
     reasons_of,
 )
-from discreet.protection.suppression.publish.told_reasons import ToldReasons, in_harmless_words
-from discreet.protection.suppression.settings import Method
-from discreet.tables import ProtectedTable, Table, ValueRelation
+from discreet.protection.suppression.settings import InsiderAim, Method, share_of
+from discreet.tables import NEAR, ProtectedTable, Table, ValueRelation
 
-
-class SuppressionOptions(TypedDict, total=False):
-    """What `suppress` can be told; see there."""
-
-    value: str | None
-    decimals: int
-    cost: str | Cost
-    knowledge: Knowledge | None
-    zero_cells: Literal["auto", "fixed", "partners"]
-    earlier: Sequence[Earlier]
-    same: Mapping[VariableCode, VariableCode] | None
-    relations: Sequence[str | ValueRelation]
-    repair: bool
-    singletons: bool | None
-    reasons: ToldReasons | None
-    intervals: bool | Literal["instead"]
-    time_limit: float | None
-    progress: Progress | None
-    seed: int
-    titles: Mapping[str, str]
-    universe: Mapping[str, str]
-
+if TYPE_CHECKING:
+    from discreet.protection.suppression.proof.joint_cubes import LinkedTable
 
 #: Without primaries every cell would be published as it is.
 _JUDGED = (
     "primary=discreet.primary(table, rules), or a mask of its sensitive cells; where none is, "
     "discreet.primary(table, [discreet.rules.NothingSensitive()])"
 )
-
 #: What goes on to `build_problem`, and to the method.
-PROBLEM_OPTIONS = (
-    "value",
-    "decimals",
-    "cost",
-    "knowledge",
-    "zero_cells",
-    "earlier",
-    "same",
-    "repair",
-    "reasons",
+_PROBLEM = (
+    *("value", "decimals", "cost", "knowledge", "zero_cells", "earlier", "same", "repair"),
+    *("reasons", "records"),
 )
 _SEARCH = ("time_limit", "progress", "seed", "begin")
+
+#: A table with what was found in it: for one value, or for several that share a pattern.
+SharedSource: TypeAlias = tuple[
+    Table, PrimaryFindings | BoolArray | Sequence[PrimaryFindings] | None
+]
+#: A table with what was found in it, by value column.
+_Found: TypeAlias = tuple[Table, Mapping[str | None, Any]]
 
 
 @dataclass(frozen=True, kw_only=True, repr=False, eq=False)
@@ -122,7 +108,9 @@ class Suppression:
         sources: The true tables with their sensitive cells.
         reason: For each problem cell, the reason for hiding it; see `reasons_of`.
         reasons: What is told of them: "rule", "kind" or "none".
+        judgement: The verdict on them; gaps that nobody accepted are errors.
         notes: What users should know, in words.
+        insiders: Who stands alone behind which cells; None where that was left out of account.
     """
 
     tables: tuple[ProtectedTable, ...]
@@ -132,7 +120,9 @@ class Suppression:
     sources: tuple[ProblemSource, ...]
     reason: npt.NDArray[np.int8]
     reasons: ToldReasons
+    judgement: DisclosureVerdict
     notes: tuple[str, ...]
+    insiders: Insiders | None = None
 
     @classmethod
     def of(
@@ -149,162 +139,18 @@ class Suppression:
             method: As for `suppress`.
             options: As for `suppress`.
         """
-        begin = time.monotonic()
-        sources = _sources(tables)
-        chosen = {**checked_options(options), "begin": begin}
+        time_left = TimeShares(options.get("time_limit"))
+        listed = _pairs(tables)
+        chosen = checked_options(options)
         if chosen.get("relations"):
             raise _wrong("relations are between several values", "name them all in one call")
-        chosen.setdefault("value", _value(sources))
-
-        def solved(told: Mapping[str, Any]) -> Suppression:
-            own = {**chosen, **told}
-            both = with_partners(sources, own) if own["value"] in COUNTS else sources
-            problem, members = build_problem(both, **options_among(own, PROBLEM_OPTIONS))
-            return solved_and_published(both, problem, members, method, own)
-
-        found = [asked for _, asked in sources]
-        return in_harmless_words(found, chosen, solved, counts=chosen["value"] in COUNTS)
+        value = chosen.pop("value") if "value" in chosen else _value(listed)
+        sources = [(table, {value: primary}) for table, primary in problem_sources(listed, value)]
+        places = {value: chosen.get("decimals", 0)}
+        return _protected(sources, method, chosen, time_left, places)[value].finished
 
     def __repr__(self) -> str:
         return f"<Suppression (confidential) of {len(self.tables)} tables by {self.pattern.method}>"
-
-
-def solved_and_published(
-    sources: Sequence[ProblemSource],
-    problem: SuppressionProblem,
-    members: TableCells,
-    method: Method,
-    chosen: Mapping[str, Any],
-) -> Suppression:
-    """Find a pattern and publish it, with the options of `suppress`: all after `build_problem`."""
-    hint = "say that attackers know less, or ask for lower protection levels"
-    message = "the cell cannot be protected: what attackers are said to know leaves it no room"
-    refuse_cells(problem.without_room, problem.name, message, "knowledge", hint)
-    insiders, notes = _insiders(problem, members, sources, chosen)
-    pattern = find_pattern(problem, method, insiders=insiders, **options_among(chosen, _SEARCH))
-    hidden = pattern.hidden
-    reason = reasons_of(problem, members, sources)
-    zeros = chosen.get("zero_cells") == "partners" or bool((problem.value[hidden] == 0).any())
-    low_high = None
-    if chosen.get("intervals", False):
-        smallest = 0.0 if zeros or len(chosen.get("decimals_of", {})) > 1 else 1.0
-        low_high = public_intervals(problem, members, sources, hidden, smallest=smallest)
-    published = []
-    for at, (table, asked) in enumerate(sources):
-        how = _style(asked, chosen, zeros)
-        # Related values are solved in one unit, and published each in its own.
-        unit = 10.0 ** (problem.decimals - how.decimals)
-        bounds = None if low_high is None else (low_high[0] / unit, low_high[1] / unit)
-        published.append(published_table(table, members, at, hidden, reason, bounds, how))
-    return Suppression(
-        tables=tuple(published),
-        problem=problem,
-        members=members,
-        pattern=pattern,
-        sources=tuple(sources),
-        reason=reason,
-        reasons=chosen["reasons"],
-        notes=(*members.notes, *chosen["told"], *notes, *pattern.notes),
-    )
-
-
-def _style(asked: Any, chosen: Mapping[str, Any], zeros: bool) -> PublicationStyle:
-    """How a table is published; several values have each their own decimals."""
-    value = getattr(asked, "value", chosen["value"])
-    return PublicationStyle(
-        value=value,
-        decimals=chosen.get("decimals_of", {}).get(value, chosen.get("decimals", 0)),
-        reasons=chosen["reasons"],
-        zeros=zeros,
-        titles=chosen.get("titles", {}),
-        universe=chosen.get("universe", {}),
-        instead=chosen.get("intervals") == "instead",
-    )
-
-
-def _sources(tables: Any) -> list[ProblemSource]:
-    alone = isinstance(tables, tuple) and len(tables) == 2 and isinstance(tables[0], Table)
-    listed = [tables] if alone else list(tables)
-    unjudged = [
-        Problem("nothing says which cells are sensitive", item[0].name, _JUDGED)
-        for item in listed
-        if isinstance(item, tuple) and len(item) == 2 and item[1] is None
-    ]
-    many = "nothing says of {} tables which cells are sensitive"
-    raise_all(SuppressionError, unjudged, code="no-primary", many=many)
-    return listed
-
-
-def checked_options(options: SuppressionOptions) -> dict[str, Any]:
-    """The options, once none of them is unknown."""
-    known = SuppressionOptions.__optional_keys__
-    unknown = sorted(set(options) - known)
-    if unknown:
-        message = f"there is no option {unknown[0]!r}"
-        hint = f"options: {', '.join(sorted(known))}"
-        raise SuppressionError(message, code="option", where="suppress", hint=hint)
-    if options.get("reasons") not in (None, "rule", "kind", "none"):
-        raise SuppressionError(
-            "reasons is rule, kind or none", code="option", where="suppress: reasons"
-        )
-    if options.get("intervals", False) not in (True, False, "instead"):
-        message = "intervals is True, False or 'instead'"
-        raise SuppressionError(message, code="option", where="suppress: intervals")
-    return dict(options)
-
-
-def _value(sources: Sequence[ProblemSource]) -> str | None:
-    """The value column that the primaries are about; for counts, weights where there are some."""
-    values = {
-        getattr(asked, "value", None if table.weight is None else "weight")
-        for table, asked in sources
-    }
-    if len(values) > 1:
-        message = "the sensitive cells were found for different values"
-        hint = "suppress one value at a time, or name the column with value="
-        raise SuppressionError(message, code="value", hint=hint)
-    return values.pop() if values else None
-
-
-def options_among(chosen: Mapping[str, Any], names: Sequence[str]) -> dict[str, Any]:
-    """Those of the options that were given and are among these."""
-    return {name: chosen[name] for name in names if name in chosen}
-
-
-def _insiders(
-    problem: SuppressionProblem,
-    members: TableCells,
-    sources: Sequence[ProblemSource],
-    chosen: Mapping[str, Any],
-) -> tuple[Insiders | None, list[str]]:
-    """Who stands alone behind which cells, if nobody may learn from that; and notes on it."""
-    wanted = chosen.get("singletons")
-    values = [getattr(asked, "value", chosen["value"]) for _, asked in sources]
-    guarded = [bool(wanted) or (wanted is None and value is not None) for value in values]
-    if wanted is False:
-        return None, ["what contributors learn who know their own values was left out of account"]
-    if not any(guarded):
-        return None, []
-    earlier = chosen.get("earlier", ())
-    found = insiders_of(problem, members, sources, values, guarded, earlier)
-    if found is None and wanted:
-        message = "the table does not say how many contributors its cells have"
-        hint = "hand in the number of records of each cell, or leave out singletons"
-        raise SuppressionError(message, code="insiders", where="suppress: singletons", hint=hint)
-    return found, [] if found is not None else [UNKNOWN_CONTRIBUTORS]
-
-
-#: A table with what was found in it: for one value, or for several that share a pattern.
-SharedSource: TypeAlias = tuple[
-    Table, PrimaryFindings | BoolArray | Sequence[PrimaryFindings] | None
-]
-
-
-def has_several_values(tables: Sequence[Any]) -> bool:
-    """Whether tables come with what was found for several values."""
-    pairs = [item for item in tables if isinstance(item, tuple) and len(item) == 2]
-    values = {asked.value for _, asked in pairs if hasattr(asked, "value")}
-    return len(values) > 1 or any(isinstance(asked, list | tuple) for _, asked in pairs)
 
 
 @dataclass(frozen=True, kw_only=True, repr=False, eq=False)
@@ -359,26 +205,18 @@ class SharedSuppression:
         listed = _judged(tables)
         if "value" in chosen:
             raise _wrong("values that share a pattern are those that were judged", "leave out")
-        decimals: dict[str | None, int] = {None: 0}
-        decimals.update(decimals_of or {})
         stated = stated_relations(chosen.pop("relations", ()))
-        values = dict.fromkeys(value for _, judged in listed for value in judged)
-        every = _with_unpublished([*listed, *_before(earlier_of or {}, values)], stated)
-        both = dict.fromkeys(value for _, judged in every for value in judged)
-
-        def solved(told: Mapping[str, Any]) -> dict[str | None, _ValueSystem]:
-            own = {v: {**_own(chosen, v, decimals, earlier_of or {}), **told} for v in both}
-            grown = _counts_with_empty_cells(every, own)
-            systems = {v: _ValueSystem.of(v, grown, own[v]) for v in own}
-            _solve(_related(list(systems.values()), stated, chosen), method, time_left)
-            return systems
-
-        found = [one for _, judged in listed for one in judged.values()]
-        counts = not set(values).isdisjoint(COUNTS)
-        systems = in_harmless_words(found, chosen, solved, counts=counts)
+        places: dict[str | None, int] = {None: 0}
+        places.update(decimals_of or {})
+        systems = _protected(
+            listed, method, chosen, time_left, places, stated=stated, earlier=earlier_of or {}
+        )
         tables_of = [[systems[v].published(at) for v in of] for at, (_, of) in enumerate(listed)]
-        published = tuple(map(joined_figures, tables_of))
-        return cls(tables=published, by_value={v: systems[v].finished for v in values})
+        values = dict.fromkeys(value for _, judged in listed for value in judged)
+        return cls(
+            tables=tuple(map(joined_figures, tables_of)),
+            by_value={value: systems[value].finished for value in values},
+        )
 
     def __repr__(self) -> str:
         return (
@@ -389,6 +227,32 @@ class SharedSuppression:
 
 def _wrong(what: str, hint: str) -> SuppressionError:
     return SuppressionError(what, code="value", where="suppress", hint=hint)
+
+
+def _pairs(tables: Any) -> list[ProblemSource]:
+    """Tables with what was found in them; an error where nothing was."""
+    alone = isinstance(tables, tuple) and len(tables) == 2 and isinstance(tables[0], Table)
+    listed = [tables] if alone else list(tables)
+    unjudged = [
+        Problem("nothing says which cells are sensitive", item[0].name, _JUDGED)
+        for item in listed
+        if isinstance(item, tuple) and len(item) == 2 and item[1] is None
+    ]
+    raise_all(SuppressionError, unjudged, code="no-primary", many="{} tables are not judged")
+    return listed
+
+
+def _value(sources: Sequence[ProblemSource]) -> str | None:
+    """The value column that the primaries are about; for counts, weights where there are some."""
+    values = {
+        getattr(asked, "value", None if table.weight is None else "weight")
+        for table, asked in sources
+    }
+    if len(values) > 1:
+        message = "the sensitive cells were found for different values"
+        hint = "suppress one value at a time, or name the column with value="
+        raise SuppressionError(message, code="value", hint=hint)
+    return values.pop() if values else None
 
 
 def _judged(tables: Sequence[Any]) -> list[tuple[Table, dict[str | None, PrimaryFindings]]]:
@@ -410,68 +274,202 @@ def _judged(tables: Sequence[Any]) -> list[tuple[Table, dict[str | None, Primary
     return found
 
 
-def _counts_with_empty_cells(
-    every: Sequence[tuple[Table, dict[str | None, PrimaryFindings]]],
-    own: Mapping[str | None, dict[str, Any]],
-) -> list[tuple[Table, dict[str | None, PrimaryFindings]]]:
-    """Tables of counts, with their empty cells where these may be hidden and no value is shown."""
-    if len(own) > 1 or set(own) - set(COUNTS):
-        return list(every)
-    ((value, options),) = own.items()
-    sources: list[ProblemSource] = [(table, judged[value]) for table, judged in every]
-    grown: Any = with_partners(sources, options)
-    return [(table, {value: asked}) for table, asked in grown]
+# -- from tables to systems --------------------------------------------------------------
 
 
-def _own(
+def _protected(
+    listed: Sequence[_Found],
+    method: Method,
     chosen: Mapping[str, Any],
-    value: str | None,
+    time_left: TimeShares,
     decimals: Mapping[str | None, int],
-    earlier: Mapping[str | None, Sequence[Earlier]],
-) -> dict[str, Any]:
-    """The options for one value."""
-    own = {**chosen, "value": value, "decimals": decimals.get(value, chosen.get("decimals", 0))}
-    if value in earlier:
-        own["earlier"] = earlier[value]
-    return own
+    *,
+    stated: Sequence[ValueRelation] = (),
+    earlier: Mapping[str | None, Sequence[Earlier]] | None = None,
+) -> dict[str | None, _ValueSystem]:
+    """The systems of all values, solved; a refusal says what would help.
+
+    `earlier` are tables published before by value, None where one value is protected alone.
+    """
+    shared = earlier is not None
+    values = dict.fromkeys(value for _, judged in listed for value in judged)
+    counts = not set(values).isdisjoint(COUNTS)
+    before: list[_Found] = [
+        (item.table, {value: StatedFindings.before(value, item)})
+        for value, tables in (earlier or {}).items()
+        for item in (tables if value not in values else ())
+    ]
+
+    def solved(
+        sources: Sequence[_Found], by: Method, words: Mapping[str, Any]
+    ) -> dict[str | None, _ValueSystem]:
+        every = [*sources, *before]
+        # With the values of relations that nobody publishes, hidden everywhere.
+        more = unpublished_values([(table, v) for table, own in every for v in own], stated)
+        every = [(table, {**own, **more.get(id(table), {})}) for table, own in every]
+        both = dict.fromkeys(value for _, judged in every for value in judged)
+        own = {
+            v: {
+                **chosen,
+                "value": v,
+                "decimals": decimals.get(v, chosen.get("decimals", 0)),
+                **words,
+            }
+            for v in both
+        }
+        for value in both.keys() & (earlier or {}).keys():
+            own[value]["earlier"] = (earlier or {})[value]
+        if len(own) == 1 and set(own) <= set(COUNTS):
+            ((value, options),) = own.items()
+            grown = with_partners([(table, judged[value]) for table, judged in every], options)
+            every = [(table, {value: asked}) for table, asked in grown]
+        systems = {v: _ValueSystem.of(v, every, own[v], shared=shared) for v in own}
+        _solve(_related(list(systems.values()), stated, chosen), by, time_left)
+        return systems
+
+    def in_words(
+        sources: Sequence[_Found], by: Method, more: Mapping[str, Any]
+    ) -> dict[str | None, _ValueSystem]:
+        findings = [one for _, judged in sources for one in judged.values()]
+        known = {**chosen, **more}
+        return in_harmless_words(
+            findings, known, lambda words: solved(sources, by, {**more, **words}), counts=counts
+        )
+
+    def again(sources: Sequence[_Found], zeros: str, records: Any) -> list[ProtectedTable]:
+        systems = in_words(sources, "fast", {"zero_cells": zeros, "records": records})
+        return [table for one in systems.values() for table in one.finished.tables]
+
+    try:
+        return in_words(listed, method, {})
+    except SuppressionError as error:
+        from discreet.protection.suppression.publish.ways_out import with_ways_out
+
+        past = chosen.get("earlier") or any((earlier or {}).values())
+        raise with_ways_out(error, listed, {**chosen, "earlier": past}, again) from None
 
 
-@dataclass(frozen=True, repr=False, eq=False)
-class _EarlierValue:
-    """What was found in a table published before, of a value that is not published now."""
+def solved_and_published(
+    sources: Sequence[ProblemSource],
+    problem: SuppressionProblem,
+    members: TableCells,
+    method: Method,
+    chosen: Mapping[str, Any],
+) -> Suppression:
+    """Find a pattern and publish it, with the options of `suppress`: all after `build_problem`."""
+    hint = "say that attackers know less, or ask for lower protection levels"
+    message = "the cell cannot be protected: what attackers are said to know leaves it no room"
+    refuse_cells(problem.without_room, problem.name, message, "knowledge", hint)
+    insiders, notes = _insiders(problem, members, sources, chosen)
+    tables: Sequence[LinkedTable] = ()
+    earlier = chosen.get("earlier", ())
+    several = any(len(own.classifications) > 1 for own in sources[0][0].dimensions)
+    if several or len(sources) + len(earlier) > 1:
+        from discreet.protection.suppression.proof.joint_cubes import linked_with_earlier
 
-    value: str | None
-    sensitive: BoolArray
-    secondary: BoolArray
-    fixed: BoolArray
-    lower: FloatArray
-    upper: FloatArray
-    sliding: FloatArray
+        values = [getattr(asked, "value", chosen["value"]) for _, asked in sources]
+        tables = linked_with_earlier(members, [table for table, _ in sources], values, earlier)
+    search = {"insiders": insiders, **options_among(chosen, _SEARCH)}
+    problem, pattern, verdict = pattern_for_cubes(
+        problem,
+        tables,
+        lambda own: find_pattern(own, method, **search),
+        chosen.get("accept", ()),
+        members.unexamined,
+        insiders,
+        by_name=chosen.get("records") is None,
+    )
+    hidden = pattern.hidden
+    reason = reasons_of(problem, members, sources)
+    listed = members.listed(len(problem))
+    hides_zeros = bool((problem.value[hidden[: len(problem)] & listed] == 0).any())
+    zeros = chosen.get("zero_cells") == "partners" or hides_zeros
+    decimals: Mapping[str | None, int] = chosen["decimals_of"]
+    bounds = None
+    if chosen.get("intervals", False):
+        smallest = 0.0 if zeros or len(decimals) > 1 else 1.0
+        bounds = _public_intervals(problem, members, sources, hidden, smallest)
+    published = []
+    for at, (table, asked) in enumerate(sources):
+        value = getattr(asked, "value", chosen["value"])
+        how = PublicationStyle(
+            value=value,
+            decimals=decimals[value],
+            reasons=chosen["reasons"],
+            zeros=zeros,
+            titles=chosen.get("titles", {}),
+            universe=chosen.get("universe", {}),
+            instead=chosen.get("intervals") == "instead",
+        )
+        # Related values are solved in one unit, and published each in its own.
+        unit = 10.0 ** (problem.decimals - how.decimals)
+        own = bounds and (bounds[0] / unit, bounds[1] / unit)
+        published.append(published_table(table, members, at, hidden, reason, own, how))
+    return Suppression(
+        tables=tuple(published),
+        problem=problem,
+        members=members,
+        pattern=pattern,
+        sources=tuple(sources),
+        reason=reason,
+        reasons=chosen["reasons"],
+        judgement=verdict,
+        notes=(*members.notes, *chosen["told"], *notes, *pattern.notes, *verdict.notes),
+        insiders=insiders,
+    )
 
 
-def _before(
-    earlier: Mapping[str | None, Sequence[Earlier]], values: Mapping[str | None, None]
-) -> list[tuple[Table, dict[str | None, PrimaryFindings]]]:
-    """Tables published before of other values, each as it stays."""
-    found: list[tuple[Table, dict[str | None, PrimaryFindings]]] = []
-    for value, tables in earlier.items():
-        for table in tables if value not in values else ():
-            asked = Demands.before(table, 1)
-            levels = (getattr(table.primary, name, None) for name in ("lower", "upper", "sliding"))
-            told = [np.zeros(len(table.table)) if level is None else level for level in levels]
-            hidden = (asked.sensitive, asked.secondary, asked.fixed)
-            found.append((table.table, {value: _EarlierValue(value, *hidden, *told)}))
-    return found
+def _public_intervals(
+    problem: SuppressionProblem,
+    members: TableCells,
+    sources: Sequence[ProblemSource],
+    hidden: BoolArray,
+    smallest: float,
+) -> tuple[FloatArray, FloatArray]:
+    """Lowest and highest value of each cell by published values only, in units.
+
+    Bounds known beforehand follow true values. No hidden value is below `smallest`, unless some
+    of its kind can be negative.
+    """
+    negative = np.full(len(problem), bool((problem.value < 0).any()))
+    cells: dict[Any, list[Any]] = {}
+    for (_, primary), own in zip(sources, members.cells, strict=True):
+        cells.setdefault(getattr(primary, "value", None), []).append(own[own >= 0])
+    for parts in cells.values() if len(cells) > 1 else ():
+        every = np.concatenate(parts)
+        negative[every] = (problem.value[every] < 0).any()
+    low, high = (problem.value.astype(np.float64) for _ in range(2))
+    low[hidden], high[hidden] = published_intervals(
+        problem.relations, problem.value, hidden, negative=negative, smallest=smallest
+    )
+    return low, high
 
 
-def _with_unpublished(
-    listed: Sequence[tuple[Table, dict[str | None, PrimaryFindings]]],
-    stated: Sequence[ValueRelation],
-) -> list[tuple[Table, dict[str | None, PrimaryFindings]]]:
-    """The tables with the values of relations that nobody publishes, hidden everywhere."""
-    judged = [(table, value) for table, known in listed for value in known]
-    more = unpublished_values(judged, stated)
-    return [(table, {**known, **more.get(id(table), {})}) for table, known in listed]
+def _insiders(
+    problem: SuppressionProblem,
+    members: TableCells,
+    sources: Sequence[ProblemSource],
+    chosen: Mapping[str, Any],
+) -> tuple[Insiders | None, list[str]]:
+    """Who stands alone behind which cells, if nobody may learn from that; and notes on it."""
+    wanted: InsiderAim | None = chosen["insiders"]
+    values = [getattr(asked, "value", chosen["value"]) for _, asked in sources]
+    guarded = [wanted is not None or value is not None for value in values]
+    if wanted == "off":
+        return None, ["what contributors learn who know their own values was left out of account"]
+    if not any(guarded):
+        return None, []
+    earlier = chosen.get("earlier", ())
+    found = insiders_of(problem, members, sources, values, guarded, earlier)
+    if found is not None:
+        return replace(found, share=share_of(wanted or "levels")), []
+    if wanted is not None:
+        message = "the table does not say how many contributors its cells have"
+        hint = "hand in the number of records of each cell, or leave out insiders"
+        raise SuppressionError(message, code="insiders", where="suppress: insiders", hint=hint)
+    return None, [
+        "how many contributors the cells have is not known: what these learn was left out"
+    ]
 
 
 @dataclass(repr=False, eq=False)
@@ -486,43 +484,45 @@ class _ValueSystem:
     members: TableCells
     hide: BoolArray
     show: BoolArray
+    shared: bool  # whether it may share its pattern with other values
     done: Suppression | None = None
 
     @classmethod
     def of(
         cls,
         value: str | None,
-        listed: Sequence[tuple[Table, Mapping[str | None, PrimaryFindings]]],
+        listed: Sequence[_Found],
         own: Mapping[str, Any],
+        *,
+        shared: bool,
     ) -> _ValueSystem:
         numbers = [at for at, (_, judged) in enumerate(listed) if value in judged]
         sources: list[ProblemSource] = [(listed[at][0], listed[at][1][value]) for at in numbers]
-        if any(isinstance(asked, UnpublishedValue) for _, asked in sources):
+        if any(getattr(asked, "published", "") == "never" for _, asked in sources):
             own = {**own, "zero_cells": "partners"}  # nobody sees where it is zero
-        problem, members = build_problem(sources, **options_among(own, PROBLEM_OPTIONS))
+        problem, members = build_problem(sources, **options_among(own, _PROBLEM))
         # A zero that stays published gives way; what was asked for by name does not.
         show = (problem.state == CellState.fixed) & (problem.value != 0)
         asked = [getattr(each, "fixed", np.zeros(len(table), np.bool_)) for table, each in sources]
-        show |= members.gathered(tuple(asked), len(problem))
-        return cls(value, own, numbers, sources, problem, members, problem.hidden, show)
+        show |= members.gathered(asked, len(problem))
+        hide = problem.hidden
+        return cls(value, own, numbers, sources, problem, members, hide, show, shared)
 
     @property
     def unpublished(self) -> bool:
         """Whether no table of this call shows any of its cells."""
-        others = (UnpublishedValue, _EarlierValue)
-        return any(isinstance(asked, others) for _, asked in self.sources)
+        return any(isinstance(asked, StatedFindings) for _, asked in self.sources)
 
     @property
     def cells(self) -> ValueCells:
         """The value over all its tables, those published before among them."""
         before = tuple(item.table for item in self.chosen.get("earlier", ()))
-        tables = (*(table for table, _ in self.sources), *before)
         return ValueCells(
             value=self.value,
             problem=self.problem,
             members=self.members,
-            tables=tables,
-            current=not any(isinstance(asked, _EarlierValue) for _, asked in self.sources),
+            tables=(*(table for table, _ in self.sources), *before),
+            current=all(getattr(asked, "published", "") != "before" for _, asked in self.sources),
         )
 
     @property
@@ -534,7 +534,7 @@ class _ValueSystem:
     def marked(self, name: str, masks: Mapping[int, BoolArray]) -> bool:
         """Mark what is marked in the tables; whether that is news."""
         before: BoolArray = getattr(self, name)
-        own = tuple(masks[at] for at in self.numbers)
+        own = [masks[at] for at in self.numbers]
         after = before | self.members.gathered(own, len(self.problem))
         setattr(self, name, after)
         return bool((after & ~before).any())
@@ -544,29 +544,32 @@ class _ValueSystem:
         return self.finished.tables[self.numbers.index(table)]
 
 
+@dataclass(repr=False, eq=False)
 class _RelatedSystem:
     """Values that are solved together, because they add up; or one alone. CONFIDENTIAL."""
 
-    def __init__(
-        self, parts: Sequence[_ValueSystem], problem: SuppressionProblem, members: TableCells
-    ) -> None:
-        self.parts, self.problem, self.members = list(parts), problem, members
-        self._done: BoolArray | None = None
+    parts: Sequence[_ValueSystem]
+    problem: SuppressionProblem
+    members: TableCells
+    done: BoolArray | None = None
 
     def solve(self, method: Method, time_left: Mapping[str, float | None]) -> bool:
         """Find the patterns, unless what must be hidden is the pattern found; whether it did."""
-        hide = np.concatenate([part.hide for part in self.parts])
-        if self._done is not None and (self._done == hide).all():
+        # Cells that say what relations leave open are hidden, and stand at the end.
+        between = len(self.problem) - sum(len(part.hide) for part in self.parts)
+        hide = np.concatenate([*(part.hide for part in self.parts), np.ones(between, np.bool_)])
+        if self.done is not None and (self.done == hide).all():
             return False
-        show = np.concatenate([part.show for part in self.parts])
+        show = np.concatenate([*(part.show for part in self.parts), np.zeros(between, np.bool_)])
         state = self.problem.state.copy()
         state[hide & np.isin(state, (CellState.free, CellState.fixed))] = CellState.secondary
         state[show & (state == CellState.free)] = CellState.fixed
         problem = replace(self._known_by_readers(), state=state)
         sources = [source for part in self.parts for source in part.sources]
-        chosen = {**self._chosen(), **time_left}
+        decimals = {part.value: part.chosen["decimals"] for part in self.parts}
+        chosen = {**self.parts[0].chosen, "decimals_of": decimals, **time_left}
         done = solved_and_published(sources, problem, self.members, method, chosen)
-        self._done = done.pattern.hidden[: len(problem)]
+        self.done = done.pattern.hidden[: len(problem)]
         self._hand_on(done, state)
         return True
 
@@ -577,9 +580,10 @@ class _RelatedSystem:
         for part in self.parts:
             own = slice(start, start + len(part.problem))
             start = own.stop
-            if not (part.hide & (part.problem.value == 0)).any():
+            listed = part.members.listed(len(part.problem))
+            if not part.shared or not (part.hide & listed & (part.problem.value == 0)).any():
                 continue
-            options = {**options_among(part.chosen, PROBLEM_OPTIONS), "zero_cells": "partners"}
+            options = {**options_among(part.chosen, _PROBLEM), "zero_cells": "partners"}
             problem, _ = build_problem(part.sources, **options)
             scale = 10 ** (self.problem.decimals - part.problem.decimals)
             for name in ("low", "high", "lower", "upper"):
@@ -589,10 +593,6 @@ class _RelatedSystem:
                 )
                 column[own] = units.astype(np.int64)
         return replace(self.problem, **columns)
-
-    def _chosen(self) -> dict[str, Any]:
-        decimals = {part.value: part.chosen["decimals"] for part in self.parts}
-        return {**self.parts[0].chosen, "decimals_of": decimals}
 
     def _hand_on(self, done: Suppression, state: SmallIntArray) -> None:
         """Give each value its part of what was found."""
@@ -617,6 +617,7 @@ class _RelatedSystem:
                 pattern=pattern,
                 sources=tuple(part.sources),
                 reason=done.reason[own],
+                insiders=None,  # they are numbered over all values
             )
 
 
@@ -632,6 +633,8 @@ def _related(
         stated,
         chosen.get("same"),
         costs_in_units=cost.of == "value" and cost.power == 1,
+        records=chosen.get("records"),
+        related_within=chosen.get("related_within", NEAR),
     )
     by_name = {system.cells.name: system for system in systems}
     found = []
@@ -642,7 +645,9 @@ def _related(
         parts = [by_name[name] for name in names]
         if all(part.unpublished for part in parts):
             continue
-        alone = (parts[0].problem, parts[0].members)
+        members = parts[0].members
+        gaps = dict.fromkeys((*members.unexamined, *related.unexamined))
+        alone = (parts[0].problem, replace(members, unexamined=tuple(gaps)))
         found.append(_RelatedSystem(parts, *(alone if len(parts) == 1 else related.joined(names))))
     return found
 
@@ -656,21 +661,14 @@ def _solve(systems: Sequence[_RelatedSystem], method: Method, time_left: TimeSha
     parts = [part for system in systems for part in system.parts]
     _spread(parts, "show")
     _spread(parts, "hide")
-    alone = [
-        _RelatedSystem([part], part.problem, part.members)
-        for system in systems
-        if len(system.parts) > 1 and _sharing(system.parts)
-        for part in system.parts
-        if not part.unpublished
-    ]
+    alone: list[_RelatedSystem] = []
+    for system in systems:
+        shown = [part for part in system.parts if not part.unpublished]
+        numbers = [number for part in shown for number in part.numbers]
+        if len(system.parts) > 1 and len(set(numbers)) < len(numbers):  # two stand in one table
+            alone += [_RelatedSystem([part], part.problem, part.members) for part in shown]
     for each, later in ((alone, len(systems)), (systems, 0)) if alone else ((systems, 0),):
         _solve_in_turn(each, parts, method, time_left, later)
-
-
-def _sharing(parts: Sequence[_ValueSystem]) -> bool:
-    """Whether two values stand in one table, and so share a pattern."""
-    numbers = [number for part in parts if not part.unpublished for number in part.numbers]
-    return len(set(numbers)) < len(numbers)
 
 
 def _solve_in_turn(
@@ -699,7 +697,7 @@ def _spread(every: Sequence[_ValueSystem], name: str) -> None:
         for system in systems:
             for at, number in enumerate(system.numbers):
                 own = system.members.hidden(getattr(system, name), at)
-                masks[number] = masks.get(number, np.zeros_like(own)) | own
+                masks[number] = masks[number] | own if number in masks else own
         news = any(system.marked(name, masks) for system in systems)
 
 
@@ -751,15 +749,18 @@ def suppress(
             ("partners"), or not ("fixed"); "auto": only where no pattern protects every cell
             otherwise, which a note says; ``relations``: what values add up to which, such
             as ``["total = home + foreign"]``, for several values in one call – others that
-            hold in the data are found and named in notes; ``singletons``: let no
-            contributor who stands alone behind hidden cells open cells of others (for values
-            unless told otherwise, for counts not; `primary` with ``holdings`` says which cells
-            are a holding's); ``reasons``: whether files say which kind of "rule"
-            hides a cell, only the "kind" – primary or secondary – or "none": "rule" for
-            values and "none" for counts unless told otherwise, coarser where they would open
-            cells; ``intervals``: publish between which values anyone can bound hidden cells,
-            beside their sign or ("instead") in its place; ``time_limit`` in seconds,
-            ``progress``, ``seed``; ``titles``, ``universe`` as for
+            hold in the records (else in cells) are found and named in notes, and so are multiples
+            within rounding or ``related_within`` (0.01; None: not sought); ``insiders``: how near a
+            contributor alone behind hidden cells may come to figures of others ("exact": not to
+            the exact figure; 0.25: no nearer than this share of the protection levels; "levels",
+            which holds for values unless stated; "off", which holds for counts; `primary` with
+            ``holdings`` says which cells are a holding's); ``reasons``: whether files say which
+            kind of "rule" hides a cell, only the "kind" – primary or secondary – or "none":
+            "rule" for values and "none" for counts unless told otherwise, coarser where they
+            would open cells; ``intervals``: publish between which values anyone can bound hidden
+            cells, beside their sign or ("instead") in its place; ``time_limit`` in seconds,
+            ``progress``, ``seed``; ``accept``: names of what need not be examined, such as
+            "joint cube of age, area", which is an error else; ``titles``, ``universe`` as for
             `discreet.perturb`.
 
     Returns:
@@ -784,6 +785,9 @@ def _suppressed(
     tables: Sequence[SharedSource], method: Method, options: SuppressionOptions
 ) -> list[ProtectedTable]:
     listed: Any = list(tables)
-    if has_several_values(listed) or (options.get("relations") and "value" not in options):
+    pairs = [item for item in listed if isinstance(item, tuple) and len(item) == 2]
+    values = {asked.value for _, asked in pairs if hasattr(asked, "value")}
+    several = len(values) > 1 or any(isinstance(asked, list | tuple) for _, asked in pairs)
+    if several or (options.get("relations") and "value" not in options):
         return list(SharedSuppression.of(listed, method=method, **options).tables)
     return list(Suppression.of(listed, method=method, **options).tables)

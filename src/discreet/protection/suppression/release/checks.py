@@ -1,14 +1,11 @@
-"""What is wrong with what a programme says about cell suppression.
+"""What is wrong with what a programme says about cell suppression; it has not seen data.
 
-In: a `Programme` and the tables whose cells are to be hidden. Out: problems with their keys,
-such as rules there are none of; groups of tables that may share cells. Nothing here has seen
-data.
+Problems come with their keys; tables that may share cells come in groups.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from itertools import combinations
 from typing import Any, TypeVar
 
 from discreet.errors import nearest
@@ -46,11 +43,12 @@ def check_suppression(programme: ProgrammeView, tables: Sequence[str]) -> Found:
             yield from wrong
     for number, folder in enumerate(programme.suppression.earlier):
         yield from file_problems(programme, ("suppression", "earlier", number), folder, folder=True)
+    for number, file in enumerate(programme.suppression.earlier_identity):
+        yield from file_problems(programme, ("suppression", "earlier_identity", number), file)
     for name in tables:
         yield from _table(programme, name, programme.tables[name], sound)
     if programme.suppression.round_to is not None:
         yield from _rounded(programme, tables)
-    yield from _names(programme, tables)
 
 
 def _rounded(programme: ProgrammeView, tables: Sequence[str]) -> Found:
@@ -168,25 +166,6 @@ def _mark(programme: ProgrammeView, path: Place, table: Any, mark: Any) -> Found
             yield programme.at(path, message, nearest(variable, table.by or []))
 
 
-def _names(programme: ProgrammeView, tables: Sequence[str]) -> Found:
-    """Variables of one column under two names: the same cells would not be recognised."""
-    seen: set[tuple[str, str]] = set()
-    for group in linked_tables(programme, tables):
-        variables = dict.fromkeys(v for name in group for v in programme.tables[name].by or [])
-        for first, second in combinations(variables, 2):
-            joint = programme.columns_behind(first) & programme.columns_behind(second)
-            if not joint or (first, second) in seen:
-                continue
-            seen.add((first, second))
-            message = f"{first!r} and {second!r} are both made of column {min(joint)!r}"
-            hint = (
-                "cells of suppressed tables are told apart by name: use one variable, "
-                "with alternatives for breakdowns side by side"
-            )
-            user = next(n for n in group if second in (programme.tables[n].by or []))
-            yield programme.at(("tables", user, "by"), message, hint)
-
-
 def suppression_warnings(programme: ProgrammeView, tables: Sequence[str]) -> tuple[str, ...]:
     """What should be put right although it is not an error."""
     found = []
@@ -228,19 +207,13 @@ def suppression_warnings(programme: ProgrammeView, tables: Sequence[str]) -> tup
     ]
     if programme.document.suppression is not None and not tables:
         found.append('[suppression] does nothing: no table has protect = "suppress"')
-    for group in linked_tables(programme, tables):
-        filters = {" ".join((programme.tables[name].where or "").split()) for name in group}
-        if len(filters) > 1:
-            found.append(
-                f"the tables {', '.join(group)} have different filters; what their records have in "
-                "common is not protected together unless each filter asks for single codes of a "
-                "variable that spans another table"
-            )
     return tuple(found)
 
 
 def linked_tables(programme: ProgrammeView, tables: Sequence[str]) -> tuple[tuple[str, ...], ...]:
     """Tables that may share cells: of the same records and weights, of a value or what adds up.
+
+    Counts of units go with those of their parts.
 
     A table of several values joins the groups of all of them. Which cells are shared is
     known once the tables are there; tables of a group may turn out to have none in common.
@@ -251,7 +224,33 @@ def linked_tables(programme: ProgrammeView, tables: Sequence[str]) -> tuple[tupl
         for value in entry.values:
             users.setdefault((programme.places[name], entry.weight or "", value), []).append(name)
     related = [names for _, names in programme.linked_by_relations(tables)]
-    return tuple(tuple(group) for group in joined(tables, [*users.values(), *related]))
+    units = [
+        [*users.get((unit, "", COUNT), ()), *users.get((parts, "", COUNT), ())]
+        for unit, parts, _ in unit_links(programme)
+    ]
+    return tuple(tuple(group) for group in joined(tables, [*users.values(), *related, *units]))
+
+
+def table_units(programme: ProgrammeView, tables: Iterable[str]) -> dict[str, str]:
+    """What the records of tables are, where they are several kinds; the main ones empty."""
+    places = {name: programme.places[name] for name in tables}
+    if len(set(places.values())) < 2:
+        return dict.fromkeys(places, "")
+    first: dict[str, str] = {}
+    for name, source in programme.sources.items():
+        first.setdefault(programme.place_of(name), "" if source.main else name)
+    return {name: first[place] for name, place in places.items()}
+
+
+def unit_links(programme: ProgrammeView) -> list[tuple[str, str, tuple[str, ...]]]:
+    """Where the records of units and of their parts are, and the columns that name the unit."""
+    return [
+        (programme.place_of(name), programme.place_of(parts), by)
+        for name, source in programme.sources.items()
+        if source.consists_of is not None
+        for parts, by in [source.consists_of]
+        if parts in programme.sources and programme.place_of(name) != programme.place_of(parts)
+    ]
 
 
 def joined(items: Sequence[_Item], ties: Iterable[Sequence[_Item]]) -> list[list[_Item]]:

@@ -1,7 +1,9 @@
 """Tables of earlier releases, counted anew for new protection and for audits. CONFIDENTIAL.
 
-In: tables of finished releases, and the records they were made of. Out: their true values
-beside their patterns of hidden cells: what readers know already stays known.
+The records of finished releases give their true values beside their patterns of hidden cells: what
+readers know already stays known. Where data have changed since, a table is as it was then: shown
+values as they were published, hidden ones as the whole numbers next to those of today that add up
+with them, for the values of then are not kept.
 """
 
 from __future__ import annotations
@@ -14,15 +16,19 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from discreet.arrays import BoolArray
+from discreet.arrays import BoolArray, FloatArray, IntArray
 from discreet.errors import SuppressionError
 from discreet.protection.protocol import Counts, InputsView, ProgrammeView
-from discreet.protection.suppression.publish.protected_tables import figure_of
-from discreet.protection.suppression.release.changed_tables import (
-    ChangedTable,
+from discreet.protection.suppression.problem.demands import LEVELS, Earlier, hidden_in
+from discreet.protection.suppression.problem.system import Confidential, Relations
+from discreet.protection.suppression.problem.table_relations import (
+    figures_shown,
     places_in,
-    table_of_then,
+    relations_of,
+    units_of,
 )
+from discreet.protection.suppression.publish.protected_tables import figure_of
+from discreet.protection.suppression.release.checks import table_units
 from discreet.protection.suppression.release.sensitive_cells import (
     PrimaryJudge,
     column_of,
@@ -32,18 +38,121 @@ from discreet.protection.suppression.release.sensitive_cells import (
     strictest,
     wanted_values,
 )
-from discreet.tables import ProtectedTable, Table
+from discreet.tables import CellStatus, ProtectedTable, Table
 
 if TYPE_CHECKING:
-    from discreet.protection.suppression.problem.demands import Earlier
+    from discreet.protection.suppression.problem.system import Relations
     from discreet.rules import Primary
 
-#: The reason of cells that were hidden to protect others.
-SECONDARY = "secondary"
+#: Branchings of the program that looks for hidden values.
+_NODES = 2_000
+
+
+@dataclass(frozen=True, kw_only=True, repr=False, eq=False)
+class ChangedTable(Confidential):
+    """An earlier table of one value as it was then (confidential)."""
+
+    table: Table  # its values, hidden ones by guess
+    hidden: BoolArray  # which cells were hidden
+    sensitive: BoolArray  # which of these were or are sensitive
+    lower: FloatArray  # their lower protection levels, by the rules of today
+    upper: FloatArray  # their upper protection levels
+    sliding: FloatArray  # their sliding protection levels
+    changed: int  # how many shown values are others today
+    others: BoolArray  # cells with other records today, whatever their value
+
+
+def table_of_then(
+    published: ProtectedTable,
+    today: Table,
+    found: Primary,
+    column: str | None,
+    decimals: int,
+    others: BoolArray | None = None,
+) -> ChangedTable | None:
+    """The table of then; None if no whole numbers of at least 0 add up with what was published."""
+    index, value, status = published.cells()
+    units = np.rint(value * 10.0**decimals).astype(np.int64)
+    hidden: BoolArray = status == CellStatus.suppressed
+    known = (today.dimensions, today.index, len(today))
+    place = places_in(known, (published.spanning, index, len(value)))
+    there, place = place >= 0, np.maximum(place, 0)
+    guess = np.where(there, units_of(today, column, decimals)[place], 0)
+    if (units[~hidden] < 0).any():
+        return None
+    relations = relations_of(published.spanning, index)
+    # Of counts zeros are printed, unless they were hidden as partners.
+    for least in (1, 0) if column is None else (0,):
+        filled = _filled(relations, units, hidden, np.maximum(guess, least), least)
+        if filled is not None:
+            break
+    else:
+        return None
+    sensitive = there & hidden & found.sensitive[place]
+    levels: dict[str, FloatArray] = {
+        name: np.where(sensitive, np.nan_to_num(np.asarray(getattr(found, name))[place]), 0.0)
+        for name in LEVELS
+    }
+    values = filled / 10.0**decimals
+    columns: dict[str, Any] = {"count": filled}
+    if column is not None:
+        columns = {"count": ((filled != 0) | hidden).astype(np.int64)}
+        columns |= {"weight": values} if column == "weight" else {"sums": {column: values}}
+    return ChangedTable(
+        table=Table(
+            dimensions=tuple(published.spanning), index=tuple(index), where=today.where,
+            name=today.name, parts=today.parts, **columns,
+        ),
+        hidden=hidden,
+        sensitive=sensitive,
+        **levels,
+        changed=int((units != guess)[~hidden].sum()),
+        others=there & (False if others is None else others[place]),
+    )  # fmt: skip
+
+
+def _filled(
+    relations: Relations, units: IntArray, hidden: BoolArray, guess: IntArray, least: int
+) -> IntArray | None:
+    """The values with hidden ones next to a guess, so that everything adds up."""
+    from discreet.protection.suppression.proof.whole_numbers import make_whole
+    from discreet.solver import column_values, loaded_solver
+
+    filled = np.where(hidden, guess, units)
+    rest = -relations.residuals(np.where(hidden, 0, units)).astype(np.float64)
+    inside = hidden[relations.cell]
+    touched = np.bincount(relations.row[inside], minlength=len(relations)) > 0
+    if rest[~touched].any():
+        return None
+    if not relations.residuals(filled).any():
+        return filled
+    among, cells = relations.among(hidden)
+    size, own = len(cells), np.arange(len(cells))
+    # The distance of each value from its guess, up and down, costs 1 per unit.
+    apart = np.stack([own, own + size, own + 2 * size], axis=1).ravel()
+    coef = np.tile([1, -1, 1], size)
+    wide = Relations.of_entries(3 * size, size, np.repeat(own, 3), apart, coef)
+    wide = among.renumbered(own, 3 * size).joined(wide)
+    right = np.concatenate([rest[touched], guess[cells].astype(np.float64)])
+    solver = loaded_solver(
+        wide.matrix,
+        np.concatenate([np.full(size, float(least)), np.zeros(2 * size)]),
+        np.full(3 * size, np.inf),
+        cost=np.concatenate([np.zeros(size), np.ones(2 * size)]),
+        rows=(right, right),
+        mip_max_nodes=_NODES,
+    )
+    make_whole(solver, own)
+    solver.run()
+    values = column_values(solver)
+    if len(values) < size:
+        return None
+    filled[cells] = np.rint(values[:size]).astype(np.int64)
+    return None if relations.residuals(filled).any() or (filled < 0).any() else filled
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
-class RecountedTable:
+class RecountedTable(Confidential):
     """An earlier table with its true values (confidential)."""
 
     before: Any  # what was published
@@ -55,32 +164,51 @@ class RecountedTable:
 
     def as_earlier(self, value: str) -> Earlier:
         """What `discreet.suppress` takes, for one of its values."""
-        from discreet.protection.suppression.problem.demands import Earlier
-
         if value in self.then:
             then = self.then[value]
-            return Earlier(table=then.table, hidden=then.hidden, primary=then, change=self.change)
+            own: dict[str, Any] = {"hidden": then.hidden, "primary": then, "others": then.others}
+            return Earlier(table=then.table, change=self.change, **own)
         return Earlier(
             table=self.table, hidden=self.published(value), primary=self.primaries[value]
+        )
+
+    def of_units(self, unit: str) -> RecountedTable:
+        """The same, with what its records are."""
+        then = {
+            value: dataclasses.replace(one, table=dataclasses.replace(one.table, unit=unit))
+            for value, one in self.then.items()
+        }
+        return dataclasses.replace(
+            self, table=dataclasses.replace(self.table, unit=unit), then=then
         )
 
     def published(self, value: str) -> ProtectedTable:
         """What was published of one of its values."""
         return figure_of(self.before.kept.table, self.before.values.index(value))
 
-    def __repr__(self) -> str:
-        return f"<RecountedTable (confidential): {self.before.name}>"
-
 
 def recounted_tables(inputs: InputsView, names: Sequence[str]) -> list[RecountedTable]:
     """Earlier tables that tell of the values of a group, counted anew."""
-    records = inputs.records[inputs.programme.source_of(names[0]).name]
-    entries = [inputs.programme.tables[name] for name in names]
-    return [_counted(inputs, table, entries, records) for table in tables_before(inputs, names)]
+    units = table_units(inputs.programme, names)
+    return [
+        _counted(inputs, one, own).of_units(units[own[0]])
+        for own in _by_place(inputs.programme, names)
+        for one in _of_place(inputs, own)
+    ]
 
 
 def tables_before(inputs: InputsView, names: Sequence[str]) -> list[Any]:
     """The earlier tables that tell of the values of a group."""
+    return [one for own in _by_place(inputs.programme, names) for one in _of_place(inputs, own)]
+
+
+def _by_place(programme: ProgrammeView, names: Sequence[str]) -> list[list[str]]:
+    """Tables by the place of their records."""
+    places = dict.fromkeys(programme.places[name] for name in names)
+    return [[name for name in names if programme.places[name] == place] for place in places]
+
+
+def _of_place(inputs: InputsView, names: Sequence[str]) -> list[Any]:
     programme = inputs.programme
     values = {v for name in names for v in with_related(programme, programme.tables[name].values)}
     weight = programme.tables[names[0]].weight or ""
@@ -106,41 +234,69 @@ def with_related(programme: ProgrammeView, values: Sequence[str]) -> set[str]:
     return known
 
 
-def _counted(
-    inputs: InputsView, before: Any, entries: Sequence[Any], records: Any
-) -> RecountedTable:
+def _counted(inputs: InputsView, before: Any, names: Sequence[str]) -> RecountedTable:
     """The true values of an earlier table, judged by the rules that the group has."""
-    judge = PrimaryJudge(inputs.programme)
+    from discreet.tabulation import Query, tabulate_many
+
+    programme, judge = inputs.programme, PrimaryJudge(inputs.programme)
+    records = inputs.records[programme.source_of(names[0]).name]
     spanning = [
         list(dimension.classifications) for dimension in before.kept.table.spanning
     ]  # as they were then
-    own = [
-        entry.model_copy(
-            update={
-                "where": before.about["where"],
-                "value": [value for value in before.values if value in known],
-            }
+    asked = []
+    for entry in (programme.tables[name] for name in names):
+        known = with_related(programme, entry.values)
+        own = [value for value in before.values if value in known]
+        if own:
+            asked.append(entry.model_copy(update={"where": before.about["where"], "value": own}))
+    # The counts that all rules of the group need, in one pass.
+    filters = dict.fromkeys(
+        where for entry in asked for where in needed(rules_of(programme, entry), entry.where)
+    )
+    columns: dict[str, int] = {}
+    for entry in asked:
+        for column, contributions in wanted_values(programme, entry).items():
+            columns[column] = max(columns.get(column, 1), contributions)
+    queries = [
+        Query(
+            by=list(spanning),
+            where=where or None,
+            weight=asked[0].weight or None,
+            values=sorted(columns),
+            contributions=columns,
+            name=before.name,
         )
-        for entry in entries
-        for known in [with_related(inputs.programme, entry.values)]
+        for where in filters
     ]
-    asked = [entry for entry in own if entry.value]
-    counts = _counts(inputs, before, asked, spanning, records)
-    main = counts[next(iter(needed(rules_of(inputs.programme, asked[0]), asked[0].where)))]
-    stated = inputs.programme.suppression.earlier_change
+    counts: Counts = dict(zip(filters, tabulate_many(records, queries), strict=True))
+    main = counts[next(iter(filters))]
+    stated = programme.suppression.earlier_change
     may_change = stated != "refuse"
+    others = inputs.other_records(before, main)
+    others = np.zeros(len(main), dtype=np.bool_) if others is None else others
+    if others.any() and not may_change:
+        raise _other(before, f"{int(others.sum()):,} cells have other records than they had")
+    weight = before.about["weight"] or None
     primaries, then = {}, {}
     for value in dict.fromkeys(value for entry in asked for value in entry.values):
         found = []
         for entry in [entry for entry in asked if value in entry.values]:
-            rules = rules_of(inputs.programme, entry)
+            rules = rules_of(programme, entry)
             holdings = counted_holdings(records, spanning, entry, rules, before.name)
             found.append(judge.judged(entry, value, counts, holdings))
         off = check_values(judge, before, main, value, asked[0].weight, refuse=not may_change)
+        published = figure_of(before.kept.table, before.values.index(value))
         named = _named(before, before.values.index(value), main)
         primaries[value] = _with_named(strictest(found), named)
-        if off:
-            then[value] = _then(judge, before, main, value, primaries[value])
+        if off or others.any():
+            decimals = judge.decimals(value, weight)
+            of = main, primaries[value], column_of(value, weight)
+            old = table_of_then(published, *of, decimals, others)
+            if old is None:
+                message = f"no hidden values of {value!r} add up with those published"
+                hint = "leave this release out of earlier, and compare it by hand"
+                raise SuppressionError(message, code="earlier", where=before.name, hint=hint)
+            then[value] = old
     return RecountedTable(
         before=before,
         table=main,
@@ -150,29 +306,20 @@ def _counted(
     )
 
 
-def _then(
-    judge: PrimaryJudge, before: Any, today: Table, value: str, found: Primary
-) -> ChangedTable:
-    """An earlier table of one value as it was then."""
-    weight = before.about["weight"] or None
-    published = figure_of(before.kept.table, before.values.index(value))
-    decimals = judge.decimals(value, weight)
-    then = table_of_then(published, today, found, column_of(value, weight), decimals)
-    if then is None:
-        message = f"no hidden values of {value!r} add up with those published"
-        hint = "leave this release out of earlier, and compare it by hand"
-        raise SuppressionError(message, code="earlier", where=before.name, hint=hint)
-    return then
-
-
 def changed_notes(past: Sequence[RecountedTable]) -> list[str]:
     """What has changed since it was published, in words."""
-    return [
+    notes = [
         f"{then.changed:,} values of {value!r} in {one.before.name} are others today: "
         "its pattern is kept where that is cheap, and both are protected together"
         for one in past
         for value, then in one.then.items()
     ]
+    for one in past:
+        others = max((int(then.others.sum()) for then in one.then.values()), default=0)
+        if others:
+            message = "have other records today: they are not taken for the cells of the same names"
+            notes.append(f"{others:,} cells of {one.before.name} {message}")
+    return notes
 
 
 def _named(before: Any, number: int, table: Table) -> BoolArray:
@@ -181,8 +328,7 @@ def _named(before: Any, number: int, table: Table) -> BoolArray:
     said = before.kept.table.withheld
     if said is None or not said.reasons:
         return mask
-    kinds = np.array([False, *(note.kind != SECONDARY for note in said.reasons)])
-    own = kinds[said.reason]
+    own = np.array([False, *(note.kind != "secondary" for note in said.reasons)])[said.reason]
     if before.kept.table.several_figures:
         own &= said.index[-1] == number
     place = places_in(
@@ -203,38 +349,6 @@ def _with_named(found: Primary, named: BoolArray) -> Primary:
         verdict=np.where(fresh, CellVerdict.sensitive, found.verdict).astype(np.int8),
         reason=np.where(fresh, Reason.manual, found.reason).astype(np.int8),
     )
-
-
-def _counts(
-    inputs: InputsView,
-    before: Any,
-    entries: Sequence[Any],
-    spanning: Sequence[Any],
-    records: Any,
-) -> Counts:
-    """The counts that all rules of the group need, in one pass."""
-    from discreet.tabulation import Query, tabulate_many
-
-    programme = inputs.programme
-    filters = dict.fromkeys(
-        where for entry in entries for where in needed(rules_of(programme, entry), entry.where)
-    )
-    columns: dict[str, int] = {}
-    for entry in entries:
-        for column, contributions in wanted_values(programme, entry).items():
-            columns[column] = max(columns.get(column, 1), contributions)
-    queries = [
-        Query(
-            by=list(spanning),
-            where=where or None,
-            weight=entries[0].weight or None,
-            values=sorted(columns),
-            contributions=columns,
-            name=before.name,
-        )
-        for where in filters
-    ]
-    return dict(zip(filters, tabulate_many(records, queries), strict=True))
 
 
 def check_values(
@@ -259,19 +373,12 @@ def check_values(
 
 def differing(published: ProtectedTable, table: Table, column: str | None, decimals: int) -> int:
     """How many published values are not the true ones."""
-    from discreet.protection.suppression.problem.demands import hidden_in
     from discreet.protection.suppression.problem.table_relations import units_of
 
     hidden = hidden_in(table, published)
     true = units_of(table, column, decimals)
-    shown = np.zeros(len(table), dtype=np.int64)
-    place = places_in(
-        (published.dimensions, published.index, published.stored),
-        (table.dimensions, table.index, len(table)),
-    )
-    there = place >= 0
-    shown[there] = np.rint(published.value[place[there]] * 10.0**decimals).astype(np.int64)
-    surplus = len(np.setdiff1d(np.flatnonzero(published.value), place[there]))
+    place, shown = figures_shown(published, table, decimals)
+    surplus = len(np.setdiff1d(np.flatnonzero(published.value), place[place >= 0]))
     # Totals were added up anew from rounded parts: they may be off by what was rounded.
     values = table.weight if column == "weight" else table.sums.get(column or "")
     whole = column is None or (values is not None and bool((values == np.rint(values)).all()))

@@ -1,11 +1,10 @@
 """Tables with hidden cells: from true counts to what is published, and what is said of it.
 
-In: the counts behind a group of tables that may share cells, and earlier releases
-(CONFIDENTIAL). Out: protected tables; numbers of hidden cells, public; the internal report,
-CONFIDENTIAL. Tables that do share cells are one system, in which every sensitive cell is
-proven to be protected. The public part has no value, no cost, no proof – a proof is a digest
-over true values, and could be tried out – and does not say how cells were chosen, for who
-knows that can infer more than from a pattern alone.
+Tables that do share cells are one system, in which every sensitive cell is proven to be protected.
+The public part of reports has no value, no cost, no proof – a proof is a digest over true values,
+and could be tried out – and does not say how cells were chosen, for who knows that can infer more
+than from a pattern alone. The internal report is CONFIDENTIAL. Means and ratios are shown where
+both ingredients are, worked out from what is shown and from nothing else.
 """
 
 from __future__ import annotations
@@ -14,53 +13,61 @@ import dataclasses
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from discreet.derived import rounded
+from discreet.disclosure import DisclosureVerdict
 from discreet.errors import DiscreetError, SuppressionError
 from discreet.protection.protocol import COUNT, Counts, InputsView, ReleaseContext, all_of
-from discreet.protection.suppression.release.checks import joined
+from discreet.protection.suppression.problem.linked_tables import rows_across
+from discreet.protection.suppression.problem.parameters import Cost, Knowledge
+from discreet.protection.suppression.problem.system import Confidential
+from discreet.protection.suppression.problem.table_relations import linked_cells
+from discreet.protection.suppression.publish.protected_tables import figure_of
+from discreet.protection.suppression.release.checks import joined, table_units, unit_links
 from discreet.protection.suppression.release.earlier_tables import RecountedTable
-from discreet.protection.suppression.release.ratios import with_ratios
 from discreet.protection.suppression.release.sensitive_cells import (
     PrimaryJudge,
     column_of,
     counted_holdings,
     rules_of,
 )
-from discreet.tables import Figure, ProtectedTable, Table, ValueRelation, figure_dimension
+from discreet.tables import (
+    CellStatus,
+    Figure,
+    ProtectedTable,
+    Table,
+    ValueRelation,
+    figure_dimension,
+)
 
 if TYPE_CHECKING:
-    from discreet.protection.suppression.problem.parameters import Knowledge
+    from discreet.disclosure import Gap, LinkedRecords, Partitions
     from discreet.protection.suppression.publish.report import PartHidden
     from discreet.protection.suppression.publish.suppression import Suppression
     from discreet.rules import Primary
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
-class SensitiveTable:
+class SensitiveTable(Confidential):
     """A table of a programme with its sensitive cells (confidential)."""
 
     name: str
     table: Table
     primaries: Sequence[Primary]
 
-    def __repr__(self) -> str:
-        return f"<SensitiveTable {self.name} (confidential)>"
-
 
 @dataclass(frozen=True, kw_only=True, repr=False)
-class SuppressedTables:
+class SuppressedTables(Confidential):
     """Tables that share cells, protected together (confidential, but for the tables)."""
 
     tables: Mapping[str, ProtectedTable]  # name → what is published
     #: Value → pattern and proof, over all the tables that have it
     by_value: Mapping[str, Suppression]
     earlier: tuple[str, ...]  # names of the earlier tables that were respected
-
-    def __repr__(self) -> str:
-        return f"<SuppressedTables (confidential): {', '.join(self.tables)}>"
 
 
 class TableSuppression:
@@ -71,24 +78,78 @@ class TableSuppression:
         self.judge = PrimaryJudge(inputs.programme)
 
     def judged(
-        self, counts: Mapping[str, Counts], spanning: Mapping[str, Any]
+        self, counts: Mapping[str, Counts], spanning: Mapping[str, Mapping[str, Any]]
     ) -> list[SensitiveTable]:
-        """Tables with their sensitive cells."""
+        """Tables with their sensitive cells; `spanning` has what spans tables of each source."""
         tables = []
+        units = table_units(self.programme, counts)
         for name, own in counts.items():
             entry = self.programme.tables[name]
-            records = self.inputs.records[self.programme.source_of(name).name]
-            by = [spanning[variable] for variable in entry.by or []]
+            source = self.programme.source_of(name).name
+            records = self.inputs.records[source]
+            by = [spanning[source][variable] for variable in entry.by or []]
             holdings = counted_holdings(records, by, entry, rules_of(self.programme, entry), name)
             primaries = self.judge.primaries(name, entry, own, holdings)
-            table = own[all_of(entry.where)]
+            table = dataclasses.replace(own[all_of(entry.where)], unit=units[name])
             tables.append(SensitiveTable(name=name, table=table, primaries=primaries))
         return tables
 
-    def hidden(
+    def unlinked(self, names: Sequence[str]) -> list[Gap]:
+        """Other records whose counts are hidden, too, if nothing says how they hang together."""
+        from discreet.disclosure import Gap
+
+        tables = self.programme.tables
+        counted = [n for n in self.programme.protected["suppress"] if COUNT in tables[n].values]
+        places = dict.fromkeys(self.programme.places[name] for name in counted)
+        weighted = any(tables[name].weight for name in counted)
+        links = [] if weighted else [link[:2] for link in unit_links(self.programme)]
+        every = dict.fromkeys([*places, *(place for link in links for place in link)])
+        kinds = [own for own in joined(list(every), links) if places.keys() & set(own)]
+        if len(kinds) < 2 or not set(names) & set(counted):
+            return []
+        sources = dict.fromkeys(self.programme.source_of(name).name for name in counted)
+        return [Gap("units", ", ".join(sources), len(kinds))]
+
+    def partitions(
         self, group: Sequence[SensitiveTable], past: Sequence[RecountedTable]
+    ) -> Partitions | LinkedRecords | None:
+        """What the records say of cells of several tables; None for one table of one breakdown."""
+        from discreet.disclosure import LinkedRecords, Partitions, UnitLink
+
+        tables = [*(item.table for item in group), *(item.table for item in past)]
+        several = any(len(own.classifications) > 1 for each in tables for own in each.dimensions)
+        if not group or (len(tables) < 2 and not several):
+            return None
+        name = group[0].name
+        records = self.inputs.records[self.programme.source_of(name).name]
+        units = table_units(self.programme, (item.name for item in group))
+        try:
+            if len(set(units.values())) > 1:
+                at = {self.programme.places[name]: unit for name, unit in units.items()}
+                own = {unit: self.programme.source_of(name).name for name, unit in units.items()}
+                return LinkedRecords(
+                    {unit: self.inputs.records[source] for unit, source in own.items()},
+                    [
+                        UnitLink(at[unit], at[parts], by)
+                        for unit, parts, by in unit_links(self.programme)
+                        if {unit, parts} <= at.keys()
+                    ],
+                    tables,
+                    self.programme.suppression.coincidences,
+                )
+            weight = self.programme.tables[name].weight or None
+            return Partitions(records, tables, weight, self.programme.suppression.coincidences)
+        except DiscreetError:  # cubes, for one, hold what they were asked for only
+            return None
+
+    def hidden(
+        self,
+        group: Sequence[SensitiveTable],
+        past: Sequence[RecountedTable],
+        partitions: Partitions | LinkedRecords | None,
     ) -> SuppressedTables:
         """Tables that share cells, as they may be published."""
+        from discreet.protection.suppression.methods.joint_cube_guard import refuse_gaps
         from discreet.protection.suppression.publish.suppression import SharedSuppression
 
         names = ", ".join(item.name for item in group)
@@ -106,15 +167,22 @@ class TableSuppression:
                     column: [one.as_earlier(value) for one in past if value in one.primaries]
                     for value, column in columns.items()
                 },
-                relations=self.relations(group[0].name, columns),
+                relations=self.relations([item.name for item in group], columns),
+                records=partitions,
                 **self._options(),
             )
+            gaps, accept = self.unlinked([i.name for i in group]), self.programme.suppression.accept
+            by_value = {
+                column: dataclasses.replace(each, judgement=each.judgement.and_gaps(gaps, accept))
+                for column, each in done.by_value.items()
+            }
+            refuse_gaps(DisclosureVerdict.joined(v.judgement for v in by_value.values()), "")
         except SuppressionError as error:
             raise self._placed(error, names) from None
         stated = self.programme.suppression.reasons
         opened = any(
             column in (None, "weight") and each.reasons != (stated or each.reasons)
-            for column, each in done.by_value.items()
+            for column, each in by_value.items()
         )
         if opened and len(self.programme.protected["suppress"]) > 1:
             # Other tables of the programme tell the counts that these reasons would open.
@@ -125,24 +193,23 @@ class TableSuppression:
                 each.name: self._with_ratios(each.name, self._described(safe))
                 for each, safe in zip(group, done.tables, strict=True)
             },
-            by_value={value: done.by_value[columns[value]] for value in values},
+            by_value={value: by_value[columns[value]] for value in values},
             earlier=tuple(one.before.name for one in past),
         )
 
-    def savings(
-        self, names: Iterable[str], spanning: Mapping[str, Any], context: ReleaseContext
-    ) -> dict[str, Any]:
+    def savings(self, names: Iterable[str], context: ReleaseContext) -> dict[str, Any]:
         """Per table, what merges of categories or coarser levels would save, each by itself."""
         found = {}
         for name in names:
             entry = self.programme.tables[name]
             rules = rules_of(self.programme, entry)
             values = [value for value in entry.values if value != COUNT]
+            source = self.programme.source_of(name).name
             context.tell(f"looking for what would hide less of {name}")
             with suppress(DiscreetError):  # alone it is not protected, or has rules of other values
                 found[name] = context.hide_less(
-                    records=self.inputs.records[self.programme.source_of(name).name],
-                    by=[spanning[variable] for variable in entry.by or []],
+                    records=self.inputs.records[source],
+                    by=[context.spanning[source][variable] for variable in entry.by or []],
                     rules=rules,
                     values=values,
                     weight=entry.weight,
@@ -157,36 +224,33 @@ class TableSuppression:
     @property
     def knowledge(self) -> Knowledge | None:
         """What attackers are said to know beforehand; None where the programme does not say."""
-        from discreet.protection.suppression.problem.parameters import Knowledge
-
         bounds = self.programme.suppression.bounds
         if bounds is None:
             return None
-        below, above = (
-            None if share == "none" else share for share in (bounds.below, bounds.above)
-        )
-        return Knowledge(below=below, above=above, negative=bounds.negative, rules=bounds.rules)
+        shares = {name: getattr(bounds, name) for name in ("below", "above")}
+        known = {name: None if share == "none" else share for name, share in shares.items()}
+        return Knowledge(**known, negative=bounds.negative, rules=bounds.rules)
 
-    def relations(self, table: str, values: Iterable[str]) -> list[ValueRelation]:
-        """What adds up among values of a table and of those linked to it, by their columns."""
-        told, weight = set(values), self.programme.tables[table].weight
-        found_relation = self.programme.found_relations.get((self.programme.places[table], ""), ())
-        own = [
-            stated_relation
-            for stated_relation in self.programme.stated_relations
-            if len(told & {*stated_relation.values}) > 1
-        ]
-        own += [item for item in found_relation if told >= {*item.values} and item not in own]
-        renamed = {COUNT: "weight"} if weight else {}
+    def relations(self, names: Sequence[str], values: Iterable[str]) -> list[ValueRelation]:
+        """What adds up among values of tables that are protected together, by their columns."""
+        programme, told = self.programme, set(values)
+        places = dict.fromkeys(programme.places[name] for name in names)
+        own = [each for each in programme.stated_relations if len(told & {*each.values}) > 1]
+        found = (programme.found_relations.get((place, ""), ()) for place in places)
+        for item in chain.from_iterable(found):
+            known = item if COUNT in told else item.without_count()
+            if len(known.values) > 1 and told >= {*known.values} and known not in own:
+                own.append(known)
+        renamed = {COUNT: "weight"} if programme.tables[names[0]].weight else {}
         return [
-            ValueRelation(tuple((renamed.get(name, name), n) for name, n in item.coefs))
+            dataclasses.replace(
+                item, coefs=tuple((renamed.get(name, name), n) for name, n in item.coefs)
+            )
             for item in own
         ]
 
     def _options(self) -> dict[str, Any]:
         """[suppression] as the options of `discreet.suppress`."""
-        from discreet.protection.suppression.problem.parameters import Cost
-
         stated, hidden = self.programme.suppression, self.programme.protected["suppress"]
         # Reasons beside values tell of the counts of the same records.
         counts = any(COUNT in self.programme.tables[name].values for name in hidden)
@@ -197,11 +261,13 @@ class TableSuppression:
             "cost": Cost(**cost),
             "knowledge": self.knowledge,
             "zero_cells": stated.zero_cells,
-            "singletons": stated.singletons,
+            "insiders": stated.insiders,
             "reasons": "none" if stated.reasons is None and counts else stated.reasons,
             "intervals": stated.intervals,
             "time_limit": stated.time_limit,
             "seed": stated.seed,
+            "accept": stated.accept,
+            "related_within": None,  # all records were searched for related values
         }
 
     def _described(self, safe: ProtectedTable) -> ProtectedTable:
@@ -222,16 +288,43 @@ class TableSuppression:
     def _with_ratios(self, name: str, safe: ProtectedTable) -> ProtectedTable:
         """The table with its means and ratios, as far as their ingredients are shown."""
         entry = self.programme.tables[name]
-        place = {value: number for number, value in enumerate(entry.values)}
+        if not entry.ratios:
+            return safe
         figures = [
             Figure(name=ratio, kind="ratio", titles=own.title, unit=own.unit, decimals=own.decimals)
             for ratio, own in entry.ratios.items()
         ]
-        made = {
-            ratio: (place[own.part or ""], place[own.whole or ""], float(own.factor))
-            for ratio, own in entry.ratios.items()
-        }
-        return with_ratios(safe, made, figures)
+        every = (*safe.figures, *figures)
+        parts = [figure_of(safe, number) for number in range(len(safe.figures))]
+        columns = [(safe.index, safe.value.astype(np.float64), safe.status)]
+        for number, own in enumerate(entry.ratios.values()):
+            above, below = (parts[entry.values.index(v or "")] for v in (own.part, own.whole))
+            first = parts[0].index
+            for index in (above.index, below.index):
+                if not all(map(np.array_equal, index, first)):
+                    message = "the figures of the table have different cells"
+                    raise SuppressionError(message, code="ratios", where=safe.name)
+            hidden = (above.status == CellStatus.suppressed) | (
+                below.status == CellStatus.suppressed
+            )
+            shown = ~hidden & (below.value != 0)
+            quotient = np.zeros(len(hidden))
+            np.divide(float(own.factor) * above.value, below.value, out=quotient, where=shown)
+            states = np.where(shown, CellStatus.published, CellStatus.not_applicable)
+            states[hidden] = CellStatus.suppressed
+            place = np.full(len(hidden), len(safe.figures) + number, dtype=np.int32)
+            value = rounded(quotient, own.decimals)
+            columns.append(((*above.index, place), value, states.astype(np.int8)))
+        places, values, status = zip(*columns, strict=True)
+        return dataclasses.replace(
+            safe,
+            dimensions=(*safe.dimensions[:-1], figure_dimension(every)),
+            index=tuple(np.concatenate(part) for part in zip(*places, strict=True)),
+            value=np.concatenate(values),
+            status=np.concatenate(status),
+            figures=every,
+            decimals=max(item.decimals for item in every),
+        )
 
     def _placed(self, error: SuppressionError, names: str) -> SuppressionError:
         """The error, with the tables that were to be protected together."""
@@ -246,15 +339,14 @@ class TableSuppression:
 
 
 def components(
-    group: Sequence[SensitiveTable], past: Sequence[RecountedTable]
+    group: Sequence[SensitiveTable],
+    past: Sequence[RecountedTable],
+    partitions: Partitions | LinkedRecords | None,
 ) -> list[tuple[list[SensitiveTable], list[RecountedTable]]]:
-    """Tables that share cells, directly or by others between them, in the order given."""
-    from discreet.protection.suppression.problem.equal_cells import linked_cells
-
+    """Tables that share cells or add up, directly or by others between them, in their order."""
+    tables = [*(item.table for item in group), *(item.table for item in past)]
     try:
-        cells = linked_cells(
-            [*(item.table for item in group), *(item.table for item in past)]
-        ).cells
+        cells = linked_cells(tables).cells
     except DiscreetError:
         return [(list(group), list(past))]  # protecting them together says what is wrong
     user = np.full(max((int(part.max(initial=-1)) for part in cells), default=-1) + 1, -1)
@@ -262,10 +354,17 @@ def components(
     for at, part in enumerate(cells):
         ties += [(other, at) for other in np.unique(user[part]).tolist() if other >= 0]
         user[part] = at
-    size = len(group)
+    size, number = len(group), len(cells)
+    if partitions is not None and (rows := rows_across(tables, partitions)[0]) is not None:
+        ties += rows.ties
+        number += len(rows.nobody)
     return [
-        ([group[n] for n in own if n < size], [past[n - size] for n in own if n >= size])
-        for own in joined(range(len(cells)), ties)
+        (
+            [group[n] for n in own if n < size],
+            [past[n - size] for n in own if size <= n < len(cells)],
+        )
+        for own in joined(range(number), ties)
+        if own[0] < len(cells)
     ]
 
 
@@ -283,10 +382,20 @@ def public_entries(done: SuppressedTables) -> dict[str, dict[str, Any]]:
             parts.setdefault(part.table, []).append(part)
         for name, own in parts.items():
             values[name][value] = _numbers(own, told=suppression.reasons != "none")
+    accepted = [gap.text() for gap in verdict_on(done).accepted]
     return {
-        name: {"values": told, "protected": True, "with": [n for n in done.tables if n != name]}
+        name: {
+            **{"values": told, "protected": True},
+            "with": [n for n in done.tables if n != name],
+            **({"not_examined": accepted} if accepted else {}),
+        }
         for name, told in values.items()
     }
+
+
+def verdict_on(done: SuppressedTables) -> DisclosureVerdict:
+    """The verdict on all values."""
+    return DisclosureVerdict.joined(each.judgement for each in done.by_value.values())
 
 
 def _numbers(parts: Sequence[PartHidden], *, told: bool) -> dict[str, Any]:
@@ -312,7 +421,8 @@ def internal_entry(
     """
     from discreet.protection.suppression.publish.report import report_on
 
-    reports = {value: report_on(each) for value, each in done.by_value.items()}
+    priced = bool(savings)
+    reports = {value: report_on(each, prices=priced) for value, each in done.by_value.items()}
     return {
         "tables": {name: digests[name] for name in done.tables},
         "earlier": list(done.earlier),

@@ -1,7 +1,6 @@
 """From counts to sensitive cells: the rules and marks of a programme, applied. CONFIDENTIAL.
 
-In: the counts behind a table, and what the programme says of it. Out: per value what
-`discreet.primary` finds, with errors placed at the keys of the programme.
+Per value there is what `discreet.primary` finds, with errors placed at the keys of the programme.
 """
 
 from __future__ import annotations
@@ -154,23 +153,20 @@ class PrimaryJudge:
 def strictest(found: Sequence[Primary]) -> Primary:
     """What several sets of rules say together about the cells of one table."""
     sensitive = np.any([item.sensitive for item in found], axis=0)
-    first = found[0]
     levels: dict[str, Any] = {
         name: np.max([getattr(item, name) for item in found], axis=0)
-        for name in ("lower", "upper", "sliding")
+        for name in ("lower", "upper", "sliding", "at_least")
     }
-    reasons = [np.where(item.sensitive, item.reason, 0) for item in found]
-    reason = reasons[0]
-    for other in reasons[1:]:
-        reason = np.where(reason == 0, other, reason)
+    reason = np.zeros(len(sensitive), dtype=np.int8)
+    for item in found:
+        reason = np.where((reason == 0) & item.sensitive, item.reason, reason)
     return dataclasses.replace(
-        first,
+        found[0],
         verdict=sensitive.astype(np.int8),
         reason=reason.astype(np.int8),
         rules=np.concatenate([item.rules for item in found]),
         rule_status=tuple(code for each in found for code in each.rule_status),
         at_most=np.min([item.at_most for item in found], axis=0),
-        at_least=np.max([item.at_least for item in found], axis=0),
         opens=np.any([item.opens for item in found], axis=0),
         **levels,
     )

@@ -1,11 +1,10 @@
-"""Exchange of units: which cells of a sparse frequency table can be published. CONFIDENTIAL.
+"""Exchange of units: what protects, and can be published of, sparse counts. CONFIDENTIAL.
 
-In: a `DraftPattern` of counts where few leaves can go down: whoever sees zeros printed knows
-that every hidden count is 1 at least. Out: the same with a pattern and a proof for every task,
-or nothing changed if the problem is not of the kind. A sensitive cell moves by a unit if one
-leaf under it gives it to, or takes it from, a leaf outside that stands in the same published
-cells: nothing published changes. Cells are published in order of their cost, the dearest
-first, as long as every task has such a pair of leaves.
+Few leaves can go down in a `DraftPattern` of such counts: whoever sees zeros printed knows that
+every hidden count is 1 at least. A sensitive cell moves by a unit if one leaf under it gives it to,
+or takes it from, a leaf outside that stands in the same published cells: nothing published changes.
+Cells are published in order of their cost, the dearest first, as long as every task has such a pair
+of leaves.
 """
 
 from __future__ import annotations
@@ -17,11 +16,10 @@ from typing import Any
 import numpy as np
 
 from discreet.arrays import BoolArray, IntArray, starts
-from discreet.protection.suppression.problem.kernels import compiled_at_once
-from discreet.protection.suppression.problem.system import CellState
+from discreet.protection.suppression.problem.kernels import compiled, compiled_at_once
+from discreet.protection.suppression.problem.system import CellState, SuppressionProblem
 from discreet.protection.suppression.problem.unknowns import TOLERANCE
 from discreet.protection.suppression.proof.draft_pattern import DraftPattern, Proof
-from discreet.protection.suppression.proof.leaves import Leaves, leaves_of
 
 #: With fewer tasks, or a smaller share of sensitive cells, single flows hide less.
 _LEAST, _SHARE = 1_000, 0.4
@@ -33,28 +31,81 @@ _PAIRED = 0.9
 _OWN, _PARTNERS = 12, 400
 #: No partner: nothing published is touched. And no way at all.
 _ALONE, _NONE = -1, -2
+_SEED = 5
 #: Cells that are tried between two looks at the clock.
 _BATCH = 2_000
 #: Proofs that are made together.
 _TOGETHER = 20_000
 
 
-@dataclass(frozen=True)
-class _Sums:
-    """Which leaves stand under which cells, and which cells above which leaves."""
+@dataclass(frozen=True, repr=False, eq=False)
+class Leaves:
+    """The cells that are no total, and which of them stand under which cells (confidential)."""
 
-    first: IntArray
+    cells: IntArray  # the leaves that may move
+    number: IntArray  # for each cell of the problem, its place in `cells`; -1 for others
+    first: IntArray  # where the leaves under each cell begin in `leaf`
     leaf: Any
-    begin: IntArray
+    begin: IntArray  # where the cells above each leaf begin in `above`
     above: Any
 
-    @classmethod
-    def of(cls, leaves: Leaves, cells: int) -> _Sums:
-        first, leaf = leaves.under(np.arange(cells, dtype=np.int64))
-        order = np.argsort(leaf, kind="stable")
-        above = np.repeat(np.arange(cells, dtype=np.int32), np.diff(first))[order]
-        begin = starts(np.bincount(leaf, minlength=len(leaves)))
-        return cls(first, leaf, begin, above)
+
+def leaves_of(problem: SuppressionProblem) -> Leaves | None:
+    """The leaves of a problem; None unless each total is the same plain sum of leaves everywhere.
+
+    A deviation of the leaves is then one of the whole table that fits all relations.
+    """
+    links, size = problem.relations, len(problem)
+    lone = np.bincount(links.row[links.coef < 0], minlength=len(links)) == 1
+    if not lone.all() or (np.abs(links.coef) != 1).any():
+        return None
+    total = links.totals
+    way = np.full(size, -1, dtype=np.int64)
+    way[total[::-1]] = np.arange(len(links))[::-1]
+    cells = np.flatnonzero((way < 0) & (problem.state != CellState.fixed)).astype(np.int64)
+    number = np.full(size, -1, dtype=np.int64)
+    number[cells] = np.arange(cells.size)
+    first, leaf = _listed(way, links.start, links.cell, number)
+    if not first.size:
+        return None
+    owner = np.repeat(np.arange(size, dtype=np.int32), np.diff(first))
+    for marks in np.random.default_rng(_SEED).integers(0, 2**20, (2, cells.size)):
+        full = np.bincount(owner, marks[leaf], minlength=size)
+        if (np.bincount(links.row, links.coef * full[links.cell], len(links)) != 0).any():
+            return None  # relations of a total lead to other leaves
+    order = np.argsort(leaf, kind="stable")
+    begin = starts(np.bincount(leaf, minlength=cells.size))
+    return Leaves(cells, number, first, leaf, begin, owner[order])
+
+
+@compiled
+def _listed(way: Any, start: Any, cell: Any, number: Any) -> Any:
+    """The leaves under each cell, one list after the other; no lists where totals form circles.
+
+    `way` is the relation that makes a total, -1 for leaves.
+    """
+    first = np.zeros(way.size + 1, dtype=np.int64)
+    found = [np.int32(0) for _ in range(0)]
+    stack = [np.int64(0) for _ in range(0)]
+    for top in range(way.size):
+        stack.append(np.int64(top))
+        looked_at = 0
+        while len(stack) > 0:
+            one = stack.pop()
+            looked_at += 1
+            if looked_at > 2 * way.size:
+                return first[:0].copy(), np.array(found, dtype=np.int32)
+            r = way[one]
+            if r < 0:
+                if number[one] >= 0:
+                    found.append(np.int32(number[one]))
+                continue
+            for k in range(start[r], start[r + 1]):
+                part = np.int64(cell[k])
+                if part != one:
+                    stack.append(part)
+        first[top + 1] = len(found)
+    return first, np.array(found, dtype=np.int32)
 
 
 def released_by_exchange(
@@ -67,28 +118,17 @@ def released_by_exchange(
     """
     tasks, problem = draft.open, draft.problem
     few = tasks.size < _LEAST or draft.unknowns.sensitive.sum() < _SHARE * len(draft)
-    if (few and not always) or (draft.target[tasks] > 1.0 + TOLERANCE).any():
+    if (few and not always) or not tasks.size or not _units_suffice(draft):
         return False
-    leaves = leaves_of(problem) if tasks.size else None
+    leaves = leaves_of(problem)
     if leaves is None or not _one_way(draft, leaves):
         return False
-    sums = _Sums.of(leaves, len(problem))
-    cells, number = draft.unknowns.cells, len(draft)
-    down, up = np.zeros(len(problem)), np.zeros(len(problem))
-    down[cells], up[cells] = draft.down + TOLERANCE, draft.up + TOLERANCE
-    fixed = problem.state == CellState.fixed
-    work = _Exchanges(
-        sums=sums,
-        asked=cells[tasks % number],
-        rises=tasks < number,
-        gives=down[leaves.cells] >= 1.0,
-        takes=up[leaves.cells] >= 1.0,
-    )
-    # A total that cannot rise counts as known: leaves below it give to each other.
-    total = (leaves.number < 0) & (np.diff(sums.first) > 0)
-    paired = work.start(np.flatnonzero((fixed | (up < 1.0)) & total))
+    work, paired = _paired(draft, tasks, leaves)
     if paired.sum() < _PAIRED * tasks.size:
         return False
+    cells = draft.unknowns.cells
+    down = np.zeros(len(problem))
+    down[cells] = draft.down + TOLERANCE
     free = np.flatnonzero((problem.state == CellState.free) & (down >= 1.0))
     order = free[np.argsort(-problem.cost[free], kind="stable")].astype(np.int64)
     published = np.zeros(len(problem), dtype=np.bool_)
@@ -100,6 +140,37 @@ def released_by_exchange(
     draft.hidden = draft.must | ~published[cells]
     _store(draft, np.flatnonzero(paired), tasks, work)
     return True
+
+
+def prove_by_exchange(draft: DraftPattern) -> None:
+    """Prove open tasks of a large pattern by exchanges of units among its hidden cells."""
+    tasks = draft.open
+    if tasks.size >= _LEAST and _units_suffice(draft):
+        leaves = leaves_of(draft.problem)
+        if leaves is not None:
+            work, paired = _paired(draft, tasks, leaves)
+            _store(draft, np.flatnonzero(paired), tasks, work)
+
+
+def _units_suffice(draft: DraftPattern) -> bool:
+    return not bool((draft.target > 1.0 + TOLERANCE).any())
+
+
+def _paired(draft: DraftPattern, tasks: IntArray, leaves: Leaves) -> tuple[_Exchanges, BoolArray]:
+    """Pairs of leaves for tasks, where only cells of the draft move; which tasks have one."""
+    cells, number = draft.unknowns.cells, len(draft)
+    down, up = np.zeros(len(draft.problem)), np.zeros(len(draft.problem))
+    down[cells], up[cells] = draft.down + TOLERANCE, draft.up + TOLERANCE
+    work = _Exchanges(
+        leaves=leaves,
+        asked=cells[tasks % number],
+        rises=tasks < number,
+        gives=down[leaves.cells] >= 1.0,
+        takes=up[leaves.cells] >= 1.0,
+    )
+    # A total that cannot rise counts as known: leaves below it give to each other.
+    total = (leaves.number < 0) & (np.diff(leaves.first) > 0)
+    return work, work.start(np.flatnonzero((up < 1.0) & total))
 
 
 def _one_way(draft: DraftPattern, leaves: Leaves) -> bool:
@@ -114,53 +185,49 @@ class _Exchanges:
     """The pair of leaves that every task has now."""
 
     def __init__(
-        self, *, sums: _Sums, asked: IntArray, rises: BoolArray, gives: BoolArray, takes: BoolArray
-    ) -> None:
-        leaves, whole = len(sums.begin) - 1, np.int64
-        self.sums = sums
-        self.asked, self.rises = asked, rises
+        self, *, leaves: Leaves, asked: IntArray, rises: BoolArray, gives: BoolArray,
+        takes: BoolArray,
+    ) -> None:  # fmt: skip
+        number, whole = len(leaves.cells), np.int64
+        self.leaves = leaves
         self.pair = np.full((asked.size, 2), _NONE, dtype=whole)
-        self._able = (gives, takes)
-        self._parts = (
-            np.arange(leaves, dtype=whole), np.arange(leaves, dtype=whole),
-            np.zeros(leaves, dtype=whole), np.zeros(leaves + 2, dtype=whole),
-            np.zeros(leaves + 2, dtype=whole), np.zeros(leaves + 2, dtype=whole),
-            np.zeros(leaves + 2, dtype=np.bool_), np.ones(1, dtype=whole),
+        parts = (
+            np.arange(number, dtype=whole), np.arange(number, dtype=whole),
+            np.zeros(number, dtype=whole), np.zeros(number + 2, dtype=whole),
+            np.zeros(number + 2, dtype=whole), np.zeros(number + 2, dtype=whole),
+            np.zeros(number + 2, dtype=np.bool_), np.ones(1, dtype=whole),
         )  # fmt: skip
-        self._parts[4][0] = leaves
-        self._parts[6][0] = True
+        parts[4][0], parts[6][0] = number, True
         # Users of each leaf: a list in both directions; the ends of a task are two entries.
-        self._users = (
-            np.full(leaves, -1, dtype=whole), np.full(2 * asked.size, -1, dtype=whole),
+        users = (
+            np.full(number, -1, dtype=whole), np.full(2 * asked.size, -1, dtype=whole),
             np.full(2 * asked.size, -1, dtype=whole),
         )  # fmt: skip
-        self._marks = (np.zeros(leaves, dtype=whole), np.zeros(asked.size, dtype=whole))
-        self._stamp = np.zeros(1, dtype=whole)
+        marks = (np.zeros(number, dtype=whole), np.zeros(asked.size, dtype=whole))
+        self._state = (
+            (leaves.first, leaves.leaf), (asked, rises, self.pair), (gives, takes), parts, users,
+            marks, np.zeros(1, dtype=whole),
+        )  # fmt: skip
 
     def start(self, known: IntArray) -> BoolArray:
         """Take cells as known, and give tasks a pair of leaves; which ones have one."""
-        paired: BoolArray = _started(known, *self._given())
+        paired: BoolArray = _started(known, *self._state)
         return paired
 
     def publish(self, cells: IntArray) -> BoolArray:
         """Publish cells one by one where every task keeps a pair of leaves; which ones."""
-        done: BoolArray = _published(cells, *self._given())
+        done: BoolArray = _published(cells, *self._state)
         return done
-
-    def _given(self) -> tuple[Any, ...]:
-        sums = (self.sums.first, self.sums.leaf)
-        tasks = (self.asked, self.rises, self.pair)
-        return sums, tasks, self._able, self._parts, self._users, self._marks, self._stamp
 
 
 def _store(draft: DraftPattern, paired: IntArray, tasks: IntArray, work: _Exchanges) -> None:
     """Keep the exchanges of the tasks that have one as proofs."""
     number = np.full(len(draft.problem), -1, dtype=np.int64)
     number[draft.unknowns.cells] = np.arange(len(draft))
-    sums = work.sums
+    leaves = work.leaves
     for at in range(0, paired.size, _TOGETHER):
         some = paired[at : at + _TOGETHER]
-        ends, cells, moved = _moves_of(work.pair[some], sums.begin, sums.above, number)
+        ends, cells, moved = _moves_of(work.pair[some], leaves.begin, leaves.above, number)
         draft.proven[tasks[some]] = len(draft.proofs) + np.arange(len(ends) - 1)
         draft.proofs += [
             Proof(cells=cells[a:b], moved=moved[a:b])

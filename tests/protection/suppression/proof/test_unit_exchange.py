@@ -7,14 +7,20 @@ import polars as pl
 import pytest
 
 import discreet as dc
-from discreet.protection.suppression.methods.fast import protect_fast, stepwise_draft
-from discreet.protection.suppression.methods.relaxation import always_hidden, quick_lower_bound
-from discreet.protection.suppression.methods.unit_exchange import released_by_exchange
+from discreet.protection.suppression.methods.fast import exchanged_draft, protect_fast
+from discreet.protection.suppression.methods.lower_bounds import always_hidden, quick_lower_bound
 from discreet.protection.suppression.methods.worktime import WorkTime
 from discreet.protection.suppression.problem.linked_tables import build_problem
 from discreet.protection.suppression.problem.system import CellState
+from discreet.protection.suppression.problem.unknowns import unknowns_of
+from discreet.protection.suppression.proof import unit_exchange
 from discreet.protection.suppression.proof.certificate import certificate_from_proofs, certify
+from discreet.protection.suppression.proof.circuits import DeviationCheck
 from discreet.protection.suppression.proof.draft_pattern import DraftPattern
+from discreet.protection.suppression.proof.unit_exchange import (
+    prove_by_exchange,
+    released_by_exchange,
+)
 
 
 def counts(records: int, sizes=(30, 6, 5), seed: int = 1):
@@ -40,6 +46,28 @@ def test_exchanges_prove_a_pattern_that_an_attack_finds_safe():
     assert not len(certify(problem, draft.mask()).unprotected)
     published = (problem.state == CellState.free) & ~draft.mask()
     assert published.sum() > 5
+
+
+def test_certificates_of_large_patterns_rest_on_exchanges(monkeypatch):
+    """The verdicts are those of attacks; what no exchange shows is attacked as before."""
+    problem = counts(250)
+    done = DraftPattern(problem)
+    assert released_by_exchange(done, lambda: False, always=True)
+    spoilt = done.mask()
+    spoilt[np.flatnonzero(done.mask() & (problem.state == CellState.free))[::6]] = False
+    for hidden, least in ((done.mask(), 0.95), (spoilt, 0.2)):
+        attacked = certify(problem, hidden)
+        unknowns = unknowns_of(problem, hidden)
+        draft = DraftPattern(problem, unknowns)
+        monkeypatch.setattr(unit_exchange, "_LEAST", 1)
+        prove_by_exchange(draft)
+        check = DeviationCheck(unknowns)
+        assert check.see_all(draft.proofs).all()
+        safe = unknowns.protected(check.reach.low, check.reach.high)
+        shown = unknowns.cells[unknowns.sensitive & safe]
+        assert shown.size >= least * attacked.protected.sum()
+        assert not set(shown) & set(attacked.unprotected)
+        assert (least > 0.5) == (not len(attacked.unprotected))
 
 
 def test_what_stays_as_it_is_where_leaves_have_room():
@@ -69,7 +97,7 @@ def test_each_total_that_is_always_hidden_would_open_a_cell(seed):
 def test_sparse_counts_of_thousands_of_cells_need_no_linear_programs():
     problem = counts(1_100, (60, 10, 6, 5))
     assert len(problem.primary) > 1_000
-    draft = stepwise_draft(problem, WorkTime(), 0)
+    draft = exchanged_draft(problem, WorkTime())
     assert draft is not None
     assert draft.solved == 0
     assert not len(certificate_from_proofs(draft).unprotected)
@@ -79,7 +107,7 @@ def test_sparse_counts_of_thousands_of_cells_need_no_linear_programs():
 
 @pytest.mark.exhaustive
 def test_the_pattern_of_sparse_counts_is_proven_with_a_bound():
-    problem = counts(300, (20, 8, 6))
+    problem = counts(150, (12, 6, 6))
     pattern = protect_fast(problem)
     assert pattern.safe
     assert pattern.bound is not None

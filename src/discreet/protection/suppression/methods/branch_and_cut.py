@@ -1,0 +1,446 @@
+"""The methods `optimal` and `auto`: one branch and cut over one program. CONFIDENTIAL.
+
+In: a `SuppressionProblem`. Out: a proven `Pattern` with a bound. A quick pattern comes first, then
+the program over single relations to its end, then attacks as cuts, in parts and whole. `optimal`
+goes on until cost and bound meet; `auto` takes steps of the solver in proportion to what the first
+pattern took, and solves blocks where the whole table stays open: the same program over few cells,
+all others as they are. Nothing depends on the clock until a time limit strikes.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Literal
+
+import numpy as np
+
+from discreet.arrays import BoolArray, FloatArray, IntArray
+from discreet.protection.suppression.methods.cut_program import CutProgram
+from discreet.protection.suppression.methods.cuts import Aims, CuttingPlane, MovableCells
+from discreet.protection.suppression.methods.fast import finished_pattern, quick_draft
+from discreet.protection.suppression.methods.insider_guard import (
+    MOST_BOUNDED,
+    insider_aims,
+    kept_out,
+)
+from discreet.protection.suppression.methods.local_search import drop_unused, prune
+from discreet.protection.suppression.methods.lower_bounds import quick_lower_bound
+from discreet.protection.suppression.methods.worktime import WorkTime
+from discreet.protection.suppression.problem.system import SuppressionProblem
+from discreet.protection.suppression.proof.certificate import (
+    WIDE_GAP,
+    Pattern,
+    certified,
+    certify,
+    gap_between,
+)
+from discreet.protection.suppression.proof.draft_pattern import DraftPattern
+from discreet.protection.suppression.proof.insiders import Insiders
+from discreet.protection.suppression.proof.local_lp import cover_tasks, relation_distances
+
+#: `auto`: steps of the solver, as a share of those for the first pattern, at least and at most;
+#: how much of what is left the program over single relations may take, then blocks, attacks,
+#: and branching.
+_SHARE, _LEAST, _MOST = 8.0, 1.5e9, 3e9
+_CHEAP_SHARE, _BLOCK_SHARE, _CUT_SHARE, _BRANCH_SHARE = 0.2, 0.3, 0.5, 0.5
+#: With more sensitive cells, or where a round of attacks takes too much, `auto` solves blocks
+#: alone; iterations of the solver in an attack on the whole table, for each of its relations.
+_MANY, _ITERATIONS = 1_500, 0.2
+#: Fewer secondaries than these, and so few aims, are left to branching however wide the gap is.
+_BLOCK_CELLS, _FEW = 40, 100
+#: Rounds of cuts, how often they lead to a pattern, branchings, and nodes of one.
+_ROUNDS, _PAUSE, _BRANCHINGS, _NODES = 60, 5, 20, 500
+#: Branching goes on while so many rounds leave at most this share of the gap.
+_LAST, _CLOSED = 4, 0.9
+#: Cells that the program hides by more are hidden; the price of one that it hides in full.
+_SURE, _CHEAPEST = 0.9, 0.02
+#: With more aims of insiders the whole table is searched for the public alone.
+_INSIDER_AIMS = 20_000
+#: A completed pattern so near to the best is pruned, with so much work.
+_NEAR, _PRUNE = 1.1, 2e8
+
+
+def protect_optimal(
+    problem: SuppressionProblem,
+    watch: WorkTime | None = None,
+    seed: int = 0,
+    insiders: Insiders | None = None,
+) -> Pattern:
+    """Hide cells so that all sensitive ones are protected, at the lowest cost.
+
+    When time is up the best pattern found so far is returned, with `complete=False` and the
+    bound that is proven. Only the first pattern is drawn.
+    """
+    return _protected(problem, "optimal", watch or WorkTime(), seed, insiders)
+
+
+def protect_auto(
+    problem: SuppressionProblem,
+    watch: WorkTime | None = None,
+    seed: int = 0,
+    insiders: Insiders | None = None,
+) -> Pattern:
+    """Find a cheap pattern that is proven to protect every sensitive cell, and a bound.
+
+    When time is up before there is one, more is hidden than needed: the result is always proven.
+    """
+    return _protected(problem, "auto", watch or WorkTime(), seed, insiders)
+
+
+def _protected(
+    problem: SuppressionProblem,
+    method: Literal["auto", "optimal"],
+    watch: WorkTime,
+    seed: int,
+    insiders: Insiders | None,
+) -> Pattern:
+    draft, near = quick_draft(problem, watch, seed)
+    limited = method == "auto"
+    work = min(max(_LEAST, _SHARE * draft.effort), _MOST) if limited else math.inf
+    if near is not None and not (limited and _too_large(near, work)):
+        pattern = _TableSearch(draft, near, watch, seed, insiders).pattern(method, work)
+    else:
+        bound = quick_lower_bound(problem) if near is None else near.bound
+        draft = improved(draft, bound, watch, seed, work)
+        pattern = finished_pattern(draft, method, watch, bound)
+    return pattern if limited else replace(pattern, complete=pattern.optimal)
+
+
+def _too_large(near: CutProgram, work: float) -> bool:
+    """Whether attacks on all sensitive cells take too much: iterations grow with relations."""
+    relations = float(len(near.movable.unknowns.relations))
+    aims = near.separator.aims
+    steps = _ITERATIONS * len(aims) * relations * relations
+    return len(np.unique(aims.cell)) > _MANY or steps > _CUT_SHARE * work
+
+
+class _Closing:
+    """Cuts and branchings of one program until its best pattern is proven, or work ends."""
+
+    def __init__(
+        self,
+        program: CutProgram,
+        cost: int,
+        complete: Callable[[BoolArray, list[CuttingPlane]], BoolArray | None],
+        patience: float = math.inf,
+    ) -> None:
+        self.program, self.cost, self._patience = program, cost, patience
+        self.best: BoolArray | None = None
+        self._complete = complete
+
+    @property
+    def proven(self) -> bool:
+        """Whether no pattern is cheaper than the best one."""
+        return self.program.movable.whole(self.program.least) >= self.cost
+
+    def keep(self, chosen: BoolArray | None) -> bool:
+        """Keep a pattern that is cheaper than the best one."""
+        if chosen is None or self.program.movable.paid(chosen) >= self.cost:
+            return False
+        self.best, self.cost = chosen, self.program.movable.paid(chosen)
+        return True
+
+    def cut(self, rounds: float, pause: int, tell: Callable[[], None] = lambda: None) -> None:
+        """Raise the bound by cuts, and follow where they lead now and then."""
+        program = self.program
+        while not program.complete and not self.proven and not program.late and rounds > 0:
+            program.round()
+            rounds -= 1
+            if program.rounds % pause == 0 or program.complete:
+                self.keep(self._complete(program.x > _SURE, []))
+                tell()
+
+    def branch(
+        self, number: float, nodes: int | None, tell: Callable[[], None] = lambda: None
+    ) -> BoolArray | None:
+        """Branch as long as that closes the gap; gives a pattern that no more cuts rule out."""
+        program, gaps = self.program, [math.inf]
+        while number > 0 and not self.proven and not program.late:
+            chosen = program.branch(self.cost, nodes)
+            tell()
+            if chosen is None:
+                return None
+            cuts = program.cuts_at(chosen)
+            if not program.add(cuts):
+                return chosen
+            self.keep(self._complete(chosen, cuts))
+            number -= 1
+            gaps.append(self.cost - program.least)
+            if len(gaps) > self._patience and gaps[-1] > _CLOSED * gaps[-1 - _LAST]:
+                return None
+        return None
+
+
+class _TableSearch:
+    """The search over a whole table, from a first pattern on."""
+
+    def __init__(
+        self,
+        draft: DraftPattern,
+        near: CutProgram,
+        watch: WorkTime,
+        seed: int,
+        insiders: Insiders | None,
+    ) -> None:
+        self._near, self._watch, self._seed = near, watch, seed
+        #: The best pattern with flows as proofs, and the cells that the best one of all hides.
+        self.draft, self._hidden = draft, draft.hidden
+        self._cells = draft.at(near.movable.unknowns.cells)
+        near.until = watch.until
+        self._effort = near.separator.effort = draft.patches.effort
+        self._insiders: Insiders | None = None
+        self._stuck = False
+        if insiders is not None and len(draft) <= MOST_BOUNDED:
+            proofs, _ = kept_out(draft.problem, draft.mask(), insiders, watch, watch.over)
+            aims = insider_aims(near.movable, proofs)
+            if 0 < len(aims) <= _INSIDER_AIMS and not watch.over():
+                self._insiders, self._hidden = insiders, proofs.draft.hidden
+                near.watch(aims)
+        paid = near.movable.paid(self._hidden[self._cells])
+        self._closing = _Closing(near, paid, self._completed, _LAST)
+
+    def pattern(self, method: str, work: float) -> Pattern:
+        """The best pattern, after so much work."""
+        near, closing, effort, watch = self._near, self._closing, self._effort, self._watch
+        end = effort.steps + work
+        limited = math.isfinite(work)
+        many = np.count_nonzero(self._hidden & ~self.draft.must) >= _BLOCK_CELLS
+        effort.end = effort.steps + _CHEAP_SHARE * (end - effort.steps)
+        self._branch(1, _NODES)
+        if limited and many and gap_between(self.draft.spent, near.bound) > WIDE_GAP:
+            self._blocks(_BLOCK_SHARE * (end - effort.steps), 0)
+        effort.end = effort.steps + _CUT_SHARE * (end - effort.steps)
+        closing.cut(_ROUNDS if limited else math.inf, _PAUSE, self._tell)
+        while not (limited or closing.proven or self._stuck or watch.over()):
+            self._branch(math.inf, None)
+        effort.end = effort.steps + _BRANCH_SHARE * (end - effort.steps)
+        few = len(near.separator.aims) <= _FEW or near.complete
+        if few or gap_between(closing.cost, near.movable.whole(near.least)) <= WIDE_GAP:
+            self._branch(_BRANCHINGS, _NODES)
+        if limited and not closing.proven and not watch.over():
+            self._blocks(end - effort.steps, 1)
+            effort.end = end
+            self._branch(_BRANCHINGS, _NODES)
+        if np.array_equal(self._hidden, self.draft.hidden):
+            pattern = finished_pattern(self.draft, method, watch)
+        else:
+            watch.tell("audit")
+            hidden = self.draft.mask(self._hidden)
+            pattern = certified(self.draft.problem, hidden, method, **watch.result())
+        return replace(pattern, bound=min(near.bound, pattern.cost))
+
+    def _tell(self) -> None:
+        near = self._near
+        self._watch.tell(
+            f"best {near.already + self._closing.cost:,}, bound {near.bound:,}, "
+            f"{near.number:,} cuts, {near.branchings:,} branchings"
+        )
+
+    def _branch(self, number: float, nodes: int | None) -> None:
+        """Branch, and take what no more cuts rule out, or cut it off."""
+        near, closing = self._near, self._closing
+        chosen = closing.branch(number, nodes, self._tell)
+        if chosen is None:
+            return
+        inside = self.draft.must.copy()
+        inside[self._cells[chosen]] = True
+        other = covered_anew(self.draft, inside, self._watch.over, allowed=inside)
+        if not len(other.open):
+            self._stuck = self._adopt(other, inside) is None
+        elif not len(certify(self.draft.problem, self.draft.mask(inside)).unprotected):
+            self._stuck = not self._keep(inside)
+        else:  # hiding less is no safer: at least one more cell must be hidden
+            cells = np.flatnonzero(~chosen).astype(np.int64)
+            near.add([CuttingPlane(cells=cells, coef=np.ones(cells.size))])
+
+    def _completed(self, chosen: BoolArray, cuts: list[CuttingPlane]) -> BoolArray | None:
+        """A pattern by flows from some cells on, where the program points to; pruned if good.
+
+        Cells of cuts come first, which leads to more cuts.
+        """
+        safe = self._near.completed(chosen, cuts, self._closing.cost) if cuts else None
+        chosen = chosen if safe is None else safe
+        inside = self.draft.must.copy()
+        inside[self._cells[chosen]] = True
+        factor = np.ones(len(self.draft))
+        factor[self._cells] = np.maximum(1.0 - self._near.x, _CHEAPEST)
+        other = covered_anew(self.draft, inside, lambda: self._near.late, factor=factor)
+        if len(other.open):
+            return None
+        if other.spent < _NEAR * self.draft.spent:
+            end = other.effort + _PRUNE
+            prune(other, lambda: self._near.late or other.effort > end)
+        return self._adopt(other, inside)
+
+    def _adopt(self, other: DraftPattern, inside: BoolArray) -> BoolArray | None:
+        """Keep a pattern with flows as proofs if it is the best, with what insiders ask for."""
+        if self._near.movable.paid(other.hidden[self._cells]) >= self._closing.cost:
+            return None
+        if self._insiders is None:
+            hidden = other.hidden
+        else:
+            mask = other.mask(other.hidden | inside)
+            watch = self._watch
+            proofs, _ = kept_out(other.problem, mask, self._insiders, watch, watch.over)
+            self._effort.steps += proofs.draft.effort
+            if watch.over():
+                return None
+            hidden = proofs.draft.hidden
+        if not self._keep(hidden):
+            return None
+        self.draft = other
+        return hidden[self._cells]
+
+    def _keep(self, hidden: BoolArray) -> bool:
+        cheaper = self._closing.keep(hidden[self._cells])
+        self._hidden = hidden if cheaper else self._hidden
+        return cheaper
+
+    def _blocks(self, work: float, turn: int) -> None:
+        seed = self._seed + turn
+        other = improved(self.draft, self._near.bound, self._watch, seed, work)
+        self._adopt(other, other.must)
+
+
+def covered_anew(
+    draft: DraftPattern,
+    start: BoolArray,
+    over: Callable[[], bool],
+    allowed: BoolArray | None = None,
+    factor: FloatArray | None = None,
+) -> DraftPattern:
+    """Another pattern, from some cells on: tasks that lose their proof are covered anew.
+
+    Without what no proof needs; tasks are open where that cannot be done.
+    """
+    other = draft.without(draft.hidden & ~start)
+    other.hidden |= start
+    order = other.open[np.argsort(-other.target[other.open], kind="stable")]
+    cover_tasks(other, order, over, allowed=allowed, factor=factor)
+    drop_unused(other)
+    return other
+
+
+# -- blocks --------------------------------------------------------------------------
+
+#: Cells of a block that may be hidden or not, smallest blocks first.
+_SIZES = (120, 240, 480)
+#: Cells among which hidden ones help to move, per cell of a block, at least and at most.
+_AROUND, _AROUND_LEAST, _AROUND_MOST = 6, 600, 1_500
+#: Blocks with more cells than these that move, or more tasks, are left alone.
+_CELLS, _TASKS = 2_500, 1_500
+#: Rounds of cuts from patterns in parts and from whole ones.
+_BLOCK_ROUNDS, _BLOCK_BRANCHINGS = 25, 30
+#: A block is given up after so many steps of the solver; what each takes at least.
+_BLOCK_WORK, _BLOCK_LEAST = 4e8, 5e6
+#: A size is left for the next one when so many blocks in a row came to nothing; there are no
+#: blocks of a size and above when so many in a row were given up.
+_IDLE, _PATIENCE = 20, 5
+
+
+def improved(
+    draft: DraftPattern, bound: float, watch: WorkTime, seed: int, effort: float
+) -> DraftPattern:
+    """The cheapest pattern after one block after the other is solved, with so much effort.
+
+    Blocks are around secondaries drawn at random, dear ones first, until none is left whose
+    blocks of all sizes were tried.
+    """
+    if draft.spent <= bound or watch.over():
+        return draft
+    watch.tell("solve blocks")
+    draw = np.random.default_rng([seed, 3])
+    end = draft.effort + effort
+    tried = np.zeros((len(_SIZES), len(draft)), dtype=np.bool_)
+    used, at, given_up, idle = len(_SIZES), 0, 0, 0
+    while not watch.over() and draft.effort < end:
+        waiting = draft.hidden & ~draft.must & (draft.cost > 0)
+        left = np.flatnonzero(waiting & ~tried[at])
+        if not left.size or idle >= _IDLE or given_up >= _PATIENCE:
+            used = at if given_up >= _PATIENCE else used
+            if not (waiting & ~tried[:used]).any():
+                break
+            at = at + 1 if at + 1 < used else 0
+            given_up = idle = 0
+            continue
+        worth = draft.cost[left]
+        centre = int(draw.choice(left, p=worth / worth.sum()))
+        before = draft.spent
+        draft, done = _with_block(draft, centre, at, watch, tried, end)
+        given_up = 0 if done else given_up + 1
+        idle = 0 if draft.spent < before else idle + 1
+    watch.tell(f"solve blocks: {int(draft.hidden.sum()):,} cells hidden")
+    return draft
+
+
+def _with_block(
+    draft: DraftPattern, centre: int, at: int, watch: WorkTime, tried: BoolArray, end: float
+) -> tuple[DraftPattern, bool]:
+    """The pattern after one block, and whether that was solved; `tried` is told what was."""
+    size, effort, every = _SIZES[at], draft.patches.effort, np.count_nonzero(~draft.must)
+    tried[at, centre] = True
+    effort.steps += _BLOCK_LEAST
+    number = min(max(_AROUND_LEAST, _AROUND * size), _AROUND_MOST)
+    near = draft.patches.nearest(np.array([centre]), number, relation_distances(draft))
+    inside = near[~draft.must[near]]
+    block = block_of(draft, near, inside[:size])
+    if block is None:
+        return draft, True
+    program, cells = block
+    program.until = watch.until
+    program.separator.effort.end = min(_BLOCK_WORK, end - draft.effort)
+    free = ~program.movable.forced
+    now = program.movable.paid(draft.hidden[cells] & free)
+    closing = _Closing(program, now, lambda x, cuts: program.completed(x, cuts, closing.cost))
+    closing.cut(_BLOCK_ROUNDS, _BLOCK_ROUNDS + 1)
+    closing.keep(closing.branch(_BLOCK_BRANCHINGS, _NODES))
+    effort.steps += program.separator.effort.steps
+    done = closing.proven
+    if size >= every:
+        tried[at:] = True
+    tried[at, inside[: size // 2]] = True
+    if closing.best is None:
+        return draft, done
+    start = draft.hidden.copy()
+    start[cells[free]] = closing.best[free]
+    other = covered_anew(draft, start, watch.over, allowed=start)
+    if len(other.open) or other.spent >= draft.spent:
+        return draft, done
+    if size < every:
+        tried[:, near[:size]] = False
+    return other, done
+
+
+def block_of(
+    draft: DraftPattern, near: IntArray, inside: IntArray
+) -> tuple[CutProgram, IntArray] | None:
+    """The program in which some cells may be hidden or not, and the cells that can move in it.
+
+    None if the tasks whose proofs need one of them cannot be looked at alone.
+    """
+    free = np.zeros(len(draft), dtype=np.bool_)
+    free[inside] = True
+    gone = free & draft.hidden
+    needing = np.array([bool(gone[proof.cells].any()) for proof in draft.proofs] + [False])
+    tasks = np.flatnonzero(needing[draft.proven])
+    if not 0 < tasks.size <= _TASKS:
+        return None
+    moving = free.copy()
+    moving[near[draft.hidden[near]]] = True
+    for proof in np.unique(draft.proven[tasks]):
+        moving[draft.proofs[int(proof)].cells] = True
+    cells = np.flatnonzero(moving)
+    movable, cells = MovableCells.of(
+        draft.unknowns.part(moving), cells, ~free[cells], draft.cost[cells]
+    )
+    if not 0 < cells.size <= _CELLS or not np.isin(tasks % len(draft), cells).all():
+        return None
+    aims = Aims(
+        cell=np.searchsorted(cells, tasks % len(draft)),
+        side=np.where(tasks < len(draft), 1, -1),
+        level=draft.target[tasks],
+        who=np.full(tasks.size, -1, dtype=np.int64),
+    )
+    return CutProgram(movable, aims), cells

@@ -1,0 +1,376 @@
+"""Readers who know that no combination of codes is negative, published or not. CONFIDENTIAL.
+
+Verdicts of relations among cells are held against linear programs over the combinations of cyclic
+cores: A x B, A x C and B x C bound A x B x C, which nobody publishes. Blocks with more than
+`MOST_ATOMS` combinations are not examined; the gaps name them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from discreet.arrays import BoolArray, FloatArray, IntArray
+from discreet.disclosure import Gap
+from discreet.protection.suppression.problem.demands import Earlier
+from discreet.protection.suppression.problem.linked_tables import TableCells
+from discreet.protection.suppression.problem.system import (
+    CellState,
+    Relations,
+    SuppressionProblem,
+)
+from discreet.protection.suppression.problem.unknowns import (
+    TOLERANCE,
+    Unknowns,
+    component_labels,
+    unknowns_of,
+)
+from discreet.protection.suppression.proof.certificate import Certificate, certify
+from discreet.protection.suppression.proof.insiders import Insiders, levels_against
+from discreet.protection.suppression.proof.whole_numbers import (
+    held_in_whole_numbers,
+    make_whole,
+)
+from discreet.solver import column_values, is_optimal, loaded_solver
+from discreet.tables import Table
+
+if TYPE_CHECKING:
+    from discreet.disclosure import Combinations, Core, Partitions
+
+#: Blocks of more combinations are not examined; of a core, at most so many are listed at all.
+MOST_ATOMS = 5_000
+MOST_LISTED = 500_000
+#: Random wishes in a row that prove nothing more before cells are attacked one by one.
+_PATIENCE, _SEED = 4, 20
+#: So many contributors who stand alone in cells of a core are examined, one by one.
+_MOST_INSIDERS = 200
+#: An integer program ends after so many branchings, fewer in large blocks: then nothing is known.
+_NODES, _WORK = 2_000, 1_000_000
+#: Bounds beyond this are none.
+_ENDLESS = 1e12
+
+
+class LinkedTable(NamedTuple):
+    """A table with the numbers of its cells in the problem; -1 for empty cells."""
+
+    table: Table
+    cells: IntArray
+    value: str | None  # what it shows: None for counts
+    records: Partitions | None = None  # what its records say; None: variables are known by name
+
+
+def linked_with_earlier(
+    members: TableCells,
+    tables: Sequence[Table],
+    values: Sequence[str | None],
+    earlier: Sequence[Earlier],
+) -> list[LinkedTable]:
+    """The tables that readers lay side by side, those published before of the same data included.
+
+    Combinations of other data are others.
+    """
+    number = len(members.cells)
+    rows = zip(tables, members.cells, values, members.partitions[:number], strict=True)
+    listed = [LinkedTable(*row) for row in rows]
+    if not len(members.changed):
+        before = zip(earlier, members.before, members.partitions[number:], strict=True)
+        listed += [LinkedTable(item.table, own, values[0], known) for item, own, known in before]
+    return listed
+
+
+def full_certificate(
+    problem: SuppressionProblem,
+    hidden: BoolArray,
+    sensitive: BoolArray | None = None,
+    tables: Sequence[LinkedTable] = (),
+) -> tuple[Certificate, tuple[Gap, ...]]:
+    """The whole chain of proofs: relations, whole numbers, joint cubes; what was not examined."""
+    certificate = certify(problem, hidden, sensitive)
+    certificate = held_in_whole_numbers(problem, hidden, certificate)
+    return held_in_joint_cubes(problem, hidden, certificate, tables)
+
+
+def held_in_joint_cubes(
+    problem: SuppressionProblem,
+    hidden: BoolArray,
+    certificate: Certificate,
+    tables: Sequence[LinkedTable],
+) -> tuple[Certificate, tuple[Gap, ...]]:
+    """The certificate in which cells are open that a joint cube opens; what was not examined."""
+    gaps: dict[Gap, None] = {}
+    for core, joint, whole in _cubes(problem, hidden, tables):
+        certificate, left = _held(problem, hidden, certificate, joint, whole=whole)
+        if left:
+            gaps[Gap("joint-cube", core.about, left)] = None
+    return certificate, tuple(gaps)
+
+
+def _cubes(
+    problem: SuppressionProblem, hidden: BoolArray, tables: Sequence[LinkedTable]
+) -> list[tuple[Core, Combinations | int, bool]]:
+    """The cores of each value, with their combinations; whether these are whole numbers."""
+    return [
+        (core, core.combinations(MOST_LISTED), value is None)
+        for value in dict.fromkeys(table.value for table in tables)
+        for core in cores_of(problem, hidden, [table for table in tables if table.value == value])
+    ]
+
+
+def opened_to_insiders(
+    problem: SuppressionProblem,
+    hidden: BoolArray,
+    insiders: Insiders,
+    tables: Sequence[LinkedTable],
+    most: int = 1,
+) -> tuple[IntArray, tuple[Gap, ...]]:
+    """Sensitive cells that contributors compute exactly who take away what is theirs alone.
+
+    They know that no combination is negative; relations among cells alone keep these cells from
+    them. How near they come to others does not count. Coalitions of `most` contributors are
+    not examined, nor are more contributors than `_MOST_INSIDERS`: the gaps name the cores.
+    """
+    problem, gaps = levels_against(problem, 0.0), []
+    opened = np.zeros(len(problem), dtype=np.bool_)
+    for core, joint, whole in _cubes(problem, hidden, tables):
+        if isinstance(joint, int):
+            continue  # this is a gap for all readers
+        inside = np.zeros(len(problem), dtype=np.bool_)
+        inside[joint.cell] = True
+        alone = list(insiders.behind(hidden & inside))
+        left = len(alone) if len(alone) > 1 and most > 1 else len(alone[_MOST_INSIDERS:])
+        for _, own in alone[:_MOST_INSIDERS]:
+            rest = hidden.copy()
+            rest[own] = False
+            before = certify(problem, rest, rest & (problem.state == CellState.primary) & ~opened)
+            after, large = _held(problem, rest, before, joint, whole=whole)
+            lost = after.cells[before.protected & ~after.protected]
+            # Where tables name nobody, a lone contributor with the same value may be he himself.
+            who = insiders.owner if insiders.group is None else insiders.group
+            his = (who[lost] >= 0) & np.isin(who[lost], who[own])
+            opened[lost[~his]] = True
+            left = max(left, int(large > 0))
+        if left:
+            gaps.append(Gap("joint-contributors", core.about, left))
+    return np.flatnonzero(opened).astype(np.int64), tuple(gaps)
+
+
+def cores_of(
+    problem: SuppressionProblem, hidden: BoolArray, tables: Sequence[LinkedTable]
+) -> list[Core]:
+    """The cyclic cores of tables; none where values may be negative, for nothing follows then."""
+    if (problem.low[hidden] < 0).any() or (problem.value < 0).any():
+        return []
+    from discreet.disclosure import cyclic_cores, layers_of
+
+    there = hidden | (problem.value > 0)
+    cores = []
+    for records, unit in dict.fromkeys((own.records, own.table.unit) for own in tables):
+        # Tables of other records hang together with all others of their units by name.
+        own = [t for t in tables if t.records is records or records is None]
+        own = [linked for linked in own if linked.table.unit == unit]
+        numbers = [
+            np.where((table.cells >= 0) & there[np.maximum(table.cells, 0)], table.cells, -1)
+            for table in own
+        ]
+        layers = layers_of([table.table for table in own], numbers, records)
+        cores += cyclic_cores(layers, records)
+    return [core for core in cores if any(hidden[layer.cells].any() for layer in core.layers)]
+
+
+def _held(
+    problem: SuppressionProblem,
+    hidden: BoolArray,
+    certificate: Certificate,
+    joint: Combinations | int,
+    *,
+    whole: bool,
+) -> tuple[Certificate, int]:
+    """The certificate held against one core, and how many combinations were not examined.
+
+    Of cells that are open already, it says which are exactly known.
+    """
+    if certificate.known.all():
+        return certificate, 0
+    if isinstance(joint, int):
+        return certificate, joint
+    columns = certificate.columns()
+    left = 0
+    for block in _blocks(problem, hidden, certificate, joint):
+        if block.atoms > MOST_ATOMS:
+            left += block.atoms
+            continue
+        attack = _JointAttack(block, whole=whole, slack=np.zeros_like(block.slack))
+        if not attack.feasible:  # sums of rounded figures may miss rounded sums
+            attack = _JointAttack(block, whole=whole, slack=block.slack)
+        for cell, place in zip(block.watched.tolist(), block.places, strict=True):
+            if not certificate.protected[place] and attack.moves(cell):
+                continue
+            reach = attack.reached(cell)
+            if reach is None:
+                left += block.atoms
+                break
+            low, high, enough = reach
+            if not enough:
+                columns["protected"][place] = columns["whole"][place] = False
+                columns["low"][place], columns["high"][place] = low, high
+    return replace(certificate, **columns), left
+
+
+class _JointBlock(NamedTuple):
+    """Hidden cells and combinations that hang together, as columns of one program."""
+
+    unknowns: Unknowns  # its hidden cells come first
+    atoms: int  # how many combinations follow
+    relations: Relations  # over both
+    sums: FloatArray  # right-hand sides
+    slack: FloatArray  # by how much rounded sums may miss them
+    watched: IntArray  # columns of the sensitive cells that nobody knows exactly so far
+    places: IntArray  # their places in the certificate
+
+
+def _blocks(
+    problem: SuppressionProblem, hidden: BoolArray, certificate: Certificate, joint: Combinations
+) -> list[_JointBlock]:
+    """The programs of a core, by what hangs together; those with something to prove."""
+    known = unknowns_of(problem, hidden)
+    number, links = len(known) + joint.number, known.relations
+    column = np.full(len(problem), -1, dtype=np.int64)
+    column[known.cells] = np.arange(len(known))
+    mine, below = hidden[joint.cell], len(links)
+    rows = below + joint.sums
+    sums, parts = np.zeros(rows), np.zeros(rows)
+    np.add.at(sums, below + joint.cell_row, problem.value[joint.cell])
+    np.add.at(parts, below + joint.cell_row, 1)
+    every = Relations.of_entries(
+        number,
+        rows,
+        np.concatenate([links.row, below + joint.row, below + joint.cell_row[mine]]),
+        np.concatenate([links.cell, len(known) + joint.atom, column[joint.cell[mine]]]),
+        np.concatenate([links.coef, np.ones(len(joint.row)), np.full(int(mine.sum()), -1)]),
+        sums.astype(np.int64),
+    )
+    label = component_labels(every)
+    proven = certificate.cells[~certificate.known]
+    labels = label[column[proven]]
+    filled = np.diff(every.start) > 0
+    row_label = np.full(rows, -1, dtype=np.int64)
+    row_label[filled] = label[every.cell[every.start[:-1][filled]]]
+    blocks = []
+    for one in np.unique(labels).tolist():
+        chosen = np.flatnonzero(label == one)
+        atoms = int((chosen >= len(known)).sum())
+        if not atoms:
+            continue
+        inside = np.zeros(number, dtype=np.bool_)
+        inside[chosen] = True
+        place = np.cumsum(inside) - 1
+        kept = row_label == one
+        watched = proven[labels == one]
+        blocks.append(
+            _JointBlock(
+                unknowns=known.part(inside[: len(known)]),
+                atoms=atoms,
+                relations=every.rows(kept).renumbered(place, len(chosen)),
+                sums=sums[kept],
+                slack=parts[kept] / 2,
+                watched=place[column[watched]],
+                places=np.searchsorted(certificate.cells, watched),
+            )
+        )
+    return blocks
+
+
+class _JointAttack:
+    """The program of one block: how far cells move while no combination is negative."""
+
+    def __init__(self, block: _JointBlock, *, whole: bool, slack: FloatArray) -> None:
+        self.block, self.whole = block, whole
+        known = block.unknowns
+        self.low = np.concatenate([known.low, np.zeros(block.atoms)])
+        far = np.where(known.high < _ENDLESS, known.high, np.inf)
+        self.high = np.concatenate([far, np.full(block.atoms, np.inf)])
+        self._rows = block.sums - slack, block.sums + slack
+        self.seen_low, self.seen_high = np.zeros(len(known)), np.zeros(len(known))
+        self.feasible = True
+        self._lp = self._program()
+        draw, idle, missing = np.random.default_rng(_SEED), 0, -1
+        while idle < _PATIENCE and self.feasible:
+            enough = known.protected(self.seen_low, self.seen_high)
+            wanted = block.watched[~enough[block.watched]]
+            if not wanted.size:
+                break
+            idle = idle + 1 if wanted.size == missing else 0
+            missing = wanted.size
+            wish = np.zeros(len(self.low))
+            wish[wanted] = draw.uniform(-1.0, 1.0, wanted.size)
+            self._ask(self._lp, wish)
+
+    def _program(self, **options: Any) -> Any:
+        matrix = self.block.relations.matrix
+        return loaded_solver(matrix, self.low, self.high, rows=self._rows, **options)
+
+    @cached_property
+    def _mip(self) -> Any:
+        nodes = min(_NODES, _WORK // self.block.atoms)
+        program = self._program(mip_max_nodes=nodes, mip_rel_gap=0.0)
+        program.setOptionValue("presolve", "choose")
+        make_whole(program, np.arange(len(self.low)))
+        return program
+
+    def _ask(self, solver: Any, wish: FloatArray) -> FloatArray | None:
+        """Move cells as wished, and note what is seen; None if there is no answer."""
+        solver.changeColsCost(len(wish), np.arange(len(wish), dtype=np.int32), -wish)
+        solver.run()
+        if not is_optimal(solver):
+            self.feasible = False
+            return None
+        answer = column_values(solver)
+        size = len(self.seen_low)
+        if not self.whole or np.abs(answer - np.rint(answer)).max() < TOLERANCE:
+            np.minimum(self.seen_low, answer[:size], out=self.seen_low)
+            np.maximum(self.seen_high, answer[:size], out=self.seen_high)
+        return answer
+
+    def moves(self, cell: int) -> bool:
+        """Whether a cell was seen to have several values."""
+        return bool(self.seen_high[cell] - self.seen_low[cell] > TOLERANCE)
+
+    def reached(self, cell: int) -> tuple[float, float, bool] | None:
+        """How far one cell moves, and whether that is enough; None if that is not known.
+
+        Counts move by whole numbers, and so do all combinations.
+        """
+        seen = float(self.seen_low[cell]), float(self.seen_high[cell])
+        if self._enough(cell, *seen):
+            return *seen, True
+        ends = self._ends(self._lp, cell)
+        if ends is None:
+            return None
+        low, high = ends
+        if self.whole:
+            low, high = float(np.ceil(low - TOLERANCE)), float(np.floor(high + TOLERANCE))
+            seen = float(self.seen_low[cell]), float(self.seen_high[cell])
+            if self._enough(cell, low, high) and not self._enough(cell, *seen):
+                ends = self._ends(self._mip, cell)
+                if ends is None:
+                    return None
+                low, high = ends
+        return low, high, self._enough(cell, low, high)
+
+    def _enough(self, cell: int, low: float, high: float) -> bool:
+        """Whether it is enough that one cell lies between these ends."""
+        lows, highs = np.zeros_like(self.seen_low), np.zeros_like(self.seen_high)
+        lows[cell], highs[cell] = low, high
+        return bool(self.block.unknowns.protected(lows, highs)[cell])
+
+    def _ends(self, solver: Any, cell: int) -> tuple[float, float] | None:
+        wish = np.zeros(len(self.low))
+        wish[cell] = -1.0
+        lowest, highest = self._ask(solver, wish), self._ask(solver, -wish)
+        if lowest is None or highest is None:
+            return None
+        return float(lowest[cell]), float(highest[cell])

@@ -1,0 +1,148 @@
+"""What `suppress` can be told, and what readers may be told of hidden cells. CONFIDENTIAL.
+
+Reasons must open no cell: that one is hidden for a zero says that it is zero; that counts hide by a
+minimum frequency of two, that they are one. Cells that no pattern protects while every zero is
+printed get zeros as partners.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any, Literal, TypeAlias, TypeVar
+
+from discreet.errors import SuppressionError
+from discreet.protection.suppression.methods.registry import Progress
+from discreet.protection.suppression.problem.parameters import Cost
+from discreet.protection.suppression.problem.related_values import SharedOptions
+from discreet.protection.suppression.settings import insider_aim
+
+#: What of hidden cells is told, coarsest last.
+ToldReasons: TypeAlias = Literal["rule", "kind", "none"]
+#: Errors that say that no pattern protects the cells.
+HOPELESS = ("infeasible", "unprotected")
+_Solved = TypeVar("_Solved")
+_ZEROS = (
+    "zeros and empty cells may be hidden too: while all of them are shown, no pattern protects "
+    "every sensitive cell"
+)
+_COARSER = "reasons are told in a coarser form ({!r}): told as asked, they would open cells"
+_WEIGHTED = {
+    True: "rules took each record, with its contribution, as often as its weight says",
+    False: "rules took each record and its contribution once, whatever its weight",
+}
+
+
+class SuppressionOptions(SharedOptions, total=False):
+    """What `suppress` can be told; see there."""
+
+    cost: str | Cost
+    zero_cells: Literal["auto", "fixed", "partners"]
+    singletons: bool | None
+    reasons: ToldReasons | None
+    intervals: bool | Literal["instead"]
+    time_limit: float | None
+    progress: Progress | None
+    seed: int
+    titles: Mapping[str, str]
+    universe: Mapping[str, str]
+
+
+def checked_options(options: SuppressionOptions) -> dict[str, Any]:
+    """The options, once none of them is unknown."""
+    known = SuppressionOptions.__optional_keys__
+    unknown = sorted(set(options) - known)
+    if unknown:
+        message = f"there is no option {unknown[0]!r}"
+        hint = f"options: {', '.join(sorted(known))}"
+        raise SuppressionError(message, code="option", where="suppress", hint=hint)
+    if options.get("reasons") not in (None, "rule", "kind", "none"):
+        raise SuppressionError(
+            "reasons is rule, kind or none", code="option", where="suppress: reasons"
+        )
+    insiders = insider_aim(options, "suppress")
+    if options.get("intervals", False) not in (True, False, "instead"):
+        message = "intervals is True, False or 'instead'"
+        raise SuppressionError(message, code="option", where="suppress: intervals")
+    return {**{k: v for k, v in options.items() if k != "singletons"}, "insiders": insiders}
+
+
+def options_among(chosen: Mapping[str, Any], names: Sequence[str]) -> dict[str, Any]:
+    """Those of the options that were given and are among these."""
+    return {name: chosen[name] for name in names if name in chosen}
+
+
+def with_hint(error: SuppressionError, text: str) -> SuppressionError:
+    """The error with more advice, also for the last of a list: it is shown with its own hint."""
+    *problems, last = error.problems
+    return SuppressionError(
+        error.what,
+        code=error.code,
+        where=error.where,
+        hint="; ".join(filter(None, [error.hint, text])),
+        problems=[*problems, replace(last, hint="; ".join(filter(None, [last.hint, text])))],
+    )
+
+
+def in_harmless_words(
+    found: Sequence[Any],
+    chosen: Mapping[str, Any],
+    solved: Callable[[Mapping[str, Any]], _Solved],
+    *,
+    counts: bool,
+) -> _Solved:
+    """What comes out with the reasons asked for, or in a coarser form that opens no cell.
+
+    Counts are told without reasons unless asked for: who knows which of them are sensitive
+    knows all that the rule of minimum frequency says. Where no pattern protects the cells,
+    zeros become partners unless the caller keeps them fixed. `solved` takes the reasons and
+    the zeros as options, and with them notes.
+    """
+    wanted: ToldReasons = chosen.get("reasons") or ("none" if counts else "rule")
+    reasons = _harmless(wanted, found, counts=counts)
+    # Which weights the rules used that found the sensitive cells, where there are weights.
+    used = {getattr(item, "weighted", None) for item in found}
+    weights = [text for weighted, text in _WEIGHTED.items() if weighted in used]
+    notes = [] if reasons == wanted else [_COARSER.format(reasons)]
+    zeros = chosen.get("zero_cells", "auto")
+    fullest: dict[str, Any] = {"reasons": reasons, "told": [*weights, *notes]}
+    fullest["zero_cells"] = "partners" if zeros == "partners" else "fixed"
+    ways = [fullest]
+    if counts and reasons != "none":
+        ways.append({**fullest, "reasons": "none", "told": [*weights, _COARSER.format("none")]})
+    if zeros == "auto":
+        ways.append({**ways[-1], "zero_cells": "partners", "told": [*ways[-1]["told"], _ZEROS]})
+    refused: SuppressionError | None = None
+    for way in ways:
+        try:
+            return solved(way)
+        except SuppressionError as error:
+            # A grid too large for partners says less than why they were needed.
+            if refused is None or error.code != "empty-cells":
+                refused = error
+            if refused.code not in HOPELESS:
+                raise
+    assert refused is not None
+    if counts and refused.code in HOPELESS and zeros != "partners":
+        # What to do about counts that no dots protect from those who know the rule.
+        hide = 'hide zeros too (zero_cells="partners"), ' if zeros == "fixed" else ""
+        refused = with_hint(
+            refused,
+            "readers know that hidden counts are 1 or more, and sensitive ones below the number of "
+            f"their rule: {hide}merge categories, or say that they do not know the rule "
+            "(Knowledge(rules=False))",
+        )
+    raise refused from None
+
+
+def _harmless(wanted: ToldReasons, primaries: Sequence[Any], *, counts: bool) -> ToldReasons:
+    """The reasons that may be told: some make a cell as good as known, such as zeros."""
+    telling = other = False
+    for item in primaries:
+        opens = getattr(item, "opens", None)
+        if opens is not None:
+            telling |= bool((item.sensitive & opens).any())
+            other |= bool((item.sensitive & ~opens).any())
+    if wanted == "none" or not telling:
+        return wanted
+    return "kind" if other and not counts else "none"

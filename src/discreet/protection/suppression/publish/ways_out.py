@@ -1,0 +1,329 @@
+"""Ways out of refusals: what would protect cells that no pattern protects. CONFIDENTIAL.
+
+Zeros as partners, leaving a table out, and merges of two neighbouring codes in all tables are
+tried, and what helps is offered. Of merged counts the verdicts are those of the rule; of values, a
+cell counts as sensitive if a part of it is, with the levels of its parts together, which is never
+less than rules of sums ask for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+import narwhals as nw
+import numpy as np
+
+from discreet.arrays import BoolArray, CellIndex, IntArray
+from discreet.classifications import Classification, merged
+from discreet.disclosure import LinkedRecords, Partitions
+from discreet.errors import DiscreetError, SuppressionError
+from discreet.microdata import parse_filter, read_microdata
+from discreet.protection.suppression.publish.options import HOPELESS, with_hint
+from discreet.rules import SEVERAL, CellVerdict
+from discreet.tables import CellStatus, Contributions, ProtectedTable, Table
+
+if TYPE_CHECKING:
+    from discreet.rules import Primary
+
+#: With more tables than these, leaving one out is not tried.
+_MOST = 12
+#: So many merges of codes are tried, and so many of those that help are offered; no merge of
+#: tables with more cells.
+_MERGES, _OFFERS, _CELLS = 12, 3, 20_000
+#: What SDMX calls cells of rules that no merge of two safe cells offends: few units, one that
+#: dominates the others, or that others could estimate.
+_GENTLE = {"A", "O", "T", "M"}
+
+#: Tables with what was found in them for each of their values.
+Sources: TypeAlias = Sequence[tuple[Table, Any]]
+
+
+def with_ways_out(
+    error: SuppressionError,
+    sources: Sources,
+    chosen: Mapping[str, Any],
+    again: Callable[[Sources, str, Any], Sequence[ProtectedTable]],
+) -> SuppressionError:
+    """The error with what helps: zeros as partners, leaving out a table, or merging two codes.
+
+    Args:
+        error: The refusal; others come back as they are.
+        sources: The tables, with what was found in each.
+        chosen: The options of `suppress`.
+        again: Protects tables with these zeros and records.
+    """
+    if error.code not in HOPELESS or not 1 < len(sources) <= _MOST:
+        return error
+    zeros, records = chosen.get("zero_cells", "auto"), chosen.get("records")
+    tries = [
+        (
+            f"leave out the table {table.name}",
+            [one for one in sources if one[0] is not table],
+            zeros,
+        )
+        for table, _ in sources
+    ]
+    if zeros == "fixed":
+        tries.insert(0, ('hide zeros too (zero_cells = "partners")', list(sources), "partners"))
+    helps: list[str] = []
+    for offer, own, zero_cells in tries:
+        with suppress(SuppressionError):
+            again(own, zero_cells, records)
+            helps.append(offer)
+    # What is published already keeps its codes. A merge costs the cells that are published no
+    # longer, hidden or merged.
+    few = sum(len(table) for table, _ in sources) <= _CELLS
+    merges = (
+        merges_of(sources)
+        if few
+        and not chosen.get("earlier")
+        and not chosen.get("same")
+        and (records is None or not isinstance(records, LinkedRecords))
+        else ()
+    )
+    costs = []
+    for merge in sorted(merges, key=lambda one: (-one.near, one.lost, one.words))[:_MERGES]:
+        with suppress(DiscreetError):
+            carried = [merge.of_table(table, asked) for table, asked in sources]
+            coarser = [pair for pair in carried if pair is not None]
+            if len(coarser) == len(carried):
+                counted = merge.of_records(records, [table for table, _ in coarser])
+                safe = again(coarser, zeros, counted)
+                hidden = sum(int((own.status == CellStatus.suppressed).sum()) for own in safe)
+                costs.append((hidden + merge.lost, merge.words))
+    helps += [f"{words} in all tables" for _, words in sorted(costs)[:_OFFERS]]
+    if helps:
+        return with_hint(error, f"any of this helps: {'; '.join(helps)}")
+    return with_hint(
+        error,
+        "leaving out a single table does not help, nor does a merge of two categories: merge "
+        "more categories, or publish fewer levels",
+    )
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class CodeMerge:
+    """Two neighbouring codes of a variable as one code."""
+
+    variable: str
+    source: str  # the column of the records
+    codes: tuple[str, str]
+    lost: int  # cells that would be published no longer for themselves
+    near: int  # sensitive cells that would be part of others
+
+    @property
+    def into(self) -> str:
+        """The code in place of both."""
+        return "+".join(self.codes)
+
+    @property
+    def words(self) -> str:
+        """The merge in words."""
+        return f"merge {self.codes[0]} and {self.codes[1]} of {self.variable}"
+
+    def of_records(self, records: Any, tables: Sequence[Table]) -> Any:
+        """The records with the codes merged, as merged tables are counted from them."""
+        if records is None:
+            return None
+        known = isinstance(records, Partitions)
+        base = records.records if known else read_microdata(records)
+        texts = nw.col(self.source).cast(nw.String)
+        codes = nw.when(texts.is_in(self.codes)).then(nw.lit(self.into)).otherwise(texts)
+        base = base.with_columns(codes.alias(_column(self.source)))
+        if not known:
+            return base
+        return Partitions(base, tables, records.weight, records.coincidences)
+
+    def of_table(self, table: Table, asked: Mapping[Any, Any]) -> tuple[Table, Any] | None:
+        """A table with what was found for its values; None where that cannot be carried over."""
+        names = [dimension.name for dimension in table.dimensions]
+        if self.variable not in names:
+            return table, asked
+        at = names.index(self.variable)
+        own = table.dimensions[at]
+        tree, _ = merged(own.classifications[0], self.codes, self.into)
+        # The records have the merged codes in a column of their own.
+        tree = tree.replace(column=_column(self.source))
+        dimensions = list(table.dimensions)
+        dimensions[at] = replace(own, classifications=(tree,))
+        to = [tree.index[self.into if code in self.codes else code] for code in own.codes]
+        index = list(table.index)
+        index[at] = np.array(to, dtype=np.int32)[index[at]]
+        grid = CellIndex.of(dimensions)
+        _, first, place = np.unique(
+            grid.numbers(index, len(table)), return_index=True, return_inverse=True
+        )
+        place = place.reshape(-1).astype(np.int64)
+        coarser = Table(
+            dimensions=tuple(dimensions),
+            index=tuple(part[first] for part in index),
+            count=_sums(table.count, place),
+            weight=None if table.weight is None else _sums(table.weight, place),
+            sums={name: _sums(part, place) for name, part in table.sums.items()},
+            contributions={n: _together(c, place) for n, c in table.contributions.items()},
+            only={name: _only(part, table.count, place) for name, part in table.only.items()},
+            where=table.where,
+            name=table.name,
+            parts=table.parts,
+        )
+        carried = {v: _judged(found, table, coarser, place) for v, found in asked.items()}
+        lost = any(found is None for found in carried.values())
+        return None if lost else (coarser, carried)
+
+
+def merges_of(sources: Sequence[tuple[Table, Any]]) -> Iterator[CodeMerge]:
+    """The merges of two neighbouring codes that concern sensitive cells, in no order."""
+    filtered = set[str]()
+    for table, _ in sources:
+        if table.where:
+            filtered |= set(parse_filter(table.where).columns)
+    trees: dict[str, Any] = {}
+    for dimension in (own for table, _ in sources for own in table.dimensions):
+        tree, *others = dimension.classifications
+        kind = tree.codes, tree.parents, tree.source
+        plain = not (others or tree.bounds or tree.level_columns or tree.source in filtered)
+        same = trees.setdefault(dimension.name, (kind, tree))[0] == kind
+        trees[dimension.name] = (kind if plain and same else None, tree)
+    for name, (kind, tree) in trees.items():
+        for codes in _neighbours(tree) if kind is not None else ():
+            lost = near = 0
+            for table, asked in sources:
+                for at, dimension in enumerate(table.dimensions):
+                    if dimension.name == name:
+                        places = [dimension.index[code] for code in codes]
+                        inside = np.isin(table.index[at], places)
+                        masks = [getattr(found, "sensitive", found) for found in asked.values()]
+                        near += int((np.any(masks, axis=0) & inside).sum())
+                        rest = [part[inside] for n, part in enumerate(table.index) if n != at]
+                        cells = np.stack([*rest, np.zeros_like(table.index[at][inside])], axis=1)
+                        lost += len(cells) - len(np.unique(cells, axis=0))
+            if near:
+                yield CodeMerge(
+                    variable=name, source=tree.source, codes=codes, lost=lost, near=near
+                )
+
+
+def _neighbours(tree: Classification) -> Iterator[tuple[str, str]]:
+    """Pairs of finest codes with one parent that stand side by side."""
+    siblings: dict[int, list[str]] = {}
+    for code in tree.leaves:
+        if code != tree.missing:
+            siblings.setdefault(tree.parents[tree.index[code]], []).append(code)
+    for codes in siblings.values():
+        yield from (pair for pair in pairwise(codes) if "+".join(pair) not in tree.index)
+
+
+def _column(source: str) -> str:
+    return f"{source} with merged codes"
+
+
+def _sums(part: Any, place: IntArray) -> Any:
+    whole = np.zeros(int(place.max(initial=-1)) + 1, dtype=part.dtype)
+    np.add.at(whole, place, part)
+    return whole
+
+
+def _any(mask: BoolArray, place: IntArray) -> BoolArray:
+    result: BoolArray = np.bincount(place[mask], minlength=int(place.max(initial=-1)) + 1) > 0
+    return result
+
+
+def _only(numbers: IntArray, count: IntArray, place: IntArray) -> IntArray:
+    """The only contributor of each cell: that of its only part with records, if it has one."""
+    alone = _sums((count > 0).astype(np.int64), place) == 1
+    whole = np.full(len(alone), SEVERAL, dtype=np.int64)
+    whole[place[count > 0]] = numbers[count > 0]
+    return np.where(alone, whole, SEVERAL)
+
+
+def _together(parts: Contributions, place: IntArray) -> Contributions:
+    """The contributions to cells of several parts; the largest of all parts come first."""
+    size, k = int(place.max(initial=-1)) + 1, parts.k
+    order = np.argsort(place, kind="stable")
+    within = np.arange(len(order)) - np.searchsorted(place[order], place[order])
+    wide = np.full((2, size, k * (int(within.max(initial=0)) + 1)), np.nan)
+    weights = np.ones_like(parts.top) if parts.top_weight is None else parts.top_weight
+    for at in range(k):
+        wide[:, place[order], within * k + at] = parts.top[order, at], weights[order, at]
+    keys = (wide[0] < 0, -wide[1], -np.abs(np.nan_to_num(wide[0])), np.isnan(wide[0]))
+    first = np.lexsort(keys, axis=1)[:, :k]
+    top, weight = (np.take_along_axis(part, first, axis=1) for part in wide)
+    columns: dict[str, Any] = {
+        name: _sums(getattr(parts, name), place)
+        for name in ("count", "nonzero", "total", "plain", "absolute")
+    }
+    low, high = np.full(size, np.nan), np.full(size, np.nan)
+    np.fmin.at(low, place, parts.low)
+    np.fmax.at(high, place, parts.high)
+    return Contributions(
+        column=parts.column,
+        top=top,
+        top_weight=None if parts.top_weight is None else weight,
+        weight=None if parts.weight is None else _sums(parts.weight, place),
+        low=low,
+        high=high,
+        **columns,
+    )
+
+
+def _judged(found: Any, table: Table, coarser: Table, place: IntArray) -> Any:
+    """What was found in a table, for the merged one; None where that is not known."""
+    if isinstance(found, np.ndarray):
+        return _any(found, place)
+    if not hasattr(found, "at_most") or not hasattr(found, "verdict"):
+        return None
+    primary: Primary = found
+    several = np.bincount(place) > 1
+    joint = several[place]
+    marked = np.isfinite(primary.low) | np.isfinite(primary.high) | primary.fixed
+    if (marked & joint).any() or set(primary.rule_status) - _GENTLE:
+        return None
+    sensitive = _any(primary.sensitive, place)
+    limits = np.unique(primary.at_most[primary.sensitive])
+    at_most, at_least = (_kept(part, place) for part in (primary.at_most, primary.at_least))
+    if np.isfinite(limits).any():
+        if len(limits) > 1 or primary.value is not None:
+            return None  # several rules, or of a part of the table: they are not known here
+        few = (coarser.count > 0) & (coarser.count <= limits[0])
+        sensitive = np.where(several, few & sensitive, sensitive)
+        at_most = np.where(several, np.where(sensitive, limits[0], np.inf), at_most)
+        at_least = np.where(several, np.where(sensitive, -np.inf, limits[0] + 1), at_least)
+    elif np.isfinite(primary.at_least[joint]).any() and primary.value is not None:
+        return None
+    verdict = _kept(primary.verdict, place)
+    verdict[_any(primary.secondary, place)] = CellVerdict.secondary
+    verdict[several & ~sensitive & (verdict == CellVerdict.sensitive)] = CellVerdict.free
+    verdict[sensitive] = CellVerdict.sensitive
+    reason = np.zeros(len(coarser), dtype=np.int8)
+    reason[place[primary.sensitive]] = primary.reason[primary.sensitive]
+    levels: dict[str, Any] = {
+        name: np.where(sensitive, _sums(getattr(primary, name), place), 0.0)
+        for name in ("lower", "upper", "sliding")
+    }
+    return replace(
+        primary,
+        verdict=verdict,
+        reason=np.where(sensitive, reason, 0).astype(np.int8),
+        rules=np.array([_any(rule, place) & sensitive for rule in primary.rules], dtype=np.bool_)
+        .reshape(len(primary.rules), len(coarser)),
+        cost=_sums(primary.cost, place),
+        low=_kept(primary.low, place),
+        high=_kept(primary.high, place),
+        at_most=at_most,
+        at_least=at_least,
+        opens=_any(primary.opens, place),
+        waived=_any(primary.waived, place) & ~sensitive,
+        contributor=_only(primary.contributor, table.count, place),
+        **levels,
+    )  # fmt: skip
+
+
+def _kept(part: Any, place: IntArray) -> Any:
+    """The numbers of cells that stay as they are."""
+    whole = np.zeros(int(place.max(initial=-1)) + 1, dtype=part.dtype)
+    whole[place] = part
+    return whole
