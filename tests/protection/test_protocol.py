@@ -37,6 +37,7 @@ from discreet.protection.protocol import (
 from discreet.publication import FORMATS
 from discreet.release import audit_release, check_release, protect
 from discreet.tables import CellStatus, Note, ProtectedTable, Provenance, Table
+from tests.helpers.rows import for_all_rows
 
 RELEASE = Path(dc.__file__).parent / "release"
 
@@ -605,7 +606,7 @@ def test_every_method_has_its_row() -> None:
         assert method.called("de") not in (method.name, method.manner)
 
 
-@pytest.mark.parametrize(
+@for_all_rows(
     "path",
     sorted(
         path.relative_to(RELEASE).as_posix()

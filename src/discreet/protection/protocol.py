@@ -24,6 +24,7 @@ from discreet.tables import codes_found
 
 if TYPE_CHECKING:
     from discreet.arrays import BoolArray, FloatArray, IntArray
+    from discreet.disclosure import DisclosureVerdict
     from discreet.keygrid import KeyGrid
     from discreet.microdata import Secret
     from discreet.tables import GateReport, Note, ProtectedTable, Table, ValueRelation
@@ -181,6 +182,9 @@ class InputsView(Protocol):
     def release_keys(self) -> Mapping[str, Any]:
         """Per source, the key of all digests of its tables."""
 
+    def other_records(self, before: Any, table: Table) -> BoolArray | None:
+        """Which cells of an earlier table, counted now, have other records; None if unknown."""
+
     @property
     def totals(self) -> Mapping[str, str]:
         """The total code of every variable."""
@@ -282,8 +286,8 @@ class AuditVerdict(Protocol):
     """What an audit of linked tables finds. CONFIDENTIAL, though it shows no true value."""
 
     @property
-    def safe(self) -> bool:
-        """Whether everything is proven to be protected."""
+    def judgement(self) -> DisclosureVerdict:
+        """The verdict, with all that is open or was not examined."""
 
     @property
     def hidden(self) -> BoolArray:

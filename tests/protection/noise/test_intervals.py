@@ -28,6 +28,7 @@ from discreet.protection.noise.intervals import (
     rows_of,
     thresholds,
 )
+from tests.helpers.rows import for_all_rows
 
 
 def rows_with_mean_zero(number: int) -> list[tuple[list[Fraction], list[int], int]]:
@@ -102,7 +103,7 @@ def test_a_probability_moved_by_more_than_a_step_counts() -> None:
         assert intervals._spent(before, change) == (2 + counted, 3 + change * change)
 
 
-@pytest.mark.parametrize("seed", range(12))
+@for_all_rows("seed", range(12))
 def test_of_all_ways_to_round_with_the_mean_nearest_the_best_is_found(seed: int) -> None:
     """Every way is tried: each bound at most a step away, none before the one below it."""
     draw, scale = random.Random(seed), 20
@@ -236,7 +237,7 @@ def test_counts_beyond_the_table_use_its_block() -> None:
     assert rows_of(pack(rows, scale=10), np.arange(8)).tolist() == [0, 1, 2, 3, 4, 5, 5, 5]
 
 
-@pytest.mark.parametrize(
+@for_all_rows(
     ("count", "key", "message"),
     [
         ([1, 2], [3], "differ in number"),

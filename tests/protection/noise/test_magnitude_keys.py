@@ -8,12 +8,12 @@ from fractions import Fraction
 from pathlib import Path
 
 import numpy as np
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from discreet import KeyGrid
 from discreet.protection.noise.magnitude_cells import noise_keys
+from tests.helpers.rows import for_all_rows
 
 DECIMAL = KeyGrid()
 
@@ -53,7 +53,7 @@ def test_reference_rearranges_digits_in_the_same_way(reference: Path):
     assert (same, without_sense) == (104, 56)
 
 
-@pytest.mark.parametrize("size", [256, 4096, 2**32, 10**15 - 1, 3 * 10**14, 997, 2])
+@for_all_rows("size", [256, 4096, 2**32, 10**15 - 1, 3 * 10**14, 997, 2])
 def test_other_grids_multiply_and_lose_no_key(size: int):
     grid = KeyGrid(size)
     keys = np.random.default_rng(5).integers(0, size, 500)

@@ -16,6 +16,7 @@ from discreet import (
     design_magnitude_perturbation,
 )
 from discreet.errors import PerturbationError
+from tests.helpers.rows import for_all_rows
 
 TABLE = design_magnitude_perturbation(2, 1, classes=(1, 2), step=4)
 SMALL = design_magnitude_perturbation(2, 1, classes=(1, 2), step=4, kind="small")
@@ -38,18 +39,12 @@ def test_everything_wrong_is_named_at_once():
             same_key=1,
         )
     assert caught.value.code == "magnitude-noise"
-    assert [problem.where for problem in caught.value.problems] == [
-        "table",
-        "strength",
-        "of",
-        "same_key",
-        "top",
-        "epsilon",
-        "mu_c",
-    ]
+    assert {problem.where for problem in caught.value.problems} == {
+        *("table", "strength", "of", "same_key", "top", "epsilon", "mu_c")
+    }
 
 
-@pytest.mark.parametrize(
+@for_all_rows(
     "epsilon", [(), (0.9,), (1, 1.5), (1, 0), (1, -0.5), "1", (1, "a"), (1, float("nan")), 1, None]
 )
 def test_weights_begin_with_one_and_do_not_rise(epsilon: object):
@@ -57,27 +52,27 @@ def test_weights_begin_with_one_and_do_not_rise(epsilon: object):
         noise(top=2, epsilon=epsilon)
 
 
-@pytest.mark.parametrize("top", [0, 17, 1.5, True, "2", None, -1])
+@for_all_rows("top", [0, 17, 1.5, True, "2", None, -1])
 def test_contributions_are_few(top: object):
-    with pytest.raises(PerturbationError, match="top is a whole number from 1 to 16"):
+    with pytest.raises(PerturbationError, match="top"):
         noise(top=top)
 
 
 def test_there_is_one_weight_for_each_contribution():
-    with pytest.raises(PerturbationError, match="1 epsilon for 3 contributions"):
+    with pytest.raises(PerturbationError, match="3 numbers are needed"):
         noise(top=3)
 
 
 @pytest.mark.parametrize("of", ["mean", "range", "sum"])
 def test_a_cell_has_one_mean_one_range_and_one_sum(of: str):
     assert noise(of=of).top == 1
-    with pytest.raises(PerturbationError, match=f"a cell has a single {of}"):
+    with pytest.raises(PerturbationError, match='of = "top" only'):
         noise(of=of, top=2, epsilon=(1, 0.5))
 
 
 def test_numbers_of_other_libraries_are_numbers():
     made = noise(top=np.int32(2), epsilon=np.array([1.0, 0.5]), mu_c=np.float32(2))
-    assert (made.top, made.epsilon, made.mu_c) == (2, (1.0, 0.5), 2.0)
+    assert (made.top, made.weights, made.mu_c) == (2, (1.0, 0.5), 2.0)
 
 
 @pytest.mark.parametrize("kind", ["small", "even", "odd"])

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from discreet import FlexStrength, SimpleStrength
 from discreet.errors import PerturbationError
+from tests.helpers.rows import for_all_rows
 
 
 def test_flex_function_is_that_of_the_reference(reference: Path):
@@ -73,7 +74,7 @@ def test_everything_wrong_is_named_at_once():
     ]
 
 
-@pytest.mark.parametrize("share", [0, -0.1, 2, True, "0.1", None, float("inf")])
+@for_all_rows("share", [0, -0.1, 2, True, "0.1", None, float("inf")])
 def test_a_share_is_a_number_up_to_one(share: object):
     with pytest.raises(PerturbationError, match="share"):
         SimpleStrength(share=share)  # type: ignore[arg-type]

@@ -11,6 +11,7 @@ import pytest
 
 from discreet import PerturbationTable, Table, perturb
 from discreet.errors import FilterError, PerturbationError, TableError
+from tests.helpers.rows import for_all_rows
 
 PTABLE = PerturbationTable.from_rows({0: {0: 1}, 1: {-1: "0.5", 1: "0.5"}})
 
@@ -82,7 +83,7 @@ def test_numbers_of_any_kind_are_thresholds(cells: Table, kind: Any) -> None:
     assert safe.to_polars().equals(perturb(cells, PTABLE, suppress_below=3).to_polars())
 
 
-@pytest.mark.parametrize("wrong", [None, 3, b"ptable.csv", [], True])
+@for_all_rows("wrong", [None, 3, b"ptable.csv", [], True])
 def test_a_perturbation_table_is_read_from_a_path(wrong: Any) -> None:
     with pytest.raises(PerturbationError, match="the path of a file is needed"):
         PerturbationTable.read(wrong)
@@ -115,7 +116,7 @@ def test_probabilities_have_the_form_of_a_table(wrong: Any) -> None:
         PerturbationTable.from_cumulative([[1]], noise=wrong and [wrong])
 
 
-@pytest.mark.parametrize("beyond", ["x", None, 5, (1,), ("a", "b")])
+@for_all_rows("beyond", ["x", None, 5, (1,), ("a", "b")])
 def test_the_rule_for_large_counts_is_one_of_two(beyond: Any) -> None:
     with pytest.raises(PerturbationError, match="last"):
         PerturbationTable.from_rows({0: {0: 1}, 1: {0: 1}}, beyond=beyond)

@@ -17,6 +17,7 @@ import pytest
 
 from discreet import PerturbationTable, Table, perturb, tabulate
 from discreet.errors import PerturbationError, RecordKeyError
+from tests.helpers.rows import for_all_rows
 
 THRESHOLD = 10
 
@@ -75,7 +76,7 @@ def assert_same_cells(
     assert joined["value"].cast(pl.Float64).to_list() == joined["count"].to_list()
 
 
-@pytest.mark.parametrize(
+@for_all_rows(
     "name",
     [
         "01_default_geog1_2vars",
@@ -106,6 +107,7 @@ def noise_on_4096_keys() -> pl.DataFrame:
     return pl.DataFrame({name: values.ravel() for name, values in columns.items()})
 
 
+@pytest.mark.exhaustive
 def test_09_keys_from_an_identifier_modulo_4096(reference: Path, tmp_path: Path) -> None:
     """There, identifiers that are no numbers count as key 0; ours has to be told so."""
     name = "09_onsid_4096"

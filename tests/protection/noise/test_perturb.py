@@ -159,12 +159,6 @@ def test_small_figures_are_suppressed_by_their_perturbed_value(
     )
 
 
-@pytest.mark.parametrize("below", [-1, True, float("inf"), "3"])
-def test_a_threshold_is_a_number(table: Table, ptable: PerturbationTable, below: Any) -> None:
-    with pytest.raises(PerturbationError, match="suppress_below"):
-        perturb(table, ptable, suppress_below=below)
-
-
 # -- zeros ------------------------------------------------------------------------
 
 
@@ -333,15 +327,6 @@ def test_a_guessable_digest_is_left_out(one_cell: OneCell, ptable: PerturbationT
     assert key is not None
     digests = perturb(many, ptable).provenance.digests
     assert digests["perturbation_table"] == ptable.digest(key)
-
-
-def test_nothing_confidential_is_in_the_result(table: Table, ptable: PerturbationTable) -> None:
-    """No field of a protected table holds true counts, keys or noise."""
-    safe = perturb(table, ptable)
-    assert table.cell_key is not None
-    arrays = [value for value in vars(safe).values() if isinstance(value, np.ndarray)]
-    assert {id(safe.value), id(safe.status)} == {id(array) for array in arrays}
-    assert not np.isin(safe.value, table.cell_key).any()
 
 
 def test_a_grand_total_alone(ptable: PerturbationTable) -> None:

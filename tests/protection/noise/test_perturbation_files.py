@@ -18,6 +18,7 @@ from hypothesis import strategies as st
 from discreet import MagnitudePerturbationTable, PerturbationTable
 from discreet.errors import PerturbationError
 from discreet.protection.noise.intervals import Beyond
+from tests.helpers.rows import for_all_rows
 
 PTABLE_CASES = [f"c{n:02}" for n in (1, 2, 4, 6, 7, 8, 9, 10, 11, 12, 13, 14, 17, 18, 19, 25)]
 PTABLE_CASES += ["c26", "c27", "c29", "c31", "c32", "c33", "c34"]
@@ -36,7 +37,7 @@ def probabilities(reference: Path, case: str) -> np.ndarray:
 # -- the files of other tools ---------------------------------------------------
 
 
-@pytest.mark.parametrize("case", PTABLE_CASES)
+@for_all_rows("case", PTABLE_CASES)
 def test_interval_files_hold_their_transition_matrix(reference: Path, case: str) -> None:
     ptable = PerturbationTable.read(reference / "ptable" / f"{case}_ptable.csv")
     assert ptable.transition_matrix() == pytest.approx(probabilities(reference, case), abs=2.1e-8)
@@ -51,7 +52,7 @@ def test_every_count_file_of_the_ptable_package_reads(reference: Path) -> None:
         assert PerturbationTable.read(path).content.closed == "left"
 
 
-@pytest.mark.parametrize("case", PTABLE_CASES)
+@for_all_rows("case", PTABLE_CASES)
 def test_argus_files_are_closed_on_the_right(reference: Path, case: str) -> None:
     """The same bounds as the interval file, so the same noise except on a bound."""
     left = PerturbationTable.read(reference / "ptable" / f"{case}_ptable.csv")

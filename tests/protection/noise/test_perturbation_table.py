@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 
 from discreet import PerturbationTable
 from discreet.errors import PerturbationError, RecordKeyError
-from discreet.protection.noise.intervals import grid_bounds
+from tests.helpers.rows import for_all_rows
 
 CENSUS = 10**15
 
@@ -55,7 +55,7 @@ def test_transition_matrix_with_named_targets() -> None:
     assert ptable.transition_matrix().tolist() == [[1, 0, 0, 0], [0.5, 0, 0, 0.5]]
 
 
-@pytest.mark.parametrize(
+@for_all_rows(
     ("rows", "expected"),
     [
         ({0: {0: 1}, 1: {0: 0.5, 1: 0.4}}, "do not sum to one"),
@@ -172,29 +172,6 @@ def test_order_and_pieces_do_not_matter(reference: Path) -> None:
     assert np.array_equal(ptable.lookup(count[:1000], key[:1000]), noise[:1000])
 
 
-def test_a_table_on_few_keys_is_looked_up_alike_for_few_and_many_cells(reference: Path) -> None:
-    """For many cells the noise of every key is written out; the result is the same."""
-    ptable = PerturbationTable.read(reference / "ons" / "ptable_noise_D2_256.csv.gz")
-    random = np.random.default_rng(3)
-    count, key = random.integers(0, 2000, 50_000), random.integers(0, 256, 50_000)
-    many = ptable.lookup(count, key, 256)
-    pieces = [
-        ptable.lookup(count[k : k + 500], key[k : k + 500], 256) for k in range(0, 50_000, 500)
-    ]
-    assert np.array_equal(many, np.concatenate(pieces))
-
-
-def test_more_rows_than_fit_64_bits() -> None:
-    """Rows × 10^15 leaves 64 bits beyond 9,222 rows; the table is then taken in blocks."""
-    last = 9_500
-    rows = {n: {n % 3: 0.5, 3 + n % 2: 0.5} for n in range(1, last + 1)}
-    ptable = PerturbationTable.from_rows({0: {0: 1}, **rows})
-    count = np.array([1, 9_220, 9_221, 9_222, 9_223, last, last + 10**6])
-    for key, expected in ((0, np.minimum(count, last) % 3), (CENSUS - 1, 3 + count[:-1] % 2)):
-        found = ptable.lookup(count, np.full(len(count), key))
-        assert found[: len(expected)].tolist() == expected.tolist()
-
-
 @pytest.mark.parametrize(
     ("count", "key", "expected"),
     [
@@ -210,10 +187,6 @@ def test_keys_and_counts_that_cannot_be(
 ) -> None:
     with pytest.raises(PerturbationError, match=expected):
         ptable.lookup(count, key)
-
-
-def test_no_cells_no_noise(ptable: PerturbationTable) -> None:
-    assert ptable.lookup([], []).tolist() == []
 
 
 @pytest.mark.exhaustive
@@ -235,36 +208,3 @@ def test_ten_million_cells_in_under_two_seconds(reference: Path, name: str) -> N
     assert min(seconds) < 2 * 5
     sample = slice(0, 1000)
     assert np.array_equal(noise[sample], ptable.lookup(count[sample], key[sample], size))
-
-
-@pytest.mark.parametrize(
-    ("bounds", "rounded"),
-    [
-        (["0.1006", "0.3007", "1"], [100, 301, 1000]),
-        (["0.1004", "0.3003", "1"], [101, 300, 1000]),
-        (["0.1006", "0.3009", "1"], [101, 301, 1000]),
-    ],
-)
-def test_one_bound_goes_to_the_other_side_where_the_mean_would_move(
-    bounds: list[str], rounded: list[int]
-) -> None:
-    """Two bounds rounded alike move the mean by more than half a step, and one of them less."""
-    assert grid_bounds([Decimal(bound) for bound in bounds], [-1, 0, 1], 1000) == rounded
-
-
-@pytest.mark.parametrize(
-    ("row", "expected"),
-    [
-        ({-1: 0.5, 1: 0.5}, {-1: 0.25, 0: 0.5, 1: 0.25}),
-        ({-1: 0.25, 0: 0.5, 2: 0.25}, {-1: 0.125, 0: 0.75, 2: 0.125}),
-        ({0: 1}, {0: 1}),
-    ],
-)
-def test_staying_is_no_noise_whether_or_not_a_row_had_that_before(
-    row: dict[int, float], expected: dict[int, float]
-) -> None:
-    """What is mixed in is a change by zero, and never the change that happens to be next to it."""
-    table = PerturbationTable.from_rows({0: {0: 1}, 1: row}, beyond="last")
-    wanted = PerturbationTable.from_rows({0: {0: 1}, 1: expected}, beyond="last")
-    mixed = table.with_stay(0.5, rows=[1]).content
-    assert list(mixed.rows()) == list(wanted.content.rows())

@@ -94,7 +94,7 @@ def test_the_own_noise_is_the_one_that_is_drawn(table: Table) -> None:
         for make in (magnitude_ingredient, mean_ingredient):
             made = make(table, noise(), "rent", publish=publish, ptable=COUNTS)
             at = np.array([5])
-            steps = [(step + 0.5) / 4096 for step in range(4096)]
+            steps = [(step + 0.5) / 1024 for step in range(1024)]
             variance = sum(
                 float(np.var([draw(step)[at] for step in steps])) for draw in made.draws.values()
             )

@@ -21,6 +21,7 @@ from discreet.errors import DiscreetError, PerturbationError, ProgrammeError
 from discreet.protection.noise import UnitNoise, unit_risk
 from discreet.protection.noise.unit_factors import with_unit_noise
 from discreet.release import protect
+from tests.helpers.rows import for_all_rows
 
 SECRET = "a long and secret sentence"
 NOISE = UnitNoise(unit="firm")
@@ -197,7 +198,7 @@ def test_noise_that_cannot_be(change: dict[str, Any], words: str) -> None:
         UnitNoise(**{"unit": "firm", **change})
 
 
-@pytest.mark.parametrize(
+@for_all_rows(
     ("frame", "words"),
     [
         (firms().with_columns(firm=pl.lit(1.5)), "units cannot be of type"),

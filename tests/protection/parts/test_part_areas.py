@@ -13,7 +13,12 @@ from discreet import PartRules, Table, check_parts, suppress_parts
 from discreet.classifications import Classification
 from discreet.demo import example_perturbation_table
 from discreet.errors import SuppressionError
-from discreet.protection.parts import PartDecisions, agreed_decisions, area_shares
+from discreet.protection.parts import (
+    PartDecisions,
+    PartTies,
+    area_shares,
+    released_parts,
+)
 from discreet.protection.parts.areas import level_of
 from discreet.protection.parts.levels import PartLattice
 from discreet.protection.parts.measures import part_cells
@@ -167,7 +172,9 @@ def test_a_wrong_variable_and_a_wrong_level_are_refused() -> None:
 def row(codes: dict[str, str]) -> np.ndarray[Any, Any]:
     """Which finest cells a cell is the sum of."""
     region, sex, work = (codes.get(name, "Total") for name in ("region", "sex", "work"))
-    places = np.array([region in ("Total", one[:1], one[:2], one) for one in PLACES], dtype=float)
+    lines = [("Total", one[:1], one[:2], one) for one in PLACES]
+    other = GROUPS.get(region, [])
+    places = np.array([region in line or line[-1] in other for line in lines], dtype=float)
     sexes = np.array([sex in ("Total", one) for one in SEX.codes[1:]], dtype=float)
     works = np.array([work in ("Total", one) for one in WORK.codes[1:]], dtype=float)
     return np.kron(places, np.kron(sexes, works))
@@ -194,7 +201,7 @@ def computed(known: np.ndarray[Any, Any], hidden: np.ndarray[Any, Any]) -> int:
     return int((np.abs(rest).max(axis=1) < 1e-7).sum())
 
 
-@pytest.mark.parametrize("seed", range(8))
+@pytest.mark.parametrize("seed", range(2))
 def test_no_hidden_cell_is_a_sum_or_difference_of_shown_ones(seed: int) -> None:
     table = counted(people(seed, 300 + 60 * seed))
     decided = check_parts(table, RULES, areas="region")
@@ -224,7 +231,7 @@ def _with_areas(decided: PartDecisions, hidden: Any) -> PartDecisions:
     return replace(decided, areas=replace(decided.areas, hidden=hidden))
 
 
-@pytest.mark.parametrize("seed", range(8))
+@pytest.mark.parametrize("seed", range(2))
 def test_what_several_areas_lack_passes_the_rules_as_one_table(seed: int) -> None:
     """The area above minus the siblings shown is what the hidden ones have together."""
     records = people(seed, 900)
@@ -288,9 +295,9 @@ def test_tables_that_agree_do_not_give_each_other_away(seed: int) -> None:
         name: check_parts(table, judged[name], areas="region" if name < "T4" else None)
         for name, table in tables.items()
     }
-    totals = {"region": "Total", "sex": "Total", "work": "Total"}
-    agreed = agreed_decisions(decided, totals)
-    assert agreed_decisions(agreed, totals) == agreed
+    ties = PartTies({name: table.dimensions for name, table in tables.items()})
+    agreed = ties.agreed(decided)
+    assert ties.agreed(agreed) == agreed
     ptable = example_perturbation_table()
 
     def found(decisions: dict[str, PartDecisions]) -> int:
@@ -305,3 +312,49 @@ def test_tables_that_agree_do_not_give_each_other_away(seed: int) -> None:
 
     assert found(agreed) == 0
     assert found(decided) > 0
+
+
+#: The same places, grouped otherwise; and beside them another column of records.
+KINDS = Classification.from_parents(
+    "region",
+    {"town": None, "land": None, **{p: "town" if p[2] in "ab" else "land" for p in PLACES}},
+)
+FLAT = Classification.flat("region", PLACES)
+ZONE = Classification.flat("region", ["east", "west"]).replace(column="zone")
+#: Codes of other groupings → the places in them.
+GROUPS = {
+    "town": [p for p in PLACES if p[2] in "ab"],
+    "land": [p for p in PLACES if p[2] in "cd"],
+    "east": [p for p in PLACES if p[1] in "12"],
+    "west": [p for p in PLACES if p[1] == "3"],
+}
+
+
+@pytest.mark.parametrize("seed", [1])
+def test_other_groupings_do_not_give_areas_away(seed: int) -> None:
+    """A place is on another level, in another classification or among alternatives elsewhere."""
+    records = people(seed, 500 + 100 * seed)
+    east = pl.when(pl.col("region").is_in(GROUPS["east"])).then(pl.lit("east"))
+    records = records.with_columns(zone=east.otherwise(pl.lit("west")))
+    groupings: dict[str, Any] = {"flat": FLAT, "kinds": KINDS, "alternatives": [ZONE, REGION]}
+    ptable = example_perturbation_table()
+    for name, grouping in groupings.items():
+        spans = {"T1": BY, "T2": [grouping, SEX], "T3": [WORK, grouping]}
+        tables = {table: counted(records, by, name=table) for table, by in spans.items()}
+        dimensions = {table: counts.dimensions for table, counts in tables.items()}
+        decided = {table: released_parts(table, own, None) for table, own in dimensions.items()}
+        decided["T1"] = check_parts(tables["T1"], RULES, areas="region")
+        agreed = PartTies(dimensions).agreed(decided)
+        assert PartTies(dimensions).agreed(agreed) == agreed
+
+        def opened(decisions: dict[str, PartDecisions], tables: dict[str, Table]) -> int:
+            parts = [
+                split(suppress_parts(dc.perturb(table, ptable), decisions[each]))
+                for each, table in tables.items()
+            ]
+            shown = np.concatenate([part[0] for part in parts if len(part[0])])
+            hidden = np.concatenate([part[1] for part in parts if len(part[1])])
+            return computed(shown, hidden)
+
+        assert opened(decided, tables) > 0, name
+        assert opened(agreed, tables) == 0, name

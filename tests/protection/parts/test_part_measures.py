@@ -158,7 +158,7 @@ def test_the_order_of_the_cells_does_not_matter() -> None:
 
 
 def test_empty_cells_are_counted_without_making_the_grid() -> None:
-    codes = [f"{number:05}" for number in range(20_000)]
+    codes = [f"{number:05}" for number in range(5_000)]
     wide = [
         Dimension(classifications=(Classification.from_prefixes(name, codes, [2, 5]),))
         for name in ("from", "to")
@@ -171,5 +171,5 @@ def test_empty_cells_are_counted_without_making_the_grid() -> None:
         peak = tracemalloc.get_traced_memory()[1]
     finally:
         tracemalloc.stop()
-    assert measured["cells"].max() == 20_000**2
-    assert peak < 50_000_000
+    assert measured["cells"].max() == 5_000**2
+    assert peak < 20_000_000

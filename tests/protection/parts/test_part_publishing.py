@@ -14,8 +14,6 @@ from discreet.classifications import Classification
 from discreet.errors import SuppressionError
 from discreet.protection.parts import measure_parts, release_shares
 from discreet.tables import (
-    CellStatus,
-    Dimension,
     Figure,
     ProtectedTable,
     Provenance,
@@ -133,23 +131,6 @@ def test_suppressed_codes_stay_listed_even_if_only_the_data_tell_them() -> None:
     assert listed.dimensions[0].codes == safe.dimensions[0].codes
     assert listed.get("N", "m") == 30
     assert listed.get("N1", "m") is None
-
-
-def test_a_sparse_table_of_ten_million_cells_is_thinned_at_once() -> None:
-    codes = [f"{number:04}" for number in range(3_500)]
-    wide = [
-        Dimension(classifications=(Classification.from_prefixes(name, codes, [1, 4]),))
-        for name in ("from", "to")
-    ]
-    generator = np.random.default_rng(2)
-    flat = np.unique(generator.integers(0, len(wide[0]) ** 2, 50_000))
-    index = tuple(part.astype(np.int32) for part in np.divmod(flat, len(wide[0])))
-    of = Table(dimensions=tuple(wide), index=index, count=generator.integers(1, 4, len(flat)))
-    decisions = check_parts(of, PartRules(max_share_empty=0.5))
-    safe = suppress_parts(protected(of), decisions)
-    assert safe.grid_size > 10_000_000
-    assert decisions.parts[0].action == "suppressed"
-    assert safe.absent([np.array([5], dtype=np.int32)] * 2, 1)[0] == CellStatus.suppressed
 
 
 # -- what does not fit --------------------------------------------------------------------

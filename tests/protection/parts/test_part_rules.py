@@ -13,6 +13,7 @@ import pytest
 from discreet import PartRules, Table, check_parts
 from discreet.errors import SuppressionError
 from discreet.protection.parts import PartDecisions, measure_parts
+from tests.helpers.rows import for_all_rows
 
 CELLS = pl.DataFrame({"sex": ["Total", "m", "w"], "n": [7013, 7012, 1]})
 EVERY = {
@@ -29,7 +30,7 @@ def table(**options: Any) -> Table:
     return Table.from_cells(CELLS, by=["sex"], count="n", name="people", **options)
 
 
-@pytest.mark.parametrize(
+@for_all_rows(
     ("given", "problem"),
     [
         ({}, "there is no threshold"),
@@ -69,7 +70,7 @@ def test_a_threshold_may_be_reached_but_not_passed() -> None:
     assert check_parts(table(), PartRules(min_average_size=3507)).outcome == "thinned"
 
 
-@pytest.mark.parametrize("name", [name for name in EVERY if name != "max_share_empty"])
+@for_all_rows("name", [name for name in EVERY if name != "max_share_empty"])
 def test_each_rule_is_applied_on_its_own(name: str) -> None:
     """One cell of thousands and one of a single record, which break every rule but one."""
     limit = {"max_share_small": 0.4, "max_share_unique": 1e-5, "max_share_grouped": 0.0}
@@ -158,7 +159,7 @@ def test_the_relative_error_needs_the_deviation_of_the_noise() -> None:
         check_parts(table(), PartRules(max_relative_error=0.1))
 
 
-@pytest.mark.parametrize(
+@for_all_rows(
     "deviation", [[1.0], [1.0, -1.0, 1.0], [1.0, float("nan"), 1.0], "much", lambda counts: 1.0]
 )
 def test_deviations_that_fit_no_cell_are_refused(deviation: Any) -> None:

@@ -15,6 +15,7 @@ from discreet.cli import main
 from discreet.demo import example_perturbation_table
 from discreet.errors import SuppressionError
 from discreet.protection.parts import area_shares
+from tests.helpers.rows import for_all_rows
 from tests.protection.parts.test_part_areas import BY, counted, people
 
 SHARES = {"max_share_small": [0.7, 0.3, 0.5, 0.9]}
@@ -96,7 +97,7 @@ def test_without_areas_the_target_is_a_share_of_the_tables() -> None:
     assert "in each table" not in found.text()
 
 
-@pytest.mark.parametrize(
+@for_all_rows(
     ("vary", "target", "says"),
     [
         ({}, 0.9, "there is nothing to try"),

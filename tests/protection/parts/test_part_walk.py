@@ -8,7 +8,6 @@ from typing import Any
 import hypothesis.strategies as st
 import numpy as np
 import polars as pl
-import pytest
 from hypothesis import given, settings
 
 from discreet import PartRules, PerturbationTable, Table, check_parts, perturb, suppress_parts
@@ -198,16 +197,6 @@ def test_suggestions_change_as_little_as_possible() -> None:
         assert actions(decisions)[part] == "released"
 
 
-def grown() -> Table:
-    """Region × type × kind, with many small cells."""
-    generator = np.random.default_rng(5)
-    leaves = generator.choice(["N1a", "N1b", "N2a", "N2b"], 60)
-    return counted(
-        [REGION, TYPE, KIND],
-        [leaves, generator.choice(TYPE.leaves, 60), generator.choice(KIND.leaves, 60)],
-    )
-
-
 # -- what holds for every table -----------------------------------------------------------
 
 
@@ -325,10 +314,3 @@ def test_levels_that_nest_cover_every_record() -> None:
         below = leaves_below(dimension)[:, dimension.is_leaf]
         for level in levels_of(dimension).values():
             assert below[level.members].sum(axis=0).tolist() == [1] * len(tree.leaves)
-
-
-@pytest.mark.parametrize("language", ["en", "de"])
-def test_a_log_in_words_has_a_line_for_each_part(language: str) -> None:
-    decisions = check_parts(grown(), PartRules(max_share_small=0.2))
-    lines = decisions.text(language).splitlines()
-    assert len(lines) == 1 + len(decisions.parts) + len(decisions.suggestions)

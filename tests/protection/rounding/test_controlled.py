@@ -151,7 +151,7 @@ def test_cell_keys_stand_for_a_seed_and_what_is_no_network_is_refused() -> None:
 
 def test_three_variables_are_searched_slice_by_slice(monkeypatch: pytest.MonkeyPatch) -> None:
     draw = np.random.default_rng(7)
-    table = cube(draw.negative_binomial(1, 0.1, (7, 8, 9)))
+    table = cube(draw.negative_binomial(1, 0.1, (5, 6, 7)))
     best = np.abs(shown(dc.round_counts(table, 5, "controlled"), table) - table.count)
     monkeypatch.setattr("discreet.protection.rounding.controlled._SEARCHED", 100)
     safe = dc.round_counts(table, 5, "controlled")
@@ -186,7 +186,7 @@ def test_margins_of_many_small_counts_stay_near(
     small = "discreet.protection.rounding.small_counts"
     for name, limit in (("_WORK", 0), ("_LOOKS", 1), ("_PAIRED", 50)):  # as in a million cells
         monkeypatch.setattr(f"{small}.{name}", limit)
-    table = cube(np.random.default_rng(1).poisson(1, (16, 16, 16)))
+    table = cube(np.random.default_rng(1).poisson(1, (8, 8, 8)))
     value = shown(dc.round_counts(table, 5, method), table)
     assert value.tolist() == shown(dc.round_counts(table, 5, method), table).tolist()
     missed = np.abs(value - table.count)

@@ -79,7 +79,7 @@ def attacked(
     return found
 
 
-@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("seed", range(2))
 @pytest.mark.parametrize("base", [10, 50])
 def test_hidden_cells_keep_what_an_attacker_of_its_own_finds(seed: int, base: int) -> None:
     truth = firms(seed)

@@ -23,6 +23,7 @@ from discreet.protection.rounding.small_counts import InnerCells, rounded_small
 COARSER = {"region": ("fylke", "kostragr"), "geo": ("eu",), "mnd": ("mnd2",)}
 DATA = {"e6": "e6", "z2": "z2", "z2m": "z2m", "z3": "z3", "exPSD": "exPSD", "ex1": "example1"}
 CASES = [f"r{number:02}" for number in range(1, 29)]
+LONG = ("r12", "r13", "r14", "r15", "r22")
 #: Cases in which the utility is lower by so much, while differences are smaller on average.
 TRADED: dict[str, float] = dict.fromkeys(("r10", "r11"), 0.0087)
 
@@ -74,7 +75,9 @@ def measures(truth: IntArray, rounded: IntArray) -> dict[str, float]:
     }
 
 
-@pytest.mark.parametrize("name", CASES)
+@pytest.mark.parametrize(
+    "name", [pytest.param(n, marks=pytest.mark.exhaustive if n in LONG else ()) for n in CASES]
+)
 def test_the_measures_of_a_published_case(reference: Path, name: str) -> None:
     cells, truth, told = case(reference / "smallcountrounding", name)
     assert cells.sums(cells.count).tolist() == truth.tolist()

@@ -63,6 +63,7 @@ if TYPE_CHECKING:
     from .settings import InvariantSettings as InvariantSettings
     from .settings import MagnitudeNoiseSettings as MagnitudeNoiseSettings
     from .settings import MagnitudeSettings as MagnitudeSettings
+    from .settings import MarkedNoiseSettings as MarkedNoiseSettings
     from .settings import PerturbationSettings as PerturbationSettings
     from .settings import UnitNoiseSettings as UnitNoiseSettings
     from .sources import PerturbationFile as PerturbationFile

@@ -186,7 +186,7 @@ def _taken(contributions: Contributions, noise: MagnitudeNoise) -> FloatArray:
 
 def units_of_noise(cells: MagnitudeCells, noise: MagnitudeNoise, epsilon: Any = None) -> FloatArray:
     """What one unit of table noise is worth, cells × contributions; at most the cell value."""
-    weights = np.asarray(noise.epsilon if epsilon is None else epsilon, dtype=np.float64)
+    weights = np.asarray(noise.weights if epsilon is None else epsilon, dtype=np.float64)
     size = np.where(np.isnan(cells.contributions), 0.0, np.abs(cells.contributions))
     units = size * noise.strength.multipliers(size) * weights
     small = _small(cells, noise)

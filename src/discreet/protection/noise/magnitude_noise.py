@@ -13,21 +13,27 @@ import hashlib
 import hmac
 import math
 import unicodedata
-from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, fields
 from fractions import Fraction
-from itertools import pairwise
 from math import sqrt
 from numbers import Integral, Real
-from typing import Any, Literal, get_args
+from typing import Annotated, Any
 
 import numpy as np
+from pydantic import PlainValidator, ValidationError
 
 from discreet.arrays import FloatArray
 from discreet.confidential import Unpicklable
 from discreet.errors import PerturbationError, Problem, raise_all
 from discreet.protection.noise.magnitude_parts import Kind, MagnitudePart
 from discreet.protection.noise.magnitude_table import MagnitudePerturbationTable
+from discreet.protection.noise.settings import (
+    FLEX,
+    MagnitudeNoiseSettings,
+    MagnitudeSettings,
+    MarkedNoiseSettings,
+)
+from discreet.settings import refused, setting_problems
 
 #: Powers beyond this would only stand for a step.
 HIGHEST_EXPONENT = 20
@@ -155,44 +161,32 @@ def raise_noise(where: str, problems: list[Problem]) -> None:
     raise_all(PerturbationError, problems, code="magnitude-noise", many=many, where=where)
 
 
-#: What the strength of the noise is taken from.
-Of = Literal["top", "mean", "range", "sum"]
-
-#: Whose noise the keys draw: that of one column, or, as in the reference method, of all.
-Keys = Literal["column", "shared"]
-
-#: Which contributions of sensitive cells have more noise.
-MuFor = Literal["first", "all"]
-
-MOST_CONTRIBUTIONS = 16
-RANGE_FLOOR = 0.5
+def _table_for_ordinary_cells(value: Any) -> MagnitudePerturbationTable:
+    if not isinstance(value, MagnitudePerturbationTable):
+        hint = "MagnitudePerturbationTable.read or design_magnitude_perturbation make one"
+        raise refused("a perturbation table for magnitudes is needed", hint)
+    if "all" not in value.kinds and not {"even", "odd"} <= set(value.kinds):
+        hint = 'a part "all", or parts "even" and "odd"'
+        raise refused("the table has no rows for ordinary cells", hint)
+    return value
 
 
-@dataclass(frozen=True, kw_only=True, repr=False)
-class MagnitudeNoise(Unpicklable):
+def _known_strength(value: Any) -> FlexStrength | SimpleStrength:
+    if not isinstance(value, FlexStrength | SimpleStrength):
+        hint = "FlexStrength(…) or SimpleStrength(…)"
+        raise refused("the strength of the noise is needed", hint)
+    return value
+
+
+class MagnitudeNoise(Unpicklable, MarkedNoiseSettings):  # type: ignore[misc]
     """The noise for sums of one value column. SECRET.
 
     Args:
         table: The perturbation table for magnitudes. If it has a part "small", cells
             whose largest contribution is below `separation` use that part.
-        strength: `FlexStrength` or `SimpleStrength`.
-        of: What a unit of noise is a share of: the "top" contributions, or the cell's
-            "mean", "range" or "sum".
-        top: How many of the largest contributions, from 1 to 16.
-        epsilon: A weight for the noise of each of them, from 1 downward.
-        keys: "column" gives each value column noise of its own, by keys derived from cell
-            key and column name; "shared" draws that of all columns by the cell key.
-            One choice for good: noise of both kinds for one column could be averaged.
-        period: Enters the derived keys, such as "2026", so that the same records have other
-            noise in other years.
-        same_key: The first contribution uses the cell key itself, as counts do; shared keys
-            only.
-        zeros_in_key: Records of value 0 are part of the cell key. Without them, equal sums
-            of the same values have equal noise.
-        mu_c: Added to the size of the table noise in cells marked sensitive.
-        mu_c_for: For the "first" contribution, or for "all": those may cancel out.
-        range_floor: The range counts as at least this share of the largest value, from
-            0 to 1; of="range" only.
+        options: `strength`, which is `FlexStrength` or `SimpleStrength`; and what
+            `MarkedNoiseSettings` has: `of`, `top`, `epsilon`, `keys`, `period`, `same_key`,
+            `zeros_in_key`, `range_floor`, `mu_c`, `mu_c_for`.
 
     >>> from discreet import design_magnitude_perturbation
     >>> table = design_magnitude_perturbation(2, 1, classes=(1, 2), step=2)
@@ -201,95 +195,63 @@ class MagnitudeNoise(Unpicklable):
     <MagnitudeNoise: secret>
     """
 
-    table: MagnitudePerturbationTable = field(kw_only=False)
-    strength: FlexStrength | SimpleStrength
-    of: Of = "top"
-    top: int = 1
-    epsilon: Sequence[float] = (1.0,)
-    keys: Keys = "column"
-    period: str = ""
-    same_key: bool = False
-    zeros_in_key: bool = False
-    mu_c: float = 0.0
-    mu_c_for: MuFor = "first"
-    range_floor: float = RANGE_FLOOR
+    table: Annotated[MagnitudePerturbationTable, PlainValidator(_table_for_ordinary_cells)]
+    strength: Annotated[FlexStrength | SimpleStrength, PlainValidator(_known_strength)]
 
-    def __post_init__(self) -> None:
-        problems = [*self._kind_problems(), *self._top_problems(), *self._key_problems()]
-        numbers = _numbers(self.epsilon)
-        if numbers is None or not _descends(numbers):
-            problems.append(
-                Problem("epsilon begins with 1, does not rise and stays above 0", "epsilon")
-            )
-        elif not problems and len(numbers) != self.top:
-            message = f"there are {len(numbers)} epsilon for {self.top} contributions"
-            problems.append(Problem(message, "epsilon", "give one for each of them"))
-        mu_c = plain_number(self.mu_c)
-        if mu_c is None or mu_c < 0:
-            problems.append(Problem("mu_c is a number of at least 0", "mu_c"))
-        floor = plain_number(self.range_floor)
-        if floor is None or not 0 <= floor <= 1:
-            message = "range_floor is a share of the largest value: a number from 0 to 1"
-            problems.append(Problem(message, "range_floor"))
-        elif floor != RANGE_FLOOR and self.of != "range":
-            hint = 'leave it out, or take the noise of="range"'
-            problems.append(Problem("only a range has a floor", "range_floor", hint))
+    def __init__(self, table: Any, **options: Any) -> None:
+        stated: dict[str, Any] = {"table": table}
+        for name, value in options.items():
+            plain = value.tolist() if isinstance(value, np.ndarray | np.generic) else value
+            stated[name] = list(plain) if isinstance(plain, tuple) else plain
+        if stated.get("period") == "":  # the same as none
+            del stated["period"]
+        try:
+            super().__init__(**stated)
+        except ValidationError as error:
+            problems = setting_problems(error, known=list(type(self).model_fields))
+        else:
+            return
         raise_noise("noise", problems)
-        object.__setattr__(self, "top", int(self.top))
-        object.__setattr__(self, "epsilon", numbers)
-        object.__setattr__(self, "mu_c", mu_c)
-        object.__setattr__(self, "range_floor", floor)
 
-    def _kind_problems(self) -> list[Problem]:
-        problems = []
-        table: object = self.table
-        strength: object = self.strength
-        if not isinstance(table, MagnitudePerturbationTable):
-            hint = "MagnitudePerturbationTable.read or design_magnitude_perturbation make one"
-            message = "a perturbation table for magnitudes is needed"
-            problems.append(Problem(message, "table", hint))
-        elif "all" not in table.kinds and not {"even", "odd"} <= set(table.kinds):
-            hint = 'a part "all", or parts "even" and "odd"'
-            problems.append(Problem("the table has no rows for ordinary cells", "table", hint))
-        if not isinstance(strength, FlexStrength | SimpleStrength):
-            hint = "FlexStrength(…) or SimpleStrength(…)"
-            problems.append(Problem("the strength of the noise is needed", "strength", hint))
-        if self.of not in get_args(Of):
-            known = ", ".join(get_args(Of))
-            problems.append(Problem("noise is not taken from this", "of", f"known: {known}"))
-        if self.mu_c_for not in get_args(MuFor):
-            known = ", ".join(get_args(MuFor))
-            problems.append(Problem("mu_c is not for these", "mu_c_for", f"known: {known}"))
-        problems += [
-            Problem(f"{name} is True or False", name)
-            for name in ("same_key", "zeros_in_key")
-            if not isinstance(getattr(self, name), bool)
-        ]
-        return problems
+    @classmethod
+    def of_settings(
+        cls,
+        settings: MagnitudeNoiseSettings,
+        table: MagnitudePerturbationTable,
+        strength: FlexStrength | SimpleStrength,
+    ) -> MagnitudeNoise:
+        """The noise that settings ask for, with a table and a strength."""
+        options = settings.model_dump(include=set(MarkedNoiseSettings.model_fields))
+        return cls(table, strength=strength, **options)
 
-    def _top_problems(self) -> list[Problem]:
-        number = plain_number(self.top)
-        if number is None or not 1 <= number <= MOST_CONTRIBUTIONS or number != int(number):
-            message = f"top is a whole number from 1 to {MOST_CONTRIBUTIONS}"
-            return [Problem(message, "top")]
-        if number > 1 and self.of in get_args(Of) and self.of != "top":
-            hint = 'leave it out, or take the noise of="top"'
-            return [Problem(f"a cell has a single {self.of}: top stays 1", "top", hint)]
-        return []
+    @classmethod
+    def of_texts(cls, settings: MagnitudeSettings) -> MagnitudeNoise:
+        """The noise that settings ask for which hold tables and strength, too."""
+        table = MagnitudePerturbationTable.from_text(
+            settings.magnitude_table, name="magnitude_table"
+        )
+        if settings.small_table is not None:
+            small = MagnitudePerturbationTable.from_text(
+                settings.small_table, name="small_table", kind="small"
+            )
+            table = MagnitudePerturbationTable.joined(table, small)
+        if settings.share is not None:
+            return cls.of_settings(settings, table, SimpleStrength(settings.share))
+        strength = FlexStrength(**settings.model_dump(include=set(FLEX)))
+        return cls.of_settings(settings, table, strength)
 
-    def _key_problems(self) -> Iterator[Problem]:
-        if self.keys not in get_args(Keys):
-            yield Problem("keys are of no such kind", "keys", f"known: {', '.join(get_args(Keys))}")
-        period: object = self.period
-        if not isinstance(period, str):
-            yield Problem("a period is a text", "period", 'such as period="2026"')
-        elif self.keys == "shared" and self.period:
-            hint = 'keys="column" has it part of the derived keys'
-            yield Problem("shared keys are the same in every period", "period", hint)
-        if self.keys == "column" and self.same_key is True:
-            hint = 'leave same_key out; keys="shared" keeps the figures of earlier releases'
-            message = "noise of a column's own does not use the key of counts"
-            yield Problem(message, "same_key", hint)
+    def with_options(self, **options: Any) -> MagnitudeNoise:
+        """The same with other options.
+
+        Args:
+            options: Those that change.
+        """
+        return MagnitudeNoise(**{**vars(self), **options})
+
+    @property
+    def weights(self) -> tuple[float, ...]:
+        """The weight of the noise of each contribution. SECRET."""
+        return tuple(map(float, self.epsilon or (1,)))
 
     def purpose(self, column: str, contribution: int = 1) -> str:
         """What the keys of a contribution to a column are derived for.
@@ -303,7 +265,8 @@ class MagnitudeNoise(Unpicklable):
         ('column rent; period 2026', 'column rent; period 2026; contribution 2')
         """
         named, period = (
-            unicodedata.normalize("NFC", text).replace(";", ";;") for text in (column, self.period)
+            unicodedata.normalize("NFC", text).replace(";", ";;")
+            for text in (column, self.period or "")
         )
         parts = [f"column {named}"]
         parts += [f"period {period}"] if period else []
@@ -312,7 +275,7 @@ class MagnitudeNoise(Unpicklable):
 
     def more(self, number: int) -> float:
         """What the noise of a contribution, counted from 0, grows by in sensitive cells. SECRET."""
-        return self.mu_c if number == 0 or self.mu_c_for == "all" else 0.0
+        return float(self.mu_c) if number == 0 or self.mu_c_for == "all" else 0.0
 
     def part(self, kind: Kind) -> MagnitudePart:
         """One part of the perturbation table."""
@@ -336,7 +299,7 @@ class MagnitudeNoise(Unpicklable):
         pairs = zip(content.widths[last].tolist(), content.noise[last].tolist(), strict=True)
         square = sum(width * noise * noise for width, noise in pairs)
         fixed = Fraction(square, content.scale * self.part("small").step ** 2)
-        weights = sum(Fraction(epsilon) ** 2 for epsilon in self.epsilon)
+        weights = sum(Fraction(weight) ** 2 for weight in self.weights)
         return sqrt(fixed) / (self.strength.smallest * sqrt(weights))
 
     def digest(self, key: bytes) -> str:
@@ -347,10 +310,10 @@ class MagnitudeNoise(Unpicklable):
         """
         parts: list[Any] = [type(self.strength).__name__]
         parts += [getattr(self.strength, field.name) for field in fields(self.strength)]
-        parts += [self.of, self.top, *self.epsilon]
-        parts += [self.same_key, self.zeros_in_key, self.mu_c]
-        parts += [self.keys, self.period] if self.keys != "shared" else []
-        parts += [self.range_floor] if self.of == "range" else []
+        parts += [self.of, self.top, *self.weights]
+        parts += [self.same_key, self.zeros_in_key, float(self.mu_c)]
+        parts += [self.keys, self.period or ""] if self.keys != "shared" else []
+        parts += [float(self.range_floor)] if self.of == "range" else []
         parts += [self.mu_c_for] if self.mu_c and self.top > 1 else []
         text = "discreet magnitude noise 1|" + "|".join(map(repr, parts)) + "|"
         content = text.encode() + self.table.digest(key).encode()
@@ -359,16 +322,4 @@ class MagnitudeNoise(Unpicklable):
     def __repr__(self) -> str:
         return "<MagnitudeNoise: secret>"
 
-
-def _numbers(epsilon: Any) -> tuple[float, ...] | None:
-    if isinstance(epsilon, str | bytes) or not isinstance(epsilon, Sequence | np.ndarray):
-        return None
-    numbers = [plain_number(value) for value in epsilon]
-    present = tuple(number for number in numbers if number is not None)
-    return present if len(present) == len(numbers) else None
-
-
-def _descends(numbers: Sequence[float]) -> bool:
-    if not numbers or numbers[0] != 1 or numbers[-1] <= 0:
-        return False
-    return all(above >= below for above, below in pairwise(numbers))
+    __str__ = __repr__

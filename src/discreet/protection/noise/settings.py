@@ -12,6 +12,7 @@ from pydantic import Field, ValidationInfo, field_validator, model_validator
 from discreet.protection.noise.limits import CHANCE, MOST_DECIMALS, MOST_ROUNDED, P_PERCENT
 from discreet.settings import (
     FileText,
+    Limit,
     Number,
     Positive,
     SecretSettings,
@@ -22,12 +23,6 @@ from discreet.settings import (
 )
 
 if TYPE_CHECKING:
-    from discreet.protection.noise.magnitude_noise import (
-        FlexStrength,
-        MagnitudeNoise,
-        SimpleStrength,
-    )
-    from discreet.protection.noise.magnitude_table import MagnitudePerturbationTable
     from discreet.protection.noise.table import PerturbationTable
 
 Share = Annotated[float, Field(gt=0, lt=1)]
@@ -68,26 +63,27 @@ class PerturbationSettings(CountNoiseSettings, SecretSettings):
         return {**{name: getattr(self, name) for name in names}, "totals": self.total}
 
 
-class MagnitudeNoiseSettings(Settings):
-    """How sums and means of a value are perturbed, besides the tables and the strength."""
+class ContributionSettings(Settings):
+    """What noise of sums is a share of, and which keys draw it."""
 
     of: Literal["top", "mean", "range", "sum"] = "top"  # what noise is a share of
     top: Annotated[int, Field(ge=1, le=16)] = 1  # how many of the largest contributions
-    #: The weight of the noise of each of them
+    #: The weight of the noise of each of them, from 1 downward
     epsilon: Annotated[list[Number], Field(min_length=1)] | None = Field(
         default=None, validate_default=True
     )
-    publish: Literal["means", "sums"] = "sums"  # which of the two is accurate
-    #: Whether each value column has noise of its own
+    #: "column" gives each value column noise of its own, by keys derived from cell key and column
+    #: name; "shared" draws that of all columns by the cell key. One choice for good: noise of both
+    #: kinds for one column could be averaged
     keys: Literal["column", "shared"] = "column"
-    period: Text | None = None  # other noise in other periods
-    same_key: bool = False  # the first contribution uses the cell key itself
-    zeros_in_key: bool = False  # records of value 0 are part of the cell key
+    #: Enters the derived keys, so that the same records have other noise in other periods
+    period: Text | None = None
+    #: The first contribution uses the cell key itself, as counts do; with shared keys only
+    same_key: bool = False
+    #: Records of value 0 are part of the cell key. Without them, equal sums of the same values have
+    #: equal noise
+    zeros_in_key: bool = False
     range_floor: Number = 0.5  # the least range, as a share of the largest value
-    #: How near, in percent, nobody may come to a contribution
-    p_percent: Annotated[float, Field(ge=0, lt=100)] | None = None
-    chance: Annotated[float, Field(ge=0, le=1)] | None = None  # how often a guess may all the same
-    grain: Positive = 1.0  # sums are multiples of this
 
     @field_validator("top")
     @classmethod
@@ -99,31 +95,61 @@ class MagnitudeNoiseSettings(Settings):
     @field_validator("epsilon")
     @classmethod
     def _one_per_contribution(cls, value: list[Any] | None, info: ValidationInfo) -> Any:
-        wanted = info.data.get("top")
-        if wanted is not None and len(value or [1]) != wanted:
+        wanted, weights = info.data.get("top"), value or [1]
+        if wanted is not None and len(weights) != wanted:
             hint = "such as epsilon = [1, 0.5] for top = 2"
             raise refused(f"{wanted} numbers are needed, one per contribution", hint)
+        if weights[0] != 1 or weights[-1] <= 0 or weights != sorted(weights, reverse=True):
+            raise refused("epsilon begins with 1, does not rise and stays above 0")
         return value
 
-    def noise(
-        self,
-        table: MagnitudePerturbationTable,
-        strength: FlexStrength | SimpleStrength,
-        **more: Any,
-    ) -> MagnitudeNoise:
-        """What `perturb_magnitudes` takes. SECRET."""
-        from discreet.protection.noise.magnitude_noise import MagnitudeNoise
+    @field_validator("period")
+    @classmethod
+    def _periods_have_keys_of_their_own(cls, value: str | None, info: ValidationInfo) -> Any:
+        if value and info.data.get("keys") == "shared":
+            hint = 'keys="column" has it part of the derived keys'
+            raise refused("shared keys are the same in every period", hint)
+        return value
 
-        same = self.model_dump(
-            include={"of", "top", "keys", "same_key", "zeros_in_key", "range_floor"}
-        )
-        if self.epsilon is not None:
-            same["epsilon"] = tuple(self.epsilon)
-        period = self.period or ""
-        return MagnitudeNoise(table, strength=strength, period=period, **same, **more)
+    @field_validator("same_key")
+    @classmethod
+    def _same_key_of_shared_ones(cls, value: bool, info: ValidationInfo) -> bool:
+        if value and info.data.get("keys") == "column":
+            hint = 'leave same_key out; keys="shared" keeps the figures of earlier releases'
+            raise refused("noise of a column's own does not use the key of counts", hint)
+        return value
+
+    @field_validator("range_floor")
+    @classmethod
+    def _floor_of_a_range(cls, value: Any, info: ValidationInfo) -> Any:
+        if not 0 <= value <= 1:
+            message = "range_floor is a share of the largest value: a number from 0 to 1"
+            raise refused(message)
+        usual = cls.model_fields["range_floor"].default
+        if value != usual and info.data.get("of", "range") != "range":
+            raise refused("only a range has a floor", 'leave it out, or take of = "range"')
+        return value
 
 
-_FLEX = ("point", "small", "large", "exponent")
+class MarkedNoiseSettings(ContributionSettings):
+    """The same, with more noise in sensitive cells."""
+
+    mu_c: Limit = 0.0  # added to the size of the noise of a sensitive cell
+    mu_c_for: Literal["first", "all"] = "first"  # for which contributions: "all" may cancel out
+
+
+class MagnitudeNoiseSettings(ContributionSettings):
+    """How sums and means of a value are perturbed, besides the tables and the strength."""
+
+    publish: Literal["means", "sums"] = "sums"  # which of the two is accurate
+    #: How near, in percent, nobody may come to a contribution
+    p_percent: Annotated[float, Field(ge=0, lt=100)] | None = None
+    chance: Annotated[float, Field(ge=0, le=1)] | None = None  # how often a guess may all the same
+    grain: Positive = 1.0  # sums are multiples of this
+
+
+#: What the strength of noise that falls with size is described by.
+FLEX = ("point", "small", "large", "exponent")
 
 
 class MagnitudeSettings(MagnitudeNoiseSettings, SecretSettings):
@@ -142,9 +168,9 @@ class MagnitudeSettings(MagnitudeNoiseSettings, SecretSettings):
 
     @model_validator(mode="after")
     def _whole(self) -> MagnitudeSettings:
-        flex = [name for name in _FLEX if getattr(self, name) is not None]
-        if (self.share is not None) == bool(flex) or len(flex) not in (0, len(_FLEX)):
-            raise refused("the strength is a share, or " + ", ".join(_FLEX), where="share")
+        flex = [name for name in FLEX if getattr(self, name) is not None]
+        if (self.share is not None) == bool(flex) or len(flex) not in (0, len(FLEX)):
+            raise refused("the strength is a share, or " + ", ".join(FLEX), where="share")
         for name, goes in (
             ("publish", self.publish == "means"),
             ("figure", self.figure == "mean"),
@@ -153,21 +179,6 @@ class MagnitudeSettings(MagnitudeNoiseSettings, SecretSettings):
             if goes and self.ptable is None:
                 raise refused("this needs the perturbation table of the counts", "ptable", name)
         return self
-
-    def made_noise(self) -> MagnitudeNoise:
-        """The noise of the column. SECRET."""
-        from discreet.protection.noise.magnitude_noise import FlexStrength, SimpleStrength
-        from discreet.protection.noise.magnitude_table import MagnitudePerturbationTable
-
-        table = MagnitudePerturbationTable.from_text(self.magnitude_table, name="magnitude_table")
-        if self.small_table is not None:
-            small = MagnitudePerturbationTable.from_text(
-                self.small_table, name="small_table", kind="small"
-            )
-            table = MagnitudePerturbationTable.joined(table, small)
-        if self.share is not None:
-            return self.noise(table, SimpleStrength(self.share))
-        return self.noise(table, FlexStrength(**self.model_dump(include=set(_FLEX))))
 
     def options(self) -> dict[str, Any]:
         """What `perturb_magnitudes` takes besides the noise. SECRET."""

@@ -28,8 +28,8 @@ if TYPE_CHECKING:
     from .rules import check_parts as check_parts
     from .rules import measure_parts as measure_parts
     from .settings import ThresholdSettings as ThresholdSettings
-    from .shared_parts import agreed_decisions as agreed_decisions
-    from .shared_parts import released_parts as released_parts
+    from .tied_parts import PartTies as PartTies
+    from .tied_parts import released_parts as released_parts
     from .tuned_thresholds import PartTuning as PartTuning
     from .tuned_thresholds import Reading as Reading
     from .tuned_thresholds import tune_parts as tune_parts

@@ -14,16 +14,20 @@ from typing import Any
 import numpy as np
 
 from discreet.arrays import BoolArray, IntArray
+from discreet.disclosure import DisclosureVerdict, Gap, Judged
 from discreet.errors import CountRoundingError
 from discreet.protection.rounding.bases import Rounding, inner_cells
 from discreet.protection.rounding.linked_counts import LinkedCounts
 from discreet.protection.suppression import (
     CellState,
     Certificate,
-    Confidential,
+    LinkedTable,
     SuppressionProblem,
     attack_intervals,
     certify,
+    held_in_joint_cubes,
+    rows_across,
+    with_rows,
 )
 from discreet.tables import ProtectedTable, Table
 
@@ -31,7 +35,7 @@ _SHOWN = 20
 
 
 @dataclass(frozen=True, kw_only=True, repr=False, eq=False)
-class RoundingAudit(Confidential):
+class RoundingAudit(Judged):
     """What rounded tables still tell (confidential).
 
     Args:
@@ -39,17 +43,19 @@ class RoundingAudit(Confidential):
         hidden: Which of these are not published as they are.
         sensitive: Which of these nobody must work out.
         certificate: A verdict for each of them.
+        gaps: What was not examined.
     """
 
     problem: SuppressionProblem
     hidden: BoolArray
     sensitive: BoolArray
     certificate: Certificate
+    gaps: tuple[Gap, ...] = ()
 
     @property
-    def safe(self) -> bool:
-        """Whether every count is proven to stay uncertain."""
-        return not len(self.certificate.unprotected)
+    def judgement(self) -> DisclosureVerdict:
+        """The verdict: every count is proven to stay uncertain."""
+        return DisclosureVerdict.of(self.unprotected, self.gaps)
 
     @property
     def unprotected(self) -> tuple[str, ...]:
@@ -68,7 +74,7 @@ class RoundingAudit(Confidential):
     def described(self) -> dict[str, Any]:
         """The verdict as plain values, for JSON."""
         return {
-            "safe": self.safe,
+            **self.judgement.described(),
             "cells": len(self.problem),
             "sensitive": int(self.sensitive.sum()),
             "unprotected": list(self.unprotected),
@@ -79,17 +85,19 @@ class RoundingAudit(Confidential):
         """The verdict in words."""
         number, open_cells = int(self.sensitive.sum()), self.unprotected
         head = f"  {number - len(open_cells):,} of {number:,} rounded counts stay uncertain"
-        if self.safe:
-            return head
+        more = self.judgement.lines()
+        if not open_cells:
+            return "\n".join([head, *more])
         lines = [f"    {name}" for name in open_cells[:_SHOWN]]
         lines += [f"    … {len(open_cells) - _SHOWN:,} more"] if len(open_cells) > _SHOWN else []
-        return "\n".join([f"{head}; these can be worked out from sums:", *lines])
+        return "\n".join([f"{head}; these can be worked out from sums:", *lines, *more])
 
 
 def audit_rounding(
     published: Sequence[ProtectedTable],
     tables: Sequence[Table],
     rounding: Rounding | Sequence[Rounding],
+    records: Any = None,
 ) -> RoundingAudit:
     """Find out which counts rounded tables still tell exactly.
 
@@ -97,6 +105,8 @@ def audit_rounding(
         published: The rounded tables.
         tables: The true ones, in the same order.
         rounding: How they were rounded; or how each was, to bases of its own.
+        records: The records behind the tables; without them, cells of several tables are compared
+            by name, and what names do not say is not examined.
 
     >>> import polars as pl
     >>> from discreet.protection.rounding import round_linked
@@ -110,11 +120,20 @@ def audit_rounding(
         message = "estimates from samples are not audited: nobody knows who is in the sample"
         raise CountRoundingError(message, code="audit")
     hows = [rounding] * len(tables) if isinstance(rounding, Rounding) else list(rounding)
-    linked = LinkedCounts.of(tables)
-    low = np.where(linked.count > 0, 1, 0)
+    rows, unexamined = rows_across(tables, records)
+    nobody = [] if rows is None else rows.nobody
+    linked = LinkedCounts.of([*tables, *nobody])
+    numbers, relations = linked.cells[: len(tables)], linked.relations
+    between = np.ones(len(linked.count), dtype=np.bool_)
+    for cells in numbers:
+        between[cells] = False
+    if rows is not None:
+        there = [*(table.count > 0 for table in tables), *(one.count >= 0 for one in nobody)]
+        relations = with_rows(relations, rows, linked.cells, there, linked.count)
+    low = np.where((linked.count > 0) & ~between, 1, 0)
     high = np.full(len(linked.count), np.iinfo(np.int64).max // 4)
-    high[linked.count == 0] = 0
-    for table, safe, cells, how in zip(tables, published, linked.cells, hows, strict=True):
+    high[(linked.count == 0) & ~between] = 0
+    for table, safe, cells, how in zip(tables, published, numbers, hows, strict=True):
         value = _figures(safe, table)
         least, most = _interval(value, table, how)
         known = table.count > 0
@@ -123,7 +142,7 @@ def audit_rounding(
     widest = linked.count + 4 * 10**6  # no sum of parts says more
     high = np.minimum(high, widest)
     changed = (low < linked.count) | (linked.count < high)
-    wanted = linked.count > 0
+    wanted = (linked.count > 0) & ~between
     if any(how.method == "small-counts" for how in hows):
         wanted &= (linked.count < max(how.base for how in hows)) & linked.inner
     state = np.where(wanted, CellState.primary, CellState.free).astype(np.int8)
@@ -137,14 +156,23 @@ def audit_rounding(
         lower=nothing,
         upper=nothing,
         sliding=wanted.astype(np.int64),
-        relations=linked.relations,
+        relations=relations,
         name=linked.name,
         title="rounded tables",
     )
     problem.check()
     hidden = changed | wanted
+    shown = [
+        LinkedTable(table, numbers[at], None, None if rows is None else rows.records_of(at))
+        for at, table in enumerate(tables)
+    ]
+    certificate, gaps = held_in_joint_cubes(problem, hidden, certify(problem, hidden), shown)
     return RoundingAudit(
-        problem=problem, hidden=hidden, sensitive=wanted, certificate=certify(problem, hidden)
+        problem=problem,
+        hidden=hidden,
+        sensitive=wanted,
+        certificate=certificate,
+        gaps=(*unexamined, *gaps),
     )
 
 

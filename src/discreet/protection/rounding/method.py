@@ -270,7 +270,9 @@ class RoundingProtection(Protection):
         ]
         try:
             hows = [self._own(inputs, name) for name, _ in rounded]
-            found = audit_rounding(shown, list(tables.values()), hows)
+            source = inputs.programme.source_of(next(iter(counted))).name
+            records = inputs.records[source]
+            found = audit_rounding(shown, list(tables.values()), hows, records)
         except DiscreetError as error:
             return {}, [f"{', '.join(counted)}: {problem.what}" for problem in error.problems]
         return {(", ".join(counted), COUNT): found}, ()

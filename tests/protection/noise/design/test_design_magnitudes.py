@@ -10,6 +10,7 @@ import pytest
 
 from discreet import MagnitudePerturbationTable, design_magnitude_perturbation
 from discreet.errors import PerturbationError
+from tests.helpers.rows import for_all_rows
 
 HEAD = '"i","j","p","v","p_int_lb","p_int_ub","type"\n'
 ROWS = "0,0,1,0,0,1,all\n1,0.5,0.5,-0.5,0,0.5,all\n1,1.5,0.5,0.5,0.5,1,all\n"
@@ -135,7 +136,7 @@ def test_a_table_for_counts_is_refused(reference: Path) -> None:
         MagnitudePerturbationTable.read(reference / "argus/ckm/Magnitude/ptab_freq.txt")
 
 
-@pytest.mark.parametrize(
+@for_all_rows(
     ("options", "message"),
     [
         ({"step": 0}, "the step is a whole number"),

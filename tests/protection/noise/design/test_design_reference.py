@@ -13,6 +13,7 @@ import pytest
 from discreet import MagnitudePerturbationTable, PerturbationTable, design_magnitude_perturbation
 from discreet.errors import PerturbationError
 from discreet.protection.noise.design import design_rows
+from tests.helpers.rows import for_all_rows
 
 NEAR = 1e-6  # its solver is precise to 4.5e-7
 FLOOR = 1e-8  # it lets no probability be smaller
@@ -60,7 +61,7 @@ def design_of(reference: Path, name: str) -> Any:
     )
 
 
-@pytest.mark.parametrize("name", COUNTS.split())
+@for_all_rows("name", COUNTS.split())
 def test_tables_for_counts_are_those_published(reference: Path, name: str) -> None:
     design = design_of(reference, name)
     published = transitions(reference, name)
@@ -74,7 +75,7 @@ def test_tables_for_counts_are_those_published(reference: Path, name: str) -> No
     assert design.residual < 1e-12
 
 
-@pytest.mark.parametrize("name", COUNTS.split())
+@for_all_rows("name", COUNTS.split())
 def test_no_published_row_has_more_entropy(reference: Path, name: str) -> None:
     # That tool's rows miss their own constraints by some 1e-8, which is worth up
     # to 4e-12 of entropy; its variance is never truly below ours.
@@ -118,7 +119,7 @@ def test_all_error_cases_are_covered(reference: Path) -> None:
     assert {case["id"] for case in cases if case["status"] == "error"} == set(REFUSED)
 
 
-@pytest.mark.parametrize("name", REFUSED)
+@for_all_rows("name", REFUSED)
 def test_a_case_refused_there_is_solved_or_truly_impossible(name: str) -> None:
     max_noise, variance, forbidden, options, least = REFUSED[name]
     if least is None:
@@ -150,7 +151,7 @@ def magnitude(reference: Path, name: str) -> MagnitudePerturbationTable:
     )
 
 
-@pytest.mark.parametrize("name", MAGNITUDES)
+@for_all_rows("name", MAGNITUDES)
 def test_tables_for_magnitudes_are_those_published(reference: Path, name: str) -> None:
     table = magnitude(reference, name)
     published = transitions(reference, name)
@@ -163,7 +164,7 @@ def test_tables_for_magnitudes_are_those_published(reference: Path, name: str) -
             assert found == pytest.approx(share, abs=TOLERANCE.get(name, NEAR))
 
 
-@pytest.mark.parametrize("name", MAGNITUDES)
+@for_all_rows("name", MAGNITUDES)
 def test_their_files_hold_the_designed_tables_to_eight_decimals(reference: Path, name: str) -> None:
     table = magnitude(reference, name)
     for ending in ("ptable.csv", "tauargus.txt"):

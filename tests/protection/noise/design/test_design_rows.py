@@ -30,6 +30,7 @@ from discreet.protection.noise.design.rows import (
     with_variance,
 )
 from discreet.protection.noise.design.tables import _residual
+from tests.helpers.rows import for_all_rows
 
 Parameters = tuple[int, float, tuple[int, ...], bool]
 
@@ -158,7 +159,7 @@ def test_a_designed_table_is_the_same_on_every_machine() -> None:
     assert ptable.digest(b"pinned")[:16] == "460847de5368d34d"
 
 
-@pytest.mark.parametrize("max_noise", [1, 3, 5, 20, 50])
+@for_all_rows("max_noise", [1, 3, 5, 20, 50])
 def test_the_grid_keeps_the_mean_and_moves_no_probability_by_more_than_a_step(
     max_noise: int,
 ) -> None:
@@ -224,7 +225,7 @@ def test_a_stay_probability_that_leaves_no_choice_gives_up_order_below_zero_too(
 # -- bad input --------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
+@for_all_rows(
     ("arguments", "options", "message"),
     [
         ((0, 1), {}, "the largest noise is a whole number from 1 on"),
@@ -291,7 +292,10 @@ def test_nothing_secret_is_shown() -> None:
     assert repr(design.rows[1]) == "<DesignedRow 1: secret>"
 
 
-@pytest.mark.parametrize(("max_noise", "variance", "seconds"), [(20, 30, 0.5), (100, 400, 8)])
+@pytest.mark.parametrize(
+    ("max_noise", "variance", "seconds"),
+    [(20, 30, 0.5), pytest.param(100, 400, 8, marks=pytest.mark.exhaustive)],
+)
 def test_designing_is_quick(max_noise: int, variance: int, seconds: float) -> None:
     # Processor time of the best of some: other work on the machine must not fail the test.
     times = []
@@ -320,8 +324,8 @@ def test_steps_end_where_the_variance_does_not_bind_or_the_start_is_too_far() ->
         assert _newton(row, Decimal(5), (Decimal(0), far)) is None
 
 
-@pytest.mark.parametrize("stay", [None, Decimal("0.3")])
-@pytest.mark.parametrize("wanted", [Decimal("1.2"), Decimal(4), Decimal(14)])
+@for_all_rows("stay", [None, Decimal("0.3")])
+@for_all_rows("wanted", [Decimal("1.2"), Decimal(4), Decimal(14)])
 def test_an_exact_variance_is_found_from_any_start(stay: Decimal | None, wanted: Decimal) -> None:
     """Newton's method gives up far away; the search that takes over ends at the same row."""
     below = NoiseSide(-1, tuple(range(1, 4)), False)
@@ -342,8 +346,8 @@ def test_a_variance_that_no_row_has_is_told_with_the_largest() -> None:
     assert caught.value.largest == pytest.approx(Decimal(4), abs=Decimal("1e-6"))
 
 
-@pytest.mark.parametrize("root", ["-250", "-0.001", "0", "0.7", "12345"])
-@pytest.mark.parametrize("shape", ["straight", "bent", "steep", "no slope"])
+@for_all_rows("root", ["-250", "-0.001", "0", "0.7", "12345"])
+@for_all_rows("shape", ["straight", "bent", "steep", "no slope"])
 def test_a_root_is_found_in_few_steps(root: str, shape: str) -> None:
     """Halving alone would take a hundred: a design of a hundred rows would take minutes."""
     zero, asked = Decimal(root), []

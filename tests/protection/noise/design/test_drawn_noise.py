@@ -11,6 +11,8 @@ from discreet import PerturbationTable, tabulate, with_record_keys
 from discreet.protection.noise.design import design_perturbation
 from discreet.protection.noise.design.permutation import permuted
 
+pytestmark = pytest.mark.exhaustive
+
 SIDE = 1000  # a table of 1,000 × 1,000 inner cells
 COUNTS = (1, 2, 3, 4)
 POINT = 4.75  # of the standard normal: one false alarm in a million runs

@@ -18,6 +18,7 @@ from discreet.errors import PerturbationError
 from discreet.protection.noise.design import design_perturbation
 from discreet.protection.noise.design.discretisation import discretised
 from discreet.protection.noise.design.permutation import permuted
+from tests.helpers.rows import for_all_rows
 
 # Case, the case it was made from, and its threshold, as the R package ptable calls them.
 MODIFIED = [
@@ -79,7 +80,7 @@ def test_tables_closed_on_the_right_stay_so_and_keep_their_keys(split: str | Non
     assert keys_of_noise(other) == keys_of_noise(ptable)
 
 
-@pytest.mark.parametrize(("case", "plain", "threshold"), MODIFIED)
+@for_all_rows(("case", "plain", "threshold"), MODIFIED)
 def test_the_probabilities_of_the_reference_s_modified_tables_are_those_of_the_plain_ones(
     reference: Path, case: str, plain: str, threshold: str
 ) -> None:
@@ -221,8 +222,8 @@ def test_no_rounding_keeps_mean_and_probabilities_better(
         assert set(after) <= set(before)
 
 
-@pytest.mark.parametrize("case", ["c01", "c08", "c31"])
-@pytest.mark.parametrize("keys", [256, 4096])
+@for_all_rows("case", ["c01", "c08", "c31"])
+@for_all_rows("keys", [256, 4096])
 def test_the_reference_s_tables_keep_their_mean_on_few_keys(
     reference: Path, case: str, keys: int
 ) -> None:
@@ -248,16 +249,6 @@ def test_the_layout_of_keys_is_written_filled_and_read_back(
     many = np.array([1, 750, 751, 1000, 10**6])
     key = np.full(5, 63)
     assert back.lookup(many, key, grid=256).tolist() == [-1] * 5
-
-
-def test_keys_are_permuted_after_rounding_and_keep_their_number(
-    ptable_of_quarters: PerturbationTable,
-) -> None:
-    on_keys, _ = discretised(ptable_of_quarters, 256, fill=False)
-    other = permuted(on_keys, 5, 0.1)
-    every = np.arange(256)
-    found = Counter(other.lookup(np.full(256, 1), every, grid=256).tolist())
-    assert found == {-1: 64, 0: 128, 1: 64}
 
 
 def test_a_split_table_is_not_rounded(ptable_of_quarters: PerturbationTable) -> None:
