@@ -15,6 +15,7 @@ from discreet.assessment import describe, draw, evaluate, never_published
 from discreet.errors import PerturbationError
 from discreet.protection.noise.design.discretisation import discretised
 from discreet.protection.noise.design.permutation import permuted
+from tests.helpers.rows import for_all_rows
 
 CASES = [
     *("c01", "c02", "c04", "c06", "c07", "c08", "c09", "c10", "c11", "c12", "c13", "c14", "c17"),
@@ -26,7 +27,7 @@ def read(reference: Path, case: str) -> PerturbationTable:
     return PerturbationTable.read(reference / "ptable" / f"{case}_ptable.csv")
 
 
-@pytest.mark.parametrize("case", CASES)
+@for_all_rows("case", CASES)
 def test_mean_variance_and_stay_are_those_the_reference_states(reference: Path, case: str) -> None:
     """The R package ptable prints them with five digits."""
     stated = pl.read_csv(reference / "ptable" / f"{case}_check.csv")

@@ -18,6 +18,7 @@ import discreet as dc
 from discreet.assessment.record_risk import individual_risk, special_uniques
 from discreet.cli.commands import app
 from discreet.errors import MicrodataError, PublicationError
+from tests.helpers.rows import for_all_rows
 
 #: Eight persons of a sample, as in worked examples of the field; weights sum to 1,000.
 SAMPLE = pl.DataFrame(
@@ -56,8 +57,8 @@ def test_frequencies_weights_and_diversity_of_a_worked_example() -> None:
     assert found.contributions == {"age": 1.0, "sex": 2 / 3}
 
 
-@pytest.mark.parametrize("share", [1e-6, 0.001, 0.05, 0.5, 0.99, 1.0])
-@pytest.mark.parametrize("count", [1, 2, 3, 7, 31, 32, 100, 5_000])
+@for_all_rows("share", [1e-6, 0.001, 0.05, 0.5, 0.99, 1.0])
+@for_all_rows("count", [1, 2, 3, 7, 31, 32, 100, 5_000])
 def test_the_individual_risk_is_the_mean_of_the_posterior(count, share) -> None:
     """Against the sum over F of 1/F by the negative binomial, and by an integral done apart."""
     found = float(individual_risk(np.array([count]), np.array([share]))[0])
@@ -75,11 +76,11 @@ def test_the_individual_risk_is_the_mean_of_the_posterior(count, share) -> None:
         assert found == pytest.approx(total, rel=1e-6)
 
 
-@pytest.mark.parametrize("share", [1e-9, 1e-3, 0.0999, 0.1, 0.5, 1 - 1e-12, 1 - 2**-52])
-@pytest.mark.parametrize("count", [1, 2, 3, 31, 32, 100])
+@pytest.mark.parametrize("share", [1e-9, 0.0999, 0.1, 1 - 2**-52])
+@pytest.mark.parametrize("count", [1, 2, 31, 32, 60])
 def test_the_individual_risk_is_exact_up_to_rounding(count, share) -> None:
-    """Against the recursion of the integral over powers of y, with 2,000 digits."""
-    with localcontext(prec=2_000):
+    """Against the recursion of the integral over powers of y, with enough digits."""
+    with localcontext(prec=80 + 17 * count):
         odds = Decimal(share) / (1 - Decimal(share))
         value = -Decimal(share).ln()
         for power in range(1, count):
@@ -177,7 +178,7 @@ def test_linkage_and_loss_of_a_worked_example() -> None:
     assert found.rates["linked"] == 1.0
 
 
-@pytest.mark.parametrize(
+@for_all_rows(
     ("asked", "said"),
     [
         ({"keys": []}, "at least 1 entries"),

@@ -13,6 +13,7 @@ import pytest
 from discreet import PerturbationTable
 from discreet.assessment import disclosure_risk, small_values
 from discreet.errors import PerturbationError
+from tests.helpers.rows import for_all_rows
 
 EXAMPLES = {
     "plain": {0: {0: 1}, 1: {-1: "0.25", 0: "0.5", 1: "0.25"}},
@@ -86,13 +87,13 @@ class Attacker:
         return tuple(chances.tolist())
 
 
-@pytest.mark.parametrize("knows", ["maximum", "table"])
-@pytest.mark.parametrize("terms", [2, 3])
-@pytest.mark.parametrize("name", EXAMPLES)
+@for_all_rows("knows", ["maximum", "table"])
+@for_all_rows("terms", [2, 3])
+@for_all_rows("name", EXAMPLES)
 def test_the_risk_is_what_trying_every_case_gives(name: str, terms: int, knows: str) -> None:
     """Parts 0 … 4 and one so large that only equal rows matter, in all combinations."""
     attacker, ptable = Attacker(name, knows), example(name)
-    tried = [0, 1, 2, 4, 40] if terms == 2 else [0, 1, 40]
+    tried = [0, 1, 2, 4, 40] if terms == 2 else [1, 40]
     expected = {counts: attacker.chances(counts) for counts in product(tried, repeat=terms)}
     risk = disclosure_risk(ptable, terms, tried, knows=knows)  # type: ignore[arg-type]
     means = np.mean(list(expected.values()), axis=0)
@@ -125,15 +126,15 @@ def test_large_parts_are_learnt_at_opposite_ends_of_the_noise_only(
 
 
 def test_a_simulated_attack_succeeds_as_often_as_computed(reference: Path) -> None:
-    """A million sums of two parts, keys drawn at random, D = 2 and V = 0.9 with parts 1 … 6.
+    """400,000 sums of two parts, keys drawn at random, D = 2 and V = 0.9 with parts 1 … 6.
 
-    With p near 1.2e-3 one standard error of the simulation is 2.8 % of p; within four of
-    them the test accepts, and an error of 20 % in p would be found with a probability
-    beyond 99.9 %.
+    With p near 1.2e-3 one standard error of the simulation is 4.6 % of p; within four of
+    them the test accepts, and an error of 30 % in p would be found with a probability
+    beyond 99 %.
     """
     ptable = PerturbationTable.read(reference / "ptable" / "c12_ptable.csv")
     risk = disclosure_risk(ptable, 2, list(range(1, 7)))
-    draw, reach, number = np.random.default_rng(20261121), 2, 1_000_000
+    draw, reach, number = np.random.default_rng(20261121), 2, 400_000
     parts = draw.integers(1, 7, size=(number, 2))
     counts = np.column_stack([parts, parts.sum(axis=1)])
     keys = draw.integers(0, 10**15, size=counts.shape)
@@ -148,7 +149,7 @@ def test_a_simulated_attack_succeeds_as_often_as_computed(reference: Path) -> No
     error = np.sqrt(number * p * (1 - p))
     assert 0.0001 < p < 0.01
     assert abs(hits - number * p) < 4 * error
-    assert 0.2 * number * p > 7 * error  # the power stated
+    assert 0.3 * number * p > 6 * error  # the power stated
 
 
 def test_who_knows_the_table_learns_more_where_noise_is_not_what_it_could_be() -> None:

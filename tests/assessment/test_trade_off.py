@@ -5,14 +5,15 @@ from __future__ import annotations
 import pytest
 
 from discreet.assessment import disclosure_risk, trade_off
-from discreet.assessment.safe_variance import large_risk
+from discreet.assessment.risk import large_risk
 from discreet.errors import PerturbationError
 from discreet.protection.noise import PerturbationTable
 from discreet.protection.noise.design import design_perturbation
+from tests.helpers.rows import for_all_rows
 
 
-@pytest.mark.parametrize("terms", [2, 3])
-@pytest.mark.parametrize(("max_noise", "variance"), [(1, 0.5), (2, 1), (3, 1), (4, 2.5)])
+@for_all_rows("terms", [2, 3])
+@for_all_rows(("max_noise", "variance"), [(1, 0.5), (2, 1), (3, 1), (4, 2.5)])
 def test_the_risk_of_large_parts_is_that_of_the_whole_computation(
     max_noise: int, variance: float, terms: int
 ) -> None:
@@ -60,7 +61,7 @@ def test_a_fixed_share_that_stays_counts() -> None:
     assert half["risk"] <= 1e-6
 
 
-@pytest.mark.parametrize(
+@for_all_rows(
     ("change", "message"),
     [
         ({"limit": 0}, "limit is a probability"),

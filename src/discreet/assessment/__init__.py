@@ -16,27 +16,33 @@ if TYPE_CHECKING:
     from .attacks.catalogue import count_cells as count_cells
     from .attacks.odds import NoiseOdds as NoiseOdds
     from .attacks.odds import exposure_of as exposure_of
+    from .attacks.outcomes import SHARES as SHARES
+    from .attacks.outcomes import AttackOutcome as AttackOutcome
+    from .attacks.outcomes import verdict_sentence as verdict_sentence
     from .attacks.period_report import PeriodReport as PeriodReport
     from .attacks.period_report import attacked_periods as attacked_periods
     from .attacks.periods import KeyOption as KeyOption
     from .attacks.report import AttackedUniverse as AttackedUniverse
     from .attacks.report import AttackReport as AttackReport
-    from .attacks.report import Knows as Knows
     from .attacks.report import attacked as attacked
     from .attacks.report import exceeded_limits as exceeded_limits
+    from .attacks.settings import AttackerSettings as AttackerSettings
+    from .attacks.settings import AttackSettings as AttackSettings
+    from .attacks.settings import Knows as Knows
     from .attacks.values import AttackedValues as AttackedValues
+    from .comparison import TableComparison as TableComparison
     from .comparison import compare as compare
     from .evaluation import describe as describe
     from .evaluation import draw as draw
     from .evaluation import evaluate as evaluate
     from .evaluation import never_published as never_published
-    from .pictures.cell_matrix import hidden_cells as hidden_cells
     from .pictures.figures import plot as plot
-    from .pictures.hidden_shares import hidden_by_code as hidden_by_code
-    from .pictures.hidden_shares import hidden_by_part as hidden_by_part
+    from .pictures.hidden import hidden_by_code as hidden_by_code
+    from .pictures.hidden import hidden_by_part as hidden_by_part
+    from .pictures.hidden import hidden_cells as hidden_cells
     from .pictures.picture import Picture as Picture
     from .pictures.picture import check_picture_place as check_picture_place
-    from .pictures.rows import rows_of as rows_of
+    from .pictures.tableau import rows_of as rows_of
     from .pictures.theme import SHARE_CLASSES as SHARE_CLASSES
     from .pictures.theme import ink_on as ink_on
     from .pictures.theme import noise_colours as noise_colours
@@ -49,11 +55,11 @@ if TYPE_CHECKING:
     from .record_risk import assess_records as assess_records
     from .record_risk import compare_records as compare_records
     from .release_quality.log import QualityLog as QualityLog
+    from .release_quality.overall import SUPPORT as SUPPORT
     from .release_quality.overall import Overall as Overall
+    from .release_quality.overall import statements as statements
     from .release_quality.pairs import finest_level as finest_level
     from .release_quality.pairs import published_at as published_at
-    from .release_quality.statements import SUPPORT as SUPPORT
-    from .release_quality.statements import statements as statements
     from .release_quality.tallies import DEVIATION_CLASSES as DEVIATION_CLASSES
     from .release_quality.tallies import SIZE_CLASSES as SIZE_CLASSES
     from .release_quality.tallies import Noise as Noise
@@ -62,13 +68,12 @@ if TYPE_CHECKING:
     from .risk import DisclosureRisk as DisclosureRisk
     from .risk import disclosure_risk as disclosure_risk
     from .risk import small_values as small_values
-    from .safe_variance import trade_off as trade_off
+    from .risk import trade_off as trade_off
     from .settings import RecordRiskSettings as RecordRiskSettings
     from .slivers import SliverReport as SliverReport
     from .slivers import find_all_slivers as find_all_slivers
     from .slivers import find_slivers as find_slivers
     from .slivers import merge_all_slivers as merge_all_slivers
-    from .table_comparison import TableComparison as TableComparison
     from .words import number as number
     from .words import percent as percent
 

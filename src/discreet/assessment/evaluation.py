@@ -7,7 +7,6 @@ print. SECRET, like the table itself.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
@@ -98,73 +97,41 @@ def describe(ptable: PerturbationTable, language: str = "en") -> str:
     if alike is None:
         lines.append(words["block"])
     else:
-        lines += _alike(rows, alike, words, language)
+        if alike > 1:  # the rows before all are alike, from the least to the most
+            before = rows.filter((rows["i"] > 0) & (rows["i"] < alike))
+            stay = [percent(value, language) for value in sorted(before["stay"].to_list())]
+            variance = [number(value, language) for value in sorted(before["variance"].to_list())]
+            spans = [
+                texts[0] if texts[0] == texts[-1] else f"{texts[0]} {words['to']} {texts[-1]}"
+                for texts in (stay, variance)
+            ]
+            line = words["before"].format(last=alike - 1, stay=spans[0], variance=spans[1])
+            lines.append(line)
+        common = rows.row(alike, named=True)
+        lines.append(
+            words["alike"].format(
+                first=max(alike, 1),
+                stay=percent(common["stay"], language),
+                variance=number(common["variance"], language),
+            )
+        )
     bias = max(abs(value) for value in rows["mean"].to_list())
     key = "no bias" if bias < 5e-7 else "bias"
     lines.append(words[key].format(bias=number(bias, language, 6)))
     if ptable.key_grid is not None:
         lines.append(words["grid"].format(keys=ptable.key_grid))
-    if _permuted(ptable):
+    noise = [values for _, _, values in ptable.content.rows()]
+    if any(later < earlier for values in noise for earlier, later in pairwise(values)):
         lines.append(words["permuted"])
     if alike is not None:
-        lines.append(_quality_words(chances, alike, words, language))
+        size, units = np.abs(chances.noise), chances.units[alike]
+        shares = {
+            name: percent(int(units[mask].sum()) / chances.scale, language)
+            for name, mask in (("one", size <= 1), ("three", size >= 3), ("four", size >= 4))
+        }
+        mean = number(int((units * size).sum()) / chances.scale, language)
+        lines.append(words["quality"].format(first=max(alike, 1), mean=mean, **shares))
     return "\n".join(lines)
-
-
-def _alike(rows: pl.DataFrame, alike: int, words: Mapping[str, str], language: str) -> list[str]:
-    """The rows before all are alike, and the rest."""
-    common = rows.row(alike, named=True)
-    lines = []
-    if alike > 1:
-        before = rows.filter((rows["i"] > 0) & (rows["i"] < alike))
-        stay = [percent(value, language) for value in sorted(before["stay"].to_list())]
-        variance = [number(value, language) for value in sorted(before["variance"].to_list())]
-        lines.append(
-            words["before"].format(
-                last=alike - 1,
-                stay=_span(stay, words),
-                variance=_span(variance, words),
-            )
-        )
-    lines.append(
-        words["alike"].format(
-            first=max(alike, 1),
-            stay=percent(common["stay"], language),
-            variance=number(common["variance"], language),
-        )
-    )
-    return lines
-
-
-def _span(texts: list[str], words: Mapping[str, str]) -> str:
-    """From the first text to the last, or the one there is."""
-    return texts[0] if texts[0] == texts[-1] else f"{texts[0]} {words['to']} {texts[-1]}"
-
-
-def _quality_words(
-    chances: NoiseChances, alike: int, words: Mapping[str, str], language: str
-) -> str:
-    size = np.abs(chances.noise)
-    common = chances.units[alike]
-
-    def share(wanted: object) -> str:
-        return percent(int(common[np.asarray(wanted)].sum()) / chances.scale, language)
-
-    return words["quality"].format(
-        first=max(alike, 1),
-        one=share(size <= 1),
-        three=share(size >= 3),
-        four=share(size >= 4),
-        mean=number(int((common * size).sum()) / chances.scale, language),
-    )
-
-
-def _permuted(ptable: PerturbationTable) -> bool:
-    return any(
-        later < earlier
-        for _, _, noise in ptable.content.rows()
-        for earlier, later in pairwise(noise)
-    )
 
 
 _WIDTH = 64
@@ -198,7 +165,12 @@ def draw(ptable: PerturbationTable, language: str = "en", *, width: int = _WIDTH
 
     words = words_of("drawing", language)
     content = ptable.with_closed("left").content
-    alike = _last_drawn(ptable)
+    # The last row that is not just like the one before, with its intervals as they lie.
+    rows = [(upper, noise) for _, upper, noise in ptable.content.rows()]
+    alike = len(rows) - 1
+    if NoiseChances.of(ptable).last_alike is not None:
+        while alike and rows[alike] == rows[alike - 1]:
+            alike -= 1
     reach = max(ptable.max_noise, 1)
     lines: list[Text] = []
     for count, upper, noise in content.rows():
@@ -206,46 +178,23 @@ def draw(ptable: PerturbationTable, language: str = "en", *, width: int = _WIDTH
             break
         mark = "+" if count == alike and content.beyond == "last" else ""
         bar = Text(f"{count}{mark}".rjust(5) + "  ")
-        for value in _sampled(upper, noise, content.scale, width):
-            bar.append(_letter(value), style=_style(value, reach))
+        at = 0
+        for piece in range(width):  # the noise in the middle of each of `width` equal pieces
+            key = (2 * piece + 1) * content.scale // (2 * width)
+            while upper[at] <= key:
+                at += 1
+            bar.append(*_letter(noise[at], reach))
         lines.append(bar)
     if alike >= _ROWS:
         lines.append(Text(words["more"].format(last=content.n_max)))
     return Group(*lines, Text(words["legend"]))
 
 
-def _last_drawn(ptable: PerturbationTable) -> int:
-    """The last row that is not just like the one before, with its intervals as they lie."""
-    rows = [(upper, noise) for _, upper, noise in ptable.content.rows()]
-    alike = len(rows) - 1
-    for before, after in pairwise(reversed(rows)):
-        if before != after:
-            break
-        alike -= 1
-    return alike if NoiseChances.of(ptable).last_alike is not None else len(rows) - 1
-
-
-def _sampled(upper: list[int], noise: list[int], scale: int, width: int) -> list[int]:
-    """The noise in the middle of each of `width` equal pieces."""
-    sampled = []
-    at = 0
-    for piece in range(width):
-        key = (2 * piece + 1) * scale // (2 * width)
-        while upper[at] <= key:
-            at += 1
-        sampled.append(noise[at])
-    return sampled
-
-
-def _letter(value: int) -> str:
+def _letter(value: int, reach: int) -> tuple[str, str]:
+    """The letter of a noise value, and its colours."""
     if value == 0:
-        return "·"
-    return chr(ord("a" if value < 0 else "A") + min(abs(value), _LETTERS) - 1)
-
-
-def _style(value: int, reach: int) -> str:
-    if value == 0:
-        return f"black on {_NOTHING}"
+        return "·", f"black on {_NOTHING}"
+    letter = chr(ord("a" if value < 0 else "A") + min(abs(value), _LETTERS) - 1)
     shades = _LESS if value < 0 else _MORE
     shade = (abs(value) - 1) * len(shades) // reach
-    return f"{'white' if shade > _DARK_FROM else 'black'} on {shades[shade]}"
+    return letter, f"{'white' if shade > _DARK_FROM else 'black'} on {shades[shade]}"

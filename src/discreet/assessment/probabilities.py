@@ -37,10 +37,8 @@ class NoiseChances:
         noise = np.arange(int(content.noise.min()), int(content.noise.max()) + 1, dtype=np.int64)
         units = np.zeros((content.n_max + 1, len(noise)), dtype=np.int64)
         np.add.at(units, (content.row_of, content.noise - noise[0]), content.widths)
-        last = content.n_max
-        return cls(
-            noise, units, content.scale, (last, 1) if content.beyond == "last" else content.beyond
-        )
+        beyond = (content.n_max, 1) if content.beyond == "last" else content.beyond
+        return cls(noise, units, content.scale, beyond)
 
     @property
     def n_max(self) -> int:
@@ -95,8 +93,15 @@ def distribution(counts: Any) -> tuple[IntArray, FloatArray]:
         values, cells = np.unique(counts.count, return_counts=True)
         weight = cells.astype(np.float64)
     elif isinstance(counts, Mapping):
-        pairs = sorted(counts.items(), key=lambda pair: _sortable(pair[0]))
-        values, weight = _whole([key for key, _ in pairs]), _weights([w for _, w in pairs])
+
+        def order(pair: tuple[Any, Any]) -> float:
+            return float(pair[0]) if isinstance(pair[0], int | np.integer) else math.inf
+
+        pairs = sorted(counts.items(), key=order)
+        values, weights = _whole([key for key, _ in pairs]), [cells for _, cells in pairs]
+        if not all(isinstance(w, int | float | np.number) and 0 <= w < math.inf for w in weights):
+            raise _wrong("the number of cells of a count is at least 0")
+        weight = np.array(weights, dtype=np.float64)
         values, weight = values[weight > 0], weight[weight > 0]
     else:
         values, cells = np.unique(_whole(counts), return_counts=True)
@@ -106,10 +111,6 @@ def distribution(counts: Any) -> tuple[IntArray, FloatArray]:
     if values[0] < 0:
         raise _wrong("a count is negative")
     return values.astype(np.int64), weight
-
-
-def _sortable(key: Any) -> float:
-    return float(key) if isinstance(key, int | np.integer) else math.inf
 
 
 def _whole(values: Any) -> IntArray:
@@ -122,15 +123,6 @@ def _whole(values: Any) -> IntArray:
     if numbers.ndim != 1 or (numbers.size and numbers.dtype.kind not in "iu"):
         raise _wrong("counts are a list of whole numbers")
     return numbers.astype(np.int64)
-
-
-def _weights(values: list[Any]) -> FloatArray:
-    good = all(
-        isinstance(value, int | float | np.number) and 0 <= value < math.inf for value in values
-    )
-    if not good:
-        raise _wrong("the number of cells of a count is at least 0")
-    return np.array(values, dtype=np.float64)
 
 
 def _wrong(message: str) -> PerturbationError:

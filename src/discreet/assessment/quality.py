@@ -63,11 +63,16 @@ class Quality:
         """All figures in plain words, for use inside the house. CONFIDENTIAL."""
         words = words_of("quality", language)
         shares = ("unchanged", "at_most_1", "at_least_3", "at_least_4", "bias_of_means")
+
+        def signed(share: float) -> str:
+            sign = "-" if share < 0 else ""
+            return "–" if math.isnan(share) else sign + percent(abs(share), language)
+
         sentence = words[self.kind].format(
             cells=number(self.cells, language),
             mean=number(self.mean_absolute_deviation, language, 3),
             bias=number(self.bias, language, 4),
-            **{name: _signed(getattr(self, name), language) for name in shares},
+            **{name: signed(getattr(self, name)) for name in shares},
         )
         return sentence + (words["left out"].format(number=self.left_out) if self.left_out else "")
 
@@ -125,6 +130,7 @@ def expected_quality(ptable: PerturbationTable, counts: Any) -> Quality:
     deviation = np.asarray((chances.units * size).sum(axis=1) / chances.scale)
     bias = np.asarray((chances.units * chances.noise).sum(axis=1) / chances.scale)
     of_mean = _expected_bias_of_means(chances, count, row)
+    frame = _by_count(count, cells, deviation[row], bias[row], of_mean)
     return Quality(
         kind="expected",
         cells=total,
@@ -135,7 +141,7 @@ def expected_quality(ptable: PerturbationTable, counts: Any) -> Quality:
         at_least_4=share(size >= 4),
         bias=math.fsum((cells * bias[row]).tolist()) / total,
         bias_of_means=_mean_where_known(of_mean, cells),
-        by_count=_by_count(count, cells, deviation[row], bias[row], of_mean),
+        by_count=frame,
     )
 
 
@@ -157,7 +163,18 @@ def actual_quality(table: Table, protected: ProtectedTable) -> Quality:
     >>> quality.cells, quality.at_most_1
     (3, 1.0)
     """
-    _check_pair(table, protected)
+    where = table.name
+    if table.weight is not None:
+        raise TableError("quality is assessed on unweighted counts", code="quality", where=where)
+    ours = {part.name: part.index for part in table.dimensions}
+    theirs = {part.name: part.codes for part in protected.dimensions}
+    # Codes that were only found in the data and became zero may have left the table.
+    if list(ours) != list(theirs) or any(set(theirs[name]) - set(ours[name]) for name in ours):
+        message = "the two tables differ in their spanning variables or codes"
+        hint = "compare a table with what `perturb` made of it"
+        raise TableError(message, code="quality", where=where, hint=hint)
+    if protected.value.dtype.kind != "i":
+        raise TableError("the protected table does not hold counts", code="quality", where=where)
     value, status = published_values(table, protected)
     assessed = (status != CellStatus.suppressed) & (status != CellStatus.official)
     assessed &= table.count > 0
@@ -168,6 +185,13 @@ def actual_quality(table: Table, protected: ProtectedTable) -> Quality:
     noise = value - count
     size = np.abs(noise)
     ratio = np.divide(count, value, out=np.full(len(count), np.nan), where=value > 0) - 1
+    values, at, numbers = np.unique(count, return_inverse=True, return_counts=True)
+    means = []
+    for part in (size, noise, ratio):  # whole numbers below 2^53: exact
+        known = ~np.isnan(part)
+        sums = np.bincount(at[known], part[known], minlength=len(values))
+        summed = np.bincount(at[known], minlength=len(values))
+        means.append(np.divide(sums, summed, out=np.full(len(values), np.nan), where=summed > 0))
     return Quality(
         kind="actual",
         cells=len(count),
@@ -178,7 +202,7 @@ def actual_quality(table: Table, protected: ProtectedTable) -> Quality:
         at_least_4=float(np.count_nonzero(size >= 4)) / len(count),
         bias=exact_sum(noise) / len(count),
         bias_of_means=_mean_where_known(ratio, np.ones(len(count))),
-        by_count=_observed_by_count(count, noise, ratio),
+        by_count=_by_count(values, numbers.astype(np.float64), *means),
         left_out=left_out,
     )
 
@@ -223,35 +247,6 @@ def _by_count(
             "bias_of_mean": bias_of_mean,
         }
     ).with_columns(pl.col("bias_of_mean").fill_nan(None))
-
-
-def _observed_by_count(count: IntArray, noise: IntArray, ratio: FloatArray) -> pl.DataFrame:
-    values, at, cells = np.unique(count, return_inverse=True, return_counts=True)
-    size = np.bincount(at, np.abs(noise)) / cells  # whole numbers below 2^53: exact
-    bias = np.bincount(at, noise) / cells
-    known = ~np.isnan(ratio)
-    number_known = np.bincount(at[known], minlength=len(values))
-    total = np.bincount(at[known], ratio[known], minlength=len(values))
-    mean = np.divide(total, number_known, out=np.full(len(values), np.nan), where=number_known > 0)
-    return _by_count(values, cells.astype(np.float64), size, bias, mean)
-
-
-def _check_pair(table: Table, protected: ProtectedTable) -> None:
-    where = table.name
-    if table.weight is not None:
-        raise TableError("quality is assessed on unweighted counts", code="quality", where=where)
-    ours = {part.name: part.index for part in table.dimensions}
-    theirs = {part.name: part.codes for part in protected.dimensions}
-    # Codes that were only found in the data and became zero may have left the table.
-    if list(ours) != list(theirs) or any(set(theirs[name]) - set(ours[name]) for name in ours):
-        raise TableError(
-            "the two tables differ in their spanning variables or codes",
-            code="quality",
-            where=where,
-            hint="compare a table with what `perturb` made of it",
-        )
-    if protected.value.dtype.kind != "i":
-        raise TableError("the protected table does not hold counts", code="quality", where=where)
 
 
 def published_values(
@@ -304,9 +299,3 @@ def count_twins(table: Table | None, protected: ProtectedTable) -> tuple[int, in
         return exact_sum(alike * (alike - 1) // 2)
 
     return pairs("count"), pairs("count", "noise")
-
-
-def _signed(share: float, language: str) -> str:
-    if math.isnan(share):
-        return "–"
-    return ("-" if share < 0 else "") + percent(abs(share), language)

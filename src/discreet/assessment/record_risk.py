@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import math
 import os
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
@@ -27,15 +28,6 @@ from discreet.errors import MicrodataError, Problem, PublicationError, raise_all
 from discreet.files import write_text
 from discreet.microdata import name_list
 from discreet.pretabular import HeldRecords, check_codes, places, record_method, suspicion
-
-__all__ = [
-    "RecordChanges",
-    "RecordRisk",
-    "assess_records",
-    "compare_records",
-    "individual_risk",
-    "special_uniques",
-]
 
 #: Classes of frequencies that reports show: up to, and including.
 CLASSES = (1, 2, 4, 9, 99)
@@ -66,20 +58,14 @@ class RecordRisk:
 
     def levels(self) -> dict[str, dict[str, Any]]:
         """What speaks for each level of anonymity of German law: indicators, never a verdict."""
-        kept = self.rates
-        single = sum(one["only_one_value"] for one in self.diversity.values())
-        return {
-            "formal": {"identifying_columns": kept["identifying_columns"]},
-            "factual": {
-                name: kept[name]
-                for name in ("expected_found", "largest_risk", "above_limit", "unique", "special")
-            },
-            "absolute": {
-                "unique": kept["unique"],
-                "below_k": kept["below_k"],
-                "only_one_value": single,
-            },
+        names = {
+            "formal": ("identifying_columns",),
+            "factual": ("expected_found", "largest_risk", "above_limit", "unique", "special"),
+            "absolute": ("unique", "below_k", "only_one_value"),
         }
+        single = sum(one["only_one_value"] for one in self.diversity.values())
+        rates = {**self.rates, "only_one_value": single}
+        return {level: {name: rates[name] for name in own} for level, own in names.items()}
 
     def described(self) -> dict[str, Any]:
         """For programs: everything that names no record."""
@@ -92,9 +78,8 @@ class RecordRisk:
 
     def text(self, language: str = "en") -> str:
         """The report in plain words."""
-        return "\n".join(
-            f"{line[0]}: {line[1]}" if line[1] else line[0] for line in self._lines(language)
-        )
+        lines = self._lines(language)
+        return "\n".join(f"{label}: {figure}" if figure else label for label, figure in lines)
 
     def write(self, path: str | os.PathLike[str], *, language: str = "en") -> Path:
         """Write the report as .html, .txt or .json, readable by its owner only."""
@@ -155,9 +140,10 @@ class RecordRisk:
             if not figure:
                 rows.append(f'<tr><th colspan="3">{escape(label)}</th></tr>')
                 continue
-            share = figure[figure.rfind("(") + 1 :].rstrip(")")
-            width = _width(share) if "%" in share else None
-            bar = "" if width is None else f'<i style="width:{width}%"></i>'
+            share, bar = figure[figure.rfind("(") + 1 :].rstrip(")"), ""
+            if "%" in share:
+                digits = re.sub(r"[^\d.]", "", share.replace(",", "."))
+                bar = f'<i style="width:{min(float(digits or 0), 100.0)}%"></i>'
             rows.append(f"<tr><td>{escape(label)}</td><td>{escape(figure)}</td><td>{bar}</td></tr>")
         title = escape(words_of("records", language)["title"].format(keys=", ".join(self.keys)))
         return _PAGE.format(language=language, title=title, rows="\n".join(rows))
@@ -192,11 +178,6 @@ i {{ display: block; height: .8rem; margin-top: .35rem; min-width: 1px; backgrou
 </html>"""
 
 
-def _width(share: str) -> float:
-    digits = "".join(sign for sign in share.replace(",", ".") if sign.isdigit() or sign == ".")
-    return min(float(digits or 0), 100.0)
-
-
 @record_method(RecordRiskSettings)
 def assess_records(held: HeldRecords, settings: RecordRiskSettings) -> RecordRisk:
     """How easily those in a file are found by what others know of them.
@@ -209,33 +190,54 @@ def assess_records(held: HeldRecords, settings: RecordRiskSettings) -> RecordRis
     (<RecordRisk: 4 records, 2 keys>, [2, 2, 1, 1], 0.5)
     """
     named, weight, sensitive = settings.keys, settings.weight, settings.sensitive
-    missing = settings.missing
-    held.columns([*named, *sensitive, *([weight] if weight else [])])
+    used = [*named, *sensitive, *([weight] if weight else [])]
+    held.columns(used)
     check_codes(held, [*named, *sensitive])
     columns = held.columns(named)
-    frequency = _any_frequencies(columns) if missing == "any" else _frequencies(places(columns))
-    weights = None if weight is None else _weights(held, weight)
-    if weights is None:
+
+    def alike(weights: FloatArray | None = None) -> Any:
+        """How many records, or how much weight, have the codes of each."""
+        if settings.missing == "any":
+            return _any_frequencies(columns, weights)
+        at = places(columns)
+        return np.bincount(at, weights)[at]
+
+    frequency = alike().astype(np.int64)
+    if weight is None:
         estimated, risk = frequency.astype(np.float64), 1.0 / np.maximum(frequency, 1)
     else:
-        sums = (
-            _any_frequencies(columns, weights)
-            if missing == "any"
-            else _sums(places(columns), weights)
-        )
-        estimated = np.maximum(sums, frequency)
+        estimated = np.maximum(alike(_weights(held, weight)), frequency)
         risk = individual_risk(frequency, frequency / estimated)
     sets, score, shares = special_uniques(columns, settings.special)
+    # Columns that look as if they named someone.
+    known = {*used, *settings.harmless}
+    others = [name for name in held.frame.collect_schema().names() if name not in known]
+    suspects = [name for name in others if suspicion(held.columns([name]).to_series())]
+    size = max(len(risk), 1)
+    rates = {
+        "records": len(risk),
+        "k": settings.k,
+        "limit": settings.limit,
+        "identifying_columns": len(suspects),
+        "unique": float((frequency == 1).sum() / size),
+        "below_k": float((frequency < settings.k).sum() / size),
+        "expected_found": float(risk.sum()),
+        "mean_risk": float(risk.sum() / size),
+        "largest_risk": float(risk.max(initial=0.0)),
+        "above_limit": float((risk > settings.limit).sum() / size),
+        "special": float((sets > 0).sum() / size),
+    }
+    classes = {}  # records by how often their combination occurs
+    for low, high in pairwise((0, *CLASSES, math.inf)):
+        first = int(low) + 1
+        last = "" if high == first else "+" if high == math.inf else f"–{high}"
+        classes[f"{first}{last}"] = int(((frequency > low) & (frequency <= high)).sum())
     records = pl.DataFrame({
         "frequency": frequency, "population": estimated, "risk": risk,
         "special_sets": sets, "score": score,
     })  # fmt: skip
-    suspects = _suspects(
-        held, {*named, *sensitive, *settings.harmless, *([weight] if weight else [])}
-    )
     return RecordRisk(
-        records=records, keys=tuple(named), classes=_classes(frequency),
-        rates=_rates(records, settings.k, settings.limit, suspects), contributions=shares,
+        records=records, keys=tuple(named), classes=classes, rates=rates, contributions=shares,
         diversity={name: _diversity(columns, held.columns([name])) for name in sensitive},
     )  # fmt: skip
 
@@ -250,35 +252,22 @@ def _weights(held: HeldRecords, name: str) -> FloatArray:
     return values
 
 
-def _frequencies(at: IntArray) -> IntArray:
-    return np.asarray(np.bincount(at)[at], dtype=np.int64)
-
-
-def _sums(at: IntArray, weights: FloatArray) -> FloatArray:
-    return np.asarray(np.bincount(at, weights)[at], dtype=np.float64)
-
-
 def _any_frequencies(columns: pl.DataFrame, weights: FloatArray | None = None) -> Any:
     """Records that agree wherever both have a value; pattern by pattern of missing values."""
     names, size = columns.columns, "\0size"
     amount = pl.len() if weights is None else pl.col(size).sum()
+    gaps = pl.concat_str(pl.all().is_null().cast(pl.Int8))
     data = columns.with_columns(pl.all().cast(pl.String)).with_columns(
-        pl.Series("\0gaps", columns.select(pl.all().is_null()).to_numpy().astype(bool).tolist()
-                  ).cast(pl.List(pl.Boolean)).list.eval(pl.element().cast(pl.String)).list.join(","),
+        columns.select(gaps.alias("\0gaps"))["\0gaps"],
         **({} if weights is None else {size: pl.Series(weights)}),
-    )  # fmt: skip
-    parts = {key[0]: part for key, part in data.with_row_index("\0row").group_by("\0gaps")}
+    )
+    parts = {str(key[0]): part for key, part in data.with_row_index("\0row").group_by("\0gaps")}
     frequencies = np.zeros(columns.height, dtype=np.int64 if weights is None else np.float64)
-    for gaps, part in parts.items():
+    for own_gaps, part in parts.items():
         rows = part["\0row"].to_numpy()
         for other_gaps, other in parts.items():
-            both = [
-                name
-                for name, gap, one in zip(
-                    names, str(gaps).split(","), str(other_gaps).split(","), strict=True
-                )
-                if gap == one == "false"
-            ]
+            pairs = zip(names, own_gaps, other_gaps, strict=True)
+            both = [name for name, one, two in pairs if one == two == "0"]
             if not both:
                 frequencies[rows] += other.select(amount).item()
                 continue
@@ -334,7 +323,11 @@ def special_uniques(
         unique: dict[tuple[str, ...], BoolArray] = {}
         joined: dict[tuple[str, ...], IntArray] = {}
         for chosen in combinations(names, size):
-            at = codes[chosen[0]] if size == 1 else _joined(joint[chosen[:-1]], codes[chosen[-1]])
+            at = codes[chosen[0]]
+            if size > 1:
+                last = codes[chosen[-1]]
+                both = joint[chosen[:-1]] * (int(last.max(initial=0)) + 1) + last
+                at = np.unique(both, return_inverse=True)[1].reshape(-1).astype(np.int64)
             alone = np.bincount(at)[at] == 1
             minimal = alone.copy()
             for part in combinations(chosen, size - 1) if size > 1 else ():
@@ -347,11 +340,6 @@ def special_uniques(
         below, joint = unique, joined
     total = int(sets.sum())
     return sets, score, {name: one / total for name, one in taken.items()} if total else {}
-
-
-def _joined(first: IntArray, second: IntArray) -> IntArray:
-    both = first * (int(second.max(initial=0)) + 1) + second
-    return np.asarray(np.unique(both, return_inverse=True)[1].reshape(-1), dtype=np.int64)
 
 
 def _diversity(keys: pl.DataFrame, values: pl.DataFrame) -> dict[str, float]:
@@ -369,45 +357,6 @@ def _diversity(keys: pl.DataFrame, values: pl.DataFrame) -> dict[str, float]:
         "entropy": float(np.exp(classes["h"].to_numpy().min(initial=math.inf))),
         "only_one_value": int(one),
         "share": float(one / max(pairs.height, 1)),
-    }
-
-
-def _suspects(held: HeldRecords, known: set[str]) -> list[str]:
-    """Columns that look as if they named someone."""
-    names = [name for name in held.frame.collect_schema().names() if name not in known]
-    return [name for name in names if suspicion(held.columns([name]).to_series())]
-
-
-def _classes(frequency: IntArray) -> dict[str, int]:
-    """Records by how often their combination occurs."""
-    ends = (0, *CLASSES, math.inf)
-    named = {}
-    for low, high in pairwise(ends):
-        first = int(low) + 1
-        name = (
-            f"{first}" if high == first else f"{first}+" if high == math.inf else f"{first}–{high}"
-        )
-        named[name] = int(((frequency > low) & (frequency <= high)).sum())
-    return named
-
-
-def _rates(
-    records: pl.DataFrame, k: int, limit: float, suspects: Sequence[str]
-) -> dict[str, float]:
-    frequency, risk = records["frequency"].to_numpy(), records["risk"].to_numpy()
-    number_ = max(len(risk), 1)
-    return {
-        "records": len(risk),
-        "k": k,
-        "limit": limit,
-        "identifying_columns": len(suspects),
-        "unique": float((frequency == 1).sum() / number_),
-        "below_k": float((frequency < k).sum() / number_),
-        "expected_found": float(risk.sum()),
-        "mean_risk": float(risk.sum() / number_),
-        "largest_risk": float(risk.max(initial=0.0)),
-        "above_limit": float((risk > limit).sum() / number_),
-        "special": float((records["special_sets"].to_numpy() > 0).sum() / number_),
     }
 
 
@@ -508,12 +457,21 @@ def compare_records(
     if numbers:
         keyed = [item.with_columns(pl.col(ids).cast(pl.String)).sort(ids) for item in both]
         common = keyed[0].join(keyed[1].select(ids), on=ids, how="semi").drop_nulls(numbers)
-        common = common.join(keyed[1].drop_nulls(numbers), on=ids, suffix="\0", how="inner").sort(
-            ids
-        )
+        changed = keyed[1].drop_nulls(numbers)
+        common = common.join(changed, on=ids, suffix="\0", how="inner").sort(ids)
         old = common.select(pl.col(numbers).cast(pl.Float64)).to_numpy()
         new = common.select(pl.col(f"{n}\0").cast(pl.Float64) for n in numbers).to_numpy()
-        rates, moments = _measured(old, new, window, links), _moments(numbers, old, new)
+        rates = _measured(old, new, window, links)
+        moments = {
+            name: {
+                "mean_before": float(old[:, at].mean()),
+                "mean_after": float(new[:, at].mean()),
+                "sd_before": float(old[:, at].std(ddof=1)),
+                "sd_after": float(new[:, at].std(ddof=1)),
+                "changed": float((old[:, at] != new[:, at]).mean()),
+            }
+            for at, name in enumerate(numbers)
+        }
     tables = [*combinations(codes, 1), *combinations(codes, 2)]
     shares = {" × ".join(names): _distances(both[0], both[1], names) for names in tables}
     if codes:
@@ -527,10 +485,10 @@ def _attacked(
     both: Sequence[pl.DataFrame], ids: Sequence[str], codes: Sequence[str], sensitive: Sequence[str]
 ) -> tuple[dict[str, float], dict[str, dict[str, float]]]:
     """What one who takes changed codes for true ones finds: rates, and per code how sure he is."""
-    before, after = (
-        item.with_columns(pl.col([*ids, *codes, *sensitive]).cast(pl.String), alike=_alike(codes))
-        for item in both
-    )
+    # How many records have the same codes as each.
+    alike = pl.len().over([pl.col(name).cast(pl.String) for name in codes])
+    texts = pl.col([*ids, *codes, *sensitive]).cast(pl.String)
+    before, after = (item.with_columns(texts, alike=alike) for item in both)
     joined = after.join(before, on=ids, how="inner", suffix="\0")
     if joined.is_empty():
         raise MicrodataError("no record is in both files", code="records", where="id")
@@ -557,11 +515,6 @@ def _attacked(
     return rates, true
 
 
-def _alike(codes: Sequence[str]) -> pl.Expr:
-    """How many records have the same codes as each."""
-    return pl.len().over([pl.col(name).cast(pl.String) for name in codes])
-
-
 def _measured(old: FloatArray, new: FloatArray, window: float, links: int) -> dict[str, float]:
     if len(old) < 2:
         raise MicrodataError("fewer than two records are in both files", code="records", where="id")
@@ -573,39 +526,16 @@ def _measured(old: FloatArray, new: FloatArray, window: float, links: int) -> di
     for at in chosen.tolist():
         distance = np.square((new - old[at]) / spread).sum(axis=1)
         linked += bool(distance[at] <= distance.min() and (distance == distance[at]).sum() == 1)
-    values = (
-        [np.linalg.eigvalsh(np.cov((item / spread).T)) for item in (old, new)]
-        if old.shape[1] > 1
-        else []
-    )
-    loss = (
-        {
-            "eigenvalues": float(
-                np.mean(np.abs(values[0] - values[1]) / np.maximum(np.abs(values[0]), 1e-12))
-            )
-        }
-        if values
-        else {}
-    )
-    return {
+    measures = {
         "linked": linked / len(chosen),
         "within": float((far <= window).all(axis=1).mean()),
         "information_loss": float(far.mean() / math.sqrt(2)),
-        **loss,
-    }  # fmt: skip
-
-
-def _moments(names: Sequence[str], old: FloatArray, new: FloatArray) -> dict[str, dict[str, float]]:
-    return {
-        name: {
-            "mean_before": float(old[:, at].mean()),
-            "mean_after": float(new[:, at].mean()),
-            "sd_before": float(old[:, at].std(ddof=1)),
-            "sd_after": float(new[:, at].std(ddof=1)),
-            "changed": float((old[:, at] != new[:, at]).mean()),
-        }
-        for at, name in enumerate(names)
     }
+    if old.shape[1] > 1:
+        first, second = (np.linalg.eigvalsh(np.cov((item / spread).T)) for item in (old, new))
+        change = np.abs(first - second) / np.maximum(np.abs(first), 1e-12)
+        measures["eigenvalues"] = float(np.mean(change))
+    return measures
 
 
 def _distances(before: pl.DataFrame, after: pl.DataFrame, names: Sequence[str]) -> dict[str, float]:

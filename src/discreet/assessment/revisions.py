@@ -84,39 +84,34 @@ def revised_cells(
     columns = [
         column for column in dict.fromkeys(Query(by=by, where=where).columns) if column != id
     ]
-    sides = [_records(frame, id, columns) for frame in (first, revised)]
-    _check_types(sides, columns)
+    sides = []
+    for frame in (first, revised):
+        opened = open_frame(frame)
+        require_columns(opened, [id, *columns])
+        check_identifiers(opened, [id])
+        held = collected(opened.select(id, *columns))
+        sides.append(held.select(pl.col(id).cast(pl.String).alias(_UNIT), *columns))
+    old, new = sides
+    problems = [
+        Problem(f"was {old[item].dtype} and is {new[item].dtype}", item, "read both alike")
+        for item in columns
+        if old[item].dtype != new[item].dtype
+    ]
+    raise_all(MicrodataError, problems, code="column-type")
     counts = []
     for own, other in (sides, sides[::-1]):
         changed = own.join(other, on=[_UNIT, *columns], how="anti", nulls_equal=True)
         counts.append(_cells(changed, by, where))
-    if all(count is None for count in counts):
+    there = next((count for count in counts if count is not None), None)
+    if there is None:
         return RevisedCells(table=name, least=least, changed=0, few=0, units=pl.DataFrame())
-    old, new = (item for item in _alike(counts))
+    old, new = (there.clear() if count is None else count for count in counts)
     codes = [column for column in old.columns if column not in (_UNIT, "count")]
     both = old.join(new, on=[*codes, _UNIT], how="full", coalesce=True, suffix=" new")
     apart = pl.col("count").fill_null(0) != pl.col("count new").fill_null(0)
     units = both.filter(apart).group_by(codes).agg(units=pl.len()).sort(codes)
     few = units.filter(pl.col("units") < least).height
     return RevisedCells(table=name, least=least, changed=units.height, few=few, units=units)
-
-
-def _records(frame: Any, identifier: str, columns: Sequence[str]) -> pl.DataFrame:
-    opened = open_frame(frame)
-    require_columns(opened, [identifier, *columns])
-    check_identifiers(opened, [identifier])
-    held = collected(opened.select(identifier, *columns))
-    return held.select(pl.col(identifier).cast(pl.String).alias(_UNIT), *columns)
-
-
-def _check_types(sides: Sequence[pl.DataFrame], columns: Sequence[str]) -> None:
-    first, revised = sides
-    problems = [
-        Problem(f"was {first[name].dtype} and is {revised[name].dtype}", name, "read both alike")
-        for name in columns
-        if first[name].dtype != revised[name].dtype
-    ]
-    raise_all(MicrodataError, problems, code="column-type")
 
 
 def _cells(changed: pl.DataFrame, by: Sequence[Spanning], where: str | None) -> pl.DataFrame | None:
@@ -128,9 +123,3 @@ def _cells(changed: pl.DataFrame, by: Sequence[Spanning], where: str | None) -> 
     cells = table.to_polars().filter((pl.col("count") > 0) & (pl.col(_UNIT) != total))
     names = [dimension.name for dimension in table.dimensions]
     return cells.select(pl.col(names).cast(pl.String), "count")
-
-
-def _alike(counts: Sequence[pl.DataFrame | None]) -> list[pl.DataFrame]:
-    """Both sides; where one has no changed unit, it is empty."""
-    there = next(count for count in counts if count is not None)
-    return [there.clear() if count is None else count for count in counts]

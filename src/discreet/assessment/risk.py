@@ -1,28 +1,29 @@
-"""What an attacker can find out: `disclosure_risk`.
+"""What an attacker can find out, `disclosure_risk`, and how much noise is safe, `trade_off`.
 
-In: a perturbation table and a distribution of counts. Out: `DisclosureRisk`.
-SECRET: who knows it knows the table better.
-
-The attacker sees a sum and its two or three parts, each perturbed on its own, and
-knows the maximum noise or even the whole table. An original is determined when only
-one value of it agrees with everything published. All results are whole numbers compared with
-one; rounding cannot matter.
+In: a perturbation table and a distribution of counts; parameters of a design. Out: probabilities;
+figures per maximum noise. SECRET: who knows them knows the table better. The attacker sees a sum
+and its two or three parts, each perturbed on its own, and knows the maximum noise or even the
+whole table. An original is determined when only one value of it agrees with all that is published.
+All results are whole numbers compared with one; rounding cannot matter.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass
+from decimal import Decimal
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 import numpy.typing as npt
 
 from discreet.arrays import BoolArray, FloatArray
+from discreet.assessment.evaluation import evaluate
 from discreet.assessment.probabilities import NoiseChances, distribution
+from discreet.assessment.quality import expected_quality
 from discreet.assessment.words import number, percent, words_of
-from discreet.errors import PerturbationError
+from discreet.errors import PerturbationError, Problem
 from discreet.protection.noise import PerturbationTable
 
 if TYPE_CHECKING:
@@ -42,13 +43,19 @@ class Beliefs:
     reach: int  # largest absolute noise
 
     @classmethod
-    def of(cls, chances: NoiseChances, alike: int, terms: int, *, whole_table: bool) -> Beliefs:
+    def of(cls, ptable: PerturbationTable, terms: int, *, whole_table: bool) -> Beliefs:
         """The beliefs of one who knows the whole table, or only the maximum noise.
 
         Either knows that zeros stay zero, which is no secret, unless they do not.
-        From `alike` + 2·reach on, every original that a published value may have
-        belongs to equal rows, so that larger counts make no difference.
+        From the first of the equal rows + 2·reach on, every original that a published value
+        may have belongs to equal rows, so that larger counts make no difference.
         """
+        chances = NoiseChances.of(ptable)
+        alike = chances.last_alike
+        if alike is None:
+            message = "large counts use a block of different rows again and again"
+            hint = "risk can be assessed for tables whose last rows are alike"
+            raise PerturbationError(message, code="risk", hint=hint)
         reach = int(max(np.abs(chances.noise[chances.units.any(axis=0)])))
         limit = max(alike + 2 * reach, 3)  # 1 and 2 never stand for larger counts
         counts = terms * (limit + 2 * reach) + 1
@@ -67,12 +74,6 @@ class Beliefs:
                 possible[0, 1:] = False
         return cls(move[:, :values], possible[:, :values], limit, terms, reach)
 
-    @property
-    def size(self) -> int:
-        """Number of combinations of published parts and sum."""
-        values: int = self.possible.shape[1]
-        return int((self.limit + self.reach + 1) ** self.terms) * values
-
 
 class Attack:
     """The combinations of published parts and sum in which an original is determined.
@@ -86,8 +87,11 @@ class Attack:
         self.beliefs = beliefs
         self._part: Singles = beliefs.possible[:parts, :values].astype(np.float32)
         self._sum: Singles = beliefs.possible.astype(np.float32)
-        self.part = self._first_part()
-        self.sum = self._whole()
+        others = self._part.T  # what the other parts may sum to: published values, flat × sum
+        if beliefs.terms == 3:
+            sums = _sums(others[:, None, :], others[None, :, :])
+            others = sums.reshape(-1, sums.shape[-1])
+        self.part, self.sum = self._first_part(others), self._whole(others)
         self.any = self.sum | self.part
         for axis in range(1, beliefs.terms):
             self.any |= np.swapaxes(self.part, 0, axis)
@@ -114,17 +118,9 @@ class Attack:
             chance[here] = likely[here]
         return chance
 
-    def _others(self) -> Singles:
-        """What the other parts may sum to: (their published values, flat) × sum."""
-        part = self._part.T
-        if self.beliefs.terms == 2:
-            return part
-        sums = _sums(part[:, None, :], part[None, :, :])
-        return sums.reshape(-1, sums.shape[-1])
-
-    def _first_part(self) -> BoolArray:
+    def _first_part(self, others: Singles) -> BoolArray:
         """Whether exactly one original of the first part fits."""
-        others, part = self._others(), self._part
+        part = self._part
         values, wholes = part.shape[1], self._sum.shape[1]
         number = np.zeros((values, len(others), wholes), dtype=np.int16)
         for count in range(len(part)):
@@ -134,9 +130,9 @@ class Attack:
         one: BoolArray = number == 1
         return one.reshape((values,) * self.beliefs.terms + (wholes,))
 
-    def _whole(self) -> BoolArray:
+    def _whole(self, others: Singles) -> BoolArray:
         """Whether exactly one original of the sum fits."""
-        others, values = self._others(), self._part.shape[1]
+        values = self._part.shape[1]
         fits = []
         for value in range(values):
             first = np.broadcast_to(self._part[:, value], (len(others), len(self._part)))
@@ -195,11 +191,13 @@ class DisclosureRisk:
     def text(self, language: str = "en") -> str:
         """The main figures in plain words. SECRET."""
         words = words_of("risk", language)
+        times = number(1 / self.any_original, language, 0) if self.any_original else ""
+        once = words["once"].format(times=times) if times else words["never"]
         sentence = words["sums"].format(
             knows=words[self.knows],
             terms=words[f"terms {self.terms}"],
             any=percent(self.any_original, language),
-            once=_once(self.any_original, words, language),
+            once=once,
             large=percent(self.large, language),
             worst=percent(self.worst, language),
             parts=" + ".join(number(part, language) for part in self.worst_parts),
@@ -247,10 +245,19 @@ def disclosure_risk(
     """
     import polars as pl
 
-    _check(terms, knows)
-    chances, alike = _alike(ptable)
-    beliefs = Beliefs.of(chances, alike, terms, whole_table=knows == "table")
-    _check_size(beliefs)
+    if terms not in (2, 3) or isinstance(terms, bool):
+        raise PerturbationError("sums have 2 or 3 parts", code="risk", where="terms")
+    if knows not in ("maximum", "table"):
+        message = 'the attacker knows the "maximum" or the "table"'
+        raise PerturbationError(message, code="risk", where="knows")
+    beliefs = Beliefs.of(ptable, terms, whole_table=knows == "table")
+    if (beliefs.limit + beliefs.reach + 1) ** terms * beliefs.possible.shape[1] > _LARGEST:
+        raise PerturbationError(
+            "the perturbation table is too large for sums of so many parts",
+            code="risk-size",
+            where="terms",
+            hint="use terms=2" if terms == 3 else "use less noise or fewer rows",
+        )
     prior = _prior(counts, beliefs.limit)
     attack = Attack(beliefs)
     any_ = attack.chance(attack.any)
@@ -292,40 +299,8 @@ def small_values(ptable: PerturbationTable, counts: Any) -> pl.DataFrame:
     >>> small_values(ptable, {1: 10, 2: 10, 3: 10})["from_1"].to_list()
     [1.0, None, 0.3333333333333333, 0.0]
     """
-    chances, alike = _alike(ptable)
-    beliefs = Beliefs.of(chances, alike, 1, whole_table=True)
+    beliefs = Beliefs.of(ptable, 1, whole_table=True)
     return _small(beliefs.move, _prior(counts, beliefs.limit), beliefs.reach)
-
-
-def _check(terms: int, knows: str) -> None:
-    if terms not in (2, 3) or isinstance(terms, bool):
-        raise PerturbationError("sums have 2 or 3 parts", code="risk", where="terms")
-    if knows not in ("maximum", "table"):
-        raise PerturbationError(
-            'the attacker knows the "maximum" or the "table"', code="risk", where="knows"
-        )
-
-
-def _check_size(beliefs: Beliefs) -> None:
-    if beliefs.size > _LARGEST:
-        raise PerturbationError(
-            "the perturbation table is too large for sums of so many parts",
-            code="risk-size",
-            where="terms",
-            hint="use terms=2" if beliefs.terms == 3 else "use less noise or fewer rows",
-        )
-
-
-def _alike(ptable: PerturbationTable) -> tuple[NoiseChances, int]:
-    """The chances, and from which row on all counts are alike."""
-    chances = NoiseChances.of(ptable)
-    if chances.last_alike is None:
-        raise PerturbationError(
-            "large counts use a block of different rows again and again",
-            code="risk",
-            hint="risk can be assessed for tables whose last rows are alike",
-        )
-    return chances, chances.last_alike
 
 
 def _prior(counts: Any, limit: int) -> FloatArray:
@@ -356,14 +331,111 @@ def _small(move: FloatArray, prior: FloatArray, reach: int) -> pl.DataFrame:
         ones, twos = (float(joint[at]) / share if share else None for at in (1, 2))
         both = float(joint[1] + joint[2]) / share if share else None
         rows.append((value, share, ones, twos, both))
-    columns = {"value": pl.Int64, "share": pl.Float64, "from_1": pl.Float64}
-    columns |= {"from_2": pl.Float64, "from_1_or_2": pl.Float64}
-    return pl.DataFrame(rows, schema=columns, orient="row")
+    names = ["share", "from_1", "from_2", "from_1_or_2"]
+    schema = {"value": pl.Int64, **dict.fromkeys(names, pl.Float64)}
+    return pl.DataFrame(rows, schema=schema, orient="row")
 
 
-def _once(chance: float, words: Mapping[str, str], language: str) -> str:
-    return (
-        words["never"]
-        if chance == 0
-        else words["once"].format(times=number(1 / chance, language, 0))
+_PARTS = (2, 3)
+_FINEST = Decimal("0.0001")
+
+
+def large_risk(ptable: PerturbationTable, terms: int = 2) -> float:
+    """Probability that a sum and its parts, all large, determine the originals. SECRET.
+
+    That happens only when the noise of all parts lies at one end and that of the sum at
+    the other.
+
+    >>> ptable = PerturbationTable.from_rows({0: {0: 1}, 1: {-1: 0.25, 0: 0.5, 1: 0.25}})
+    >>> large_risk(ptable), large_risk(ptable, terms=3)
+    (0.03125, 0.0078125)
+    """
+    chances = NoiseChances.of(ptable)
+    reach = int(max(np.abs(chances.noise)))
+    at = {int(value): place for place, value in enumerate(chances.noise)}
+    least, most = (
+        float(chances.share[-1, at[end]]) if end in at else 0.0 for end in (-reach, reach)
     )
+    return least**terms * most + most**terms * least
+
+
+def trade_off(
+    max_noise: Iterable[int],
+    limit: float,
+    *,
+    forbidden: Iterable[int] = (),
+    stay: Any = None,
+    terms: int = 2,
+    step: str | Decimal = "0.01",
+) -> pl.DataFrame:
+    """The largest variance that is safe, for each maximum noise. SECRET.
+
+    Safe means: an attacker who knows the maximum noise and sees a sum with its parts,
+    all large, learns the originals with a probability of at most `limit`. For a given
+    maximum noise that probability grows with the variance, since the ends become
+    likelier. Columns: `max_noise`, `variance` (a multiple of `step`; null where even a
+    feasible variance is not safe), `risk`, and for large counts `stay`,
+    `mean_absolute_deviation`, `at_most_1`, `at_least_3`, `at_least_4`.
+
+    Args:
+        max_noise: Maximum noises to try.
+        limit: The largest probability that is accepted.
+        forbidden: Values never to be published; they need some variance.
+        stay: Fixed stay probability.
+        terms: 2 or 3 parts.
+        step: Steps of the variance.
+
+    >>> trade_off([2, 3], limit=1e-5)["variance"].to_list()
+    [0.58, 1.47]
+    """
+    import polars as pl
+
+    from discreet.protection.noise import design_rows
+
+    tried, size = tuple(max_noise), _checked(limit, terms, step)
+    banned = tuple(forbidden)
+
+    def best(reach: int) -> tuple[Any, ...]:
+        """The row of the curve for one maximum noise."""
+        table = design_rows(reach, reach**2, banned, stay=stay).table()
+        if large_risk(table, terms) <= limit:  # safe however large the variance is
+            low = int(Decimal(evaluate(table)["variance"][-1]) / size)
+        else:
+            low, high = 0, int(reach**2 / size) + 1
+            while high - low > 1:
+                middle = (low + high) // 2
+                # The last row is the same without forbidden values, and quicker to come by.
+                plain = design_rows(reach, float(middle * size), stay=stay).table()
+                low, high = (middle, high) if large_risk(plain, terms) <= limit else (low, middle)
+            try:
+                table = design_rows(reach, float(low * size), banned, stay=stay).table()
+            except PerturbationError:  # the widest was possible: the variance is too small
+                return (reach, *[None] * 7)
+        quality = expected_quality(table, [table.n_max])
+        shares = (getattr(quality, name) for name in columns[3:])
+        return (reach, float(low * size), large_risk(table, terms), *shares)
+
+    columns = ["max_noise", "variance", "risk", "unchanged", "mean_absolute_deviation"]
+    columns += ["at_most_1", "at_least_3", "at_least_4"]
+    schema = {name: pl.Int64 if name == "max_noise" else pl.Float64 for name in columns}
+    frame = pl.DataFrame([best(reach) for reach in tried], schema=schema, orient="row")
+    return frame.rename({"unchanged": "stay"})
+
+
+def _checked(limit: float, terms: int, step: str | Decimal) -> Decimal:
+    """The step as a number, if everything makes sense."""
+    problems = []
+    if not (isinstance(limit, int | float) and 0 < limit < 1):
+        problems.append(Problem("the limit is a probability between 0 and 1", "limit"))
+    if terms not in _PARTS or isinstance(terms, bool):
+        problems.append(Problem("sums have 2 or 3 parts", "terms"))
+    try:
+        size = Decimal(step)
+    except (ArithmeticError, TypeError, ValueError):
+        size = Decimal(0)
+    if not (size.is_finite() and size >= _FINEST):
+        problems.append(Problem(f"the step is a number of at least {_FINEST}", "step"))
+    if problems:
+        first = problems[0]
+        raise PerturbationError(first.what, code="trade-off", where=first.where, problems=problems)
+    return size

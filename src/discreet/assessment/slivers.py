@@ -65,16 +65,15 @@ class Sliver:
         Args:
             most: So many areas are named.
         """
-        of, less = _listed(self.outer_areas, most), _listed(self.inner_areas, most)
+        of, less = (
+            ", ".join(areas[:most])
+            + (f" and {len(areas) - most:,} more" if len(areas) > most else "")
+            for areas in (self.outer_areas, self.inner_areas)
+        )
         return f"{self.outer} {of} less {self.inner} {less}: {self.records}"
 
     def __repr__(self) -> str:
         return "<Sliver (confidential)>"
-
-
-def _listed(areas: Sequence[str], most: int) -> str:
-    more = f" and {len(areas) - most:,} more" if len(areas) > most else ""
-    return ", ".join(areas[:most]) + more
 
 
 @dataclass(frozen=True, kw_only=True, repr=False, slots=True)
@@ -162,39 +161,19 @@ def find_slivers(
     >>> [one.text() for one in report.slivers]
     ['square b less town Y: 1']
     """
-    _check(first, second, least, effort)
-    towns, squares, counts = _atoms(records, first, second, count)
-    swapped = len(towns) > len(squares)
-    if swapped:
-        towns, squares = squares, towns
-        counts = {(b, a): n for (a, b), n in counts.items()}
-    map_ = _Geography(counts, least, effort)
-    smallest, names = _smallest(map_), (first, second)
-    slivers = [_sliver(one, map_, names, (towns, squares), swapped) for one in smallest]
-    slivers.sort(key=lambda one: (one.records, len(one.outer_areas), one.outer_areas))
-    return SliverReport(
-        first=first,
-        second=second,
-        least=least,
-        slivers=tuple(slivers),
-        searched=map_.searched,
-    )
+    codes, counts = _atoms(records, first, second, count, least, effort)
+    return _report(codes, counts, (first, second), least, effort)
 
 
-def _check(first: str, second: str, least: int, effort: int) -> None:
-    problems = []
-    if first == second:
-        problems.append(Problem("two different columns are needed", first))
+def _atoms(
+    records: Any, first: str, second: str, count: str | None, least: int, effort: int
+) -> tuple[list[list[str]], dict[Atom, int]]:
+    """The codes of both geographies, and how many records lie in each pair of areas."""
+    problems = [Problem("two different columns are needed", first)] if first == second else []
     for name, number, lowest in (("least", least, 2), ("effort", effort, 1)):
         if not isinstance(number, int) or isinstance(number, bool) or number < lowest:
             problems.append(Problem(f"a whole number from {lowest} on is needed", name))
     raise_all(SliverError, problems, code="slivers")
-
-
-def _atoms(
-    records: Any, first: str, second: str, count: str | None
-) -> tuple[list[str], list[str], dict[Atom, int]]:
-    """The codes of both geographies, and how many records lie in each pair of areas."""
     try:
         frame = nw.from_native(records)
     except TypeError:
@@ -225,12 +204,9 @@ def _atoms(
     at = [{code: k for k, code in enumerate(item)} for item in codes]
     atoms: dict[Atom, int] = defaultdict(int)
     for a, b, n in table.iter_rows():
-        pair = (
-            _NOWHERE if a is None else at[0][a],
-            _NOWHERE if b is None else at[1][b],
-        )
+        pair = _NOWHERE if a is None else at[0][a], _NOWHERE if b is None else at[1][b]
         atoms[pair] += n
-    return codes[0], codes[1], dict(atoms)
+    return codes, dict(atoms)
 
 
 @dataclass(frozen=True, slots=True)
@@ -274,7 +250,15 @@ class _Geography:
         }
         self.components = list(self._components())
         #: Of each component, the parts that lie in one geography only, or in a tie with such.
-        self.open = [self._open(component) for component in self.components]
+        self.open = [
+            {
+                (a, b): counts[a, b]
+                for b in {b for a in component for b in self.knots[a]}
+                for a in (component if b == _NOWHERE else self.ties[b])
+                if (b == _NOWHERE and b in self.knots[a]) or _NOWHERE in self.ties.get(b, ())
+            }
+            for component in self.components
+        ]
 
     def _components(self) -> Iterator[list[int]]:
         """Knots that ties connect, in order."""
@@ -293,15 +277,6 @@ class _Geography:
                             seen.add(other)
                             waiting.append(other)
             yield sorted(component)
-
-    def _open(self, component: Sequence[int]) -> dict[Atom, int]:
-        ties = {b for a in component for b in self.knots[a]}
-        return {
-            (a, b): self.counts[a, b]
-            for b in ties
-            for a in (component if b == _NOWHERE else self.ties[b])
-            if (b == _NOWHERE and b in self.knots[a]) or _NOWHERE in self.ties.get(b, ())
-        }
 
     def slivers(self) -> Iterator[_FoundSliver]:
         """Unions with few records in their difference."""
@@ -422,19 +397,16 @@ class _Geography:
             at_rest = rest and (a == _NOWHERE) != union.within
             if at_rest if b != _NOWHERE else union.within:
                 parts[a, b] = n
-        if 0 < sum(parts.values()) < self.least and self._held(union):
-            yield _FoundSliver(union, frozenset(parts))
-
-    def _held(self, union: _KnotUnion) -> bool:
-        """Whether one union holds the other, and there is something to subtract."""
+        if not 0 < sum(parts.values()) < self.least:
+            return
+        # Whether one union holds the other, and there is something to subtract.
         knots = self.knots_of(union)
-        if not union.within:
-            return not any(_NOWHERE in self.knots[a] for a in knots)
-        return any(
-            b != _NOWHERE and all(a in knots for a in self.ties[b])
-            for a in knots
-            for b in self.knots[a]
-        )
+        held = not any(_NOWHERE in self.knots[a] for a in knots)
+        if union.within:
+            below = {b for a in knots for b in self.knots[a]} - {_NOWHERE}
+            held = any(all(a in knots for a in self.ties[b]) for b in below)
+        if held:
+            yield _FoundSliver(union, frozenset(parts))
 
     def knots_of(self, union: _KnotUnion) -> frozenset[int]:
         """The knots of a union."""
@@ -457,10 +429,15 @@ class _Geography:
 def _smallest(map_: _Geography) -> list[_FoundSliver]:
     """Differences that hold no other one, each once, by the union of fewest areas."""
     best: dict[frozenset[Atom], _FoundSliver] = {}
+
+    def rank(one: _FoundSliver) -> tuple[bool, int, bool, list[int]]:
+        named = one.union.named
+        return one.union.rest, len(named), not one.union.within, sorted(named)
+
     for one in map_.slivers():
         parts = map_.without_areas(one.parts)
         other = best.get(parts)
-        if parts and (other is None or _rank(one) < _rank(other)):
+        if parts and (other is None or rank(one) < rank(other)):
             best[parts] = one
     of_atom: dict[Atom, list[frozenset[Atom]]] = defaultdict(list)
     kept = []
@@ -473,39 +450,48 @@ def _smallest(map_: _Geography) -> list[_FoundSliver]:
     return kept
 
 
-def _rank(one: _FoundSliver) -> tuple[bool, int, bool, list[int]]:
-    return one.union.rest, len(one.union.named), not one.union.within, sorted(one.union.named)
-
-
-def _sliver(
-    one: _FoundSliver,
-    map_: _Geography,
+def _report(
+    codes: Sequence[Sequence[str]],
+    counts: Mapping[Atom, int],
     names: tuple[str, str],
-    codes: tuple[list[str], list[str]],
-    swapped: bool,
-) -> Sliver:
-    """A difference with the names of its areas."""
-    knots, ties = codes
+    least: int,
+    effort: int,
+) -> SliverReport:
+    """The smallest differences with the names of their areas."""
+    towns, squares = ({pair[side] for pair in counts} - {_NOWHERE} for side in (0, 1))
+    swapped, (first, second) = len(towns) > len(squares), names
+    atoms = {(b, a) if swapped else (a, b): n for (a, b), n in counts.items()}
+    map_ = _Geography(atoms, least, effort)
     knot_name, tie_name = names[::-1] if swapped else names
-    union = map_.knots_of(one.union)
-    touched = {b for a in union for b in map_.knots[a] if b != _NOWHERE}
-    if one.union.within:
-        touched = {b for b in touched if all(a in union for a in map_.ties[b])}
-    own, other = tuple(knots[a] for a in sorted(union)), tuple(ties[b] for b in sorted(touched))
-    parts = []
-    for a, b in sorted(one.parts):
-        knot = None if a == _NOWHERE else knots[a]
-        tie = None if b == _NOWHERE else ties[b]
-        pair = (tie, knot) if swapped else (knot, tie)
-        parts.append((*pair, map_.counts[a, b]))
-    outer, inner = ((knot_name, own), (tie_name, other))[:: 1 if one.union.within else -1]
-    return Sliver(
-        outer=outer[0],
-        outer_areas=outer[1],
-        inner=inner[0],
-        inner_areas=inner[1],
-        records=sum(n for *_, n in parts),
-        parts=tuple(parts),
+    knots, ties = codes[::-1] if swapped else codes
+    slivers = []
+    for one in _smallest(map_):
+        union = map_.knots_of(one.union)
+        touched = {b for a in union for b in map_.knots[a] if b != _NOWHERE}
+        if one.union.within:
+            touched = {b for b in touched if all(a in union for a in map_.ties[b])}
+        own = knot_name, tuple(knots[a] for a in sorted(union))
+        other = tie_name, tuple(ties[b] for b in sorted(touched))
+        parts = []
+        for a, b in sorted(one.parts):
+            knot = None if a == _NOWHERE else knots[a]
+            tie = None if b == _NOWHERE else ties[b]
+            pair = (tie, knot) if swapped else (knot, tie)
+            parts.append((*pair, map_.counts[a, b]))
+        outer, inner = (own, other)[:: 1 if one.union.within else -1]
+        slivers.append(
+            Sliver(
+                outer=outer[0],
+                outer_areas=outer[1],
+                inner=inner[0],
+                inner_areas=inner[1],
+                records=sum(n for *_, n in parts),
+                parts=tuple(parts),
+            )
+        )
+    slivers.sort(key=lambda one: (one.records, len(one.outer_areas), one.outer_areas))
+    return SliverReport(
+        first=first, second=second, least=least, slivers=tuple(slivers), searched=map_.searched
     )
 
 
@@ -610,27 +596,27 @@ def merge_slivers(
     >>> merge_slivers(people, "town", "square", least=5, merge="square").groups
     (('a', 'b'),)
     """
-    _check(first, second, least, effort)
+    codes, counts = _atoms(records, first, second, count, least, effort)
     if merge not in (first, second):
         raise SliverError("one of the two geographies is merged", code="slivers", where="merge")
-    codes_first, codes_second, counts = _atoms(records, first, second, count)
     side = int(merge == second)
-    codes = (codes_first, codes_second)[side]
-    into = list(range(len(codes)))
+    into = list(range(len(codes[side])))
+    at = {code: k for k, code in enumerate(codes[side])}
     while True:
-        table = _labelled(counts, (codes_first, codes_second), side, into)
-        report = find_slivers(table, "0", "1", least=least, count="n", effort=effort)
-        at = {code: k for k, code in enumerate(codes)}
+        merged: dict[Atom, int] = defaultdict(int)  # merged areas are the first of them
+        for (a, b), n in counts.items():
+            area = into[(a, b)[side]] if (a, b)[side] != _NOWHERE else _NOWHERE
+            merged[(a, area) if side else (area, b)] += n
+        report = _report(codes, merged, (first, second), least, effort)
         parts = [part[:2][side] for one in report.slivers for part in one.parts]
         wanted = {at[code] for code in parts if code is not None}
         if not _join(wanted, counts, side, into):
             break
     groups: dict[int, list[str]] = defaultdict(list)
-    for k, code in enumerate(codes):
+    for code, k in at.items():
         groups[into[k]].append(code)
-    sliver_report = replace(report, first=first, second=second)
-    merged = tuple(tuple(group) for group in groups.values() if len(group) > 1)
-    return MergedAreas(geography=merge, groups=merged, report=sliver_report)
+    joined = tuple(tuple(group) for group in groups.values() if len(group) > 1)
+    return MergedAreas(geography=merge, groups=joined, report=report)
 
 
 @without_values
@@ -667,7 +653,14 @@ def merge_all_slivers(
     if len(others) == len(areas) or not others:
         raise SliverError("one of several geographies is merged", code="slivers", where="merge")
     how: dict[str, Any] = {"least": least, "effort": effort}
-    frame = _atoms_of(records, areas, count)
+    # How many records lie in each combination of areas.
+    opened = open_frame(records)
+    require_columns(opened, [*areas, *([count] if count else [])])
+    size = nw.col(count).sum() if count else nw.len()
+    texts = [nw.col(name).cast(nw.String).alias(name) for name in areas]
+    chosen = opened.select(*texts, *([count] if count else []))
+    grouped = chosen.group_by(list(areas), drop_null_keys=False).agg(size.alias(_RECORDS))
+    frame = collected(grouped)
     own = "merged areas"
     groups: dict[str, list[str]] = {}
     waiting = deque(others)
@@ -689,27 +682,6 @@ def merge_all_slivers(
     # Under names of their own, merged areas stand in the place of those they are made of.
     coarser = frame.with_columns(pl.col(merge).replace(merged.codes))
     return merged, find_all_slivers(coarser, areas, count=_RECORDS, **how)
-
-
-def _atoms_of(records: Any, areas: Sequence[str], count: str | None) -> pl.DataFrame:
-    """How many records lie in each combination of areas."""
-    frame = open_frame(records)
-    require_columns(frame, [*areas, *([count] if count else [])])
-    size = nw.col(count).sum() if count else nw.len()
-    texts = [nw.col(name).cast(nw.String).alias(name) for name in areas]
-    grouped = frame.select(*texts, *([count] if count else []))
-    return collected(grouped.group_by(list(areas), drop_null_keys=False).agg(size.alias(_RECORDS)))
-
-
-def _labelled(
-    counts: Mapping[Atom, int], codes: tuple[list[str], list[str]], side: int, into: Sequence[int]
-) -> pl.DataFrame:
-    """Counts by codes, those of merged areas being the code of the first of them."""
-    rows = []
-    for pair, n in counts.items():
-        at = [into[k] if own == side and k != _NOWHERE else k for own, k in enumerate(pair)]
-        rows.append((*(None if k == _NOWHERE else codes[own][k] for own, k in enumerate(at)), n))
-    return pl.DataFrame(rows, schema={"0": pl.String, "1": pl.String, "n": pl.Int64}, orient="row")
 
 
 def _join(wanted: set[int], counts: Mapping[Atom, int], side: int, into: list[int]) -> bool:

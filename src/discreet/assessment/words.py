@@ -50,15 +50,12 @@ def percent(share: float, language: str) -> str:
     """
     hundred = 100 * share
     decimals = 1
-    while decimals < 15 and _hides(hundred, decimals):
+    # Rounding makes nothing of something, and of almost everything not everything.
+    while decimals < 15 and (
+        round(hundred, decimals) == 0 < hundred or round(hundred, decimals) == 100 > hundred
+    ):
         decimals += 1
     return f"{number(hundred, language, decimals + (decimals > 1))} %"
-
-
-def _hides(hundred: float, decimals: int) -> bool:
-    """Whether rounding would make something look like nothing, or like everything."""
-    rounded = round(hundred, decimals)
-    return (rounded == 0 < hundred) or (rounded == 100 > hundred)
 
 
 def listed(values: list[int], language: str) -> str:

@@ -16,6 +16,7 @@ from discreet.protection.noise import PerturbationTable
 from discreet.protection.noise.design import permuted
 from discreet.solver import column_values, quiet_solver
 from tests.assessment.attacks.test_attack_odds import TEACHING, ptable, uniform
+from tests.helpers.rows import for_all_rows
 
 GRID = 10**15
 
@@ -81,7 +82,7 @@ def test_sums_of_five_parts_and_official_ones_of_three() -> None:
     assert 1e7 * odds.determined(2, official=True) == pytest.approx(8_000, rel=0.01)
 
 
-@pytest.mark.parametrize(
+@for_all_rows(
     ("share", "shown", "exactly"),
     [
         (uniform(2), 18, 186),
@@ -105,7 +106,7 @@ def test_levels_alone_tell_little() -> None:
     assert odds.pairs_to_tell() == pytest.approx(49, abs=0.5)
 
 
-@pytest.mark.parametrize(
+@for_all_rows(
     ("share", "epsilon", "delta", "variance", "stay"),
     [
         (uniform(2), 0, 0.2, 2, 0.2),

@@ -244,16 +244,16 @@ def test_a_panel_is_the_same_again_and_its_persons_live_on() -> None:
 
 def successes(size: int, option: KeyOption, noise: PerturbationTable) -> dict[str, AttackSuccess]:
     found = attacked_panel(
-        panel(size), id="person", by=["area", "sex", "age", "work", "origin"],
+        panel(size, 3), id="person", by=["area", "sex", "age", "work", "origin"],
         unknown=["work", "origin"], ptable=noise, option=option, secret=SECRET,
     )  # fmt: skip
     return {each.attack: each for each in found}
 
 
 @pytest.mark.exhaustive
-def test_five_years_of_a_panel_under_each_option(noise: PerturbationTable) -> None:
-    """1,500 persons; bounds are those of docs/methods/periods.md, with room for chance."""
-    found = {option: successes(1_500, option, noise) for option in OPTIONS}
+def test_three_years_of_a_panel_under_each_option(noise: PerturbationTable) -> None:
+    """1,000 persons; bounds are those of docs/methods/periods.md, with room for chance."""
+    found = {option: successes(1_000, option, noise) for option in OPTIONS}
     cells = {option: each["cells proven to hold other units"] for option, each in found.items()}
     happened = "cells proven to hold somebody to whom something happened"
     assert all(each.right == 1.0 for each in cells.values())
@@ -288,7 +288,9 @@ by = ["area", "sex", "work"]
 """
 
 
-@pytest.mark.parametrize("option", OPTIONS)
+@pytest.mark.parametrize(
+    "option", ["period", "changed", pytest.param("same", marks=pytest.mark.exhaustive)]
+)
 def test_releases_of_two_years_say_who_keeps_his_key(
     option: KeyOption, tmp_path: Path, noise: PerturbationTable
 ) -> None:
@@ -319,6 +321,8 @@ def test_releases_of_two_years_say_who_keeps_his_key(
     assert stated.pairs[0].proven == pair.proven
     assert len(pair.examples) == min(3, pair.told)
     assert "secret" in repr(found)
+    if option != "period":
+        return
     line = [*words, "--ptable", str(tmp_path / "ptable.json"), "--out", str(tmp_path / "r.json")]
     told = CliRunner().invoke(app, line)
     assert told.exit_code == 0, told.output

@@ -28,7 +28,7 @@ def test_chosen_codes_fit_and_are_whole_levels(shape: list[int], most: int) -> N
     chosen = choose(place, most)
     assert 1 <= len(chosen.codes) <= most
     assert chosen.codes[0] == 0
-    assert chosen.complete == (len(chosen.codes) == len(place))
+    assert (chosen.note("Place", "en") == "") == (len(chosen.codes) == len(place))
     levels = place.levels[chosen.codes]
     deepest = int(levels.max())
     whole = int((place.levels <= deepest).sum())

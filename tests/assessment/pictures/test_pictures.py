@@ -31,6 +31,7 @@ from discreet.assessment.pictures import (
 from discreet.assessment.pictures.theme import ink_on, luminance, noise_colours
 from discreet.errors import PerturbationError, PublicationError
 from discreet.protection.noise import PerturbationTable
+from tests.helpers.rows import for_all_rows
 
 #: Zero stays; 1 and 2 are never published.
 ROWS = {
@@ -233,7 +234,7 @@ def grey(colour: str) -> float:
     return 0.2126 * red + 0.7152 * green + 0.0722 * blue
 
 
-@pytest.mark.parametrize("reach", [1, 2, 5, 10, 20])
+@for_all_rows("reach", [1, 2, 5, 10, 20])
 def test_lightness_alone_orders_the_noise(reach: int) -> None:
     """So the pictures can be read in grey, and with any kind of colour vision."""
     colours = noise_colours(range(-reach, reach + 1))
@@ -245,14 +246,16 @@ def test_lightness_alone_orders_the_noise(reach: int) -> None:
         assert min(unchanged / below, above / unchanged) > 1.1
 
 
-@pytest.mark.parametrize("colour", noise_colours(range(-20, 21)).values())
+@for_all_rows("colour", noise_colours(range(-20, 21)).values())
 def test_labels_can_be_read_on_their_colours(colour: str) -> None:
     high, low = sorted((luminance(colour), luminance(ink_on(colour))), reverse=True)
     assert (high + 0.05) / (low + 0.05) >= 4
 
 
-@pytest.mark.parametrize(("language", "word"), [("en", "CONFIDENTIAL"), ("de", "VERTRAULICH")])
-@pytest.mark.parametrize("draw", OF_TABLES)
+@for_all_rows(
+    ("draw", "language", "word"),
+    [(tableau, "de", "VERTRAULICH"), *((draw, "en", "CONFIDENTIAL") for draw in OF_TABLES)],
+)
 def test_every_picture_says_that_it_is_confidential(
     draw: Any, language: str, word: str, ptable: PerturbationTable
 ) -> None:
@@ -266,12 +269,10 @@ def test_every_picture_says_that_it_is_confidential(
 # -- files -----------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("draw", OF_TABLES)
-def test_equal_tables_give_equal_bytes(draw: Any, tmp_path: Path) -> None:
-    suffixes = (".svg", ".png") if draw is tableau else (".svg",)
-    for suffix in suffixes:
+def test_equal_tables_give_equal_bytes(tmp_path: Path) -> None:
+    for suffix in (".svg", ".png"):
         first, second = (
-            draw(PerturbationTable.from_rows(ROWS)).save(tmp_path / f"{name}{suffix}")
+            tableau(PerturbationTable.from_rows(ROWS)).save(tmp_path / f"{name}{suffix}")
             for name in "ab"
         )
         assert first.read_bytes() == second.read_bytes()
@@ -337,7 +338,7 @@ def test_other_suffixes_are_refused(ptable: PerturbationTable, tmp_path: Path) -
     assert list(tmp_path.iterdir()) == [folder]
 
 
-@pytest.mark.parametrize("draw", OF_TABLES)
+@for_all_rows("draw", OF_TABLES)
 def test_other_languages_are_refused(draw: Any, ptable: PerturbationTable) -> None:
     with pytest.raises(PublicationError, match="use en or de"):
         draw(ptable, language="fr")
@@ -358,7 +359,7 @@ def test_only_tables_for_counts_are_drawn(draw: Any) -> None:
         draw({0: {0: 1}})
 
 
-@pytest.mark.parametrize(
+@for_all_rows(
     ("data", "message"),
     [
         (pl.DataFrame({"n": [1]}), "count: the column is missing"),

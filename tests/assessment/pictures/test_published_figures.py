@@ -17,6 +17,7 @@ from discreet.errors import PublicationError
 from discreet.publication.examples import census_example
 from discreet.tables import CellStatus, Dimension, ProtectedTable, Provenance
 from tests.helpers.drawn import records
+from tests.helpers.rows import for_all_rows
 
 
 def shown(picture: Picture) -> dict[tuple[str, str], tuple[Any, str]]:
@@ -108,7 +109,7 @@ def test_only_tables_to_publish_are_drawn() -> None:
         plot(table)  # type: ignore[arg-type]
 
 
-@pytest.mark.parametrize(
+@for_all_rows(
     ("options", "said"),
     [
         ({"kind": "pie"}, "no kind of picture 'pie'"),

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 import polars as pl
-import pytest
 
 import discreet as dc
 from discreet.assessment.release_quality import Overall, QualityLog
 from discreet.release.report.quality import QualityReport
+from tests.helpers.rows import for_all_rows
 
 COUNT = 20_000
 RNG = np.random.default_rng(12)
@@ -30,7 +30,7 @@ def log_of(keys: np.ndarray, areas: int) -> QualityLog:
     return log
 
 
-@pytest.mark.parametrize(
+@for_all_rows(
     ("name", "alarms"),
     [
         ("proper", []),
@@ -40,7 +40,7 @@ def log_of(keys: np.ndarray, areas: int) -> QualityLog:
         ("one constant", ["count-alone"]),
     ],
 )
-@pytest.mark.parametrize("areas", [100, 400])
+@for_all_rows("areas", [100, 400])
 def test_alarms(name: str, alarms: list[str], areas: int):
     log = log_of(KEYS[name], areas)
     assert Overall(log).alarms() == alarms

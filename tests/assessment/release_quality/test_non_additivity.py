@@ -13,11 +13,19 @@ from hypothesis import strategies as st
 
 import discreet as dc
 from discreet.assessment.release_quality import QualityLog
-from discreet.assessment.release_quality.additivity import differences
-from discreet.assessment.release_quality.pairs import PartGrid
+from discreet.assessment.release_quality.tallies import total_differences
 from discreet.protection.noise import PerturbationTable, perturb
 from discreet.publication.examples import census_example
-from discreet.tables import CellStatus, ProtectedTable, Table
+from discreet.tables import (
+    CellStatus,
+    Dimension,
+    Figure,
+    ProtectedTable,
+    Provenance,
+    Table,
+    figure_dimension,
+    level_numbers,
+)
 
 ROW = [0.1, 0.3, 0.7, 0.9, 1.0]
 PTABLE = PerturbationTable.from_cumulative(
@@ -42,7 +50,7 @@ def records(size: int, seed: int) -> pl.DataFrame:
 def test_the_published_example_of_sex_by_age() -> None:
     """Row totals 47 56 71 86 109 and 371; columns add to 372 and 369."""
     table = census_example()
-    rows = {row[0]: row[1:] for row in differences(table, PartGrid.of(table.dimensions)).tolist()}
+    rows = {row[0]: row[1:] for row in total_differences(table).tolist()}
     names = [dimension.name for dimension in table.dimensions]
     assert rows[names.index("sex")] == [6, 5, 6, 2]
     assert rows[names.index("age")] == [3, 3, 6, 2]
@@ -91,8 +99,7 @@ def test_differences_are_those_a_reader_finds(
     table = dc.tabulate(records(40, seed), [REGION, "age"], record_key="rk")
     protected = perturb(table, PTABLE, suppress_below=below)
     protected = replace(protected, suppressed_parts=frozenset(hide))
-    grid = PartGrid.of(protected.dimensions)
-    assert differences(protected, grid).tolist() == plain_differences(protected)
+    assert total_differences(protected).tolist() == plain_differences(protected)
 
 
 @pytest.mark.filterwarnings("ignore:the perturbation table changes no count")
@@ -116,3 +123,27 @@ def test_differences_in_a_grid_too_large_for_numbers() -> None:
     quality = log.tables["T"]
     assert quality.sums.tolist()[0] == [0, 30, 0, 0, 0]
     assert quality.counts.noise[:, 2].tolist() == [0] * len(quality.counts.noise)
+
+
+def test_a_part_that_one_figure_lacks_is_complete_in_the_other() -> None:
+    """Whether all cells of a total are published is a question of cells, not of parts by name."""
+    region = dc.Classification.from_parents("region", {"N": None, "N1": "N", "N2": "N", "S": None})
+    figures = (Figure(name="persons"), Figure(name="workers"))
+    dimensions = (Dimension(classifications=(region,)), figure_dimension(figures))
+    values = {"Total": [9, 6], "N": [5, 4], "N1": [3, 3], "N2": [1, 1], "S": [4, 2]}
+    cells = [(code, at, both[at]) for code, both in values.items() for at in (0, 1)]
+    numbers = dict(zip(region.codes, level_numbers(dimensions[0]).tolist(), strict=True))
+    table = ProtectedTable(
+        dimensions=dimensions,
+        index=(
+            np.array([region.index[code] for code, _, _ in cells], dtype=np.int32),
+            np.array([at for _, at, _ in cells], dtype=np.int32),
+        ),
+        value=np.array([value for _, _, value in cells], dtype=float),
+        status=np.zeros(len(cells), dtype=np.int8),
+        provenance=Provenance(version="1", method="cell-key"),
+        figures=figures,
+        suppressed_parts=frozenset({(numbers["N"], 0)}),  # of the second figure
+    )
+    # Persons: the total of N and S, and N itself. Workers: neither, as N is hidden.
+    assert total_differences(table).tolist() == [[0, 2, 1, 1, 1]]

@@ -4,7 +4,7 @@ Protected tables go in, by the universe they count; what each attack finds comes
 
 - `attacked`: all attacks on tables, as an `AttackReport`
 - `Catalogue`: every published count once, and what adds up to what
-- `averaged`, `bounded`, `resolved`, `likeliest`, `near_twins`, `found_parameters`, `shared_noise`,
+- `estimated`, `bounded`, `resolved`, `likeliest`, `near_twins`, `found_parameters`, `shared_noise`,
   `group_disclosures`, `attacked_values`, `alike_noise`, `reconstruct`: each attack on its own
 - `NoiseOdds`, `exposure_of`: how likely attacks succeed, before anything is counted
 - `attacked_panel`: what tables of several periods give away, on a panel whose truth is known; the
@@ -16,13 +16,13 @@ from typing import TYPE_CHECKING
 from discreet.faces import lazy_face
 
 if TYPE_CHECKING:
-    from .averages import averaged as averaged
     from .bounds import NoiseRange as NoiseRange
     from .bounds import bounded as bounded
     from .bounds import likeliest as likeliest
     from .bounds import resolved as resolved
     from .catalogue import Catalogue as Catalogue
     from .equality import near_twins as near_twins
+    from .least_squares import estimated as estimated
     from .odds import NoiseOdds as NoiseOdds
     from .odds import exposure_of as exposure_of
     from .panels import AttackSuccess as AttackSuccess

@@ -181,6 +181,8 @@ class System:
     contradictions: int = 0  # cells that two tables show with different values, and where first
     contradicting: str = ""
     left_out: list[str] = field(default_factory=list)  # tables or parts that hold no counts
+    #: Axes of which tables show some codes side by side, which do not add up to their total
+    partial: set[int] = field(default_factory=set)
 
     def sizes(self, key: LayerKey) -> tuple[int, ...]:
         """Number of codes of each cut of a layer."""
@@ -211,13 +213,55 @@ class System:
         return ", ".join(named) or "total"
 
     def steps(self) -> Iterator[LayerStep]:
-        """Each way from a published layer to one that is one cut coarser."""
+        """Each way from a published layer to one that is one cut coarser.
+
+        None leads over codes that tables show side by side: they do not add up.
+        """
         for key, fine in self.layers.items():
             for at, (number, cut) in enumerate(key):
+                if number in self.partial:
+                    continue
                 above = (*key[:at], *([(number, cut - 1)] if cut > 1 else []), *key[at + 1 :])
                 coarse = self.layers.get(above)
                 if coarse is not None:
                     yield self._step(fine, coarse, at)
+
+    def all_steps(self) -> Iterator[LayerStep]:
+        """Each way from a published layer to the next coarser ones, the finest layers first.
+
+        The next ones may be several cuts coarser, where none between is published.
+        """
+        for key in sorted(self.layers, key=lambda each: (-sum(cut for _, cut in each), each)):
+            fine = self.layers[key]
+            waiting, known = [(key, fine.ids)], {key}
+            while waiting:
+                own, ids = waiting.pop()
+                for at, (number, cut) in enumerate(own):
+                    above = (*own[:at], *([(number, cut - 1)] if cut > 1 else []), *own[at + 1 :])
+                    if above in known or number in self.partial:
+                        continue
+                    known.add(above)
+                    wholes = coarser(ids, self.sizes(own), at, self.axes[number], cut)
+                    coarse = self.layers.get(above)
+                    if coarse is None:
+                        waiting.append((above, wholes))
+                        continue
+                    whole = coarse.at(wholes)
+                    listed = np.bincount(whole[whole >= 0], minlength=len(coarse))
+                    yield LayerStep(fine, coarse, whole, self._parts(key, coarse) - listed)
+
+    def _parts(self, key: LayerKey, coarse: Layer) -> IntArray:
+        """How many cells of a finer layer lie in each cell of a coarser one, listed or not."""
+        parts = np.ones(len(coarse), dtype=np.int64)
+        places = dict(zip(dict(coarse.key), coarse.grid.positions(coarse.ids), strict=True))
+        above = dict(coarse.key)
+        for number, cut in key:
+            up: AnyArray = np.arange(len(self.axes[number].cuts[cut]))
+            for finer in range(cut, above.get(number, 0), -1):
+                up = self.axes[number].up[finer][up]
+            within = np.bincount(up, minlength=len(self.axes[number].cuts[above.get(number, 0)]))
+            parts *= within[places[number]] if number in places else int(within[0])
+        return parts
 
     def _step(self, fine: Layer, coarse: Layer, at: int) -> LayerStep:
         number, cut = fine.key[at]
@@ -451,6 +495,7 @@ class _Reading:
         for tree, shift in zip(dimension.classifications, dimension.offsets, strict=True):
             number = self.known[dimension.name, tree.name]
             axis = self.system.axes[number]
+            self.system.partial |= {number} if dimension.chosen else set()
             at = {code: place for place, code in enumerate(axis.codes)}
             own = np.array([at[code] for code in tree.codes[1:]], dtype=np.int64)
             for cut in range(1, len(axis.cuts)):

@@ -15,8 +15,8 @@ from typing import Any, Literal
 
 import numpy as np
 
-from discreet.assessment.attacks.averages import averaged
 from discreet.assessment.attacks.catalogue import Catalogue, LayerKey, System
+from discreet.assessment.attacks.least_squares import estimated
 from discreet.assessment.attacks.odds import NoiseOdds
 from discreet.assessment.attacks.periods import KeyOption, PeriodPair
 from discreet.assessment.attacks.report import exceeded_limits
@@ -181,12 +181,11 @@ def _named(pair: PeriodPair, key: LayerKey, at: int) -> str:
 
 
 def _averaged(systems: Sequence[System], variance: float, *, together: bool) -> float:
-    """How often the mean of all crossings finds a count, of all periods or the best one."""
+    """How often the best estimate finds a count, from all periods or the best one."""
     exposures: dict[LayerKey, list[float]] = {}
     for system in systems:
-        for key, counts in averaged(system).items():
-            seen = counts.layer.shown & ~counts.layer.official & (counts.crossings > 0)
-            if seen.any():
-                exposures.setdefault(key, []).append(float(counts.exposure[seen].mean()))
+        for key, cells in estimated(system).items():
+            if cells.noisy.any():
+                exposures.setdefault(key, []).append(float(cells.exposure[cells.noisy].mean()))
     most = max((sum(e) if together else max(e) for e in exposures.values()), default=0.0)
     return erf(0.5 / sqrt(2 * variance / most)) if variance and most else 1.0

@@ -8,39 +8,49 @@ Out: `AttackReport`. SECRET: it tells how well attacks work; CONFIDENTIAL with t
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
-from typing import Any, Literal
+from dataclasses import asdict, dataclass, replace
+from typing import Any
 
 import numpy as np
 
 from discreet.assessment.attacks.attributes import GroupDisclosures, group_disclosures
-from discreet.assessment.attacks.averages import AveragedCounts, averaged
 from discreet.assessment.attacks.bounds import (
     NoiseRange,
     bounded,
     likeliest,
     resolved,
 )
-from discreet.assessment.attacks.catalogue import BareFigures, Catalogue, System
+from discreet.assessment.attacks.catalogue import BareFigures, Catalogue, LayerKey, System
 from discreet.assessment.attacks.equality import NearTwins, near_twins
+from discreet.assessment.attacks.least_squares import (
+    EstimatedCells,
+    estimated,
+    filled,
+)
 from discreet.assessment.attacks.odds import NoiseOdds
+from discreet.assessment.attacks.outcomes import (
+    AttackOutcome,
+    outcomes_of,
+    verdict_of,
+    verdict_sentence,
+)
 from discreet.assessment.attacks.parameters import (
     FoundParameters,
     SharedNoise,
     found_parameters,
     shared_noise,
 )
+from discreet.assessment.attacks.settings import Knows
 from discreet.assessment.attacks.values import (
     AlikeNoise,
     AttackedValues,
     alike_noise,
     attacked_values,
 )
+from discreet.disclosure import DisclosureVerdict, Judged
 from discreet.errors import PerturbationError
 from discreet.protection.noise import PerturbationTable
 from discreet.tables import ProtectedTable, Table
-
-Knows = Literal["maximum", "table"]
 
 #: Layers with fewer cells are not called the worst.
 _ENOUGH = 20
@@ -113,7 +123,7 @@ class AttackedUniverse:
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
-class AttackReport:
+class AttackReport(Judged):
     """What all attacks found. SECRET; CONFIDENTIAL with true tables.
 
     Args:
@@ -177,6 +187,19 @@ class AttackReport:
             "uncounted": sum(item.uncounted for item in self.bare),
         }  # fmt: skip
 
+    def outcomes(self) -> list[AttackOutcome]:
+        """What each attack found, and which reader can carry it out."""
+        return outcomes_of(self.rates())
+
+    @property
+    def judgement(self) -> DisclosureVerdict:
+        """One verdict on all attacks; what a single attack may find says `AttackOutcome`."""
+        return self.judged(self.outcomes())
+
+    def judged(self, outcomes: list[AttackOutcome]) -> DisclosureVerdict:
+        """One verdict on some of the attacks; tables that they leave out are not examined."""
+        return verdict_of(outcomes, [name for one in self.universes for name in one.left_out])
+
     def exceeded(self, limits: Mapping[str, float]) -> list[str]:
         """The rates above their limits, in words.
 
@@ -188,6 +211,8 @@ class AttackReport:
     def described(self) -> dict[str, Any]:
         """Everything as plain values, for JSON. SECRET."""
         return {
+            "verdict": self.verdict,
+            "attacks": [one.described() for one in self.outcomes()],
             "knows": self.knows,
             "rates": self.rates(),
             "twins": [asdict(twin) for twin in self.twins],
@@ -200,7 +225,7 @@ class AttackReport:
                     "universe": one.name,
                     "layers": [asdict(layer) for layer in one.layers],
                     "bounds": None if one.bounds is None else asdict(one.bounds),
-                    "parameters": asdict(one.parameters),
+                    "parameters": asdict(one.parameters, dict_factory=_known),
                     "groups": [asdict(group) for group in one.groups],
                     "contradictions": one.contradictions[0],
                     "left_out": one.left_out,
@@ -210,8 +235,9 @@ class AttackReport:
         }
 
     def text(self) -> str:
-        """The findings in words, with what would help. SECRET."""
-        lines: list[str] = []
+        """The verdict, each attack, and the findings in words, with what would help. SECRET."""
+        lines = [verdict_sentence(self.judgement)]
+        lines += [f"  {one.line()}" for one in self.outcomes()]
         if self.twins:
             lines.append(f"{len(self.twins):,} pairs of sets differ by few records:")
             lines += [f"  {_twin(twin)}" for twin in self.twins[:_SHOWN]]
@@ -295,7 +321,10 @@ def _universe(system: System, odds: NoiseOdds | None, known: NoiseRange | None) 
     parameters = found_parameters(system)
     variance = parameters.variance if odds is None else odds.variance
     staying = parameters.staying if odds is None else odds.staying
-    layers = [_layer(system, item, variance, staying) for item in averaged(system).values()]
+    layers = [
+        _layer(system, item, variance, staying)
+        for item in best_estimates(system, variance).values()
+    ]
     return AttackedUniverse(
         name=system.name,
         layers=sorted(
@@ -313,6 +342,32 @@ def _universe(system: System, odds: NoiseOdds | None, known: NoiseRange | None) 
     )
 
 
+def best_estimates(system: System, variance: float) -> dict[LayerKey, EstimatedCells]:
+    """The estimates of all cells; against true counts, those that find more of two ways.
+
+    An attacker may take zeros for true ones where sums agree, or for figures like all others.
+    """
+    cells = estimated(system, variance)
+    judged = [key for key, own in cells.items() if own.layer.true is not None]
+    whole = filled(system) if judged else None
+    if whole is None:
+        return cells
+    beside = estimated(whole, variance, zeros=True, leverages=False)
+    other = {
+        key: replace(own, estimate=beside[key].estimate[beside[key].layer.at(own.layer.ids)])
+        for key, own in cells.items()
+    }
+
+    def right(way: Mapping[LayerKey, EstimatedCells]) -> int:
+        hits = 0
+        for own in (way[key] for key in judged):
+            true = own.layer.truth(own.layer.ids)
+            hits += int((np.rint(own.estimate) == true)[own.noisy].sum())
+        return hits
+
+    return other if right(other) > right(cells) else cells
+
+
 def _growth(system: System) -> list[tuple[str, float]]:
     """What the layers that each table shows first add to the exposure of the total."""
     added: dict[str, float] = {}
@@ -324,11 +379,11 @@ def _growth(system: System) -> list[tuple[str, float]]:
 
 
 def _layer(
-    system: System, counts: AveragedCounts, variance: float, staying: float
+    system: System, counts: EstimatedCells, variance: float, staying: float
 ) -> AveragedLayer:
     """Averaging, of an attacker who takes the published figure where that is likelier right."""
     layer = counts.layer
-    seen = layer.shown & ~layer.official & (counts.crossings > 0)
+    seen = counts.noisy
     exposure, hit, unchanged, expected = counts.exposure[seen], None, None, None
     estimate = counts.estimate[seen]
     if np.isfinite(variance) and seen.any():
@@ -398,6 +453,14 @@ def _bounds(system: System, known: NoiseRange) -> BoundedCells:
         likely=likely,
         right=right,
     )
+
+
+def _known(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """Values by name; None for what is not known, which JSON has no number for."""
+    return {
+        name: None if isinstance(value, float) and not np.isfinite(value) else value
+        for name, value in pairs
+    }
 
 
 # -- words ---------------------------------------------------------------------------------------
@@ -531,7 +594,7 @@ def _about_values(report: AttackReport) -> list[str]:
             line += (
                 f"; of {value.dominated:,} with one contributor, or dominated by the largest, the"
                 f" second largest finds it within 10 % in {_percent(value.published)}, in"
-                f" {_percent(value.averaged)} from all crossings"
+                f" {_percent(value.averaged)} from all figures together"
                 if value.dominated
                 else "; none with one contributor, or dominated by the largest"
             )

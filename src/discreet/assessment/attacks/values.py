@@ -14,17 +14,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from discreet.arrays import AnyArray, BoolArray, FloatArray, IntArray
-from discreet.assessment.attacks.averages import rolled_up
 from discreet.assessment.attacks.catalogue import Catalogue, Layer, LayerKey, System
+from discreet.assessment.attacks.least_squares import estimated
 
 #: Within which share of it a largest contribution is taken as found: the p % rule.
 _NEAR = 0.10
-#: So many crossings of a cell are weighed at most, those with fewest figures.
-_CROSSINGS = 12
-#: So many cells show at least how far crossings lie apart.
-_LEAST = 20
-#: The median of the square of a normal variable, whose mean is 1.
-_MEDIAN = 0.4549
 #: From how many sums on, how far beyond chance and how often noise has to have one sign.
 _SUMS, _BEYOND, _OFTEN, _NEARLY = 50, 6.0, 0.6, 0.9
 
@@ -35,8 +29,8 @@ class AttackedValues:
 
     figure: str  # universe and figure
     cells: int  # number of cells that show a sum
-    #: Of the layer that crossings help most, by how many independent figures each sum is known, as
-    #: far as their differences tell
+    #: Of the layer that other figures help most, by how many independent ones half of its sums are
+    #: known, if the noise of each grows with it
     exposure: float
     layer: str  # that layer
     #: Number of shown cells of one contributor, or whose two largest contributions leave less than
@@ -45,7 +39,7 @@ class AttackedValues:
     #: How often the largest contribution there is found within 10 % from the published sum, by the
     #: second largest contributor; by anyone if there is one only
     published: float | None = None
-    averaged: float | None = None  # the same from all crossings. CONFIDENTIAL both
+    averaged: float | None = None  # the same from all figures together. CONFIDENTIAL both
     #: With noise of units, which more tables do not narrow down: within how many per cent, in place
     #: of 10, the best guess of a reader or of the second largest contributor counts as found
     p_percent: float | None = None
@@ -68,15 +62,17 @@ def attacked_values(catalogue: Catalogue) -> list[AttackedValues]:
 
 
 def _attacked(system: System) -> AttackedValues:
-    crossings = {} if system.means else _crossings(system)
+    cells_of = {} if system.means else estimated(system, relative=True)
     best, where, cells = 1.0, "", 0
     tallies: list[tuple[BoolArray, BoolArray]] = []
     for key, layer in system.layers.items():
         seen = layer.shown & (layer.value != 0)
         cells += int(seen.sum())
-        estimate, exposure = _estimate(layer, crossings.get(key, []))
-        if exposure > best:
-            best, where = exposure, system.title(key)
+        estimate, own = layer.value.astype(np.float64), cells_of.get(key)
+        if own is not None and own.noisy.any():
+            estimate, exposure = own.estimate, float(np.median(own.exposure[own.noisy]))
+            if exposure > best:
+                best, where = exposure, system.title(key)
         if layer.true is not None and layer.largest is not None:
             tallies.append(_found(layer, estimate))
     number = published = averaged = None
@@ -88,58 +84,6 @@ def _attacked(system: System) -> AttackedValues:
         figure=system.name, cells=cells, exposure=best, layer=where, dominated=number,
         published=published, averaged=averaged,
     )  # fmt: skip
-
-
-_Crossings = list[tuple[int, IntArray, IntArray]]
-
-
-def _crossings(system: System) -> dict[LayerKey, _Crossings]:
-    """Per layer, the crossings that divide its cells: how many figures, which cells, sums."""
-    crossings: dict[LayerKey, _Crossings] = {}
-    for layer in system.layers.values():
-        for rolled, needed in rolled_up(system, layer):
-            named = tuple(item for item in rolled.key if item[1] > 0)
-            coarse = system.layers.get(named)
-            if coarse is None:
-                continue
-            at = coarse.at(rolled.ids)
-            new = rolled.whole & (at >= 0) & ((rolled.split & needed) == needed)
-            new &= rolled.noisy > 0
-            if int(new.sum()) >= min(_LEAST, len(coarse)):
-                entry = (int(rolled.noisy.sum()), at[new], rolled.total[new])
-                own = sorted([*crossings.get(named, []), entry], key=lambda each: each[0])
-                crossings[named] = own[:_CROSSINGS]
-    return crossings
-
-
-def _estimate(layer: Layer, crossings: _Crossings) -> tuple[FloatArray, float]:
-    """Sums as all crossings tell them, each weighed by how little it strays, and the exposure.
-
-    How much each strays follows from how far they lie apart, two by two; this takes three.
-    """
-    own = np.where(layer.shown, layer.value, 0).astype(np.float64)
-    rows = [own, *(np.full(len(layer), np.nan) for _ in crossings)]
-    for row, (_, at, total) in zip(rows[1:], crossings, strict=True):
-        row[at] = total
-    if len(rows) < 3 or len(layer) < _LEAST:
-        return own, 1.0
-    figures = np.array(rows)
-    size = np.where(own == 0, np.nan, np.abs(own))
-    number = len(figures)
-    apart = np.zeros((number, number))
-    for first, second in itertools.combinations(range(number), 2):
-        strays = ((figures[first] - figures[second]) / size) ** 2
-        strays = strays[np.isfinite(strays)]
-        between = float(np.median(strays)) / _MEDIAN if strays.size else 0.0
-        apart[first, second] = apart[second, first] = between
-    together = apart.sum() / (2 * (number - 1))
-    spread = (apart.sum(axis=1) - together) / (number - 2)
-    if not together > 0:
-        return own, 1.0
-    spread = np.maximum(spread, 0.02 * together / number)
-    weight = np.where(np.isfinite(figures), 1 / spread[:, None], 0.0)
-    estimate: FloatArray = np.nansum(np.nan_to_num(figures) * weight, axis=0) / weight.sum(axis=0)
-    return np.where(own == 0, own, estimate), float(spread[0] * (1 / spread).sum())
 
 
 def _found(layer: Layer, estimate: FloatArray) -> tuple[BoolArray, BoolArray]:

@@ -10,16 +10,23 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from discreet.arrays import FloatArray, IntArray, PositionArray, SmallIntArray
-from discreet.assessment.pictures.theme import INK, MUTED
-from discreet.assessment.pictures.words import hidden_words
+from discreet.arrays import IntArray, PositionArray, SmallIntArray
+from discreet.assessment.pictures.theme import (
+    INK,
+    MUTED,
+    channel,
+    hidden_words,
+    look,
+    mark,
+    text_mark,
+)
 from discreet.assessment.words import number
 from discreet.errors import PublicationError
 from discreet.tables import WITHOUT_NUMBER, CellStatus, Dimension, Note, ProtectedTable, Withheld
@@ -42,16 +49,12 @@ class ChosenCodes:
     codes: IntArray  # their positions, in tree order
     all: int  # number of codes there are to choose from
 
-    @property
-    def complete(self) -> bool:
-        """Whether no code was left out."""
-        return len(self.codes) == self.all
-
     def note(self, title: str, language: str) -> str:
         """How many codes of a variable of this title are shown; nothing if all are."""
+        if len(self.codes) == self.all:
+            return ""
         shown, every = (number(count, language) for count in (len(self.codes), self.all))
-        text = hidden_words(language)["some_codes"].format(title=title, shown=shown, all=every)
-        return "" if self.complete else text
+        return hidden_words(language)["some_codes"].format(title=title, shown=shown, all=every)
 
 
 def choose(dimension: Dimension, most: int, under: int = 0) -> ChosenCodes:
@@ -162,26 +165,18 @@ def legend_beside(kinds: Iterable[str], language: str) -> dict[str, Any]:
         }
         for kind in listed
     ]
-    middle = {"type": "text", "fontSize": 11, "baseline": "middle", "tooltip": False}
-    colour = {"field": "ink", "type": "nominal", "scale": None}
+    box = mark("rect", stroke="#8a8a8a", strokeWidth=0.8, height=20)
+    sign = text_mark(baseline="middle", x=20, align="center")
+    meaning = text_mark(baseline="middle", x=48, align="left", color=INK)
     return {
         "width": 40,
         "height": {"step": 26},
         "data": {"values": records},
-        "encoding": {"y": {"field": "kind", "type": "nominal", "sort": listed, "axis": None}},
+        "encoding": {"y": channel("kind", sort=listed, axis=None)},
         "layer": [
-            {
-                "mark": {"type": "rect", "stroke": "#8a8a8a", "strokeWidth": 0.8, "height": 20},
-                "encoding": {"fill": {"field": "fill", "type": "nominal", "scale": None}},
-            },
-            {
-                "mark": {**middle, "x": 20, "align": "center"},
-                "encoding": {"text": {"field": "sign"}, "color": colour},
-            },
-            {
-                "mark": {**middle, "x": 48, "align": "left", "color": INK},
-                "encoding": {"text": {"field": "text"}},
-            },
+            {"mark": box, "encoding": {"fill": look("fill")}},
+            {"mark": sign, "encoding": {"text": {"field": "sign"}, "color": look("ink")}},
+            {"mark": meaning, "encoding": {"text": {"field": "text"}}},
         ],
     }
 
@@ -194,36 +189,47 @@ def line_labels(
     strong: Sequence[bool] = (),
 ) -> list[dict[str, Any]]:
     """Labels left of lines, set in by level, as texts of their own: axes would not set in."""
-    width = label_width(labels, levels)
-    records: list[dict[str, Any]] = [
-        {"line": place, "label": label, "step": level, "bold": bold}
-        for place, label, level, bold in zip(
-            places, labels, levels, strong or [False] * len(places), strict=True
-        )
-    ]
-    mark = {"type": "text", "align": "left", "fontSize": 11, "color": INK, "tooltip": False}
-    layers: list[dict[str, Any]] = [
-        {
-            "data": {"values": [r for r in records if (r["step"], r["bold"]) == (step, bold)]},
-            "mark": {
-                **mark,
-                "x": step * STEP - width,
-                "fontWeight": "bold" if bold else "normal",
-            },
-            "encoding": {"text": {"field": "label"}, "x": None},
-        }
-        for step, bold in sorted({(r["step"], r["bold"]) for r in records})
-    ]
+    width, bold = label_width(labels, levels), strong or [False] * len(places)
+    records: dict[tuple[int, bool], list[dict[str, Any]]] = {}
+    for place, label, step, heavy in zip(places, labels, levels, bold, strict=True):
+        own = {"line": place, "label": label, "step": step, "bold": heavy}
+        records.setdefault((step, heavy), []).append(own)
+    layers = []
+    for (step, heavy), values in sorted(records.items()):
+        weight = "bold" if heavy else "normal"
+        text = text_mark(align="left", color=INK, x=step * STEP - width, fontWeight=weight)
+        encoding = {"text": {"field": "label"}, "x": None}
+        layers.append({"data": {"values": values}, "mark": text, "encoding": encoding})
     if title:
-        head = {**mark, "x": -width, "y": -10, "fontSize": 12}
-        layers.append(
-            {
-                "data": {"values": [{"head": title}]},
-                "mark": head,
-                "encoding": {"text": {"field": "head"}, "x": None, "y": None},
-            }
-        )
+        text = text_mark(12, align="left", color=INK, x=-width, y=-10)
+        encoding = {"text": {"field": "head"}, "x": None, "y": None}
+        layers.append({"data": {"values": [{"head": title}]}, "mark": text, "encoding": encoding})
     return layers
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Side:
+    """The codes down the side of a picture, or along its top."""
+
+    place: int | None = None  # which variable; None for none
+    title: str = ""
+    chosen: ChosenCodes = field(
+        default_factory=lambda: ChosenCodes(codes=np.zeros(1, dtype=np.int64), all=1)
+    )
+    labels: Sequence[str] = (" ",)
+    steps: Sequence[int] = (0,)  # how many steps each label is set in
+
+    @classmethod
+    def of(cls, dimension: Dimension, place: int, chosen: ChosenCodes, language: str) -> Side:
+        """Codes of a variable."""
+        levels = dimension.levels[chosen.codes]
+        return cls(
+            place=place,
+            title=dimension.title(language),
+            chosen=chosen,
+            labels=named(dimension, chosen, language),
+            steps=(levels - levels.min()).tolist(),
+        )
 
 
 #: What a cell can be; positions are its numbers.
@@ -231,6 +237,7 @@ KINDS = ("shown", "zero", "hidden", "bracketed", "official", "none", "primary", 
 #: Those without a value, in the order in which they are drawn.
 HIDDEN = ("primary", "secondary", "hidden")
 
+_WITHOUT_VALUE = ("zero", *HIDDEN, "none", "absent")
 _PRIMARY, _SECONDARY = KINDS.index("primary"), KINDS.index("secondary")
 _SUPPRESSED = int(CellStatus.suppressed)
 
@@ -262,8 +269,17 @@ class CellKinds:
                     "table",
                     "hand in what discreet.suppress or Suppression.of gave you",
                 )
-            kinds = cls(table=_told(table, _number(table, which)), secret=True)
-        return replace(kinds, figure=_figure(kinds.table, figure))
+            names = [item.name for item in table.tables]
+            if names.count(which or "") != 1 and not (which is None and len(names) == 1):
+                message = f"there is not one table {which!r}"
+                message = "name one of the tables" if which is None else message
+                raise _wrong(message, "which", f"tables: {', '.join(names)}")
+            kinds = cls(table=_told(table, 0 if which is None else names.index(which)), secret=True)
+        figures = [item.name for item in kinds.table.figures]
+        if figure is not None and figure not in figures:
+            hint = f"figures: {', '.join(figures)}" if figures else "the table has counts only"
+            raise _wrong(f"there is no figure {figure!r}", "figure", hint)
+        return replace(kinds, figure=0 if figure is None else figures.index(figure))
 
     @property
     def dimensions(self) -> tuple[Dimension, ...]:
@@ -301,38 +317,61 @@ class CellKinds:
             kind[hidden & second] = _SECONDARY
         return kind
 
-    def places(
-        self,
-        rows: tuple[int | None, IntArray],
-        columns: tuple[int | None, IntArray],
-        fixed: Mapping[int, int],
-    ) -> tuple[PositionArray, ...]:
-        """The cells of rows and columns, row by row."""
-        down, along = (part.reshape(-1) for part in np.meshgrid(rows[1], columns[1], indexing="ij"))
-        sides = {rows[0]: down, columns[0]: along}
-        others = dict(fixed)
-        if self.table.several_figures:
-            others[len(self.dimensions)] = self.figure
-        return tuple(
-            sides.get(place, np.full(len(down), others.get(place, 0))).astype(np.int32)
-            for place in range(len(self.table.dimensions))
-        )
+    def shown(
+        self, rows: Side, columns: Side, fixed: Mapping[int, int], language: str
+    ) -> list[dict[str, Any]]:
+        """Each cell of a picture, row by row: labels, kind, value and what is printed.
 
-    def filled(self, index: tuple[PositionArray, ...]) -> tuple[SmallIntArray, FloatArray]:
-        """Kind and value at these places; what is not stored is zero, or as the table says."""
+        What is not stored is zero, or as the table says; hidden cells have no value.
+        """
         table = self.table
+        codes = np.meshgrid(rows.chosen.codes, columns.chosen.codes, indexing="ij")
+        down, along = (part.reshape(-1) for part in codes)
+        size = len(down)
+        sides = {rows.place: down, columns.place: along}
+        others = dict(fixed)
+        if table.several_figures:
+            others[len(self.dimensions)] = self.figure
+        index = tuple(
+            sides.get(place, np.full(size, others.get(place, 0))).astype(np.int32)
+            for place in range(len(table.dimensions))
+        )
         stored = np.ones(table.stored, dtype=np.bool_)
         for part, wanted in zip(table.index, index, strict=True):
             stored &= np.isin(part, np.unique(wanted))
-        size = len(index[0]) if index else 1
-        status = table.absent(index, size)
-        value = np.zeros(size)
+        status, value = table.absent(index, size), np.zeros(size)
         cells = np.stack(index, axis=1).tolist() if index else [[]]
         places = {tuple(cell): at for at, cell in enumerate(cells)}
         for place in np.flatnonzero(stored).tolist():
             at = places[tuple(int(part[place]) for part in table.index)]
             status[at], value[at] = table.status[place], table.value[place]
-        return self.kinds(index, status), value
+        known, kinds = table.known(index, size), self.kinds(index, status)
+        decimals, wide = table.figure_decimals(self.figure), len(columns.labels)
+        records: list[dict[str, Any]] = []
+        for at, own in enumerate(value.tolist()):
+            kind = KINDS[kinds[at]] if known[at] else "absent"
+            has, sign = kind not in _WITHOUT_VALUE, KIND_STYLES[kind].sign
+            records.append(
+                {
+                    "row": rows.labels[at // wide],
+                    "column": columns.labels[at % wide],
+                    "value": own if has else 0.0 if kind == "zero" else None,
+                    "text": printed_value(own, language, decimals, kind) if has else sign,
+                    "kind": kind,
+                }
+            )
+        return records
+
+    def side_notes(
+        self, rows: Side, columns: Side, fixed: Mapping[int, int], language: str
+    ) -> list[str]:
+        """Which cells of the other variables are shown, and how many codes of these."""
+        notes = []
+        for place, dimension in enumerate(self.dimensions):
+            if place not in (rows.place, columns.place):
+                label = dimension.labels(language)[fixed.get(place, 0)]
+                notes.append(f"{dimension.title(language)}: {shortened_label(label)}")
+        return [*notes, *(side.chosen.note(side.title, language) for side in (rows, columns))]
 
     def figure_note(self, language: str) -> str:
         """What the figure looked at is, with its unit; nothing for counts."""
@@ -368,16 +407,6 @@ def _wrong(message: str, where: str, hint: str) -> PublicationError:
     return PublicationError(message, code="picture", where=where, hint=hint)
 
 
-def _number(done: Suppression, which: str | None) -> int:
-    names = [table.name for table in done.tables]
-    if which is None and len(names) == 1:
-        return 0
-    if which is None or names.count(which) != 1:
-        message = "name one of the tables" if which is None else f"there is not one table {which!r}"
-        raise _wrong(message, "which", f"tables: {', '.join(names)}")
-    return names.index(which)
-
-
 def _told(done: Suppression, at: int) -> ProtectedTable:
     """A table that tells primary from secondary cells, whatever is published of that."""
     source, published = done.sources[at][0], done.tables[at]
@@ -390,13 +419,3 @@ def _told(done: Suppression, at: int) -> ProtectedTable:
         reasons=(Note("primary", notes), Note("secondary", notes)),
     )
     return replace(published, withheld=withheld)
-
-
-def _figure(table: ProtectedTable, name: str | None) -> int:
-    if name is None:
-        return 0
-    names = [figure.name for figure in table.figures]
-    if name not in names:
-        hint = f"figures: {', '.join(names)}" if names else "the table has counts only"
-        raise _wrong(f"there is no figure {name!r}", "figure", hint)
-    return names.index(name)

@@ -12,7 +12,7 @@ import json
 import os
 import struct
 import zlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cache
@@ -35,6 +35,7 @@ _NUMBERS: Mapping[str, Mapping[str, Any]] = {
     "de": {"decimal": ",", "thousands": "\u202f", "grouping": [3], "currency": ["", ""]},
     "en": {"decimal": ".", "thousands": ",", "grouping": [3], "currency": ["", ""]},
 }
+_SUFFIXES = (".png", ".svg", ".html")
 
 # Nothing may leave the page: no network at all, no menu that takes the data elsewhere.
 _PAGE = files("discreet.assessment.pictures").joinpath("page.html").read_text("utf-8")
@@ -59,27 +60,6 @@ def _script_library() -> str:
     return text
 
 
-def _compact(png: bytes) -> bytes:
-    """The same pixels in a fraction of the bytes: the library compresses in haste."""
-    chunks = list(_chunks(png))
-    pixels = zlib.decompress(b"".join(data for kind, data in chunks if kind == b"IDAT"))
-    before = [(kind, data) for kind, data in chunks if kind not in (b"IDAT", b"IEND")]
-    parts = [*before, (b"IDAT", zlib.compress(pixels, 9)), (b"IEND", b"")]
-    return png[:8] + b"".join(
-        struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
-        for kind, data in parts
-    )
-
-
-def _chunks(png: bytes) -> Iterator[tuple[bytes, bytes]]:
-    """The kind and content of each chunk of a PNG file, after its signature."""
-    at = 8
-    while at < len(png):
-        (length,) = struct.unpack_from(">I", png, at)
-        yield png[at + 4 : at + 8], png[at + 8 : at + 8 + length]
-        at += 12 + length
-
-
 def _json(content: Mapping[str, Any]) -> str:
     return json.dumps(content, ensure_ascii=False, allow_nan=False)
 
@@ -87,9 +67,6 @@ def _json(content: Mapping[str, Any]) -> str:
 def _in_script(content: Mapping[str, Any]) -> str:
     """JSON that cannot end the script it stands in."""
     return _json(content).replace("<", "\\u003c").replace("\u2028", "\\u2028")
-
-
-_SUFFIXES = (".png", ".svg", ".html")
 
 
 def check_picture_place(path: str | os.PathLike[str]) -> Path:
@@ -100,16 +77,11 @@ def check_picture_place(path: str | os.PathLike[str]) -> Path:
     """
     target = Path(path)
     if target.suffix.lower() not in _SUFFIXES:
-        raise PublicationError(
-            "the suffix names no form of picture",
-            code="picture-format",
-            where=target.name,
-            hint=f"use {', '.join(_SUFFIXES)}",
-        )
+        message, hint = "the suffix names no form of picture", f"use {', '.join(_SUFFIXES)}"
+        raise PublicationError(message, code="picture-format", where=target.name, hint=hint)
     if target.is_dir():
-        raise PublicationError(
-            "this is a folder, not a file", code="picture-format", where=str(target)
-        )
+        message = "this is a folder, not a file"
+        raise PublicationError(message, code="picture-format", where=str(target))
     _library()  # an error if what draws is not there
     return target
 
@@ -165,8 +137,21 @@ class Picture:
 
     def png(self) -> bytes:
         """The picture as PNG bytes, fine enough for print."""
-        drawn = _library().vegalite_to_png(_json(self.description), scale=_SCALE, **self._locale)
-        return _compact(drawn)
+        png = _library().vegalite_to_png(_json(self.description), scale=_SCALE, **self._locale)
+        # The same pixels in a fraction of the bytes: the library compresses in haste.
+        chunks, at = [], 8
+        while at < len(png):
+            (length,) = struct.unpack_from(">I", png, at)
+            chunks.append((png[at + 4 : at + 8], png[at + 8 : at + 8 + length]))
+            at += 12 + length
+        pixels = zlib.decompress(b"".join(data for kind, data in chunks if kind == b"IDAT"))
+        parts = [(kind, data) for kind, data in chunks if kind not in (b"IDAT", b"IEND")]
+        parts += [(b"IDAT", zlib.compress(pixels, 9)), (b"IEND", b"")]
+        compact: bytes = png[:8]
+        for kind, data in parts:
+            checked = struct.pack(">I", zlib.crc32(kind + data))
+            compact += struct.pack(">I", len(data)) + kind + data + checked
+        return compact
 
     def html(self) -> str:
         """The picture as one HTML page that needs nothing else and asks nobody."""

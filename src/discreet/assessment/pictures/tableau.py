@@ -7,27 +7,177 @@ with its values, or the distribution of the noise as one small picture for each 
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import dataclass
+from decimal import Decimal
 from fractions import Fraction
 from typing import Any
 
 from discreet.assessment.evaluation import never_published
 from discreet.assessment.pictures.picture import Picture
-from discreet.assessment.pictures.rows import DrawnRow, DrawnRows, check_table, rows_of
 from discreet.assessment.pictures.theme import (
     INK,
     SHARE_CLASSES,
-    composed,
+    channel,
     ink_on,
+    look,
+    mark,
     noise_colours,
+    number,
+    picture_of,
     share_class,
+    sign,
+    text_mark,
+    tooltip,
+    words,
 )
-from discreet.assessment.pictures.words import number, sign, words
-from discreet.protection.noise import PerturbationTable, moments
+from discreet.errors import PerturbationError, Problem
+from discreet.protection.noise import Closed, PerturbationTable, moments
 
-_MOST_TABLEAU_ROWS = 40
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Segment:
+    """One interval of a row: lower and upper bound in units of the scale."""
+
+    noise: int
+    lower: int
+    upper: int
+
+    @property
+    def width(self) -> int:
+        """Its width in units of the scale."""
+        return self.upper - self.lower
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class DrawnRow:
+    """One row: the original count, its label and its intervals as they lie."""
+
+    count: int
+    label: str
+    segments: tuple[Segment, ...]
+
+    def published(self, noise: int) -> str:
+        """What is published; the last row stands for all larger counts n too."""
+        if not self.label.endswith("+"):
+            return str(self.count + noise)
+        return f"n {'+' if noise > 0 else '−'} {abs(noise)}" if noise else "n"
+
+    def shares(self, scale: int) -> dict[int, Fraction]:
+        """The probability of each noise value, exactly."""
+        widths: dict[int, int] = {}
+        for segment in self.segments:
+            widths[segment.noise] = widths.get(segment.noise, 0) + segment.width
+        return {noise: Fraction(width, scale) for noise, width in sorted(widths.items())}
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class DrawnRows:
+    """The rows to draw, and what the reader must know about the others."""
+
+    rows: tuple[DrawnRow, ...]
+    scale: int
+    closed: Closed
+    notes: tuple[str, ...]
+
+    def noise(self) -> list[int]:
+        """All noise values that occur, in order."""
+        return sorted({part.noise for row in self.rows for part in row.segments})
+
+    def share(self, width: int) -> float:
+        """A width as a share of the key grid, fine enough to draw."""
+        return round(width / self.scale, 9)
+
+    def interval(self, segment: Segment, language: str) -> str:
+        """The bounds of an interval as exact decimals, or its keys on a small grid."""
+        if self.scale <= 2**16:
+            return f"{segment.lower} … {segment.upper - 1}"
+        bounds = [f"{Decimal(b) / self.scale:f}" for b in (segment.lower, segment.upper)]
+        lower, upper = (
+            number(text.rstrip("0").rstrip(".") if "." in text else text, language)
+            for text in bounds
+        )
+        comma = ";" if language == "de" else ","
+        return f"[{lower}{comma} {upper})" if self.closed == "left" else f"({lower}{comma} {upper}]"
+
+
+def rows_of(
+    ptable: PerturbationTable, wanted: Iterable[int] | None, *, most: int, language: str
+) -> DrawnRows:
+    """Read the rows of a table.
+
+    >>> ptable = PerturbationTable.from_rows({0: {0: 1}, 1: {-1: 0.5, 1: 0.5}}, name="example")
+    >>> rows_of(ptable, None, most=40, language="en").notes
+    ('example', '1+: this row and all larger counts')
+    """
+    check_table(ptable)
+    content, last = ptable.content, ptable.n_max
+    counts = list(range(last + 1)) if last < most else [*range(most - 1), last]
+    if wanted is not None:
+        counts = sorted(set(wanted))
+        strange = [count for count in counts if not 0 <= count <= last]
+        problems = [Problem("the table has no such row", f"rows: {count}") for count in strange]
+        if problems or not counts:
+            raise PerturbationError(
+                "these rows cannot be drawn",
+                code="picture-rows",
+                hint="name original counts that the table has rows for, or none for all",
+                problems=problems or [Problem("no row is named", "rows")],
+            )
+    rows = []
+    for count, upper, noise in content.rows():
+        if count in counts:
+            parts = zip(noise, [0, *upper[:-1]], upper, strict=True)
+            label = f"{count}+" if count == last and content.beyond == "last" else str(count)
+            rows.append(DrawnRow(count, label, tuple(Segment(*part) for part in parts)))
+    text, notes = words(language), named(ptable)
+    if len(counts) <= last:
+        notes.append(text["row_some"].format(shown=_runs(counts), last=last))
+    if content.beyond != "last":
+        first, length = content.beyond
+        notes.append(text["beyond_block"].format(first=first, last=first + length - 1))
+    elif counts[-1] == last:
+        notes.append(text["beyond_last"].format(last=last))
+    return DrawnRows(tuple(rows), content.scale, content.closed, tuple(notes))
+
+
+def check_table(ptable: object) -> None:
+    """Raise a clear error for anything but a table for counts."""
+    if not isinstance(ptable, PerturbationTable):
+        message, hint = "only a perturbation table for counts can be drawn", "a PerturbationTable"
+        raise PerturbationError(message, code="picture-data", hint=f"give {hint}")
+
+
+def named(ptable: PerturbationTable) -> list[str]:
+    """Name and version of a table, if it has them.
+
+    >>> named(PerturbationTable.from_rows({0: {0: 1}}, name="example"))
+    ['example']
+    """
+    name = "" if ptable.name == "perturbation table" else ptable.name
+    return [text for text in (name, ptable.version) if text]
+
+
+def _runs(counts: list[int]) -> str:
+    """Numbers as a reader lists them: 0–5, 8."""
+    runs: list[list[int]] = []
+    for count in counts:
+        if runs and count == runs[-1][-1] + 1:
+            runs[-1].append(count)
+        else:
+            runs.append([count])
+    return ", ".join(f"{run[0]}–{run[-1]}" if len(run) > 1 else str(run[0]) for run in runs)
+
+
+_MOST_ROWS = 40
 _TABLEAU_WIDTH = 620
 _EDGE = 0.4  # none around slivers, whose colour it would hide
 _DIGIT = 7  # pixels that a digit of a label needs
+_WIDE, _NARROW = 40, 30  # pixels of a cell; the narrow ones hold two digits and a decimal
+_FEW_COLUMNS = 20
+_MOST_PANELS = 12
+_COLUMNS = 3
+_PANEL_WIDTH, _HEIGHT = 225, 88
+_MOST_LABELLED = 6  # noise up to which every bar has its number
 
 
 def tableau(
@@ -48,41 +198,13 @@ def tableau(
     'Überlagerung nach Originalwert und Cell-Key'
     """
     text = words(language)
-    drawn = rows_of(ptable, rows, most=_MOST_TABLEAU_ROWS, language=language)
-    body = {
-        "width": _TABLEAU_WIDTH,
-        "height": {"step": 26 if len(drawn.rows) <= 20 else 20},
-        "data": {"values": _segments(drawn, language)},
-        "encoding": {
-            "x": {
-                "field": "lower",
-                "type": "quantitative",
-                "scale": {"domain": [0, 1], "nice": False},
-                "axis": {"title": text["cell_key"], "tickCount": 10, "format": ".1f"},
-            },
-            "x2": {"field": "upper"},
-            "y": {
-                "field": "label",
-                "type": "ordinal",
-                "sort": [row.label for row in drawn.rows],
-                "scale": {"paddingInner": 0.14, "paddingOuter": 0.1},
-                "axis": {"title": text["count"], "ticks": False, "domain": False},
-            },
-        },
-        "layer": [_tableau_bars(drawn, language), _frames(drawn), _labels()],
-    }
-    title = text["tableau"]
-    description = composed(body, title=title, notes=drawn.notes, language=language)
-    return Picture("tableau", title, language, description)
-
-
-def _segments(drawn: DrawnRows, language: str) -> list[dict[str, Any]]:
-    """One record for each interval."""
-    colours = noise_colours(drawn.noise())
+    drawn = rows_of(ptable, rows, most=_MOST_ROWS, language=language)
+    labels, colours = [row.label for row in drawn.rows], noise_colours(drawn.noise())
     records = []
     for row in drawn.rows:
         for part in row.segments:
             name, share = sign(part.noise), drawn.share(part.width)
+            wide = share * _TABLEAU_WIDTH
             records.append(
                 {
                     "label": row.label,
@@ -90,84 +212,81 @@ def _segments(drawn: DrawnRows, language: str) -> list[dict[str, Any]]:
                     "lower": drawn.share(part.lower),
                     "upper": drawn.share(part.upper),
                     "middle": drawn.share(part.lower + part.upper) / 2,
-                    "inside": name if share * _TABLEAU_WIDTH > _DIGIT * len(name) + 3 else "",
-                    "edge": _EDGE if share * _TABLEAU_WIDTH > 1.5 else 0,
+                    "inside": name if wide > _DIGIT * len(name) + 3 else "",
+                    "edge": _EDGE if wide > 1.5 else 0,
                     "ink": ink_on(colours[part.noise]),
                     "interval": drawn.interval(part, language),
                     "share": number(f"{share:.6f}", language),
                     "published": row.published(part.noise),
                 }
             )
-    return records
-
-
-def _tableau_bars(drawn: DrawnRows, language: str) -> dict[str, Any]:
-    """The intervals; a click on the legend shows one noise value alone."""
-    text, colours = words(language), noise_colours(drawn.noise())
     names = [sign(value) for value in reversed(colours)]
+    legend = {
+        "title": text["noise"],
+        "symbolType": "square",
+        "columns": 1 + len(names) // 24,
+        "symbolStrokeColor": "#4d4d4d",
+        "symbolLimit": 500,
+    }
     keys = "interval" if drawn.scale > 2**16 else "keys"
-    shown = [("label", "count"), ("noise", "noise"), ("published", "published")]
-    shown += [("interval", keys), ("share", "share")]
-    return {
-        "mark": {"type": "bar", "stroke": "#4d4d4d"},
-        "params": [
-            {
-                "name": "chosen",
-                "select": {"type": "point", "fields": ["noise"]},
-                "bind": "legend",
-            }
-        ],
+    intervals = {  # a click on the legend shows one noise value alone
+        "mark": mark("bar", stroke="#4d4d4d"),
+        "params": [{"name": "chosen", "select": mark("point", fields=["noise"]), "bind": "legend"}],
         "encoding": {
-            "color": {
-                "field": "noise",
-                "type": "nominal",
-                "scale": {"domain": names, "range": list(reversed(colours.values()))},
-                "legend": {
-                    "title": text["noise"],
-                    "symbolType": "square",
-                    "columns": 1 + len(names) // 24,
-                    "symbolStrokeColor": "#4d4d4d",
-                    "symbolLimit": 500,
-                },
-            },
-            "strokeWidth": {"field": "edge", "type": "quantitative", "scale": None},
+            "color": channel(
+                "noise",
+                scale={"domain": names, "range": list(reversed(colours.values()))},
+                legend=legend,
+            ),
+            "strokeWidth": channel("edge", "quantitative", scale=None),
             "opacity": {"condition": {"param": "chosen", "value": 1}, "value": 0.12},
-            "tooltip": [{"field": field, "title": text[title]} for field, title in shown],
+            "tooltip": _shown(language, interval=keys),
         },
     }
-
-
-def _frames(drawn: DrawnRows) -> dict[str, Any]:
-    """A line around each row, so that pale ends do not look like gaps."""
-    return {
-        "data": {"values": [{"label": row.label, "lower": 0, "upper": 1} for row in drawn.rows]},
-        "mark": {
-            "type": "bar",
-            "filled": False,
-            "stroke": "#4d4d4d",
-            "strokeWidth": _EDGE,
-            "tooltip": False,
-        },
-    }
-
-
-def _labels() -> dict[str, Any]:
-    """The noise, written where there is room: no colour needed to read it."""
-    return {
+    frames = {  # a line around each row, so that pale ends do not look like gaps
+        "data": {"values": [{"label": label, "lower": 0, "upper": 1} for label in labels]},
+        "mark": mark(
+            "bar", filled=False, stroke="#4d4d4d", strokeWidth=_EDGE, tooltip=False
+        ),
+    }  # fmt: skip
+    inside = {  # the noise, written where there is room: no colour needed to read it
         "transform": [{"filter": "datum.inside !== ''"}],
-        "mark": {"type": "text", "fontSize": 11, "tooltip": False},
+        "mark": text_mark(),
         "encoding": {
-            "x": {"field": "middle", "type": "quantitative"},
+            "x": channel("middle", "quantitative"),
             "x2": None,
             "text": {"field": "inside"},
-            "color": {"field": "ink", "type": "nominal", "scale": None},
+            "color": look("ink"),
         },
     }
+    axis = {"title": text["cell_key"], "tickCount": 10, "format": ".1f"}
+    body = {
+        "width": _TABLEAU_WIDTH,
+        "height": {"step": 26 if len(labels) <= 20 else 20},
+        "data": {"values": records},
+        "encoding": {
+            "x": channel(
+                "lower", "quantitative", scale={"domain": [0, 1], "nice": False}, axis=axis
+            ),
+            "x2": {"field": "upper"},
+            "y": channel(
+                "label",
+                "ordinal",
+                sort=labels,
+                scale={"paddingInner": 0.14, "paddingOuter": 0.1},
+                axis={"title": text["count"], "ticks": False, "domain": False},
+            ),
+        },
+        "layer": [intervals, frames, inside],
+    }
+    return picture_of("tableau", text["tableau"], body, drawn.notes, language)
 
 
-_MOST_HEATMAP_ROWS = 40
-_WIDE, _NARROW = 40, 30  # pixels of a cell; the narrow ones hold two digits and a decimal
-_FEW_COLUMNS = 20
+def _shown(language: str, **more: str) -> list[dict[str, Any]]:
+    """What the pointer shows: fields, each with the name of its title."""
+    fields = {"label": "count", "noise": "noise", "published": "published", **more}
+    text = words(language)
+    return tooltip([(field, text[title]) for field, title in {**fields, "share": "share"}.items()])
 
 
 def transition_heatmap(
@@ -189,68 +308,76 @@ def transition_heatmap(
     'Transition matrix: published by original count, in %'
     """
     text = words(language)
-    drawn = rows_of(ptable, rows, most=_MOST_HEATMAP_ROWS, language=language)
-    cells = [cell for row in drawn.rows for cell in _cells(row, drawn.scale, language)]
-    targets = _targets(drawn)
-    step = _WIDE if len(targets) <= _FEW_COLUMNS else _NARROW
-    body = {
-        "width": {"step": step},
-        "height": {"step": 26 if step == _WIDE else 22},
-        "data": {"values": cells},
+    drawn = rows_of(ptable, rows, most=_MOST_ROWS, language=language)
+    ends = [upper for upper, _ in SHARE_CLASSES]
+    classes = [text["class_first"].format(upper=ends[0])]
+    classes += [
+        text["class"].format(lower=ends[at - 1], upper=ends[at]) for at in range(1, len(ends))
+    ]
+    records = [
+        {
+            "label": row.label,
+            "published": row.count + noise,
+            "becomes": row.published(noise),
+            "noise": sign(noise),
+            "same": noise == 0,
+            "class": classes[share_class(float(share))],
+            "value": _percent(share, language),
+            "share": number(f"{float(share):.6f}", language),
+            "ink": ink_on(SHARE_CLASSES[share_class(float(share))][1]),
+        }
+        for row in drawn.rows
+        for noise, share in row.shares(drawn.scale).items()
+    ]
+    occurring = [row.count + part.noise for row in drawn.rows for part in row.segments]
+    targets = list(range(min(occurring), max(occurring) + 1))
+    wide = len(targets) <= _FEW_COLUMNS
+    legend = {"title": text["share"], "symbolType": "square", "symbolStrokeColor": "#4d4d4d"}
+    scale = {"domain": classes, "range": [colour for _, colour in SHARE_CLASSES]}
+    fields = {"label": "count", "becomes": "published", "noise": "noise", "share": "share"}
+    squares = {
+        "mark": mark("rect", stroke="#ffffff", strokeWidth=0.8),
         "encoding": {
-            "x": {
-                "field": "published",
-                "type": "ordinal",
-                "scale": {"domain": targets, "padding": 0},
-                "axis": {"title": text["published"], "labelAngle": 0, "ticks": False},
-            },
-            "y": {
-                "field": "label",
-                "type": "ordinal",
-                "sort": [row.label for row in drawn.rows],
-                "scale": {"padding": 0},
-                "axis": {"title": text["count"], "ticks": False},
-            },
+            "color": channel("class", scale=scale, legend=legend),
+            "tooltip": tooltip([(field, text[title]) for field, title in fields.items()]),
         },
-        "layer": [_squares(language), *_diagonal(), _values(step)],
     }
-    title = text["heatmap"]
-    notes = [*drawn.notes, text["diagonal"], _never(ptable, language)]
-    description = composed(body, title=title, notes=notes, language=language)
-    return Picture("transition_heatmap", title, language, description)
-
-
-def _cells(row: DrawnRow, scale: int, language: str) -> list[dict[str, Any]]:
-    """One record for each published count that the row can lead to."""
-    cells = []
-    for noise, share in row.shares(scale).items():
-        step = share_class(float(share))
-        cells.append(
-            {
-                "label": row.label,
-                "published": row.count + noise,
-                "becomes": row.published(noise),
-                "noise": sign(noise),
-                "same": noise == 0,
-                "class": _class_name(step, language),
-                "value": _percent(share, language),
-                "share": number(f"{float(share):.6f}", language),
-                "ink": ink_on(SHARE_CLASSES[step][1]),
-            }
-        )
-    return cells
-
-
-def _targets(drawn: DrawnRows) -> list[int]:
-    """All published counts from the lowest to the highest that occur."""
-    occurring = {row.count + part.noise for row in drawn.rows for part in row.segments}
-    return list(range(min(occurring), max(occurring) + 1))
-
-
-def _never(ptable: PerturbationTable, language: str) -> str:
-    """Counts below the last row that no count leads to, not even a larger one."""
-    missing = [str(value) for value in never_published(ptable)]
-    return words(language)["never"].format(values=", ".join(missing)) if missing else ""
+    diagonal = [  # a frame around the unchanged count: dark and light, to be seen on any colour
+        {
+            "transform": [{"filter": "datum.same"}],
+            "mark": mark("rect", filled=False, stroke=stroke, strokeWidth=width, tooltip=False),
+        }
+        for stroke, width in (("#ffffff", 3.4), (INK, 1.6))
+    ]
+    values = {
+        "mark": text_mark(11 if wide else 9.5),
+        "encoding": {"text": {"field": "value"}, "color": look("ink")},
+    }
+    body = {
+        "width": {"step": _WIDE if wide else _NARROW},
+        "height": {"step": 26 if wide else 22},
+        "data": {"values": records},
+        "encoding": {
+            "x": channel(
+                "published",
+                "ordinal",
+                scale={"domain": targets, "padding": 0},
+                axis={"title": text["published"], "labelAngle": 0, "ticks": False},
+            ),
+            "y": channel(
+                "label",
+                "ordinal",
+                sort=[row.label for row in drawn.rows],
+                scale={"padding": 0},
+                axis={"title": text["count"], "ticks": False},
+            ),
+        },
+        "layer": [squares, *diagonal, values],
+    }
+    missing = ", ".join(map(str, never_published(ptable)))  # not even a larger count leads there
+    notes = [*drawn.notes, text["diagonal"]]
+    notes += [text["never"].format(values=missing)] if missing else []
+    return picture_of("transition_heatmap", text["heatmap"], body, notes, language)
 
 
 def _percent(share: Fraction, language: str) -> str:
@@ -263,71 +390,6 @@ def _percent(share: Fraction, language: str) -> str:
         return "100"
     tenths = round(share * 1000)
     return number(f"{tenths / 10:.1f}" if tenths else "<0.1", language)
-
-
-def _class_name(step: int, language: str) -> str:
-    text, upper = words(language), SHARE_CLASSES[step][0]
-    if step == 0:
-        return text["class_first"].format(upper=upper)
-    return text["class"].format(lower=SHARE_CLASSES[step - 1][0], upper=upper)
-
-
-def _squares(language: str) -> dict[str, Any]:
-    text = words(language)
-    shown = [("label", "count"), ("becomes", "published"), ("noise", "noise")]
-    shown += [("share", "share")]
-    return {
-        "mark": {"type": "rect", "stroke": "#ffffff", "strokeWidth": 0.8},
-        "encoding": {
-            "color": {
-                "field": "class",
-                "type": "nominal",
-                "scale": {
-                    "domain": [_class_name(at, language) for at in range(len(SHARE_CLASSES))],
-                    "range": [colour for _, colour in SHARE_CLASSES],
-                },
-                "legend": {
-                    "title": text["share"],
-                    "symbolType": "square",
-                    "symbolStrokeColor": "#4d4d4d",
-                },
-            },
-            "tooltip": [{"field": field, "title": text[title]} for field, title in shown],
-        },
-    }
-
-
-def _diagonal() -> list[dict[str, Any]]:
-    """A frame around the unchanged count: dark and light, to be seen on any colour."""
-    return [
-        {
-            "transform": [{"filter": "datum.same"}],
-            "mark": {
-                "type": "rect",
-                "filled": False,
-                "stroke": stroke,
-                "strokeWidth": width,
-                "tooltip": False,
-            },
-        }
-        for stroke, width in (("#ffffff", 3.4), (INK, 1.6))
-    ]
-
-
-def _values(step: int) -> dict[str, Any]:
-    return {
-        "mark": {"type": "text", "fontSize": 11 if step == _WIDE else 9.5, "tooltip": False},
-        "encoding": {
-            "text": {"field": "value"},
-            "color": {"field": "ink", "type": "nominal", "scale": None},
-        },
-    }
-
-
-_MOST_PANELS = 12
-_COLUMNS = 3
-_PANEL_WIDTH, _HEIGHT = 225, 88
-_MOST_LABELLED = 6  # noise up to which every bar has its number
 
 
 def row_distributions(
@@ -346,12 +408,45 @@ def row_distributions(
     'Distribution of the noise by original count, in %'
     """
     check_table(ptable)
-    wanted = _wanted(ptable) if rows is None else rows
-    drawn = rows_of(ptable, wanted, most=_MOST_PANELS, language=language)
-    shares = [row.shares(drawn.scale) for row in drawn.rows]
-    highest = float(max(share for row in shares for share in row.values()) * 100)
+    if rows is None:  # all rows that hold noise, or the first and the last of many
+        last = ptable.n_max
+        counts = list(range(0 if ptable.changes_zeros or not last else 1, last + 1))
+        rows = counts if len(counts) <= _MOST_PANELS else [*counts[: _MOST_PANELS - 1], last]
+    drawn = rows_of(ptable, rows, most=_MOST_PANELS, language=language)
+    shares = [share for row in drawn.rows for share in row.shares(drawn.scale).values()]
+    highest = float(max(shares) * 100)
     reach = max(abs(value) for value in (*drawn.noise(), 1))
-    axes = _axes(reach, highest, words(language)["noise"])
+    noise = range(-reach, reach + 1)
+    step = 1 if reach <= _MOST_LABELLED else -(-reach // 4)
+    across = {
+        "title": words(language)["noise"],
+        "titleFontSize": 11,
+        "titlePadding": 3,
+        "values": [sign(value) for value in noise if value % step == 0],
+        "labelAngle": 0,
+        "labelFontSize": 10,
+        "ticks": False,
+    }
+    domain = [sign(value) for value in noise]
+    axes = {  # the same for all rows, so that they can be compared
+        "x": channel(
+            "noise",
+            "ordinal",
+            scale={"domain": domain, "paddingInner": 0.15, "paddingOuter": 0.2},
+            axis=across,
+        ),
+        "y": channel(
+            "percent",
+            "quantitative",
+            scale={"domain": [0, highest * 1.15], "nice": False},
+            axis={"title": None, "tickCount": 4, "format": "d", "labelFontSize": 10},
+        ),
+    }
+    bars = {
+        "mark": mark("bar", stroke="#4d4d4d", strokeWidth=0.5),
+        "encoding": {"color": {**look("colour"), "legend": None}, "tooltip": _shown(language)},
+    }
+    tops = {"mark": text_mark(9, dy=-6, color=INK), "encoding": {"text": {"field": "top"}}}
     body = {
         "columns": min(_COLUMNS, len(drawn.rows)),
         "spacing": {"row": 16, "column": 20},
@@ -359,42 +454,19 @@ def row_distributions(
             {
                 "width": _PANEL_WIDTH,
                 "height": _HEIGHT,
-                "title": _head(row, drawn.scale, language),
-                "data": {"values": _records(row, drawn, language)},
+                "title": _panel_head(row, drawn.scale, language),
+                "data": {"values": _panel(row, drawn, language)},
                 "encoding": axes,
-                "layer": [
-                    _panel_bars(language),
-                    *([_panel_labels()] if reach <= _MOST_LABELLED else []),
-                ],
+                "layer": [bars, *([tops] if reach <= _MOST_LABELLED else [])],
             }
             for row in drawn.rows
         ],
     }
     title = words(language)["distributions"]
-    description = composed(body, title=title, notes=drawn.notes, language=language)
-    return Picture("row_distributions", title, language, description)
+    return picture_of("row_distributions", title, body, drawn.notes, language)
 
 
-def _wanted(ptable: PerturbationTable) -> list[int]:
-    """All rows that hold noise, or the first and the last of many."""
-    first, last = 0 if ptable.changes_zeros or not ptable.n_max else 1, ptable.n_max
-    counts = list(range(first, last + 1))
-    return counts if len(counts) <= _MOST_PANELS else [*counts[: _MOST_PANELS - 1], last]
-
-
-def _head(row: DrawnRow, scale: int, language: str) -> dict[str, Any]:
-    """Original count, variance and stay probability, as the heading of a row."""
-    shares = row.shares(scale)
-    _, variance = moments(shares)
-    text = words(language)["row_head"].format(
-        label=row.label,
-        variance=number(f"{float(variance):.2f}", language),
-        stay=number(f"{float(shares.get(0, Fraction(0)) * 100):.1f}", language),
-    )
-    return {"text": text, "fontSize": 10.5, "offset": 6, "frame": "group"}
-
-
-def _records(row: DrawnRow, drawn: DrawnRows, language: str) -> list[dict[str, Any]]:
+def _panel(row: DrawnRow, drawn: DrawnRows, language: str) -> list[dict[str, Any]]:
     colours = noise_colours(drawn.noise())
     return [
         {
@@ -410,54 +482,13 @@ def _records(row: DrawnRow, drawn: DrawnRows, language: str) -> list[dict[str, A
     ]
 
 
-def _axes(reach: int, highest: float, across: str) -> dict[str, Any]:
-    """The same axes for all rows, so that they can be compared."""
-    noise = range(-reach, reach + 1)
-    step = 1 if reach <= _MOST_LABELLED else -(-reach // 4)
-    named = [sign(value) for value in noise if value % step == 0]
-    return {
-        "x": {
-            "field": "noise",
-            "type": "ordinal",
-            "scale": {
-                "domain": [sign(value) for value in noise],
-                "paddingInner": 0.15,
-                "paddingOuter": 0.2,
-            },
-            "axis": {
-                "title": across,
-                "titleFontSize": 11,
-                "titlePadding": 3,
-                "values": named,
-                "labelAngle": 0,
-                "labelFontSize": 10,
-                "ticks": False,
-            },
-        },
-        "y": {
-            "field": "percent",
-            "type": "quantitative",
-            "scale": {"domain": [0, highest * 1.15], "nice": False},
-            "axis": {"title": None, "tickCount": 4, "format": "d", "labelFontSize": 10},
-        },
-    }
-
-
-def _panel_bars(language: str) -> dict[str, Any]:
-    text = words(language)
-    shown = [("label", "count"), ("noise", "noise"), ("published", "published")]
-    shown += [("share", "share")]
-    return {
-        "mark": {"type": "bar", "stroke": "#4d4d4d", "strokeWidth": 0.5},
-        "encoding": {
-            "color": {"field": "colour", "type": "nominal", "scale": None, "legend": None},
-            "tooltip": [{"field": field, "title": text[title]} for field, title in shown],
-        },
-    }
-
-
-def _panel_labels() -> dict[str, Any]:
-    return {
-        "mark": {"type": "text", "fontSize": 9, "dy": -6, "color": INK, "tooltip": False},
-        "encoding": {"text": {"field": "top"}},
-    }
+def _panel_head(row: DrawnRow, scale: int, language: str) -> dict[str, Any]:
+    """Original count, variance and stay probability, as the heading of a row."""
+    shares = row.shares(scale)
+    _, variance = moments(shares)
+    text = words(language)["row_head"].format(
+        label=row.label,
+        variance=number(f"{float(variance):.2f}", language),
+        stay=number(f"{float(shares.get(0, Fraction(0)) * 100):.1f}", language),
+    )
+    return {"text": text, "fontSize": 10.5, "offset": 6, "frame": "group"}

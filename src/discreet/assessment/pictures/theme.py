@@ -1,19 +1,24 @@
-"""The frame and the colours that all pictures share: title, notes, footer, fonts, sizes.
+"""The frame, the colours and the words that all pictures share: title, notes, footer, sizes.
 
-In: the body of a picture as Vega-Lite data; noise values or probabilities. Out: the whole
-picture; colours as #rrggbb that also work in grey print: lightness alone orders them, dark
-blue for the lowest noise, grey for none, pale yellow for the highest. As secret as the body;
-the footer of a secret picture says so.
+In: the body of a picture as Vega-Lite data; noise values or probabilities; names of texts. Out:
+the whole picture; colours as #rrggbb that also work in grey print: lightness alone orders them,
+dark blue for the lowest noise, grey for none, pale yellow for the highest; texts in English and
+German. As secret as the body; the footer of a secret picture says so.
 """
 
 from __future__ import annotations
 
 import tomllib
 from collections.abc import Iterable, Mapping, Sequence
+from decimal import Decimal
 from importlib.resources import files
 from typing import Any
 
-from discreet.assessment.pictures.words import words
+from discreet.assessment.pictures.picture import Picture
+from discreet.errors import PublicationError
+from discreet.files import texts_of
+
+LANGUAGES = ("en", "de")
 
 _STYLE: Mapping[str, Any] = tomllib.loads(
     files("discreet.assessment.pictures").joinpath("style.toml").read_text("utf-8")
@@ -33,6 +38,46 @@ _LOWEST, _BELOW = "#141f52", "#5f7dca"
 _NONE = "#979797"
 _ABOVE, _HIGHEST = "#f5a524", "#fdeea2"
 
+_LINE = 110
+_CONFIG = {**_STYLE["page"], "view": {"stroke": None}, **_STYLE["marks"]}
+
+
+def words(language: str) -> Mapping[str, str]:
+    """All texts of one language.
+
+    >>> words("de")["noise"]
+    'Überlagerung'
+    """
+    if language not in LANGUAGES:
+        message, hint = "pictures have no words in this language", f"use {' or '.join(LANGUAGES)}"
+        raise PublicationError(message, code="picture-language", where="language", hint=hint)
+    return texts_of("discreet.assessment", "pictures", language)
+
+
+def hidden_words(language: str) -> Mapping[str, str]:
+    """All texts about hidden cells in one language, which has been checked before."""
+    return texts_of("discreet.assessment", "hidden", language)
+
+
+def number(value: Decimal | str, language: str) -> str:
+    """A decimal number as the language writes it, with a true minus sign.
+
+    >>> number("-0.25", "de")
+    '−0,25'
+    """
+    text = str(value).replace("-", "−")
+    return text.replace(".", ",") if language == "de" else text
+
+
+def sign(value: float, language: str = "en") -> str:
+    """A noise value with its sign.
+
+    >>> sign(-2), sign(0), sign(1.5, "de")
+    ('−2', '0', '+1,5')
+    """
+    text = f"{value:g}"
+    return number(f"+{text}" if value > 0 else text, language)
+
 
 def noise_colours(values: Iterable[float]) -> dict[float, str]:
     """A colour for each noise value; lighter means higher, grey means unchanged.
@@ -41,10 +86,15 @@ def noise_colours(values: Iterable[float]) -> dict[float, str]:
     {-1: '#5f7dca', 0: '#979797', 1: '#f5a524'}
     """
     ordered = sorted(set(values))
-    below = [value for value in ordered if value < 0]
-    above = [value for value in ordered if value > 0]
     colours = {value: _NONE for value in ordered if value == 0}
-    colours |= _spread(below[::-1], _BELOW, _LOWEST) | _spread(above, _ABOVE, _HIGHEST)
+    below = [value for value in reversed(ordered) if value < 0]
+    above = [value for value in ordered if value > 0]
+    for side, near, far in ((below, _BELOW, _LOWEST), (above, _ABOVE, _HIGHEST)):
+        pairs = list(zip(_channels(near), _channels(far), strict=True))
+        steps = max(len(side) - 1, 1)
+        for at, value in enumerate(side):  # from near zero to far from it, in equal steps
+            channels = [start + (end - start) * at // steps for start, end in pairs]
+            colours[value] = "#" + "".join(f"{channel:02x}" for channel in channels)
     return {value: colours[value] for value in ordered}
 
 
@@ -63,7 +113,10 @@ def luminance(colour: str) -> float:
     >>> luminance("#ffffff")
     1.0
     """
-    red, green, blue = (_linear(channel) for channel in _channels(colour))
+    red, green, blue = (
+        share / 12.92 if share <= 0.04045 else float(((share + 0.055) / 1.055) ** 2.4)
+        for share in (channel / 255 for channel in _channels(colour))
+    )
     return round(0.2126 * red + 0.7152 * green + 0.0722 * blue, 9)
 
 
@@ -76,83 +129,72 @@ def ink_on(colour: str) -> str:
     return "#ffffff" if luminance(colour) < 0.2 else INK
 
 
-def _spread(values: list[float], near: str, far: str) -> dict[float, str]:
-    """Colours from near zero to far from it, in equal steps."""
-    steps = max(len(values) - 1, 1)
-    pairs = list(zip(_channels(near), _channels(far), strict=True))
-    colours = {}
-    for at, value in enumerate(values):
-        channels = [start + (end - start) * at // steps for start, end in pairs]
-        colours[value] = "#" + "".join(f"{channel:02x}" for channel in channels)
-    return colours
-
-
 def _channels(colour: str) -> tuple[int, ...]:
     return tuple(int(colour[at : at + 2], 16) for at in (1, 3, 5))
 
 
-def _linear(channel: int) -> float:
-    share = channel / 255
-    return share / 12.92 if share <= 0.04045 else float(((share + 0.055) / 1.055) ** 2.4)
+def channel(field: str, type_: str = "nominal", **more: Any) -> dict[str, Any]:
+    """A field as a channel of an encoding."""
+    return {"field": field, "type": type_, **more}
 
 
-_LINE = 110
-_CONFIG = {**_STYLE["page"], "view": {"stroke": None}, **_STYLE["marks"]}
+def look(field: str) -> dict[str, Any]:
+    """A field that holds colours or sizes as they are to be drawn."""
+    return channel(field, scale=None)
 
 
-def composed(
-    body: Mapping[str, Any],
-    *,
+def mark(type_: str, **more: Any) -> dict[str, Any]:
+    """A mark."""
+    return {"type": type_, **more}
+
+
+def text_mark(size: float = 11, **more: Any) -> dict[str, Any]:
+    """A text, which has no tooltip."""
+    return {"type": "text", "fontSize": size, "tooltip": False, **more}
+
+
+def tooltip(shown: Iterable[tuple[str, str]]) -> list[dict[str, Any]]:
+    """What the pointer shows: fields with their titles."""
+    return [{"field": field, "title": title} for field, title in shown]
+
+
+def picture_of(
+    name: str,
     title: str,
-    notes: Sequence[str],
+    body: Mapping[str, Any],
+    notes: Iterable[str],
     language: str,
+    *,
     warning: str = "confidential",
-) -> dict[str, Any]:
+) -> Picture:
     """A whole picture: title and notes above, the body, and the footer below.
 
-    >>> picture = composed({"mark": "bar"}, title="Noise", notes=["example"], language="de")
-    >>> picture["vconcat"][1]["mark"]["text"].partition(" ")[0]
+    The footer is the warning of this name; without one, the picture is public.
+
+    >>> picture = picture_of("noise", "Noise", {"mark": "bar"}, ["example"], "de")
+    >>> picture.description["vconcat"][1]["mark"]["text"].partition(" ")[0]
     'VERTRAULICH'
     """
-    lines = _lines(notes)
-    text = words(language)
-    return {
-        "$schema": "https://vega.github.io/schema/vega-lite/v6.json",
-        "title": {"text": title, **({"subtitle": lines} if lines else {})},
-        "vconcat": [body, *([_footer(text[warning])] if warning else [])],
-        "spacing": 14,
-        "config": _CONFIG,
-    }
-
-
-def _footer(text: str) -> dict[str, Any]:
-    return {
+    lines: list[str] = []  # the notes one after the other, in lines that fit above the picture
+    for note in filter(None, notes):
+        if lines and len(lines[-1]) + len(note) < _LINE:
+            lines[-1] = f"{lines[-1]} · {note}"
+        else:
+            lines.append(note)
+    footer = {
         "width": 400,
         "height": 12,
         "data": {"values": [{}]},
-        "mark": {
-            "type": "text",
-            "text": text,
-            "align": "left",
-            "baseline": "middle",
-            "x": 0,
-            "fontSize": 11,
-            "fontWeight": "bold",
-            "color": "#8c1515",
-        },
+        "mark": mark(
+            "text", text=words(language)[warning] if warning else "", align="left",
+            baseline="middle", x=0, fontSize=11, fontWeight="bold", color="#8c1515",
+        ),
+    }  # fmt: skip
+    description = {
+        "$schema": "https://vega.github.io/schema/vega-lite/v6.json",
+        "title": {"text": title, **({"subtitle": lines} if lines else {})},
+        "vconcat": [body, *([footer] if warning else [])],
+        "spacing": 14,
+        "config": _CONFIG,
     }
-
-
-def _lines(notes: Sequence[str]) -> list[str]:
-    """The notes one after the other, in lines that fit above the picture.
-
-    >>> _lines(["example", "", "rows 0–8 of 0–20"])
-    ['example · rows 0–8 of 0–20']
-    """
-    lines: list[str] = []
-    for note in notes:
-        if note and lines and len(lines[-1]) + len(note) < _LINE:
-            lines[-1] = f"{lines[-1]} · {note}"
-        elif note:
-            lines.append(note)
-    return lines
+    return Picture(name, title, language, description, bool(warning))

@@ -10,10 +10,10 @@ from discreet.faces import lazy_face
 
 if TYPE_CHECKING:
     from .log import QualityLog as QualityLog
+    from .overall import SUPPORT as SUPPORT
     from .overall import Overall as Overall
-    from .statements import SUPPORT as SUPPORT
-    from .statements import QualityStatement as QualityStatement
-    from .statements import statements as statements
+    from .overall import QualityStatement as QualityStatement
+    from .overall import statements as statements
     from .tallies import MILLION as MILLION
     from .tallies import SIZE_CLASSES as SIZE_CLASSES
 

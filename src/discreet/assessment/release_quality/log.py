@@ -19,7 +19,6 @@ import numpy as np
 
 from discreet.arrays import IntArray
 from discreet.assessment.quality import count_twins
-from discreet.assessment.release_quality.additivity import differences
 from discreet.assessment.release_quality.pairs import (
     Pairs,
     PartGrid,
@@ -31,6 +30,7 @@ from discreet.assessment.release_quality.tallies import (
     count_statistics,
     deviations,
     states,
+    total_differences,
 )
 from discreet.derived import KeyFigure
 from discreet.errors import PublicationError, TableError
@@ -152,11 +152,25 @@ def table_quality(
     grid = PartGrid.of(protected.spanning)
     hidden, unknown = grid.suppressed(protected), grid.unknown(protected)
     counts, off = CountStatistics.none(), {}
-    known = (
-        key_figure_pairs(ingredients, figures, protected, grid)
-        if figures
-        else _pairs(table, protected, ingredients, grid)
+    plain = not protected.figures or (
+        not protected.several_figures and protected.figures[0].kind == "count"
     )
+    # Per figure, originals beside what is published.
+    if figures:
+        known = key_figure_pairs(ingredients, figures, protected, grid)
+    elif ingredients:
+        known = {
+            name: Pairs.of_ingredient(item, protected, grid) for name, item in ingredients.items()
+        }
+    elif table is not None and plain:
+        known = {"count": Pairs.of_table(table, protected, grid)}
+    else:
+        raise TableError(
+            "figures other than counts are assessed by their ingredients",
+            code="quality",
+            where=protected.name,
+            hint='give ingredients={"name": ingredient}',
+        )
     for name, pairs in known.items():
         if pairs.whole:
             counts += count_statistics(pairs)
@@ -173,7 +187,7 @@ def table_quality(
         states=states(protected, grid),
         counts=counts,
         deviations=off,
-        sums=differences(protected, grid),
+        sums=total_differences(protected),
         reasons=dict(sorted(reasons.items())),
         twins=count_twins(None if ingredients or figures else table, protected),
         gates={
@@ -182,31 +196,6 @@ def table_quality(
             if ingredient.gate is not None and ingredient.gate.cells
         },
     )
-
-
-def _pairs(
-    table: Table | None,
-    protected: ProtectedTable,
-    ingredients: Mapping[str, Ingredient],
-    grid: PartGrid,
-) -> dict[str, Pairs]:
-    """Per figure, originals beside what is published; of ingredients, or of plain counts."""
-    if ingredients:
-        return {
-            name: Pairs.of_ingredient(ingredient, protected, grid)
-            for name, ingredient in ingredients.items()
-        }
-    plain = not protected.figures or (
-        not protected.several_figures and protected.figures[0].kind == "count"
-    )
-    if table is None or not plain:
-        raise TableError(
-            "figures other than counts are assessed by their ingredients",
-            code="quality",
-            where=protected.name,
-            hint='give ingredients={"name": ingredient}',
-        )
-    return {"count": Pairs.of_table(table, protected, grid)}
 
 
 _CONTEXT = b"discreet quality log 1"
@@ -270,7 +259,12 @@ class QualityLog:
         """
         if name in self._tables:
             raise _twice(name)
-        reasons = _reasons(decisions)
+        reasons = Counter(
+            code
+            for part in (decisions.parts if decisions is not None else ())
+            if part.action == "suppressed"
+            for code in {reason.code for reason in part.reasons}
+        )
         self._tables[name] = table_quality(table, protected, ingredients or {}, figures, reasons)
 
     def merge(self, other: QualityLog) -> QualityLog:
@@ -288,9 +282,8 @@ class QualityLog:
         """A log with some of the tables."""
         missing = [name for name in names if name not in self._tables]
         if missing:
-            raise TableError(
-                "nothing is known of this table", code="quality", where=", ".join(missing)
-            )
+            message = "nothing is known of this table"
+            raise TableError(message, code="quality", where=", ".join(missing))
         return QualityLog({name: self._tables[name] for name in names})
 
     def to_dict(self) -> dict[str, Any]:
@@ -321,15 +314,11 @@ class QualityLog:
         """
         text = json.dumps(self.to_dict(), sort_keys=True, separators=(",", ":"))
         packed = zlib.compress(text.encode(), 6)
-        room = self._room
+        # A number of bytes that the tallies fit, made of shapes only.
+        places = sum(len(table.parts) * len(table.figures) for table in self._tables.values())
+        room = _ROOM + _ROOM_PER_PART * places
         full = -(-len(packed) // room) * room
         return bytes(_cipher(key).encrypt(packed.ljust(full, b"\0"), [_CONTEXT]))
-
-    @property
-    def _room(self) -> int:
-        """A number of bytes that the tallies fit, made of shapes only."""
-        places = sum(len(table.parts) * len(table.figures) for table in self._tables.values())
-        return _ROOM + _ROOM_PER_PART * places
 
     @classmethod
     def opened(cls, sealed: bytes, key: bytes) -> QualityLog:
@@ -365,12 +354,8 @@ def _cipher(key: bytes) -> Any:
 
 
 def _twice(name: str) -> TableError:
-    return TableError(
-        "this table was assessed before",
-        code="quality",
-        where=name,
-        hint="add each table once",
-    )
+    message, hint = "this table was assessed before", "add each table once"
+    return TableError(message, code="quality", where=name, hint=hint)
 
 
 def _unreadable() -> PublicationError:
@@ -378,17 +363,4 @@ def _unreadable() -> PublicationError:
         "these are no statistics of this release, or they are damaged",
         code="quality-log",
         hint="make all tables of the release anew",
-    )
-
-
-def _reasons(decisions: PartDecisions | None) -> dict[str, int]:
-    """How many parts were suppressed for each reason."""
-    parts = decisions.parts if decisions is not None else ()
-    return dict(
-        Counter(
-            code
-            for part in parts
-            if part.action == "suppressed"
-            for code in {reason.code for reason in part.reasons}
-        )
     )

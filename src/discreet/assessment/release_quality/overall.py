@@ -1,14 +1,18 @@
-"""`Overall`: the tallies of all tables of a release, added up. CONFIDENTIAL.
+"""`Overall`: the tallies of all tables of a release added up, and what may be said in public.
 
-In: a `QualityLog`. Out: sums by size class, by kind of table part and by kind of figure;
-and, from what is published anyway, how tables are shown and how far they add up.
+In: a `QualityLog`. Out: sums by size class, table part and kind of figure, CONFIDENTIAL; and
+`QualityStatement`s, public: bounds that hold for all tables together. Three things keep parameters
+in: steps of 5 points (halves for the mean deviation); no bound that says "never" or "always", as
+"none changed by 4 or more" would name the maximum noise; and nothing about fewer than 1,000 cells.
 """
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable
+from dataclasses import dataclass
 from functools import cached_property
+from typing import Any, Literal
 
 import numpy as np
 
@@ -17,6 +21,7 @@ from discreet.assessment.probabilities import exact_sum
 from discreet.assessment.release_quality.log import QualityLog, Shown, TableQuality
 from discreet.assessment.release_quality.pairs import TOTAL
 from discreet.assessment.release_quality.tallies import DEVIATION_CLASSES, SIZE_CLASSES, Noise
+from discreet.assessment.words import number, words_of
 from discreet.tables import CellStatus
 
 #: States in which a cell shows a number other than zero.
@@ -51,9 +56,13 @@ class Overall:
 
     def noise(self, *, size_class: int | None = None, depth: int | None = None) -> Noise:
         """The noise of all counts, or of some."""
-        rows = _filtered(self._noise_rows, depth, size_class)
-        others = _filtered(self._other_rows, depth, size_class)
-        return Noise.of(rows, others)
+        parts = []
+        for rows in (self._noise_rows, self._other_rows):
+            keep = np.ones(len(rows), dtype=np.bool_)
+            for column, wanted in ((0, depth), (1, size_class)):
+                keep &= True if wanted is None else rows[:, column] == wanted
+            parts.append(rows[keep])
+        return Noise.of(*parts)
 
     @property
     def depths(self) -> list[int]:
@@ -91,8 +100,8 @@ class Overall:
             for name, rows in table.deviations.items():
                 kind = table.figures.get(name, name)
                 cells = deviations.setdefault(kind, [0] * (len(DEVIATION_CLASSES) + 1))
-                for _, at, number in rows.tolist():
-                    cells[at] += number
+                for _, at, size in rows.tolist():
+                    cells[at] += size
         return dict(sorted(deviations.items()))
 
     def brackets(self) -> dict[str, tuple[int, int]]:
@@ -162,10 +171,93 @@ def _with_depth(tables: Iterable[tuple[TableQuality, IntArray]]) -> IntArray:
     return np.concatenate(pieces) if pieces else np.zeros((0, 6), dtype=np.int64)
 
 
-def _filtered(rows: IntArray, depth: int | None, size_class: int | None) -> IntArray:
-    keep = np.ones(len(rows), dtype=np.bool_)
-    if depth is not None:
-        keep &= rows[:, 0] == depth
-    if size_class is not None:
-        keep &= rows[:, 1] == size_class
-    return rows[keep]
+#: Statements are made about at least so many cells.
+SUPPORT = 1_000
+
+_STEP = 5
+
+Bound = Literal["below", "at least", "at most"]
+
+
+@dataclass(frozen=True, slots=True)
+class QualityStatement:
+    """One statement about a whole release. Public."""
+
+    code: str  # stable name
+    bound: Bound  # how the value bounds the true figure
+    value: float  # the bound
+    unit: str = ""  # "%" or nothing, for units counted
+
+    def text(self, language: str = "en") -> str:
+        """The statement in words.
+
+        >>> QualityStatement("at-most-1", "at least", 65, "%").text("en")
+        'At least 65 % of counts are unchanged or changed by 1.'
+        """
+        return words_of("statements", language)[self.code].format(number(self.value, language))
+
+    def described(self) -> dict[str, Any]:
+        """The statement as JSON takes it."""
+        return {
+            "code": self.code,
+            "bound": self.bound,
+            "value": self.value,
+            "unit": self.unit,
+            "text": {language: self.text(language) for language in ("en", "de")},
+        }
+
+
+def statements(overall: Overall) -> list[QualityStatement]:
+    """The statements that can be made about a release.
+
+    A statement that would say nothing ("at least 0 %") is left out.
+    """
+    listed = []
+    noise = overall.noise()
+    total = noise.total
+    if total >= SUPPORT:
+        shares: dict[str, tuple[Bound, int]] = {
+            "at-most-1": ("at least", _at_least(noise.within(1), total)),
+            "at-least-3": ("at most", _at_most(noise.beyond(3), total)),
+            "at-least-4": ("at most", _at_most(noise.beyond(4), total)),
+        }
+        deviation = (2 * noise.absolute // total + 1) / 2
+        listed.append(QualityStatement("mean-absolute-deviation", "below", deviation))
+        listed += [
+            QualityStatement(code, bound, share, "%")
+            for code, (bound, share) in shares.items()
+            if 0 < share < 100
+        ]
+    pairs = overall.brackets().values()
+    bracketed, shown = sum(pair[0] for pair in pairs), sum(pair[1] for pair in pairs)
+    share = _at_most(bracketed, shown) if shown else 100
+    if bracketed and shown >= SUPPORT and share < 100:
+        listed.append(QualityStatement("bracketed", "at most", share, "%"))
+    compared, _, _, largest = overall.sums()
+    if compared >= SUPPORT:
+        listed.append(QualityStatement("sums", "at most", _rounded_up(largest)))
+    return listed
+
+
+def _at_least(part: int, whole: int) -> int:
+    """The share in per cent, rounded down; never "all"."""
+    return min(100 // _STEP * part // whole * _STEP, 100 - _STEP)
+
+
+def _at_most(part: int, whole: int) -> int:
+    """The share in per cent, rounded up; never "none"."""
+    return max(-(-(100 // _STEP) * part // whole) * _STEP, _STEP)
+
+
+def _rounded_up(value: int) -> int:
+    """The next of 10, 20, 50, 100, 200, 500, …
+
+    >>> [_rounded_up(value) for value in (0, 11, 50, 51, 250)]
+    [10, 20, 50, 100, 500]
+    """
+    power = 10
+    while True:
+        for step in (1, 2, 5):
+            if value <= step * power:
+                return step * power
+        power *= 10

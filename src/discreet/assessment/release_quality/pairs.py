@@ -19,7 +19,15 @@ import numpy.typing as npt
 from discreet.arrays import BoolArray, CellIndex, IntArray, PositionArray, find_numbers
 from discreet.derived import KeyFigure, derive
 from discreet.errors import TableError
-from discreet.tables import CellStatus, Dimension, Ingredient, ProtectedTable, Table, level_numbers
+from discreet.tables import (
+    CellStatus,
+    Dimension,
+    Ingredient,
+    Parts,
+    ProtectedTable,
+    Table,
+    level_numbers,
+)
 
 #: The name of the level of totals.
 TOTAL = "total"
@@ -104,25 +112,17 @@ class PartGrid:
             part += (rank * stride).take(places)
         return part
 
-    def levels(self) -> list[tuple[int, ...]]:
-        """The level numbers of each part."""
-        return list(itertools.product(*self.numbers))
-
     def names(self) -> list[tuple[str, ...]]:
         """The levels of each part in words."""
         return list(itertools.product(*(level_names(d).values() for d in self.dimensions)))
 
     def broken_down(self) -> list[int]:
         """Per part, the number of variables that are not at their total."""
-        return [sum(level != 0 for level in part) for part in itertools.product(*self._depths)]
-
-    @property
-    def _depths(self) -> list[list[int]]:
-        """Per variable and level, 0 for the total and 1 for all others."""
-        return [
-            [int(dimension.levels[rank == at].max() > 0) for at in range(len(own))]
+        below = [  # per variable and level, whether it is not the total
+            [bool(dimension.levels[rank == at].max() > 0) for at in range(len(own))]
             for dimension, own, rank in zip(self.dimensions, self.numbers, self.rank, strict=True)
         ]
+        return [sum(part) for part in itertools.product(*below)]
 
     def sizes(self) -> list[int]:
         """Per part, the number of its cells."""
@@ -134,17 +134,18 @@ class PartGrid:
 
     def suppressed(self, table: ProtectedTable) -> BoolArray:
         """Which parts are suppressed as a whole, in one of the figures at least."""
-        width = len(self.dimensions)
-        hidden = {part[:width] for part in table.suppressed_parts}
-        return np.array([levels in hidden for levels in self.levels()], dtype=np.bool_)
+        return self._among(table.suppressed_parts)
 
     def unknown(self, table: ProtectedTable) -> BoolArray:
         """Which parts the table does not have."""
         if table.parts is None:
             return np.zeros(len(self), dtype=np.bool_)
-        width = len(self.dimensions)
-        there = {part[:width] for part in table.parts}
-        return np.array([levels not in there for levels in self.levels()], dtype=np.bool_)
+        return ~self._among(table.parts)
+
+    def _among(self, parts: Parts) -> BoolArray:
+        """Which parts are among some, whatever the figure."""
+        own = {part[: len(self.dimensions)] for part in parts}
+        return np.array([levels in own for levels in itertools.product(*self.numbers)], np.bool_)
 
     def __repr__(self) -> str:
         return f"<PartGrid: {len(self)} parts>"
@@ -168,11 +169,7 @@ class Pairs:
     def of_table(cls, table: Table, protected: ProtectedTable, grid: PartGrid) -> Pairs:
         """The cells of a table and what became of them."""
         listed, places = places_in(table.dimensions, table.index, grid.dimensions, table.name)
-        value, status = published_at(protected, places, len(table))
-        if listed is not None:
-            gone = ~listed  # a code left out has nothing but zeros
-            value = np.where(gone, 0, value)
-            status[gone] = CellStatus.zero_or_changed_to_zero
+        value, status = published_or_zero(protected, places, len(table), listed)
         return cls(
             original=table.count if table.weight is None else table.weight,
             value=value,
@@ -299,6 +296,20 @@ def published_at(
     return value, np.where(present, table.status[at], status).astype(np.int8)
 
 
+def published_or_zero(
+    table: ProtectedTable,
+    places: tuple[PositionArray, ...],
+    length: int,
+    listed: npt.NDArray[np.bool_] | None,
+) -> tuple[npt.NDArray[Any], npt.NDArray[np.int8]]:
+    """The same; a code that the table has left out has nothing but zeros."""
+    value, status = published_at(table, places, length)
+    if listed is not None:
+        value = np.where(listed, value, 0)
+        status[~listed] = CellStatus.zero_or_changed_to_zero
+    return value, status
+
+
 def key_figure_pairs(
     ingredients: Mapping[str, Ingredient],
     figures: Sequence[KeyFigure],
@@ -330,7 +341,9 @@ def key_figure_pairs(
             figures,
             bracket_above=None,
         )
-        pairs |= {figure.name: _pairs(figure.name, true, protected, grid) for figure in others}
+        pairs |= {
+            figure.name: _figure_pairs(figure.name, true, protected, grid) for figure in others
+        }
     return pairs
 
 
@@ -352,7 +365,9 @@ def _without_noise(ingredient: Ingredient) -> Ingredient:
     )
 
 
-def _pairs(name: str, true: ProtectedTable, protected: ProtectedTable, grid: PartGrid) -> Pairs:
+def _figure_pairs(
+    name: str, true: ProtectedTable, protected: ProtectedTable, grid: PartGrid
+) -> Pairs:
     """One figure of both tables, wherever the true one is not 0."""
     here = np.ones(true.stored, dtype=np.bool_)
     if true.several_figures:

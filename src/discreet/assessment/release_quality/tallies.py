@@ -2,8 +2,8 @@
 
 In: `Pairs` of counts, or of sums, means and ratios; a protected table. Out: per table part
 and size class of the original, how many cells got which noise, and sums; numbers of cells
-per class of relative deviation; numbers of cells per state, which are public. Nothing here
-is a float, so that nothing depends on order.
+per class of relative deviation; numbers of cells per state, and how far totals are from the
+sums of their parts, which are public. Nothing here is a float, so that nothing depends on order.
 """
 
 from __future__ import annotations
@@ -13,10 +13,16 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from discreet.arrays import CellIndex, IntArray
+from discreet.arrays import BoolArray, CellIndex, IntArray, PositionArray
 from discreet.assessment.probabilities import exact_sum
 from discreet.assessment.release_quality.pairs import Pairs, PartGrid
-from discreet.tables import WITHOUT_NUMBER, CellStatus, ProtectedTable
+from discreet.tables import (
+    WITHOUT_NUMBER,
+    CellStatus,
+    Dimension,
+    ProtectedTable,
+    level_numbers,
+)
 
 #: Lower bounds of the size classes of original counts.
 SIZE_CLASSES = (1, 3, 10, 100, 1000)
@@ -231,3 +237,86 @@ def states(table: ProtectedTable, grid: PartGrid) -> IntArray:
     cells = np.bincount(key, minlength=rows.size)
     filled = np.flatnonzero(cells)
     return np.stack([*rows.positions(filled), cells[filled]], axis=1).astype(np.int64)
+
+
+#: Up to so many places per cell, sums are made on the whole range of places.
+_DENSE = 16
+
+
+def total_differences(table: ProtectedTable) -> IntArray:
+    """Rows (variable, totals compared, that differ, sum of |difference|, largest). Public.
+
+    Each total is compared with the sum of the codes directly below it in one variable. Totals
+    are left out if they, or one of their parts, are no published cells. Of several figures only
+    counts are looked at.
+    """
+    rows = np.zeros((len(table.spanning), 5), dtype=np.int64)
+    rows[:, 0] = np.arange(len(rows))
+    for at, figure in enumerate(table.figures or (None,)):
+        kind = "count" if figure is None else figure.kind
+        here = np.ones(table.stored, dtype=np.bool_)
+        if table.several_figures:
+            here = table.index[-1] == at
+        value = table.value[here]
+        if kind != "count" or not (value == np.floor(value)).all():
+            continue
+        if not table.several_figures and table.value.dtype.kind != "i":
+            continue
+        index = [part[here] for part in table.index]
+        hidden = table.status[here] == CellStatus.suppressed
+        for variable, dimension in enumerate(table.spanning):
+            for tree in range(len(dimension.classifications)):
+                below = (dimension.breakdown == tree) & (dimension.levels > 0)
+                off = _differences(table, index, value.astype(np.int64), hidden, variable, below)
+                rows[variable, 1:4] += [len(off), np.count_nonzero(off), off.sum()]
+                rows[variable, 4] = max(rows[variable, 4], off.max(initial=0))
+    return rows
+
+
+def _differences(
+    table: ProtectedTable,
+    index: list[PositionArray],
+    value: IntArray,
+    hidden: BoolArray,
+    variable: int,
+    below: BoolArray,
+) -> IntArray:
+    """The |differences| of the totals of one variable that are published with all their parts."""
+    dimension, own = table.dimensions[variable], index[variable]
+    above = np.zeros(len(dimension), dtype=np.bool_)
+    above[dimension.parents[below]] = True
+    entry = np.concatenate([np.flatnonzero(below[own]), np.flatnonzero(above[own])])
+    part = np.arange(len(entry)) < np.count_nonzero(below[own])
+    code = np.where(part, dimension.parents[own[entry]], own[entry])
+    total = [code if at == variable else other[entry] for at, other in enumerate(index)]
+    row, size = CellIndex.of(table.dimensions).joined(total, len(entry))
+    if size > _DENSE * len(entry):
+        rows, row = np.unique(row, return_inverse=True)
+        size = len(rows)
+    # Whole numbers in floats: exact below 2^53.
+    off = np.bincount(row, np.where(part, 1, -1) * value[entry], minlength=size)
+    wanted = np.bincount(row, value[entry] != 0, minlength=size) > 0
+    wanted &= np.bincount(row, hidden[entry], minlength=size) == 0
+    if table.suppressed_parts or table.parts is not None:
+        first = np.zeros(size, dtype=np.int64)
+        first[row] = np.arange(len(entry))
+        place = np.flatnonzero(wanted)
+        cells = [other[first[place]] for other in total]
+        for codes in _codes_of_totals(dimension, below):
+            its = codes[cells[variable]]
+            cells_there = [its if at == variable else other for at, other in enumerate(cells)]
+            missing = table.absent(cells_there, len(place)) == CellStatus.suppressed
+            missing |= ~table.known(cells_there, len(place))
+            wanted[place[missing & (its >= 0)]] = False
+    return np.abs(off[wanted]).astype(np.int64)
+
+
+def _codes_of_totals(dimension: Dimension, below: BoolArray) -> list[PositionArray]:
+    """Each code itself, then per level one of those directly below it; -1 for none."""
+    every = [np.arange(len(dimension), dtype=np.int32)]
+    levels = level_numbers(dimension)
+    for level in np.unique(levels[below]).tolist():
+        codes = np.flatnonzero(below & (levels == level))
+        every.append(np.full(len(dimension), -1, dtype=np.int32))
+        every[-1][dimension.parents[codes]] = codes
+    return every

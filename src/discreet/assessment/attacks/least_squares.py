@@ -1,0 +1,126 @@
+"""Averaging at its best: estimates of counts and sums by least squares over all tables.
+
+In: a `System`. Out: for each published cell its exposure – by how many independent figures it
+is known – and the estimate from all of them. Nothing but published figures is used.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from discreet.arrays import BoolArray, FloatArray, IntArray, starts
+from discreet.assessment.attacks.catalogue import Layer, LayerKey, System
+from discreet.disclosure import LeastSquares
+
+#: With more cells, those that are not listed are not filled in.
+_MOST = 200_000
+#: The mean square of counts that were changed to zero, in terms of their mean.
+_LARGER = 2.0
+#: The variance of noise that is not known.
+_USUAL = 2.0
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class EstimatedCells:
+    """What least squares find out about the cells of a layer."""
+
+    layer: Layer
+    noisy: BoolArray  # which cells show a figure with noise
+    exposure: FloatArray  # per cell, by how many independent figures it is known
+    estimate: FloatArray  # the estimate from all of them
+
+
+def estimated(
+    system: System,
+    variance: float = math.nan,
+    *,
+    relative: bool = False,
+    zeros: bool = False,
+    leverages: bool = True,
+) -> dict[LayerKey, EstimatedCells]:
+    """The estimates of all cells of a universe.
+
+    Small counts may have been changed to zero: what sums miss says how often, by layer.
+
+    Args:
+        system: The publication.
+        variance: The variance of the noise, if that is known.
+        relative: Whether the noise of a figure grows with it, as that of sums does.
+        zeros: Whether zeros count as figures with noise, like all others.
+        leverages: Whether to work out exposures, too; else they are 1.
+    """
+    layers = list(system.layers.values())
+    sizes = [len(layer) for layer in layers]
+    first = starts(sizes)
+    place = dict(zip(system.layers, first.tolist(), strict=False))
+    figure, shown, official = (
+        np.concatenate([np.zeros(0), *(getattr(layer, name) for layer in layers)])
+        for name in ("value", "shown", "official")
+    )
+    shown, official = shown.astype(np.bool_), official.astype(np.bool_)
+    above = shown & (zeros | (figure != 0))
+    none, number = np.zeros(0, dtype=np.int64), 0
+    rows, cells, coefficients = [none], [none], [np.zeros(0, dtype=np.int8)]
+    unseen: list[IntArray] = []
+    finer: dict[LayerKey, list[slice]] = {}
+    for step in system.all_steps():
+        inside = step.whole >= 0
+        parts, whole = place[step.fine.key] + np.flatnonzero(inside), step.whole[inside]
+        totals, size = place[step.coarse.key], len(step.coarse)
+        above[totals + np.unique(whole[above[parts]])] = True
+        counted = above[parts] | ~shown[parts]
+        # A total whose parts all show zero is not their sum: they were changed to zero.
+        there = np.unique(whole[counted])
+        rows += [number + there, number + whole[counted]]
+        cells += [totals + there, parts[counted]]
+        coefficients += [np.full(len(there), -1, np.int8), np.ones(len(cells[-1]), np.int8)]
+        unseen.append(step.unlisted + np.bincount(whole[~counted], minlength=size))
+        finer.setdefault(step.fine.key, []).append(slice(number, number + size))
+        number += size
+    noisy = above & shown & ~official
+    spread = np.where(noisy, 1.0, np.where(shown, 0.0, np.inf))
+    if relative:
+        spread = np.where(noisy, figure**2, spread)
+        spread[noisy & (figure == 0)] = np.inf
+    row, cell, coefficient = (
+        np.concatenate(rows), np.concatenate(cells), np.concatenate(coefficients)
+    )  # fmt: skip
+    missing = np.zeros(number)
+    if not relative:
+        sums = np.bincount(row, coefficient * figure[cell], number)
+        whole_rows = np.bincount(row, minlength=number) > 1
+        whole_rows &= np.bincount(row, ~shown[cell], number) == 0
+        empty = np.concatenate([none, *unseen]) * whole_rows
+        for steps in finer.values():
+            every = sum(int(empty[own].sum()) for own in steps)
+            missed = -sum(float(sums[own][empty[own] > 0].sum()) for own in steps)
+            for own in steps if every else ():
+                missing[own] = -max(missed, 0.0) / every * empty[own]
+    give = -_LARGER * missing / (variance if variance > 0 else _USUAL)
+    estimates = LeastSquares(row, cell, coefficient, figure, spread, missing, give)
+    kinds: IntArray = np.repeat(np.arange(len(sizes)), sizes)
+    exposure, best = np.ones(len(figure)), estimates.figures
+    if leverages:
+        exposure = 1 / estimates.leverages(kinds)
+    return {
+        layer.key: EstimatedCells(layer, estimates.noisy[at:to], exposure[at:to], best[at:to])
+        for layer, at, to in zip(layers, first[:-1], first[1:], strict=True)
+    }
+
+
+def filled(system: System) -> System | None:
+    """The same with all cells that are not listed; None if these are too many."""
+    if sum(layer.grid.size for layer in system.layers.values()) > _MOST:
+        return None
+    layers = {}
+    for key, layer in system.layers.items():
+        value = np.zeros(layer.grid.size, dtype=layer.value.dtype)
+        shown, official = np.ones(len(value), dtype=np.bool_), np.zeros(len(value), dtype=np.bool_)
+        value[layer.ids], shown[layer.ids] = layer.value, layer.shown
+        official[layer.ids] = layer.official
+        ids = np.arange(len(value), dtype=np.int64)
+        layers[key] = replace(layer, ids=ids, value=value, shown=shown, official=official)
+    return replace(system, layers=layers)

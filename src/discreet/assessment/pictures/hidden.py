@@ -1,0 +1,430 @@
+"""Hidden cells by kind: a table in rows and columns; how many there are by code or table part.
+
+In: a table to publish, or the suppression that made it (the picture is SECRET then). Out: a
+`Picture`. Values are those of published cells only.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from discreet.arrays import IntArray
+from discreet.assessment.pictures.cell_kinds import (
+    HIDDEN,
+    KIND_STYLES,
+    KINDS,
+    CellKinds,
+    ChosenCodes,
+    Side,
+    choose,
+    label_width,
+    legend_beside,
+    line_labels,
+    place_of,
+    printed_value,
+    shortened_label,
+)
+from discreet.assessment.pictures.picture import Picture
+from discreet.assessment.pictures.theme import (
+    INK,
+    channel,
+    hidden_words,
+    look,
+    mark,
+    picture_of,
+    text_mark,
+    tooltip,
+    words,
+)
+from discreet.assessment.words import number, percent
+from discreet.errors import PublicationError
+from discreet.protection.parts import levels_of, name_of_part, named_level
+from discreet.tables import ProtectedTable, level_numbers
+
+if TYPE_CHECKING:
+    from discreet.protection.suppression import Suppression
+
+_MOST_ROWS, _MOST_COLUMNS = 40, 24
+_WIDEST = 1_000  # pixels of all columns
+_WIDE_ENOUGH, _SPARE = 90, 8  # pixels: of a column for its label, and around a label
+_BAR = 240  # pixels of a bar
+_COLUMN = 84  # pixels of a column of numbers
+_MOST_LINES, _MOST_INNER = 60, 12
+
+
+def hidden_cells(
+    table: ProtectedTable | Suppression,
+    *,
+    rows: str | None = None,
+    columns: str | None = None,
+    at: Mapping[str, str] | None = None,
+    under: Mapping[str, str] | None = None,
+    which: str | None = None,
+    figure: str | None = None,
+    language: str = "en",
+) -> Picture:
+    """Draw a table, its hidden cells marked by colour and sign.
+
+    Of a table to publish, the picture shows what the table tells: primary and secondary
+    cells are told apart only if reasons are published. Of a `Suppression` they always are,
+    and the picture is SECRET. Values of hidden cells are never shown.
+
+    Args:
+        table: The table, or what `Suppression.of` did.
+        rows: The variable down the side; the first one if None.
+        columns: The variable along the top; the next one if None.
+        at: Codes of the other variables; their totals if not named.
+        under: Code of a variable that is shown; only it and the codes below it are.
+        which: Name of the table, if several were suppressed together.
+        figure: Which figure, if the table has several; the first if None.
+        language: "en" or "de".
+
+    >>> from discreet.classifications import Classification
+    >>> from discreet.publication.examples import census_example
+    >>> hidden_cells(census_example())
+    <Picture hidden_cells>
+    """
+    text = hidden_words(language) if words(language) else {}
+    looked = CellKinds.of(table, which, figure)
+    dimensions, codes, tops = looked.dimensions, at or {}, under or {}
+    places = {dimension.name: place for place, dimension in enumerate(dimensions)}
+    for name in (*(item for item in (rows, columns) if item is not None), *codes, *tops):
+        if name not in places:
+            raise _wrong(f"no variable {name!r} spans the table", ", ".join(places) or "none")
+    shown = _placed(list(places), rows, columns)
+    for name in (*(set(codes) & set(shown)), *(set(tops) - set(shown))):
+        hint = "at names codes of variables that are not shown, under of those that are"
+        raise _wrong(f"{name!r} is in the wrong place", hint)
+    fixed = {places[name]: place_of(dimensions[places[name]], code) for name, code in codes.items()}
+    step = _step(looked, language)
+    sides = [Side(), Side()]
+    most = (_MOST_ROWS, max(4, min(_MOST_COLUMNS, _WIDEST // step)))
+    for side, name in enumerate(shown):
+        dimension = dimensions[places[name]]
+        top = place_of(dimension, tops[name]) if name in tops else 0
+        chosen = choose(dimension, most[side], top)
+        sides[side] = Side.of(dimension, places[name], chosen, language)
+    down, along = sides
+    records = looked.shown(down, along, fixed, language)
+    wide = len(along.labels)
+    for place, record in enumerate(records):
+        style = KIND_STYLES[record["kind"]]
+        del record["value"]
+        record |= {"line": str(place // wide), "means": text[record["kind"]]}
+        record |= {"fill": style.fill, "ink": style.ink}
+    needed = label_width(along.labels)
+    if needed <= _WIDE_ENOUGH and needed * wide <= _WIDEST:
+        step = max(step, needed)
+    axis = {"title": along.title or None, **top_axis(needed, turned=needed > step + _SPARE)}
+    fields = [("row", down.title), ("column", along.title)]
+    fields += [("means", text["kind"]), ("text", text["value"])]
+    lines = [str(line) for line in range(len(down.labels))]
+    matrix = {
+        "width": {"step": step},
+        "height": {"step": 24},
+        "data": {"values": records},
+        "encoding": {
+            "x": channel("column", sort=along.labels, axis=axis),
+            "y": _along(lines),
+        },
+        "layer": [
+            *line_labels(lines, down.labels, down.steps, down.title),
+            *squares([pair for pair in fields if pair[1]], stroke="#8a8a8a", strokeWidth=0.8),
+        ],
+    }
+    legend = legend_beside({record["kind"] for record in records}, language)
+    body = {"hconcat": [matrix, legend], "spacing": 24}
+    notes = [looked.figure_note(language), *looked.side_notes(down, along, fixed, language)]
+    title, warning = looked.table.title(language), "confidential_cells" if looked.secret else ""
+    return picture_of("hidden_cells", title, body, notes, language, warning=warning)
+
+
+def _wrong(message: str, hint: str, where: str = "hidden_cells") -> PublicationError:
+    return PublicationError(message, code="picture", where=where, hint=hint)
+
+
+def _placed(names: list[str], rows: str | None, columns: str | None) -> list[str]:
+    """The variables in rows and in columns: those named, else the first ones."""
+    if rows is not None and rows == columns:
+        raise _wrong("rows and columns are the same variable", "name two")
+    rest = [name for name in names if name not in (rows, columns)]
+    if rows is None and rest:
+        rows = rest.pop(0)
+    if columns is None and rest:
+        columns = rest.pop(0)
+    return [name for name in (rows, columns) if name is not None]
+
+
+def _step(looked: CellKinds, language: str) -> int:
+    """Pixels of a column: enough for the longest value of the table."""
+    longest = 3
+    if looked.table.stored:
+        value = np.asarray(looked.table.value, dtype=np.float64)
+        decimals = looked.table.figure_decimals(looked.figure)
+        ends = (float(value.min()), float(value.max()))
+        longest = max(len(printed_value(end, language, 0, "bracketed")) for end in ends)
+        longest += decimals + bool(decimals)
+    return max(34, 7 * longest + 6)
+
+
+def top_axis(needed: int, *, turned: bool) -> dict[str, Any]:
+    """The axis of columns, whose labels need so many pixels and stand upright if turned."""
+    axis: dict[str, Any] = {"orient": "top", "ticks": False, "domain": False}
+    axis |= {"labelAngle": -90 if turned else 0, "labelLimit": needed + 40, "labelOverlap": False}
+    return axis | ({"labelAlign": "left"} if turned else {})
+
+
+def squares(fields: Sequence[tuple[str, str]], **border: Any) -> list[dict[str, Any]]:
+    """Cells as coloured squares with their texts."""
+    fill = {"fill": look("fill"), "tooltip": tooltip(fields)}
+    text = {"text": {"field": "text"}, "color": look("ink")}
+    return [
+        {"mark": mark("rect", **border), "encoding": fill},
+        {"mark": text_mark(), "encoding": text},
+    ]
+
+
+def _along(lines: Sequence[str]) -> dict[str, Any]:
+    scale = {"domain": lines, "padding": 0}
+    return channel("line", sort=lines, axis=None, scale=scale)
+
+
+@dataclass(frozen=True, kw_only=True)
+class _BarLine:
+    """One line of bars."""
+
+    label: str  # what it is about
+    level: int  # how many steps it is set in
+    cells: int  # number of its cells
+    hidden: Mapping[str, int]  # number of hidden ones by kind
+    strong: bool = False  # whether its label is bold
+
+    @classmethod
+    def of(cls, label: str, level: int, numbers: IntArray, *, strong: bool = False) -> _BarLine:
+        """A line with numbers of cells by kind."""
+        hidden = {kind: int(numbers[KINDS.index(kind)]) for kind in HIDDEN}
+        cells = int(numbers.sum())
+        return cls(label=label, level=level, cells=cells, hidden=hidden, strong=strong)
+
+
+def hidden_by_code(
+    table: ProtectedTable | Suppression,
+    variable: str | None = None,
+    *,
+    nested: str | None = None,
+    under: str | None = None,
+    below: bool = False,
+    which: str | None = None,
+    figure: str | None = None,
+    language: str = "en",
+) -> Picture:
+    """Draw the code tree of a variable with numbers and shares of hidden cells.
+
+    A line counts the cells of its code over all codes of the other variables.
+
+    Args:
+        table: A table to publish, or what `Suppression.of` did: then primary and secondary
+            cells are told apart, and the picture is SECRET.
+        variable: The variable; the first one if None.
+        nested: A second variable; its tree is repeated below each code of the first.
+        under: Show only this code of the variable and the codes below it.
+        below: Also count the cells of all codes below a code.
+        which: Name of the table, if several were suppressed together.
+        figure: Which figure, if the table has several; the first if None.
+        language: "en" or "de".
+
+    >>> from discreet.publication.examples import census_example
+    >>> hidden_by_code(census_example(), "sex", language="de").title
+    'Gesperrte Felder nach Geschlecht'
+    """
+    words(language)
+    looked = CellKinds.of(table, which, figure)
+    places = {dimension.name: at for at, dimension in enumerate(looked.dimensions)}
+    where = "hidden_by_code"
+    if not places:
+        raise _wrong("the table has no spanning variable", "draw it with hidden_cells", where)
+    wanted = [next(iter(places)) if variable is None else variable]
+    wanted += [] if nested is None else [nested]
+    for name in wanted:
+        if name not in places:
+            raise _wrong(f"no variable {name!r} spans the table", ", ".join(places), where)
+    if len(set(wanted)) < len(wanted):
+        raise _wrong("a variable is nested in itself", "name another one", where)
+    outer = looked.dimensions[places[wanted[0]]]
+    top = 0 if under is None else place_of(outer, under)
+    axes = [places[name] for name in wanted]
+    lines, chosen = _tree(looked, axes, top, below, language)
+    titles = [looked.dimensions[at].title(language) for at in axes]
+    text = hidden_words(language)
+    notes = [text["below"] if below else "", text["zeros" if below else "own"]]
+    for title, codes in zip(titles, chosen, strict=True):
+        notes.append(codes.note(title, language))
+    heading = text["by_code"].format(variable=" × ".join(titles))
+    return _bars("hidden_by_code", heading, lines, notes, looked, language)
+
+
+def hidden_by_part(
+    table: ProtectedTable | Suppression,
+    *,
+    which: str | None = None,
+    figure: str | None = None,
+    language: str = "en",
+) -> Picture:
+    """Draw numbers and shares of hidden cells by table part: by combination of levels.
+
+    Args:
+        table: A table to publish, or what `Suppression.of` did: then primary and secondary
+            cells are told apart, and the picture is SECRET.
+        which: Name of the table, if several were suppressed together.
+        figure: Which figure, if the table has several; the first if None.
+        language: "en" or "de".
+
+    >>> from discreet.publication.examples import census_example
+    >>> hidden_by_part(census_example()).title
+    'Hidden cells by table part'
+    """
+    words(language)
+    looked = CellKinds.of(table, which, figure)
+    index, _, kind = looked.cells
+    dimensions = looked.dimensions
+    levels = [level_numbers(item)[part] for item, part in zip(dimensions, index, strict=True)]
+    levels = levels or [np.zeros(len(kind), dtype=np.int64)]
+    combinations, group = np.unique(np.stack(levels), axis=1, return_inverse=True)
+    numbers = _counted(group.reshape(-1).astype(np.int64), kind, combinations.shape[1])
+    known = [levels_of(dimension) for dimension in dimensions]
+    parts = []  # the parts that have cells, coarse ones first
+    for at, own in enumerate(combinations.T.tolist()):
+        steps = [steps[level] for steps, level in zip(known, own, strict=False)]
+        names = [named_level(*pair) for pair in zip(dimensions, steps, strict=True)]
+        label = shortened_label(name_of_part(names, language), 70)
+        parts.append((sum(step.depth for step in steps), _BarLine.of(label, 0, numbers[at])))
+    lines = [line for _, line in sorted(parts, key=lambda part: part[0])]
+    text = hidden_words(language)
+    notes = [text["zeros"]]
+    if len(lines) > _MOST_LINES:
+        most = sorted(range(len(lines)), key=lambda at: -sum(lines[at].hidden.values()))
+        shown, total = (number(count, language) for count in (_MOST_LINES, len(lines)))
+        notes.append(text["some_parts"].format(shown=shown, all=total))
+        lines = [lines[at] for at in sorted(most[:_MOST_LINES])]
+    return _bars("hidden_by_part", text["by_part"], lines, notes, looked, language)
+
+
+def _counted(group: IntArray, kind: Any, groups: int) -> IntArray:
+    """Numbers of cells by group and kind."""
+    flat = np.bincount(group * len(KINDS) + kind, minlength=groups * len(KINDS))
+    return flat.reshape(groups, len(KINDS)).astype(np.int64)
+
+
+def _tree(
+    looked: CellKinds, axes: Sequence[int], top: int, below: bool, language: str
+) -> tuple[list[_BarLine], list[ChosenCodes]]:
+    """The lines of a variable; below each code the tree of the nested variable, if any."""
+    outer, *inner = (looked.dimensions[at] for at in axes)
+    index, _, kind = looked.cells
+
+    def counted(cells: Any) -> IntArray:
+        numbers = _counted(index[axes[0]][cells].astype(np.int64), kind[cells], len(outer))
+        for at in range(len(outer) - 1, 0, -1) if below else ():
+            numbers[outer.parents[at]] += numbers[at]
+        return numbers
+
+    inside = [choose(item, _MOST_INNER) for item in inner]
+    most = _MOST_LINES // (1 + sum(len(codes.codes) for codes in inside))
+    side = Side.of(outer, axes[0], choose(outer, max(2, most), top), language)
+    nested = []
+    for dimension, codes in zip(inner, inside, strict=True):
+        own = Side.of(dimension, axes[1], codes, language)
+        for label, step, at in zip(own.labels, own.steps, codes.codes.tolist(), strict=True):
+            name = label if step else f"{own.title}: {label}"
+            nested.append((name, step, counted(index[axes[1]] == at)))
+    every, first = counted(slice(None)), 1 + max(side.steps)
+    lines = []
+    for label, step, at in zip(side.labels, side.steps, side.chosen.codes.tolist(), strict=True):
+        lines.append(_BarLine.of(label, step, every[at], strong=bool(inner)))
+        lines += [_BarLine.of(name, first + more, numbers[at]) for name, more, numbers in nested]
+    return lines, [side.chosen, *inside]
+
+
+def _bars(
+    name: str,
+    title: str,
+    lines: Sequence[_BarLine],
+    notes: Sequence[str],
+    looked: CellKinds,
+    language: str,
+) -> Picture:
+    """Bars of kinds of cells with their numbers beside them."""
+    text = hidden_words(language)
+    kinds = [*(("primary", "secondary") if looked.told else ()), "hidden"]
+    if looked.told and not any(line.hidden["hidden"] for line in lines):
+        kinds.remove("hidden")
+    places = [str(at) for at in range(len(lines))]
+    records: list[dict[str, Any]] = []
+    for place, line in zip(places, lines, strict=True):
+        start = 0
+        for kind in (*kinds, "shown"):
+            count = line.hidden.get(kind, line.cells - sum(line.hidden.values()))
+            if count:
+                records.append(
+                    {
+                        "line": place,
+                        "label": line.label,
+                        "from": start / line.cells,
+                        "to": (start + count) / line.cells,
+                        "means": text[kind],
+                        "number": number(count, language),
+                        "share": percent(count / line.cells, language),
+                        "fill": KIND_STYLES[kind].fill,
+                    }
+                )
+            start += count
+    fields = [("label", ""), ("means", ""), ("number", text["column_cells"])]
+    fields += [("share", text["column_share"])]
+    axis = {"title": text["share_axis"], "labelExpr": "round(datum.value * 100) + ' %'"}
+    bars = {
+        "data": {"values": records},
+        "mark": mark("bar", stroke="#6e6e6e", strokeWidth=0.7, height=14),
+        "encoding": {
+            "x": channel(
+                "from", "quantitative", scale={"domain": [0, 1], "nice": False}, axis=axis
+            ),
+            "x2": {"field": "to"},
+            "fill": look("fill"),
+            "tooltip": tooltip(fields),
+        },
+    }
+    numbers = []
+    for at, column in enumerate((*kinds, "cells", "share"), 1):
+        own = text_mark(x=_BAR + at * _COLUMN, align="right", color=INK)
+        values = []
+        for place, line in zip(places, lines, strict=True):
+            hidden = sum(line.hidden.values())
+            figure = number({**line.hidden, "cells": line.cells, "share": 0}[column], language)
+            if column == "share":
+                figure = percent(hidden / line.cells, language) if line.cells else "–"
+            values.append({"line": place, "number": figure})
+        encoding: dict[str, Any] = {"text": {"field": "number"}}
+        numbers.append({"data": {"values": values}, "mark": own, "encoding": encoding})
+        heads = [{"head": text[f"column_{column}"]}]
+        above = {**own, "y": -9, "fontWeight": "bold"}
+        encoding = {"text": {"field": "head"}, "y": None}
+        numbers.append({"data": {"values": heads}, "mark": above, "encoding": encoding})
+    labels, levels = [line.label for line in lines], [line.level for line in lines]
+    drawn = {
+        "width": _BAR,
+        "height": {"step": 21},
+        "encoding": {"y": _along(places)},
+        "layer": [
+            *line_labels(places, labels, levels, strong=[line.strong for line in lines]),
+            bars,
+            *numbers,
+        ],
+    }
+    body = {"vconcat": [drawn, legend_beside([*kinds, "shown"], language)], "spacing": 16}
+    remarks = [looked.table.title(language), *notes]
+    warning = "confidential_cells" if looked.secret else ""
+    return picture_of(name, title, body, remarks, language, warning=warning)
