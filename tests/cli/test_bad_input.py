@@ -3,12 +3,8 @@
 from __future__ import annotations
 
 import json
-import os
 import re
-import signal
 import stat
-import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -115,44 +111,18 @@ FIVE = text(
 
 BAD = {
     "missing column": (without("sex"), ["tables.T1.by[1]", "'sex'"]),
-    "missing key column": (without("record_key"), ["line 4, keys.column", "'record_key'"]),
-    "keys off the grid": (
-        records(pl.col("record_key") + 10**15),
-        ["300 of 300 records", "record_key", "off the grid"],
-    ),
     "some keys off the grid": (
         records(pl.when(pl.col("age") == 5).then(-1).otherwise("record_key").alias("record_key")),
         ["4 of 300 records", "off the grid"],
-    ),
-    "null keys": (
-        records(pl.when(pl.col("age") > 1).then("record_key").alias("record_key")),
-        ["8 of 300 records", "no key"],
-    ),
-    "keys with too many digits": (
-        records((pl.col("record_key") / 7e16).alias("record_key")),
-        ["record_key", "digits"],
-    ),
-    "a perturbation table that does not sum to one": (
-        text("ptable.csv", ('"1","1","0.5","0","0.25","0.75"', '"1","1","0.4","0","0.25","0.65"')),
-        ["line 6, perturbation.table"],
     ),
     "five mistakes": (
         FIVE,
         ["5 mistakes", "1. line 2", "2. line 8", "3. line 10", "4. line 12", "5. line 15"],
     ),
-    "no Parquet file": (
-        replaced("persons.parquet", b"id,sex\n1,m\n"),
-        ["line 2, data.source", "not a file of format parquet", "looks like text"],
-    ),
     "a Parquet file cut off": (
         replaced("persons.parquet", b"PAR1" + bytes(500)),
         ["data.source", "cut off"],
     ),
-    "a perturbation table that is none": (
-        replaced("ptable.csv", b"PAR1\x00\xff"),
-        ["line 6, perturbation.table"],
-    ),
-    "no TOML": (replaced("programme.toml", b"PK\x03\x04\xff"), ["not UTF-8"]),
     "TOML with a mistake": (
         text("programme.toml", ("[data]", "[data")),
         ["line 1", "not valid TOML"],
@@ -178,11 +148,11 @@ def test_wrong_input_is_refused_and_nothing_is_written(
 
 
 DEEP = {
-    "open arrays": "a = " + "[" * 5000,
-    "arrays": "a = " + "[" * 5000 + "]" * 5000,
-    "tables": "a = " + "{b = " * 5000 + "1" + "}" * 5000,
-    "dots": "a" + ".a" * 5000 + " = 1",
-    "headers": "[" + "a." * 5000 + "a]",
+    "open arrays": "a = " + "[" * 1200,
+    "arrays": "a = " + "[" * 1200 + "]" * 1200,
+    "tables": "a = " + "{b = " * 1200 + "1" + "}" * 1200,
+    "dots": "a" + ".a" * 1200 + " = 1",
+    "headers": "[" + "a." * 1200 + "a]",
 }
 
 
@@ -196,89 +166,6 @@ def test_thousands_of_brackets_are_wrong_input(folder: Path, text: str, form: st
         assert result.exit_code == 2, result.output
         assert "Traceback" not in result.output
     assert not (folder / "out").exists()
-
-
-@pytest.mark.parametrize("name", ["keys off the grid", "five mistakes", "missing column"])
-def test_an_earlier_release_stays_as_it_was(folder: Path, name: str) -> None:
-    out = folder / "out"
-    assert run("protect", folder / "programme.toml", "--out", out).exit_code == 0
-    before = {path: data for path, data in content(out).items() if not path.startswith(".")}
-    BAD[name][0](folder)
-    assert run("protect", folder / "programme.toml", "--out", out).exit_code == 2
-    after = {path: data for path, data in content(out).items() if not path.startswith(".")}
-    assert after == before
-
-
-def test_an_output_folder_that_is_a_file(folder: Path) -> None:
-    (folder / "out").write_text("mine")
-    before = content(folder)
-    for place in (folder / "out", folder / "out" / "deeper"):
-        result = run("protect", folder / "programme.toml", "--out", place, "--json")
-        assert result.exit_code == 2
-        assert json.loads(result.stdout)["error"]["code"] == "output-folder"
-        assert content(folder) == before
-
-
-@pytest.mark.skipif(os.name != "posix", reason="permissions are those of POSIX")
-def test_an_output_folder_that_cannot_be_written(
-    folder: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Also for root, whom permissions do not stop."""
-
-    def refused(**_: object) -> None:
-        raise PermissionError(13, "Permission denied")
-
-    (folder / "out").mkdir()
-    before = content(folder)
-    monkeypatch.setattr("discreet.files.tempfile.TemporaryFile", refused)
-    result = run("protect", folder / "programme.toml", "--out", folder / "out", "--json")
-    assert result.exit_code == 2
-    assert "no file can be written here (Permission denied)" in result.stdout
-    assert "check the permissions" in json.loads(result.stdout)["error"]["hint"]
-    assert content(folder) == before
-
-
-def test_a_full_disk_is_a_failure_with_a_clear_message(
-    folder: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def full(*_: object) -> None:
-        raise OSError(28, "No space left on device")
-
-    before = content(folder)
-    monkeypatch.setattr("discreet.publication.writers.csv.write_file", full)
-    result = run("protect", folder / "programme.toml", "--out", folder / "out", "--json")
-    assert result.exit_code == 1
-    error = json.loads(result.stdout)["error"]
-    assert (error["code"], error["hint"]) == ("disk-full", "make room, and run again")
-    assert content(folder) == before
-
-
-SLOW = """
-import sys, time
-from discreet.publication.writers import html as page
-written = page.write_file
-def slowly(*args):
-    print("writing", flush=True)
-    time.sleep(30)
-    written(*args)
-page.write_file = slowly
-from discreet.cli import main
-main(sys.argv[1:])
-"""
-
-
-def test_killed_in_the_middle_and_run_again(folder: Path) -> None:
-    words = ["protect", str(folder / "programme.toml"), "--out"]
-    command = [sys.executable, "-c", SLOW, *words, str(folder / "out")]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
-        assert process.stdout is not None
-        assert process.stdout.readline() == "writing\n"
-        process.send_signal(signal.SIGKILL)
-        process.wait()
-    assert not [path for path in (folder / "out").iterdir() if path.name != ".discreet"]
-    assert run(*words, folder / "out").exit_code == 0
-    assert run(*words, folder / "at once").exit_code == 0
-    assert content(folder / "out") == content(folder / "at once")
 
 
 @pytest.mark.parametrize(
@@ -306,18 +193,6 @@ def test_wrong_words_give_an_error_object_too(words: list[str], tmp_path: Path) 
     plain = run(*words, "--js")
     assert plain.exit_code == 2
     assert plain.stdout == ""
-
-
-def test_a_secret_file_open_to_others_is_an_error(folder: Path) -> None:
-    (folder / "secret.key").write_text("a secret that is long enough")
-    (folder / "secret.key").chmod(0o644)
-    text("programme.toml", ('column = "record_key"', 'id = "age"\nsecret_file = "secret.key"'))(
-        folder
-    )
-    result = run("protect", folder / "programme.toml", "--out", folder / "out")
-    assert result.exit_code == 2
-    assert "others on this computer can open the secret file" in result.stderr
-    assert not (folder / "out").exists()
 
 
 def test_a_perturbation_table_open_to_others_is_a_warning(folder: Path) -> None:

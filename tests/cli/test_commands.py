@@ -13,12 +13,12 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 import pytest
-from typer.testing import CliRunner, Result
 
-from discreet.cli.commands import app
 from discreet.errors import MicrodataError, Problem
 from discreet.microdata import inherit_record_keys
 from discreet.protection.noise import PerturbationTable
+from tests.helpers.command import run
+from tests.helpers.rows import for_all_rows
 
 COMMANDS = [
     "demo",
@@ -34,6 +34,10 @@ COMMANDS = [
     "ptable convert",
     "ptable design",
     "ptable compare",
+    "params pack",
+    "params verify",
+    "params show",
+    "params keys",
 ]
 
 PROGRAMME = """
@@ -51,10 +55,6 @@ by = ["sex", "age"]
 [tables.T2]
 by = "age"
 """
-
-
-def run(*words: str | Path) -> Result:
-    return CliRunner().invoke(app, [str(word) for word in words])
 
 
 def program(*words: str | Path) -> subprocess.CompletedProcess[str]:
@@ -81,7 +81,7 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path
 
 
-@pytest.mark.parametrize("command", COMMANDS)
+@for_all_rows("command", COMMANDS)
 def test_every_command_has_help_with_an_example(command: str) -> None:
     result = run(*command.split(), "--help")
     assert result.exit_code == 0
@@ -89,7 +89,7 @@ def test_every_command_has_help_with_an_example(command: str) -> None:
     assert "Example:" in result.output
 
 
-@pytest.mark.parametrize("words", [[], ["keys"], ["ptable"], ["protect"], ["perturb"]])
+@for_all_rows("words", [[], ["keys"], ["ptable"], ["protect"], ["perturb"]])
 def test_no_words_show_help(words: list[str]) -> None:
     result = run(*words)
     assert "Usage:" in result.output
@@ -119,7 +119,6 @@ def test_a_programme_from_the_command_line(folder: Path) -> None:
 def test_a_thousand_records_take_less_than_four_seconds(folder: Path) -> None:
     """Measured as processor time, which other work on the machine does not lengthen."""
     environment = {k: v for k, v in os.environ.items() if k != "PYTHONDONTWRITEBYTECODE"}
-    environment["PYTHONPYCACHEPREFIX"] = str(folder / "compiled")
     times = []
     for number in range(2):  # the first run compiles the modules
         words = ["protect", str(folder / "programme.toml"), "--out", str(folder / f"out{number}")]
@@ -135,29 +134,6 @@ def test_checking_writes_nothing(folder: Path) -> None:
     result = run("protect", folder / "programme.toml", "--check", "--json")
     assert json.loads(result.stdout)["tables"] == ["T1", "T2"]
     assert sorted(folder.iterdir()) == before
-
-
-def test_wrong_input_is_exit_code_two_with_every_mistake(folder: Path) -> None:
-    text = PROGRAMME.replace("persons.csv", "person.csv").replace('by = "age"', 'bye = "age"')
-    (folder / "programme.toml").write_text(text)
-    result = run("protect", folder / "programme.toml", "--out", folder / "out", "--json")
-    assert result.exit_code == 2
-    error = json.loads(result.stdout)["error"]
-    assert set(error) == {"code", "what", "where", "hint", "problems"}
-    assert error["code"] == "programme"
-    assert any("line 3, data.source" in problem["where"] for problem in error["problems"])
-    assert any("tables.T2.bye" in problem["where"] for problem in error["problems"])
-    assert "2 mistakes" in error["what"] or "3 mistakes" in error["what"]
-    assert not result.stderr
-    assert not (folder / "out").exists()
-
-
-@pytest.mark.parametrize(
-    "words",
-    [["protect", "x.toml"], ["protekt"], ["tabulate", "x", "--by", "a", "--out", "b.csv"]],
-)
-def test_wrong_words_are_exit_code_two(words: list[str]) -> None:
-    assert run(*words).exit_code == 2
 
 
 def test_an_internal_error_shows_its_place_but_not_its_text(

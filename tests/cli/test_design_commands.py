@@ -149,10 +149,3 @@ def test_tables_are_compared(tmp_path: Path, seed: Path) -> None:
     missing = run("compare", first, tmp_path / "missing.csv")
     assert missing.exit_code == 2
     assert permuted(PerturbationTable.read(first), 1) != PerturbationTable.read(first)
-
-
-@pytest.mark.parametrize("name", ["design", "compare"])
-def test_help_has_an_example(name: str) -> None:
-    done = run(name, "--help")
-    assert done.exit_code == 0
-    assert f"discreet ptable {name}" in done.output

@@ -34,8 +34,6 @@ bracket_above = 0.19
 official = "sex == 'Total'"
 """
 
-WORDS = ["pack", "verify", "show", "keys"]
-
 
 def run(*words: str | Path) -> Result:
     return CliRunner().invoke(app, ["params", *(str(word) for word in words)])
@@ -61,13 +59,6 @@ def pack(*more: str, source: str = "parameters.toml", signed: bool = True) -> Re
     signing = ["--sign-key", "office.key"] if signed else []
     opening = [] if any("passphrase" in word for word in more) else ["--key-file", "package.key"]
     return run("pack", *words, *signing, *opening, *more)
-
-
-@pytest.mark.parametrize("word", WORDS)
-def test_every_command_has_help_with_an_example(word: str) -> None:
-    result = run(word, "--help")
-    assert result.exit_code == 0
-    assert f"Example: discreet params {word}" in " ".join(result.output.split())
 
 
 def test_an_office_packs_and_a_third_party_opens(folder: Path) -> None:
@@ -154,13 +145,6 @@ def test_leaving_the_signature_out_must_be_said(folder: Path) -> None:
     assert pack("--unsigned", signed=False).exit_code == 0
     assert run("verify", "census.dcparams").exit_code == 2
     assert "signature   none" in run("show", "census.dcparams").stdout
-
-
-def test_a_key_must_be_named(folder: Path) -> None:
-    words = ["--out", "x.dcparams", "--statistic", "s", "--version", "1", "--sign-key"]
-    result = run("pack", "parameters.toml", *words, "office.key")
-    assert result.exit_code == 2
-    assert not Path("x.dcparams").exists()
 
 
 def test_every_mistake_is_listed_with_its_line(folder: Path) -> None:

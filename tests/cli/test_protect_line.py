@@ -9,20 +9,15 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 import pytest
-from typer.testing import CliRunner, Result
 
 import discreet as dc
-from discreet.cli.commands import app
 from discreet.microdata import Secret
 from discreet.release.first_programmes import toml_text
+from tests.helpers.command import run
 
 CUMULATIVE = [[0, 0, 1, 1, 1], [0, 0.3, 0.6, 0.9, 1], [0.1, 0.3, 0.7, 0.9, 1]]
 KEYS = ("--id", "person", "--secret", "secret.key", "--ptable", "ptable.json")
 LINE = ("protect", "persons.csv", "--by", "region,age,sex", "--intervals", "age=0,18,65", *KEYS)
-
-
-def run(*words: str | Path) -> Result:
-    return CliRunner().invoke(app, [str(word) for word in words])
 
 
 @pytest.fixture(autouse=True)

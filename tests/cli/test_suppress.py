@@ -8,15 +8,10 @@ from pathlib import Path
 
 import polars as pl
 import pytest
-from typer.testing import CliRunner, Result
 
-from discreet.cli.commands import app
 from discreet_argus import read_jj
 from tests.helpers.cell_files import CELLS, METADATA
-
-
-def run(*words: str | Path) -> Result:
-    return CliRunner().invoke(app, [str(word) for word in words])
+from tests.helpers.command import run
 
 
 @pytest.fixture
@@ -27,7 +22,7 @@ def cells(tmp_path: Path) -> Path:
     return path
 
 
-@pytest.mark.parametrize("method", ["fast", "optimal", "modular", "hypercube"])
+@pytest.mark.parametrize("method", ["fast", "optimal"])
 def test_a_problem_gets_its_pattern(reference: Path, tmp_path: Path, method: str) -> None:
     source, out = reference / "suppression" / "tau_SizeReg_P10.jj.gz", tmp_path / "safe.jj"
     done = run("suppress", source, "--method", method, "--out", out, "--json")
@@ -45,7 +40,7 @@ def test_a_problem_gets_its_pattern(reference: Path, tmp_path: Path, method: str
 def test_an_audit_names_open_cells(reference: Path) -> None:
     done = run("audit", reference / "suppression" / "tau_SizeReg_P10.jj.gz", "--json")
     told = json.loads(done.stdout)
-    assert done.exit_code == 0
+    assert done.exit_code == 1
     assert told["unprotected"] == len(told["unprotected_cells"]) == 9
     assert not told["safe"]
 
@@ -59,7 +54,8 @@ def test_cells_become_a_table_to_publish(cells: Path, tmp_path: Path) -> None:
     assert row["value"] is None
     assert row["reason"] == "manual"
     assert frame["value"].null_count() == 4
-    assert run("audit", cells, "--metadata", metadata).exit_code == 0
+    # The file itself hides the marked cell alone.
+    assert run("audit", cells, "--metadata", metadata).exit_code == 1
 
 
 def test_a_file_in_which_nothing_is_sensitive_is_worth_a_warning(

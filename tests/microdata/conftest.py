@@ -41,6 +41,12 @@ def engine(request: pytest.FixtureRequest) -> Engine:
     return ENGINES[request.param]
 
 
+@pytest.fixture(params=["polars", "duckdb"])
+def either(request: pytest.FixtureRequest) -> Engine:
+    """One engine in memory and one that is a database, where the engine is not the subject."""
+    return ENGINES[request.param]
+
+
 @pytest.fixture
 def collected() -> Callable[[Any], pl.DataFrame]:
     """Brings a frame of any engine back to polars."""

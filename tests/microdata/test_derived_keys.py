@@ -13,6 +13,7 @@ from discreet.key_check import check_keys
 from discreet.keygrid import KeyGrid
 from discreet.microdata.key_derivation import derived_keys
 from discreet.microdata.secret import Secret
+from tests.helpers.rows import for_all_rows
 
 RNG = np.random.default_rng(4)
 KEYS = RNG.integers(0, 10**15, 70_000)
@@ -27,7 +28,7 @@ def one_by_one(key: int, size: int, purpose: str) -> int:
     return int.from_bytes(block, "big") * size >> 128
 
 
-@pytest.mark.parametrize("size", [2, 256, 1000, 2**32, 10**15])
+@for_all_rows("size", [2, 256, 1000, 2**32, 10**15])
 def test_the_stated_construction(size: int):
     keys = np.array([0, 1, size - 1, size // 2])
     expected = [one_by_one(int(key), size, "column rent") for key in keys]

@@ -6,6 +6,7 @@ import pytest
 
 from discreet.errors import FilterError
 from discreet.microdata.filters import parse_filter
+from tests.helpers.rows import for_all_rows
 
 PEOPLE = pl.DataFrame(
     {
@@ -25,7 +26,7 @@ def passing(text, frame=PEOPLE):
     return kept["row"].to_list()
 
 
-@pytest.mark.parametrize(
+@for_all_rows(
     ("text", "rows"),
     [
         ("18 <= age < 65", [1]),
@@ -52,7 +53,7 @@ def test_columns_are_known_before_data_are():
     assert parse_filter(text).columns == {"age", "marital status", "at.work"}
 
 
-@pytest.mark.parametrize(
+@for_all_rows(
     "text",
     [
         "", "age = 3", "age + 1 > 3", "open('x')", "1", "'a' == 'b'", "age == null",

@@ -44,8 +44,8 @@ def test_engines_agree(engine: Engine, collected: Collect, form: str) -> None:
 
 
 @pytest.mark.parametrize("grid", [256, "2^12", 2**32])
-def test_whole_numbers_of_named_grids(engine: Engine, collected: Collect, grid: Any) -> None:
-    frame = engine(records(pl.Series([0, 255, 17, 255])))
+def test_whole_numbers_of_named_grids(either: Engine, collected: Collect, grid: Any) -> None:
+    frame = either(records(pl.Series([0, 255, 17, 255])))
     done = dc.import_record_keys(frame, column="rkey", grid=grid, to="rkey")
     assert collected(done).sort("at").to_dict(as_series=False) == {
         "at": [0, 1, 2, 3],
@@ -64,9 +64,9 @@ def test_whole_numbers_of_named_grids(engine: Engine, collected: Collect, grid: 
         (pl.Series([255, 256, -1]), 256, "2 of 3 records have a key off the grid"),
     ],
 )
-def test_bad_keys_are_counted(engine: Engine, keys: pl.Series, grid: int, message: str) -> None:
+def test_bad_keys_are_counted(either: Engine, keys: pl.Series, grid: int, message: str) -> None:
     with pytest.raises(RecordKeyError, match=message) as caught:
-        dc.import_record_keys(engine(records(keys)), column="rkey", grid=grid)
+        dc.import_record_keys(either(records(keys)), column="rkey", grid=grid)
     assert caught.value.where == "rkey"
 
 
@@ -76,26 +76,26 @@ def test_plans_count_over_all_batches() -> None:
         dc.import_record_keys(records(keys).lazy(), column="rkey")
 
 
-def test_finer_keys_are_rounded_on_purpose(engine: Engine, collected: Collect) -> None:
+def test_finer_keys_are_rounded_on_purpose(either: Engine, collected: Collect) -> None:
     floats = pl.Series([0.1 + 0.2, 0.12345678901234567, 0.9999999999999999, 0.25])
     done = collected(
-        dc.import_record_keys(engine(records(floats)), column="rkey", digits="round")
+        dc.import_record_keys(either(records(floats)), column="rkey", digits="round")
     ).sort("at")
     assert done["record_key"].to_list() == [3 * 10**14, 123_456_789_012_346, 0, 25 * 10**13]
 
 
-def test_texts_are_rounded_half_up(engine: Engine, collected: Collect) -> None:
+def test_texts_are_rounded_half_up(either: Engine, collected: Collect) -> None:
     texts = pl.Series(["0.0000000000000005", "0.00000000000000049", ".9999999999999996", "0.5"])
     done = collected(
-        dc.import_record_keys(engine(records(texts)), column="rkey", digits="round")
+        dc.import_record_keys(either(records(texts)), column="rkey", digits="round")
     ).sort("at")
     assert done["record_key"].to_list() == [1, 0, 0, 5 * 10**14]
 
 
-def test_rounding_does_not_hide_keys_off_the_grid(engine: Engine) -> None:
+def test_rounding_does_not_hide_keys_off_the_grid(either: Engine) -> None:
     for keys in (pl.Series([0.5, 1.0]), pl.Series(["0.5", "1.00000000000000001"])):
         with pytest.raises(RecordKeyError, match="1 of 2 records have a key off the grid"):
-            dc.import_record_keys(engine(records(keys)), column="rkey", digits="round")
+            dc.import_record_keys(either(records(keys)), column="rkey", digits="round")
 
 
 @given(st.lists(st.integers(0, 10**15 - 1), min_size=1))

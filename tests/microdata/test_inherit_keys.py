@@ -18,6 +18,7 @@ import discreet as dc
 from discreet.errors import DisclosureWarning, DiscreetError, MicrodataError, RecordKeyError
 from discreet.keygrid import KeyGrid
 from discreet.microdata.key_derivation import derived_keys
+from tests.helpers.rows import for_all_rows
 
 Engine = Callable[[pl.DataFrame], Any]
 Collect = Callable[[Any], pl.DataFrame]
@@ -42,26 +43,26 @@ def test_units_have_the_sum_of_their_parts(engine: Engine, collected: Collect) -
     assert collected(homes).rows() == [(4, 7), (9, 77), (30, 1)]
 
 
-def test_columns_of_the_unit_can_be_kept(engine: Engine, collected: Collect) -> None:
-    homes = collected(dc.inherit_record_keys(engine(PEOPLE), by="home", keep=["street"]))
+def test_columns_of_the_unit_can_be_kept(either: Engine, collected: Collect) -> None:
+    homes = collected(dc.inherit_record_keys(either(PEOPLE), by="home", keep=["street"]))
     assert homes.columns == ["home", "street", "record_key"]
     assert homes.rows() == [(4, "b", 7), (9, None, 77), (30, "a", 1)]
 
 
-def test_columns_of_the_parts_cannot_be_kept(engine: Engine) -> None:
+def test_columns_of_the_parts_cannot_be_kept(either: Engine) -> None:
     with pytest.raises(MicrodataError, match="2 units have parts that differ"):
-        dc.inherit_record_keys(engine(PEOPLE), by="home", keep=["age"])
+        dc.inherit_record_keys(either(PEOPLE), by="home", keep=["age"])
 
 
-def test_a_missing_value_beside_a_present_one_differs(engine: Engine) -> None:
+def test_a_missing_value_beside_a_present_one_differs(either: Engine) -> None:
     frame = PEOPLE.with_columns(street=pl.Series(["a", None, "a", "b", "b", None]))
     with pytest.raises(MicrodataError, match="1 units have parts that differ"):
-        dc.inherit_record_keys(engine(frame), by="home", keep=["street"])
+        dc.inherit_record_keys(either(frame), by="home", keep=["street"])
 
 
-def test_several_columns_can_name_the_unit(engine: Engine, collected: Collect) -> None:
+def test_several_columns_can_name_the_unit(either: Engine, collected: Collect) -> None:
     frame = PEOPLE.with_columns(street=pl.col("street").fill_null("c"))
-    homes = collected(dc.inherit_record_keys(engine(frame), by=["street", "home"]))
+    homes = collected(dc.inherit_record_keys(either(frame), by=["street", "home"]))
     assert homes.rows() == [("a", 30, 1), ("b", 4, 7), ("c", 9, 77)]
 
 
@@ -105,32 +106,32 @@ def test_vacant_units_need_a_secret(engine: Engine, collected: Collect) -> None:
     assert done["record_key"].to_list() == [*own, 7, 77, 1]
 
 
-def test_parts_of_unknown_units_are_counted(engine: Engine) -> None:
+def test_parts_of_unknown_units_are_counted(either: Engine) -> None:
     with pytest.raises(MicrodataError, match="5 records belong to 2 units"):
-        onto(engine, HOMES.head(1))
+        onto(either, HOMES.head(1))
 
 
-def test_the_units_must_be_identified(engine: Engine) -> None:
+def test_the_units_must_be_identified(either: Engine) -> None:
     with pytest.raises(MicrodataError, match="2 of 4 records share"):
-        onto(engine, pl.concat([HOMES, HOMES.head(1)]))
+        onto(either, pl.concat([HOMES, HOMES.head(1)]))
 
 
-def test_numbers_and_texts_are_not_matched_silently(engine: Engine) -> None:
+def test_numbers_and_texts_are_not_matched_silently(either: Engine) -> None:
     with pytest.raises(MicrodataError) as caught:
-        onto(engine, HOMES.with_columns(pl.col("home").cast(pl.String)))
+        onto(either, HOMES.with_columns(pl.col("home").cast(pl.String)))
     assert caught.value.code == "unit-type"
 
 
-def test_different_widths_of_whole_numbers_match(engine: Engine, collected: Collect) -> None:
-    done = collected(onto(engine, HOMES.with_columns(pl.col("home").cast(pl.Int16))))
+def test_different_widths_of_whole_numbers_match(either: Engine, collected: Collect) -> None:
+    done = collected(onto(either, HOMES.with_columns(pl.col("home").cast(pl.Int16))))
     assert done.sort("home")["record_key"].to_list() == [7, 77, 1]
 
 
-def test_parts_without_a_unit_are_an_error_or_left_out(engine: Engine, collected: Collect) -> None:
+def test_parts_without_a_unit_are_an_error_or_left_out(either: Engine, collected: Collect) -> None:
     frame = PEOPLE.with_columns(home=pl.when(pl.col("home") != 9).then(pl.col("home").cast(str)))
     with pytest.raises(MicrodataError, match="1 of 6 records belong to no unit"):
-        dc.inherit_record_keys(engine(frame), by="home")
-    homes = dc.inherit_record_keys(engine(frame), by="home", orphans="drop")
+        dc.inherit_record_keys(either(frame), by="home")
+    homes = dc.inherit_record_keys(either(frame), by="home", orphans="drop")
     assert collected(homes).rows() == [("30", 1), ("4", 7)]
 
 
@@ -156,19 +157,19 @@ def test_bad_keys_are_counted(keys: pl.Series, message: str) -> None:
 FLOATS = PEOPLE.with_columns(record_key=pl.col("record_key") / GRID)
 
 
-def test_decimal_keys_are_taken_as_in_tables(engine: Engine, collected: Collect) -> None:
-    homes = dc.inherit_record_keys(engine(FLOATS), by="home")
+def test_decimal_keys_are_taken_as_in_tables(either: Engine, collected: Collect) -> None:
+    homes = dc.inherit_record_keys(either(FLOATS), by="home")
     assert collected(homes).rows() == [(4, 7), (9, 77), (30, 1)]
 
 
 @pytest.mark.parametrize("towards", [0.0, 1.0])
 def test_one_unit_in_the_last_place_counts_as_exact(
-    engine: Engine, collected: Collect, towards: float
+    either: Engine, collected: Collect, towards: float
 ) -> None:
     drawn = np.random.default_rng(4).integers(1, GRID, 5000)
     near = np.nextafter(drawn / GRID, towards)
     frame = pl.DataFrame({"home": np.arange(5000), "record_key": near})
-    homes = collected(dc.inherit_record_keys(engine(frame), by="home"))
+    homes = collected(dc.inherit_record_keys(either(frame), by="home"))
     # Floats from 2^-2 on are so far apart that the next one may be another key's nearest.
     exact = pl.Series(
         dc.Table.from_cells(
@@ -191,10 +192,10 @@ def test_one_unit_in_the_last_place_counts_as_exact(
         ([0.1, 0.2, 1 / 3, 0.4, 0.5, 0.6], "key-digits"),
     ],
 )
-def test_bad_decimal_keys_are_counted(engine: Engine, keys: list[float], code: str) -> None:
+def test_bad_decimal_keys_are_counted(either: Engine, keys: list[float], code: str) -> None:
     frame = PEOPLE.with_columns(record_key=pl.Series(keys))
     with pytest.raises(RecordKeyError, match="1 of 6 records") as caught:
-        dc.inherit_record_keys(engine(frame), by="home")
+        dc.inherit_record_keys(either(frame), by="home")
     assert caught.value.code == code
 
 
@@ -219,16 +220,9 @@ def test_keys_are_derived_for_a_kind_of_unit(engine: Engine, collected: Collect)
         assert back["record_key_sum"].to_list() == [7, 77, 1]
 
 
-def test_each_kind_has_keys_of_its_own() -> None:
-    kinds = [dc.inherit_record_keys(PEOPLE, by="home", unit=unit) for unit in ("a", "b")]
-    kinds.append(dc.inherit_record_keys(PEOPLE, by="home"))
-    keys = [key for homes in kinds for key in homes["record_key"]]
-    assert len(set(keys)) == 9
-
-
-def test_derived_keys_go_onto_a_frame_of_units(engine: Engine, collected: Collect) -> None:
+def test_derived_keys_go_onto_a_frame_of_units(either: Engine, collected: Collect) -> None:
     homes = pl.concat([HOMES, pl.DataFrame({"area": [20], "home": [1]})])
-    done = collected(onto(engine, homes, secret=SECRET, unit="household")).sort("home")
+    done = collected(onto(either, homes, secret=SECRET, unit="household")).sort("home")
     assert done.columns == ["area", "home", "record_key", "record_key_sum"]
     own = dc.with_record_keys(homes.tail(1), id="home", secret=SECRET)["record_key"].to_list()
     assert done["record_key_sum"].to_list() == [*own, 7, 77, 1]
@@ -248,7 +242,7 @@ def test_plain_inheritance_has_a_name() -> None:
     assert plain.columns == ["home", "record_key"]
 
 
-@pytest.mark.parametrize(
+@for_all_rows(
     ("options", "code"),
     [
         ({"by": []}, "columns"),
@@ -284,10 +278,10 @@ def test_pandas_units_keep_their_index() -> None:
     assert isinstance(done, pd.DataFrame)
 
 
-def test_millions_of_large_keys_do_not_overflow(engine: Engine, collected: Collect) -> None:
+def test_millions_of_large_keys_do_not_overflow(either: Engine, collected: Collect) -> None:
     # 20,000 keys near 10^15 already exceed 64 bits.
     frame = pl.DataFrame({"home": [1] * 20_000, "record_key": [GRID - 3] * 20_000})
-    homes = collected(dc.inherit_record_keys(engine(frame), by="home"))
+    homes = collected(dc.inherit_record_keys(either(frame), by="home"))
     assert homes["record_key"].to_list() == [20_000 * (GRID - 3) % GRID]
 
 

@@ -19,6 +19,7 @@ import discreet as dc
 from discreet.cli.commands import app
 from discreet.errors import DiscreetError
 from discreet.microdata import Secret
+from tests.helpers.rows import for_all_rows
 
 SECRET = "the secret of these tests"
 FIRST = pl.DataFrame({"id": [1, 2, 3, 4], "area": ["a", "a", "b", None], "work": [1, 0, 1, 0]})
@@ -135,7 +136,7 @@ UNDATED = KEYED.with_columns(record_key_since=pl.lit(None, pl.String))
 OTHER = "4 of 4 keys of before are not those"
 
 
-@pytest.mark.parametrize(
+@for_all_rows(
     ("frame", "more", "message"),
     [
         (SECOND, {"previous": KEYED, "secret": SECRET[::-1]}, OTHER),

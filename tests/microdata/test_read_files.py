@@ -12,6 +12,7 @@ import pytest
 
 import discreet as dc
 from discreet.errors import MicrodataError
+from tests.helpers.rows import for_all_rows
 
 PEOPLE = pl.DataFrame({"region": ["01", "02", None], "age": [3, None, 99], "rent": [1.5, 2.0, 0.1]})
 
@@ -39,7 +40,7 @@ def written(tmp_path: Path) -> dict[str, Path]:
     return files
 
 
-@pytest.mark.parametrize("kind", ["parquet", "csv", "tsv", "csv.gz", "arrow", "feather"])
+@for_all_rows("kind", ["parquet", "csv", "tsv", "csv.gz", "arrow", "feather"])
 def test_every_format_gives_the_same_records(written: dict[str, Path], kind: str) -> None:
     assert rows(dc.read_microdata(written[kind])).equals(PEOPLE)
     assert rows(dc.read_microdata(str(written[kind]))).equals(PEOPLE)
@@ -54,8 +55,8 @@ def test_a_format_can_be_named(written: dict[str, Path]) -> None:
         dc.read_microdata(odd, format="xls")
 
 
-@pytest.mark.parametrize("content", ["parquet", "csv", "csv.gz", "arrow", "duckdb"])
-@pytest.mark.parametrize("name", ["parquet", "csv", "arrow", "duckdb", "dta", "sav"])
+@for_all_rows("content", ["parquet", "csv", "csv.gz", "arrow", "duckdb"])
+@for_all_rows("name", ["parquet", "csv", "arrow", "duckdb", "dta", "sav"])
 def test_a_file_that_is_not_what_its_name_says(
     written: dict[str, Path], tmp_path: Path, content: str, name: str
 ) -> None:
@@ -191,10 +192,3 @@ def test_a_damaged_database(tmp_path: Path) -> None:
     file.write_bytes(b"\0" * 8 + b"DUCK" + b"\0" * 5000)
     with pytest.raises(MicrodataError, match="cannot be opened"):
         dc.read_microdata(file, table="t")
-
-
-def test_keys_work_from_every_file(written: dict[str, Path]) -> None:
-    for kind in ("parquet", "csv", "arrow"):
-        read = dc.read_microdata(written[kind])
-        with pytest.raises(MicrodataError, match="1 of 3 records have no identifier"):
-            dc.with_record_keys(read, id="region", secret="the secret of these tests")

@@ -14,6 +14,7 @@ import pytest
 
 import discreet as dc
 from discreet.errors import DiscreetError, MicrodataError
+from tests.helpers.rows import for_all_rows
 
 SECRET = "the secret of these tests"
 PEOPLE = pl.DataFrame(
@@ -68,7 +69,7 @@ def test_order_and_parts_of_the_data_do_not_matter() -> None:
     assert whole["record_key"].is_between(0, 10**15 - 1).all()
 
 
-@pytest.mark.parametrize(
+@for_all_rows(
     "kind", [pl.Int8, pl.UInt16, pl.Int64, pl.UInt64, pl.Int128, pl.String, pl.Categorical]
 )
 def test_the_type_of_an_identifier_does_not_matter(kind: Any) -> None:
@@ -142,10 +143,10 @@ def test_no_records_no_keys(engine: Engine, collected: Collect) -> None:
     assert keyed.shape == (0, 4)
 
 
-def test_missing_and_repeated_identifiers_are_counted_not_named(engine: Engine) -> None:
+def test_missing_and_repeated_identifiers_are_counted_not_named(either: Engine) -> None:
     frame = pl.DataFrame({"id": ["confidential-1", "confidential-1", None, None, None, "", "b"]})
     with pytest.raises(MicrodataError) as caught:
-        dc.with_record_keys(engine(frame), id="id", secret=SECRET)
+        dc.with_record_keys(either(frame), id="id", secret=SECRET)
     text = str(caught.value)
     assert caught.value.code == "identifiers"
     assert "3 of 7 records have no identifier" in text
@@ -154,32 +155,32 @@ def test_missing_and_repeated_identifiers_are_counted_not_named(engine: Engine) 
     assert "confidential" not in text
 
 
-def test_pairs_of_columns_repeat_only_together(engine: Engine) -> None:
+def test_pairs_of_columns_repeat_only_together(either: Engine) -> None:
     fine = pl.DataFrame({"house": [1, 1, 2], "flat": ["a", "b", "a"]})
-    dc.with_record_keys(engine(fine), id=["house", "flat"], secret=SECRET)
+    dc.with_record_keys(either(fine), id=["house", "flat"], secret=SECRET)
     bad = pl.concat([fine, fine.head(1)])
     with pytest.raises(MicrodataError, match="2 of 4 records share"):
-        dc.with_record_keys(engine(bad), id=["house", "flat"], secret=SECRET)
+        dc.with_record_keys(either(bad), id=["house", "flat"], secret=SECRET)
 
 
-def test_floats_and_dates_are_no_identifiers(engine: Engine) -> None:
+def test_floats_and_dates_are_no_identifiers(either: Engine) -> None:
     frame = pl.DataFrame({"a": [1.0, 2.0], "b": [True, False]})
     with pytest.raises(MicrodataError) as caught:
-        dc.with_record_keys(engine(frame), id=["a", "b"], secret=SECRET)
+        dc.with_record_keys(either(frame), id=["a", "b"], secret=SECRET)
     assert caught.value.code == "identifier-type"
     assert [problem.where for problem in caught.value.problems] == ["a", "b"]
 
 
-def test_all_missing_columns_are_listed(engine: Engine) -> None:
+def test_all_missing_columns_are_listed(either: Engine) -> None:
     with pytest.raises(MicrodataError) as caught:
-        dc.with_record_keys(engine(PEOPLE), id=["persn", "hous"], secret=SECRET)
+        dc.with_record_keys(either(PEOPLE), id=["persn", "hous"], secret=SECRET)
     assert [problem.where for problem in caught.value.problems] == ["persn", "hous"]
     assert "columns found: person, name, age" in str(caught.value)
 
 
-def test_an_existing_key_column_is_not_replaced(engine: Engine) -> None:
+def test_an_existing_key_column_is_not_replaced(either: Engine) -> None:
     with pytest.raises(MicrodataError, match="already a column"):
-        dc.with_record_keys(engine(PEOPLE), id="person", secret=SECRET, column="age")
+        dc.with_record_keys(either(PEOPLE), id="person", secret=SECRET, column="age")
 
 
 @pytest.mark.parametrize(

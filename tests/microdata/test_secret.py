@@ -13,6 +13,7 @@ import pytest
 
 from discreet.errors import RecordKeyError
 from discreet.microdata import Secret
+from tests.helpers.rows import for_all_rows
 
 SENTENCE = "a long and secret sentence"
 
@@ -77,7 +78,7 @@ def test_purposes_have_unrelated_keys() -> None:
     assert secret.derive("one") != secret.derive("two")
 
 
-@pytest.mark.parametrize("short", [b"", b"fifteen bytes..", "too little", "", "ab" * 15, "abc" * 7])
+@for_all_rows("short", [b"", b"fifteen bytes..", "too little", "", "ab" * 15, "abc" * 7])
 def test_short_secrets_are_refused_without_repeating_them(short: str | bytes) -> None:
     with pytest.raises(RecordKeyError) as caught:
         Secret.of(short)
@@ -157,7 +158,7 @@ def test_secrets_that_can_be_guessed_are_refused_with_the_reason(weak: str, tmp_
         assert weak not in str(caught.value)
 
 
-@pytest.mark.parametrize(
+@for_all_rows(
     "good",
     [
         SENTENCE,
@@ -174,6 +175,6 @@ def test_sentences_are_secrets(good: str) -> None:
 
 
 def test_random_bytes_are_never_refused() -> None:
-    for number in range(3000):
+    for number in range(400):
         seed = sha256(number.to_bytes(4, "big")).digest()
         assert Secret(seed), Secret(seed[:16])

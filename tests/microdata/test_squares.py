@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 import discreet as dc
 from discreet.classifications.grids import GridSquare
 from discreet.errors import MicrodataError
+from tests.helpers.rows import for_all_rows
 
 HOMES = pl.DataFrame(
     {
@@ -49,7 +50,7 @@ def test_a_square_holds_its_place(metre: int, size: int) -> None:
     assert square.north <= 9_999_999 - metre < square.north + size
 
 
-@pytest.mark.parametrize(
+@for_all_rows(
     ("columns", "what"),
     [
         ({"east": ["4334150"], "north": [2684399]}, "east is no column of numbers"),
@@ -69,7 +70,7 @@ def test_wrong_coordinates(columns, what) -> None:
     assert "2684399" not in str(caught.value)
 
 
-@pytest.mark.parametrize("size", [0, -100, 1.5, True, "1km", 10**8])
+@for_all_rows("size", [0, -100, 1.5, True, "1km", 10**8])
 def test_wrong_sizes(size) -> None:
     with pytest.raises(MicrodataError, match="whole number of metres"):
         dc.with_squares(HOMES, size=size)

@@ -107,7 +107,7 @@ def divided(
 @pytest.mark.parametrize("rest", [False, True])
 def test_squares_are_those_of_the_rule(sizes: tuple[int, ...], rest: bool) -> None:
     """Of true and of protected counts, against the rule written square by square."""
-    for seed in range(4):
+    for seed in range(2):
         frame = people(3_000, seed, side=300.0)
         table = counted(frame, sizes)
         for one in (table, dc.perturb(table, NOISE)):

@@ -21,6 +21,7 @@ from discreet.pretabular import Invariant, PramMatrix, pram_estimates
 from discreet.pretabular.changed_records import DRAWS, draws
 from discreet.pretabular.matrices import second_step
 from discreet.pretabular.pram import drawn_codes, rounded_transitions
+from tests.helpers.rows import for_all_rows
 
 SECRET = "a long and secret sentence"
 GRID = dc.KeyGrid(DRAWS)
@@ -241,7 +242,7 @@ def test_second_step_of_a_code_that_is_never_reached() -> None:
     assert back.sum(1).tolist() == [1, 1]
 
 
-@pytest.mark.parametrize(
+@for_all_rows(
     ("call", "word"),
     [
         (lambda: PramMatrix(["a", "b"], [[0.9, 0.2], [0.5, 0.5]]), "are not 1"),

@@ -25,6 +25,7 @@ from discreet.pretabular import (
     top_code,
 )
 from discreet.pretabular.changed_records import HeldRecords
+from tests.helpers.rows import for_all_rows
 
 REGION = dc.Classification(
     name="region", codes=("Total", "N", "N1", "N2", "S"), parents=(-1, 0, 1, 1, 0)
@@ -59,7 +60,7 @@ def test_numbers_become_intervals() -> None:
     assert made[0] == made[1] != made[2] == made[5]
 
 
-@pytest.mark.parametrize(
+@for_all_rows(
     ("asked", "said"),
     [
         ({}, "say one of"),

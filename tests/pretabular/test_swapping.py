@@ -16,6 +16,7 @@ import discreet as dc
 from discreet.errors import DiscreetWarning, MicrodataError
 from discreet.pretabular.changed_records import HeldRecords
 from discreet.pretabular.swapping import swap_risk
+from tests.helpers.rows import for_all_rows
 
 SECRET = "a long and secret sentence"
 AREAS = ["nuts1", "nuts2", "nuts3"]
@@ -41,7 +42,7 @@ def swapped(frame, **given):
         return dc.pretabular.swap(frame, secret=SECRET, **(asked | given))
 
 
-@pytest.mark.parametrize("case", ["s01", "s05", "s06", "s11", "s14"])
+@for_all_rows("case", ["s01", "s05", "s06", "s11", "s14"])
 def test_risks_and_levels_are_the_published_ones(reference, persons, case) -> None:
     folder = reference / "sdcmicro"
     runs = json.loads(gzip.decompress((folder / "manifest.json.gz").read_bytes()))
@@ -145,7 +146,7 @@ def test_a_rare_household_that_only_moves_within_its_area_counts_as_staying() ->
     assert made.measures["without_partner"] == {"state": 1, "district": 1}
 
 
-@pytest.mark.parametrize(
+@for_all_rows(
     ("given", "word"),
     [
         ({"similar": ["gender"]}, "persons of one household differ"),
@@ -243,7 +244,7 @@ def test_exchanges_know_no_order_and_no_engine(kind) -> None:
         assert found.equals(first.sort("id"), null_equal=True)
 
 
-@pytest.mark.parametrize(
+@for_all_rows(
     ("method", "asked", "said"),
     [
         ("rank_swap", {"variables": "income", "window": 0.0}, "must be above 0"),

@@ -80,13 +80,18 @@ def perturbation_table() -> PerturbationTable:
     return PerturbationTable.from_rows({0: {0: 1}, 1: noise, 2: noise, 3: noise})
 
 
+def census_in(folder: Path) -> Path:
+    """Data, perturbation table and programme; gives the programme."""
+    persons().write_parquet(folder / "persons.parquet")
+    perturbation_table().write(folder / "ptable.json")
+    (folder / "programme.toml").write_text(PROGRAMME, encoding="utf-8")
+    return folder / "programme.toml"
+
+
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
     """A folder with data, perturbation table and programme."""
-    persons().write_parquet(tmp_path / "persons.parquet")
-    perturbation_table().write(tmp_path / "ptable.json")
-    (tmp_path / "programme.toml").write_text(PROGRAMME, encoding="utf-8")
-    return tmp_path
+    return census_in(tmp_path).parent
 
 
 @pytest.fixture
@@ -108,6 +113,21 @@ def edited(programme: Path) -> Callable[..., Path]:
         return programme
 
     return edit
+
+
+@pytest.fixture(scope="session")
+def census(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of the programme with its release in "out"; only to be read."""
+    folder = tmp_path_factory.mktemp("census")
+    protect(census_in(folder), folder / "out")
+    return folder
+
+
+@pytest.fixture
+def out(folder: Path, census: Path) -> Path:
+    """The release of the programme in its folder, made once and copied."""
+    shutil.copytree(census, folder, dirs_exist_ok=True)
+    return folder / "out"
 
 
 FIGURES = """\

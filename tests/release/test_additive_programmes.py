@@ -125,13 +125,20 @@ def test_additivity_above_the_limit_of_averaging_is_refused(
         ("[defaults]", "[attacks]\naverage = 0.6\n\n[defaults]"),
         ('formats = ["csv"]', 'formats = ["html"]'),
     ]
-    protect(edited(*changes), tmp_path / "apart")
+    # A reader computes the same from figures that do not add up.
+    with pytest.raises(PublicationError, match=r"noise: average is .* above 0\.6"):
+        protect(edited(*changes), tmp_path / "apart")
     additive = ('by = ["b0"', 'additive = true\nby = ["b0"')
     with pytest.raises(PublicationError) as caught:
         protect(edited(*changes, additive), tmp_path / "release")
     assert "sexes, made additive: average is" in str(caught.value)
     assert "above 0.6" in str(caught.value)
     assert not (tmp_path / "release").exists()
+    unlimited = protect(edited(*changes[:2], additive), tmp_path / "unlimited")
+    (warning,) = [text for text in unlimited.warnings if "made additive" in text]
+    assert "the estimate from 7.6 independent ones" in warning
+    assert "more counts are the true ones" in warning
+    assert "%" not in warning  # how many would tell of the noise
     few = ('by = ["b0", "b1", "b2", "b3", "b4"]', 'by = ["b0", "b1"]')
     out = tmp_path / "release"
     protect(edited(*changes, few, additive), out)

@@ -23,6 +23,7 @@ from discreet.microdata.described_files import (
     write_described,
 )
 from discreet.pretabular import METHODS, Invariant, pram, swap
+from tests.helpers.rows import for_all_rows
 
 SECRET = "a long and secret sentence"
 SWAP = {"household": "home", "areas": ["area"], "risk": ["age"], "similar": ["size"], "k": 2}
@@ -234,7 +235,7 @@ def test_several_mistakes_are_listed_at_once(folder) -> None:
     assert len(error.value.problems) >= 4
 
 
-@pytest.mark.parametrize("method", sorted(METHODS))
+@for_all_rows("method", sorted(METHODS))
 def test_every_option_of_a_method_is_a_setting(method) -> None:
     function = getattr(pretabular, method)
     asked = list(inspect.signature(function).parameters)

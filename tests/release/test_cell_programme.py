@@ -19,6 +19,7 @@ from discreet.derived import KeyFigure, derive
 from discreet.errors import DiscreetError, ProgrammeError, TableError
 from discreet.protection.noise import count_ingredient, mean_ingredient
 from discreet.release.cell_programme import CellProgramme, protect_by_programme
+from tests.helpers.rows import for_all_rows
 
 PROGRAMME = """\
 [perturbation]
@@ -210,7 +211,7 @@ def test_nothing_secret_is_printed(folder: Path) -> None:
     assert repr(CellProgramme.read(folder / "homes.toml")) == "<CellProgramme: secret>"
 
 
-@pytest.mark.parametrize(
+@for_all_rows(
     ("columns", "said"),
     [
         ({"rent": [-5.0, 1.0]}, "1 cells have negative values"),

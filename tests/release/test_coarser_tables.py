@@ -71,6 +71,7 @@ def test_the_list_is_what_changed_records_give(firms: pl.DataFrame) -> None:
         assert each.after.hidden == hidden(of(short, holding="group", by=["region", "branch"]))
 
 
+@pytest.mark.exhaustive
 def test_missing_codes_and_codes_of_rules_are_not_merged(firms: pl.DataFrame) -> None:
     found = hide_less(of(firms), method="fast")
     missing = of(firms).judged()[0].dimensions[1].classifications[0].missing
@@ -114,10 +115,5 @@ def test_the_terminal_has_numbers_of_cells_only(
     inside = json.loads(Path("less.json").read_text())["hide_less"]
     assert 0 < inside["now"]["share"] < 1
     assert stat.S_IMODE(Path("less.json").stat().st_mode) == 0o600
-    both = CliRunner().invoke(app, [*words, "--out", "safe.csv", "--internal", "in.txt"])
-    assert both.exit_code == 0, both.output
-    assert "As it is: " in both.stdout
-    assert "% of the value" not in both.stdout
-    assert "How less would be hidden" in Path("in.txt").read_text()
     marked = ["suppress", "firms.csv", "--by", "region", "--status", "branch", "--hide-less"]
     assert CliRunner().invoke(app, [*marked, "--out", "x.csv"]).exit_code == 2

@@ -15,26 +15,9 @@ from discreet.cli.commands import app
 from discreet.errors import MicrodataError, TableError
 from discreet.release.confidential_files import (
     inherit_keys_in_file,
-    tabulate_file,
     write_confidential,
 )
 from discreet.release.lookup import protect_cells
-
-
-def test_cells_from_a_file_are_protected_as_if_counted_here(folder: Path, tmp_path: Path) -> None:
-    people = pl.read_parquet(folder / "persons.parquet")
-    ptable = dc.PerturbationTable.read(folder / "ptable.json")
-    own = dc.perturb(dc.tabulate(people, ["municipality", "sex"], record_key="record_key"), ptable)
-    cells = tabulate_file(
-        folder / "persons.parquet",
-        tmp_path / "cells.csv",
-        by=["municipality", "sex"],
-        record_key="record_key",
-    )
-    safe = protect_cells(
-        cells, ptable, by=["municipality", "sex"], count="count", cell_key="cell_key"
-    )
-    assert safe.to_polars().equals(own.to_polars())
 
 
 def test_codes_in_text_files_keep_their_leading_zeros(folder: Path, tmp_path: Path) -> None:

@@ -7,6 +7,7 @@ import json
 import shutil
 import stat
 
+import numpy as np
 import polars as pl
 import pytest
 from pysdmx.io import read_sdmx
@@ -18,8 +19,10 @@ from discreet.errors import DiscreetError, PublicationError
 from discreet.publication import write
 from discreet.publication.data_structures import DataStructure, SdmxNames, read_structures
 from discreet.publication.examples import census_example
-from discreet.publication.writers.sdmx_ml import structure_message
+from discreet.publication.writers.sdmx import structure_message
 from discreet.release import protect, transmit
+from discreet.release.state import memory as release_memory
+from discreet.tables import CellStatus
 from tests.helpers.firm_programmes import FIRST, HEAD, firms
 
 DOMINANT = FIRST.replace("p_percent = 12", "dominance = [[1, 60], [2, 75]]")
@@ -51,7 +54,7 @@ def made(folder, text=FIRST):
 def first(tmp_path_factory):
     """The first programme with its release, made once."""
     folder = tmp_path_factory.mktemp("firms")
-    made(folder)
+    made(folder, FIRST.replace('["csv"]', '["csv", "sdmx-csv"]'))
     return folder
 
 
@@ -139,6 +142,49 @@ def test_ratios_of_hidden_values_are_made_of_the_true_ones(tmp_path):
         found[name].cast(pl.Float64) for name in ("turnover", "wages", "wage_share")
     )
     assert ((part / whole - share).abs() < 0.0006).all()
+
+
+def test_a_cell_of_two_tables_has_one_status(tmp_path):
+    """A cell that one table's rules mark is hidden in both for this reason: the pattern is one."""
+    hand = '[[tables.crossed.marks]]\ncells = { branch = "d", size = "Total" }\nstatus = "unsafe"\n'
+    tables = '[tables.crossed]\nby = ["branch", "size"]\nvalue = "turnover"\n' + hand
+    tables += '[tables.branches]\nby = ["branch"]\nvalue = "turnover"\n'
+    programme = made(tmp_path, HEAD + tables)
+    done = transmit(programme, tmp_path / "release", tmp_path / "out")
+    margin = lines(tmp_path, "crossed").filter(pl.col("size") == "Total")
+    both = margin.join(lines(tmp_path, "branches"), on="branch", how="inner", validate="1:1")
+    assert both["CONF_STATUS"].equals(both["CONF_STATUS_right"], check_names=False)
+    assert dict(both.select("branch", "CONF_STATUS").iter_rows())["d"] == "C"
+    reasons = pl.read_csv(tmp_path / "release" / "branches.csv", infer_schema=False)
+    told = reasons.filter(pl.col("reason").is_not_null()).select("branch", "reason")
+    sent = dict(lines(tmp_path, "branches").select("branch", "CONF_STATUS").iter_rows())
+    assert {branch: reason != "secondary" for branch, reason in told.iter_rows()} == {
+        branch: status != "D" for branch, status in sent.items() if status != "F"
+    }
+    assert done.tables["branches"].status["C"] == 1
+
+
+def test_free_cells_that_open_hidden_ones_are_not_sent(firms_programme, tmp_path, monkeypatch):
+    """What is judged is what the receiver sees: here a hidden cell was put into the release."""
+    read = release_memory.remembered_tables
+
+    def opened(release):
+        kept = read(release)
+        table = kept["branches"].table
+        truth = {row[:2]: row[2] for row in true(["region", "branch"], "turnover").rows()}
+        names = [dimension.codes for dimension in table.dimensions]
+        status, value = table.status.copy(), table.value.copy()
+        hidden = np.flatnonzero(status == CellStatus.suppressed).tolist()
+        codes = {at: (names[0][table.index[0][at]], names[1][table.index[1][at]]) for at in hidden}
+        first = next(at for at in hidden if codes[at] in truth)
+        status[first], value[first] = CellStatus.published, truth[codes[first]]
+        shown = dataclasses.replace(table, status=status, value=value, withheld=None)
+        return {**kept, "branches": kept["branches"]._replace(table=shown)}
+
+    monkeypatch.setattr("discreet.release.transmission.remembered_tables", opened)
+    with pytest.raises(PublicationError, match="open"):
+        transmit(firms_programme, tmp_path / "release", tmp_path / "out")
+    assert not (tmp_path / "out").exists()
 
 
 def test_weights_and_decimals_are_those_of_the_tables(tmp_path):
@@ -250,9 +296,8 @@ def test_an_independent_reader_finds_the_transmission(firms_programme, tmp_path)
     assert region["_T"].name == "Total"
 
 
-def test_the_public_file_says_less_of_the_same_cells(tmp_path):
-    programme = made(tmp_path, FIRST.replace('["csv"]', '["csv", "sdmx-csv"]'))
-    transmit(programme, tmp_path / "release", tmp_path / "out")
+def test_the_public_file_says_less_of_the_same_cells(firms_programme, tmp_path):
+    transmit(firms_programme, tmp_path / "release", tmp_path / "out")
     (public,) = read_sdmx(str(tmp_path / "release" / "sizes.sdmx.csv")).data
     (sent,) = read_sdmx(str(tmp_path / "out" / "sizes.CONFIDENTIAL.sdmx.csv")).data
     hidden = public.data["CONF_STATUS"] == "C"

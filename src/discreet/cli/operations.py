@@ -75,6 +75,7 @@ def _counts(
     classification: Trees = None,
     read: Read = None,
     show_values: ShowValues = False,
+    values: Any = None,
 ) -> CountSource:
     from discreet.protection.noise import check_found_codes
     from discreet.release import cell_table
@@ -88,6 +89,7 @@ def _counts(
         cell_key=cell_key,
         key_grid=key_grid,
         key_digits=key_digits,
+        values=values,
         name=name,
     )
     check_found_codes(table, found_codes)
@@ -96,10 +98,6 @@ def _counts(
 
 def _magnitudes(
     name: str,
-    cells: Cells,
-    by: By,
-    count: CountColumn,
-    cell_key: Annotated[str, typer.Option(help="Column with the cell keys.")],
     value: Annotated[str, typer.Option(help="Column with the sum of the values.")],
     largest: Annotated[
         list[str], typer.Option(help="Columns with the largest contributions, the largest first.")
@@ -113,33 +111,18 @@ def _magnitudes(
     value_key: Annotated[
         str | None, typer.Option(help="Column with the cell keys of those records.")
     ] = None,
-    key_grid: Grid = "10^15",
-    key_digits: KeyDigits = "exact",
-    classification: Trees = None,
-    read: Read = None,
-    show_values: ShowValues = False,
+    **counts: Any,
 ) -> MagnitudeSource:
-    from discreet.release import cell_table
     from discreet.tables import ValueColumns
 
     columns = ValueColumns(
         total=value,
         largest=names(largest),
-        count=value_count or count,
-        cell_key=value_key or cell_key,
+        count=value_count or counts["count"],
+        cell_key=value_key or counts["cell_key"],
         smallest=smallest,
     )
-    table = cell_table(
-        opened(cells, read, show_values, names(by)),
-        names(by),
-        trees_from(classification),
-        count=count,
-        cell_key=cell_key,
-        key_grid=key_grid,
-        key_digits=key_digits,
-        values={value: columns},
-        name=name,
-    )
+    table = _counts(name, **counts, values={value: columns}).table
     return MagnitudeSource(table=table, value=value)
 
 
@@ -231,6 +214,19 @@ def _parameters(function: Callable[..., Any]) -> list[inspect.Parameter]:
     return list(inspect.signature(function, eval_str=True).parameters.values())
 
 
+def _going_in(takes: type[Source]) -> list[inspect.Parameter]:
+    """The options of what goes in: magnitudes have those of counts besides."""
+    own = _parameters(_READERS[takes])[1:]
+    if takes is MagnitudeSource:
+        counts = [
+            item.replace(default=inspect.Parameter.empty) if item.name == "cell_key" else item
+            for item in _going_in(CountSource)
+            if item.name not in ("weight", "found_codes")
+        ]
+        return [*counts, *own[:-1]]
+    return [item for item in own if item.name != "values"]
+
+
 #: What a programme for cells leaves to the words of the line.
 _BESIDE_PROGRAMME = ("cells", "out", "language", "complete", "read", "show_values", "as_json")
 
@@ -239,7 +235,7 @@ def add_command(operation: Operation) -> None:
     """Add the command of an operation: it reads, protects, writes and reports."""
     reader = _READERS[operation.takes]
     fields = fields_of(operation.settings, operation.package)
-    going_in = _parameters(reader)[1:]
+    going_in = _going_in(operation.takes)
     parameters = [*going_in, *(option_of(field) for field in fields)]
     parameters += [] if operation.draws is draws_nothing else _parameters(_draw)
     if operation.programme:
@@ -357,5 +353,5 @@ def _in_options(options: Mapping[str, Any]) -> Iterator[None]:
 
 
 for _operation in OPERATIONS.values():
-    if _operation.command and not _operation.on_records:
+    if _operation.takes in _READERS:
         add_command(_operation)

@@ -14,12 +14,14 @@ import typer
 
 from discreet.cli.program import FAILURE, Json, command, names, pairs, progress_bar, show, warn
 from discreet.cli.records import Read, ShowValues, programme_keys
+from discreet.cli.setting_options import with_settings
 from discreet.errors import DiscreetError
 from discreet.files import TEMPORARY_SUFFIX
+from discreet.operations import ATTACK
 
 if TYPE_CHECKING:
-    from discreet.assessment import AttackReport
-    from discreet.release import Inputs, ReleaseSummary, TableLine
+    from discreet.assessment import AttackReport, PeriodReport
+    from discreet.release import Inputs, ReleaseSummary
 
 #: Headings of options in the help.
 _PANEL, _LONG = "One table straight from records", "Programmes"
@@ -110,8 +112,7 @@ def register(app: typer.Typer) -> None:
     command(app, "verify", example="discreet verify release --public-key office.pub")(verify)
     line = "discreet transmit programme.toml --release release --out to-eurostat --confidential"
     command(app, "transmit", example=line)(transmit)
-    line = "discreet attack release --truth programme.toml --fail-over average=0.6"
-    command(app, "attack", example=line)(attack)
+    command(app, ATTACK.command, example=ATTACK.example)(attack)
     line = "discreet attack-periods 2025=release-2025 2026=release-2026 --ptable ptable.json"
     command(app, "attack-periods", example=line)(attack_together)
     line = "discreet check-revision programme.toml --first persons-first.parquet --id person_id"
@@ -296,10 +297,8 @@ def _line_protected(given: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
     return "\n".join(told), described
 
 
-def _line(given: Mapping[str, Any]) -> TableLine:
-    """What the words of the line ask for."""
-    from discreet.release import TableLine
-
+def _line(given: Mapping[str, Any]) -> dict[str, Any]:
+    """What the words of the line ask for: a programme, but for the name of its table."""
     keys = {
         "column": given["record_key"],
         "id": names(given["id_"]) or None,
@@ -307,24 +306,23 @@ def _line(given: Mapping[str, Any]) -> TableLine:
         "secret_env": given["secret_env"],
         "grid": given["key_grid"],
     }
-    noise = {"suppress_below": given["suppress_below"]}
+    noise = {"table": str(given["ptable"]), "suppress_below": given["suppress_below"]}
     noise |= {
         name: given[name]
         for name in ("zeros", "decimals", "found_codes")
         if given[name] != _DEFAULTS[name]
     }
-    table = {name: given[name] for name in ("title", "where", "weight", "official", "complete")}
+    table: dict[str, Any] = {"by": names(given["by"])}
+    table |= {name: given[name] for name in ("title", "where", "weight", "official", "complete")}
     table["round_to"] = None if given["round_to"] == 1 else given["round_to"]
-    return TableLine(
-        data=programme_keys(given["file"], given["read"]),
-        by=names(given["by"]),
-        ptable=str(given["ptable"]),
-        keys={name: str(one) if isinstance(one, Path) else one for name, one in _stated(keys)},
-        perturbation=dict(_stated(noise)),
-        variables=_variables(given),
-        table=dict(_stated(table)),
-        language=given["language"],
-    )
+    return {
+        "languages": [given["language"]],
+        "data": programme_keys(given["file"], given["read"]),
+        "keys": {name: str(one) if isinstance(one, Path) else one for name, one in _stated(keys)},
+        "perturbation": dict(_stated(noise)),
+        "variables": _variables(given),
+        "table": dict(_stated(table)),
+    }
 
 
 def _stated(entries: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
@@ -547,21 +545,13 @@ def anonymise(
     show("\n".join(said), found.described(), as_json=as_json)
 
 
+@with_settings(ATTACK)
 def attack(
     release: Annotated[Path, typer.Argument(help="The folder of the release.")],
+    settings: Any,
     truth: Annotated[
         Path | None,
         typer.Option(help="Its programme: attacks are held against the data. CONFIDENTIAL."),
-    ] = None,
-    ptable: Annotated[
-        Path | None, typer.Option(help="The perturbation table, without a programme. SECRET.")
-    ] = None,
-    knows: Annotated[
-        Literal["table", "maximum"],
-        typer.Option(help="What the attacker knows of the noise: all, or its largest value."),
-    ] = "table",
-    max_noise: Annotated[
-        int | None, typer.Option(min=0, help="The largest noise, for one who knows no more.")
     ] = None,
     beside: Annotated[
         list[Path] | None, typer.Option(help="Another release that anyone can lay beside it.")
@@ -580,28 +570,22 @@ def attack(
     as_json: Json = False,
 ) -> None:
     """Find out what a release gives away, by attacking it."""
-    from discreet.protection.noise import PerturbationTable
+    from discreet.files import write_text
     from discreet.release import attack as attacked
+    from discreet.release import attack_page
 
     limits = {name: _limit(name, text) for name, text in pairs(fail_over, "fail-over").items()}
     if out is not None and out.suffix not in (".json", ".txt", ".html"):
         raise typer.BadParameter("a report is written as .json, .txt or .html")
     if public is not None and public.suffix != ".html":
         raise typer.BadParameter("the page for everybody is written as .html")
-    found = attacked(
-        release,
-        knows=knows,
-        truth=truth,
-        ptable=None if ptable is None else PerturbationTable.read(ptable),
-        max_noise=max_noise,
-        beside=beside or [],
-    )
-    over = found.exceeded(limits)
-    _write_attack(found, release.name, language, out, public)
-    lines = [found.text(), *(f"FAILED: {line}" for line in over)]
-    show("\n".join(lines), {**found.described(), "failed": over}, as_json=as_json)
-    if over:
-        raise typer.Exit(FAILURE)
+    found = attacked(release, truth=truth, beside=beside or [], **settings.options())
+    if out is not None:
+        page = attack_page(found, release.name, language=language, internal=True)
+        _write_report(found, out, page)
+    if public is not None:
+        write_text(public, attack_page(found, release.name, language=language))
+    _end_attack(found, limits, as_json=as_json)
 
 
 def attack_together(
@@ -622,7 +606,6 @@ def attack_together(
     as_json: Json = False,
 ) -> None:
     """Find out what the releases of several periods give away together."""
-    from discreet.files import write_text
     from discreet.protection.noise import PerturbationTable
     from discreet.release import attack_periods
 
@@ -631,14 +614,9 @@ def attack_together(
         raise typer.BadParameter("a report is written as .json or .txt")
     releases = {name: Path(place) for name, place in pairs(periods, "PERIOD=DIR").items()}
     found = attack_periods(releases, ptable=PerturbationTable.read(ptable), option=keys)
-    over = found.exceeded(limits)
     if out is not None:
-        words = json.dumps(found.described(), indent=2, ensure_ascii=False)
-        write_text(out, (words if out.suffix == ".json" else found.text()) + "\n", private=True)
-    lines = [found.text(), *(f"FAILED: {line}" for line in over)]
-    show("\n".join(lines), {**found.described(), "failed": over}, as_json=as_json)
-    if over:
-        raise typer.Exit(FAILURE)
+        _write_report(found, out)
+    _end_attack(found, limits, as_json=as_json)
 
 
 def revision(
@@ -665,20 +643,25 @@ def revision(
         raise typer.Exit(FAILURE)
 
 
-def _write_attack(
-    found: AttackReport, title: str, language: str, out: Path | None, public: Path | None
-) -> None:
-    """The report in the form that the name asks for, and the page for everybody."""
+def _write_report(found: AttackReport | PeriodReport, out: Path, page: str = "") -> None:
+    """The report in the form that the name asks for."""
     from discreet.files import write_text
-    from discreet.release import attack_page
 
-    if out is not None:
-        words = json.dumps(found.described(), indent=2, ensure_ascii=False)
-        page = attack_page(found, title, language=language, internal=True)
-        texts = {".json": words + "\n", ".txt": found.text() + "\n", ".html": page}
-        write_text(out, texts[out.suffix], private=True)
-    if public is not None:
-        write_text(public, attack_page(found, title, language=language))
+    text = page if out.suffix == ".html" else found.text() + "\n"
+    if out.suffix == ".json":
+        text = json.dumps(found.described(), indent=2, ensure_ascii=False) + "\n"
+    write_text(out, text, private=True)
+
+
+def _end_attack(
+    found: AttackReport | PeriodReport, limits: Mapping[str, float], *, as_json: bool
+) -> None:
+    """Say what was found; rates above their limits are a failure."""
+    over = found.exceeded(limits)
+    lines = [found.text(), *(f"FAILED: {line}" for line in over)]
+    show("\n".join(lines), {**found.described(), "failed": over}, as_json=as_json)
+    if over:
+        raise typer.Exit(FAILURE)
 
 
 def _limit(name: str, text: str) -> float:

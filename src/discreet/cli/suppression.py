@@ -155,6 +155,8 @@ Between = Annotated[
         "Publish between which values hidden cells lie, beside their sign or in its place."
     ),
 ]
+#: The old name of --insiders.
+OldInsiders = Annotated[Literal["no", "yes"] | None, typer.Option(hidden=True)]
 Digits = Annotated[int, typer.Option(min=0, max=9, help="Digits that are published.")]
 CostOf = Annotated[
     str, _of_records("What hiding a cell costs: value, count, unity, distance, or a column.")
@@ -178,6 +180,7 @@ def suppress(
     context: typer.Context,
     table: Source,
     settings: Any,
+    singletons: OldInsiders = None,
     out: Target = None,
     metadata: Metadata = None,
     repair: Repair = False,
@@ -218,6 +221,9 @@ def suppress(
 ) -> None:
     """Hide cells until every sensitive one is proven to be protected."""
     given = context.params
+    if singletons is not None:
+        aim = "levels" if singletons == "yes" else "off"
+        settings = settings.model_copy(update={"insiders": aim})
     if table.suffix == ".toml":
         words = f"a programme is carried out with: discreet protect {table} --out DIR"
         raise typer.BadParameter(words)
@@ -453,7 +459,14 @@ def audit(
     published |= {"value": value != "value", "decimals": decimals, "rounding": rounding}
     _check_kind(table, published, {"metadata": metadata, "intervals": intervals})
     if table.suffix == ".toml":
-        _audit_release(table, release, beside or [], settings.coalition, as_json=as_json)
+        from discreet.release import audit_release
+
+        if release is None:
+            raise typer.BadParameter("name the folder of the finished release: --release DIR")
+        audited = audit_release(table, release, beside=beside or (), coalition=settings.coalition)
+        show(audited.text(), audited.described(), as_json=as_json)
+        if not audited.safe:
+            raise typer.Exit(FAILURE)
         return
     if release is not None or beside or settings.coalition is not None:
         raise typer.BadParameter("--release, --beside and --coalition go with a programme")
@@ -472,6 +485,9 @@ def audit(
     else:
         text, described = _of_plugin("audit", table)(table, metadata=metadata, intervals=intervals)
     show(text, described, as_json=as_json)
+    # Published cells alone do not say which of them are sensitive: they are open, or not examined.
+    if described["verdict"] == "open" if by else described.get("safe") is not True:
+        raise typer.Exit(FAILURE)
 
 
 def _check_kind(table: Path, published: Mapping[str, object], other: Mapping[str, object]) -> None:
@@ -487,22 +503,3 @@ def _check_kind(table: Path, published: Mapping[str, object], other: Mapping[str
     for name, given in wrong.items():
         if given:
             raise typer.BadParameter(f"--{name} says nothing about {kind}")
-
-
-def _audit_release(
-    programme: Path,
-    release: Path | None,
-    beside: list[Path],
-    coalition: int | None,
-    *,
-    as_json: bool,
-) -> None:
-    """Audit a finished release; one that is not safe is a failure."""
-    from discreet.release import audit_release
-
-    if release is None:
-        raise typer.BadParameter("name the folder of the finished release: --release DIR")
-    found = audit_release(programme, release, beside=beside, coalition=coalition)
-    show(found.text(), found.described(), as_json=as_json)
-    if not found.safe:
-        raise typer.Exit(FAILURE)

@@ -207,12 +207,9 @@ def _recoded(path: Path, encoding: str) -> bytes:
     """What a file in another encoding holds, in UTF-8."""
     raw = raw_bytes(path)
     if not is_wide(encoding) and not raw.isascii() and _is_utf8(raw):
-        raise MicrodataError(
-            f"the text is UTF-8 and not {encoding}",
-            code="file-content",
-            where=str(path),
-            hint="leave out the encoding: letters such as ä would become others",
-        )
+        message = f"the text is UTF-8 and not {encoding}"
+        hint = "leave out the encoding: letters such as ä would become others"
+        raise MicrodataError(message, code="file-content", where=str(path), hint=hint)
     try:
         return raw.decode(encoding).removeprefix("\ufeff").encode()
     except UnicodeDecodeError as error:
@@ -224,9 +221,8 @@ def _recoded(path: Path, encoding: str) -> bytes:
             hint=f"name another encoding; discreet detect {path.name} finds out",
         ) from None
     except UnicodeError:
-        raise MicrodataError(
-            f"the text is not {encoding}", code="file-content", where=str(path)
-        ) from None
+        message = f"the text is not {encoding}"
+        raise MicrodataError(message, code="file-content", where=str(path)) from None
 
 
 @contextmanager
@@ -245,30 +241,19 @@ def _opened(path: Path, content: Path | bytes) -> Iterator[IO[str]]:
         except (OSError, EOFError):
             raise _damaged(path) from None
         except csv.Error:
-            raise MicrodataError(
-                "a field cannot be read as CSV; is a quotation mark left open?",
-                code="csv",
-                where=str(path),
-                hint='close it, or double it inside a field: "say ""hi"""',
-            ) from None
+            message = "a field cannot be read as CSV; is a quotation mark left open?"
+            hint = 'close it, or double it inside a field: "say ""hi"""'
+            raise MicrodataError(message, code="csv", where=str(path), hint=hint) from None
 
 
 def _not_utf8(path: Path) -> MicrodataError:
-    return MicrodataError(
-        "the text is not UTF-8",
-        code="file-content",
-        where=str(path),
-        hint=f'say its encoding: encoding = "cp1252"; discreet detect {path.name} finds out',
-    )
+    hint = f'say its encoding: encoding = "cp1252"; discreet detect {path.name} finds out'
+    return MicrodataError("the text is not UTF-8", code="file-content", where=str(path), hint=hint)
 
 
 def _damaged(path: Path) -> MicrodataError:
-    return MicrodataError(
-        "the file is damaged or cut off",
-        code="file-content",
-        where=str(path),
-        hint="copy or write the file again",
-    )
+    message, hint = "the file is damaged or cut off", "copy or write the file again"
+    return MicrodataError(message, code="file-content", where=str(path), hint=hint)
 
 
 def _separator(path: Path, content: Path | bytes, skip: int) -> str:
@@ -279,12 +264,9 @@ def _separator(path: Path, content: Path | bytes, skip: int) -> str:
     most = max(counts.values())
     best = [mark for mark, count in counts.items() if count == most]
     if most and len(best) > 1:
-        raise MicrodataError(
-            "the header line does not tell which character separates the fields",
-            code="csv-separator",
-            where=str(path),
-            hint='put names that contain separators in quotation marks, or say separator = ";"',
-        )
+        message = "the header line does not tell which character separates the fields"
+        hint = 'put names that contain separators in quotation marks, or say separator = ";"'
+        raise MicrodataError(message, code="csv-separator", where=str(path), hint=hint)
     if not most and below and '"' not in line:
         fields = {mark: {item.count(mark) for item in below} for mark in SEPARATORS}
         if any(len(field) == 1 and 0 not in field for field in fields.values()):

@@ -15,12 +15,8 @@ from discreet.microdata.relations import quoted, sealed
 try:
     import duckdb
 except ImportError:
-    raise MicrodataError(
-        "databases of DuckDB need the package duckdb",
-        code="missing-package",
-        where="duckdb",
-        hint="pip install 'discreet[duckdb]'",
-    ) from None
+    message, hint = "databases of DuckDB need the package duckdb", "pip install 'discreet[duckdb]'"
+    raise MicrodataError(message, code="missing-package", where="duckdb", hint=hint) from None
 
 
 def _database_error(where: object, message: str, hint: str = "") -> MicrodataError:

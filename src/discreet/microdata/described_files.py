@@ -339,6 +339,7 @@ def _write_spss(records: DescribedRecords, place: Path) -> None:
             hint="pip install 'discreet[stat]'",
         ) from None
     variables = records.variables
+    texts = {one.name for one in variables if one.is_text}
     codes = {one.name: one.missing for one in variables if one.missing}
     labels = {one.name: one.value_labels for one in variables if one.value_labels}
     formats = {one.name: one.format for one in variables if one.format and one.format[0] != "%"}
@@ -358,7 +359,7 @@ def _write_spss(records: DescribedRecords, place: Path) -> None:
             name: {
                 key: text
                 for key, text in value_labels.items()
-                if not _is_letter(key, name, records)
+                if name in texts or not isinstance(key, str)  # a letter is known to Stata only
             }
             for name, value_labels in labels.items()
         },
@@ -369,9 +370,3 @@ def _write_spss(records: DescribedRecords, place: Path) -> None:
     content = bytearray(place.read_bytes())
     content[_SPSS_STAMP] = _NO_STAMP
     place.write_bytes(content)
-
-
-def _is_letter(key: Any, name: str, records: DescribedRecords) -> bool:
-    """Whether a label is of a kind of missing value that only Stata knows."""
-    text = next(one.is_text for one in records.variables if one.name == name)
-    return isinstance(key, str) and not text

@@ -163,12 +163,9 @@ def detect_reading(
         raise MicrodataError("this is no single file", code="format", where=str(path))
     kind = format_of(path, format)
     if kind == "duckdb":
-        raise MicrodataError(
-            "databases say their types themselves",
-            code="format",
-            where=str(path),
-            hint="read them with table = … or query = …",
-        )
+        message = "databases say their types themselves"
+        hint = "read them with table = … or query = …"
+        raise MicrodataError(message, code="format", where=str(path), hint=hint)
     known.refuse(kind, str(path))
     if kind == "csv":
         return _of_csv(path, known, stated_names)

@@ -45,22 +45,15 @@ def format_of(path: Path, named: str | None) -> str:
     if named is not None:
         chosen = _ALIASES.get(named, named)
         if chosen not in FORMATS:
-            raise MicrodataError(
-                f"there is no format {named!r}",
-                code="format",
-                where=str(path),
-                hint=f"formats: {', '.join(FORMATS)}",
-            )
+            message, hint = f"there is no format {named!r}", f"formats: {', '.join(FORMATS)}"
+            raise MicrodataError(message, code="format", where=str(path), hint=hint)
         return chosen
     for file_format, suffixes in _SUFFIXES.items():
         if path.name.lower().endswith(suffixes):
             return file_format
-    raise MicrodataError(
-        "the name of the file does not tell its format",
-        code="format",
-        where=str(path),
-        hint=f"give format=…: {', '.join(FORMATS)}",
-    )
+    message = "the name of the file does not tell its format"
+    hint = f"give format=…: {', '.join(FORMATS)}"
+    raise MicrodataError(message, code="format", where=str(path), hint=hint)
 
 
 def check_content(path: Path, expected: str, encoding: str = "utf-8") -> None:
@@ -71,13 +64,11 @@ def check_content(path: Path, expected: str, encoding: str = "utf-8") -> None:
             file.seek(max(-4, -len(head)), 2)
             tail = file.read()
     except OSError as error:
-        raise MicrodataError(
-            f"the file cannot be read ({error.strerror})", code="file", where=str(path)
-        ) from None
+        message = f"the file cannot be read ({error.strerror})"
+        raise MicrodataError(message, code="file", where=str(path)) from None
     if not head:
-        raise MicrodataError(
-            "the file is empty", code="file-empty", where=str(path), hint="write it again"
-        )
+        hint = "write it again"
+        raise MicrodataError("the file is empty", code="file-empty", where=str(path), hint=hint)
     kind = _content(head)
     fits = {"csv": ("text", "gzip"), "fixed": ("text", "gzip")}.get(expected, (expected,))
     if expected in ("csv", "fixed") and not is_utf8(encoding):
@@ -85,19 +76,12 @@ def check_content(path: Path, expected: str, encoding: str = "utf-8") -> None:
     if expected in ("csv", "fixed") and is_wide(encoding):
         fits = (*fits, "binary data of another kind")
     if kind not in fits:
-        raise MicrodataError(
-            f"this is not a file of format {expected}; it looks like {_LOOKS.get(kind, kind)}",
-            code="file-content",
-            where=str(path),
-            hint=_HINTS.get(kind, "check that the file is complete, or name its true format"),
-        )
+        message = f"this is not a file of format {expected}; it looks like {_LOOKS.get(kind, kind)}"
+        hint = _HINTS.get(kind, "check that the file is complete, or name its true format")
+        raise MicrodataError(message, code="file-content", where=str(path), hint=hint)
     if expected == "parquet" and tail != b"PAR1":
-        raise MicrodataError(
-            "the Parquet file is cut off",
-            code="file-content",
-            where=str(path),
-            hint="copy or write the file again",
-        )
+        message, hint = "the Parquet file is cut off", "copy or write the file again"
+        raise MicrodataError(message, code="file-content", where=str(path), hint=hint)
 
 
 _LOOKS = {"excel": "a workbook or zip archive"}

@@ -7,6 +7,7 @@ of Stata, SPSS, SAS and Excel, and of fixed width or in another encoding than UT
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -29,12 +30,9 @@ def refuse_options(**options: Any) -> None:
     """Raise an error if one of these, which say nothing about a source, is given."""
     stated = [name for name, value in options.items() if value]
     if stated:
-        raise MicrodataError(
-            "options do not apply to this source",
-            code="option",
-            where=", ".join(stated),
-            hint="format is for files, table and query for databases",
-        )
+        message = "options do not apply to this source"
+        hint = "format is for files, table and query for databases"
+        raise MicrodataError(message, code="option", where=", ".join(stated), hint=hint)
 
 
 def typed_records(
@@ -63,12 +61,9 @@ def read_path(
             return _read_cubes(matching(path), path, options)
         return _read_parts(matching(path), path, named, table, query, options)
     if not path.exists():
-        raise MicrodataError(
-            "there is no such file",
-            code="file-missing",
-            where=str(path),
-            hint=f"looked from {Path.cwd()}" if not path.is_absolute() else "check the path",
-        )
+        message = "there is no such file"
+        hint = f"looked from {Path.cwd()}" if not path.is_absolute() else "check the path"
+        raise MicrodataError(message, code="file-missing", where=str(path), hint=hint)
     if path.is_dir():
         return _read_parts(_inside(path), path, named, table, query, options)
     file_format = format_of(path, named)
@@ -91,14 +86,6 @@ def _read_cubes(paths: list[Path], place: Path, options: ReadingOptions) -> Narw
         message, hint = "there are no cubes here", "discreet cube make makes some"
         raise MicrodataError(message, code="file-missing", where=str(place), hint=hint)
     return DistantCubes.of_paths(paths).plan()
-
-
-def _read_cube(path: Path, options: ReadingOptions, _: str) -> NarwhalsFrame:
-    return _read_cubes([path], path, options)
-
-
-def _read_csv(path: Path, options: ReadingOptions, _: str) -> NarwhalsFrame:
-    return nw.from_native(scan_csv(path, options))
 
 
 def _read_statistical(path: Path, options: ReadingOptions, file_format: str) -> NarwhalsFrame:
@@ -129,14 +116,14 @@ def _read_columns(path: Path, options: ReadingOptions, file_format: str) -> Narw
     return typed_records(plan.to_native(), options, str(path)) if options.given else plan
 
 
-_READERS = {
-    "csv": _read_csv,
+_READERS: Mapping[str, Callable[[Path, ReadingOptions, str], NarwhalsFrame]] = {
+    "csv": lambda path, options, _: nw.from_native(scan_csv(path, options)),
     "stata": _read_statistical,
     "spss": _read_statistical,
     "sas": _read_statistical,
     "excel": _read_excel,
     "fixed": _read_described,
-    "cube": _read_cube,
+    "cube": lambda path, options, _: _read_cubes([path], path, options),
 }
 
 
@@ -151,12 +138,9 @@ def _opened(plan: pl.LazyFrame, path: Path) -> NarwhalsFrame:
     try:
         plan.collect_schema()
     except (pl.exceptions.PolarsError, OSError) as error:
-        raise MicrodataError(
-            f"the columns cannot be read ({type(error).__name__})",
-            code="file-content",
-            where=str(path),
-            hint="is the file complete, are its column names unique, do all parts have the same?",
-        ) from None
+        message = f"the columns cannot be read ({type(error).__name__})"
+        hint = "is the file complete, are its column names unique, do all parts have the same?"
+        raise MicrodataError(message, code="file-content", where=str(path), hint=hint) from None
     return open_frame(plan)
 
 
@@ -190,38 +174,23 @@ def _read_parts(
     refuse_options(table=table, query=query)
     options.refuse("parquet", str(place))
     if not files:
-        raise MicrodataError(
-            "there are no Parquet files here",
-            code="file-missing",
-            where=str(place),
-            hint="a folder or pattern of several files works for Parquet",
-        )
+        message = "there are no Parquet files here"
+        hint = "a folder or pattern of several files works for Parquet"
+        raise MicrodataError(message, code="file-missing", where=str(place), hint=hint)
     for file in files:
         if format_of(file, named) != "parquet":
-            raise MicrodataError(
-                "only Parquet can be read in several parts",
-                code="format",
-                where=str(file),
-                hint="name one file",
-            )
+            message = "only Parquet can be read in several parts"
+            raise MicrodataError(message, code="format", where=str(file), hint="name one file")
         check_content(file, "parquet")
-    _check_parts(files, place)
-    root = place if place.is_dir() else None
-    plan = _opened(_scan_parts(files, root), place)
-    return typed_records(plan.to_native(), options, str(place)) if options.given else plan
-
-
-def _check_parts(files: list[Path], place: Path) -> None:
-    """All parts have the columns, and their types, of the first."""
     first = _opened(_scan(files[0], "parquet"), files[0]).collect_schema()
     for file in files[1:]:
         if _opened(_scan(file, "parquet"), file).collect_schema() != first:
-            raise MicrodataError(
-                f"its columns are not those of {files[0].name}",
-                code="parts-differ",
-                where=str(file),
-                hint=f"all parts of {place} need the same columns with the same types",
-            )
+            message = f"its columns are not those of {files[0].name}"
+            hint = f"all parts of {place} need the same columns with the same types"
+            raise MicrodataError(message, code="parts-differ", where=str(file), hint=hint)
+    root = place if place.is_dir() else None
+    plan = _opened(_scan_parts(files, root), place)
+    return typed_records(plan.to_native(), options, str(place)) if options.given else plan
 
 
 def _scan_parts(files: list[Path], root: Path | None) -> pl.LazyFrame:

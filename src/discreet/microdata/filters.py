@@ -121,22 +121,19 @@ class Filter:
             name = self._name(node)
             if name not in schema:
                 known = ", ".join(list(schema)[:20])
-                problems.append(
-                    Problem(f"column {name!r} is missing", self.text, f"found: {known}")
-                )
+                message = f"column {name!r} is missing"
+                problems.append(Problem(message, self.text, f"found: {known}"))
                 continue
             texts = str(schema[name]).startswith(("String", "Categorical", "Enum"))
             if texts and any(isinstance(value, int | float) for value in literals):
                 hint = f"write the codes as texts: {name} == '1'"
-                problems.append(
-                    Problem(f"column {name!r} holds texts, compared to a number", self.text, hint)
-                )
+                message = f"column {name!r} holds texts, compared to a number"
+                problems.append(Problem(message, self.text, hint))
             numeric = hasattr(schema[name], "is_numeric") and schema[name].is_numeric()
             if numeric and any(isinstance(value, str) for value in literals):
                 hint = f"write the number without quotes: {name} == 1"
-                problems.append(
-                    Problem(f"column {name!r} holds numbers, compared to a text", self.text, hint)
-                )
+                message = f"column {name!r} holds numbers, compared to a text"
+                problems.append(Problem(message, self.text, hint))
         raise_all(FilterError, problems, code="filter-columns", where=self.text)
 
     def to_narwhals(self, schema: Mapping[str, Any] | None = None) -> nw.Expr:
@@ -307,11 +304,8 @@ def _filter_error(text: str, message: str, hint: str = "") -> FilterError:
 
 def filter_failed(error: Exception) -> FilterError:
     """The error for a condition that a data engine refuses; its text may hold data."""
-    return FilterError(
-        "the data do not allow this condition",
-        code="filter-types",
-        hint="compare numbers with numbers, texts with texts, and name a condition",
-    )
+    hint = "compare numbers with numbers, texts with texts, and name a condition"
+    return FilterError("the data do not allow this condition", code="filter-types", hint=hint)
 
 
 def _outside_strings(text: str, change: Callable[[str], str]) -> str:

@@ -40,12 +40,8 @@ def open_frame(frame: Any) -> NarwhalsFrame:
             if isinstance(error, TypeError)
             else "the frame cannot be used; are its column names unique?"
         )
-        raise MicrodataError(
-            message,
-            code="frame",
-            where=type(frame).__name__,
-            hint="use polars, pandas, pyarrow, DuckDB or PySpark frames, or read_microdata(path)",
-        ) from None
+        hint = "use polars, pandas, pyarrow, DuckDB or PySpark frames, or read_microdata(path)"
+        raise MicrodataError(message, code="frame", where=type(frame).__name__, hint=hint) from None
     names = opened.collect_schema().names()
     if len(set(names)) != len(names):
         raise MicrodataError("column names occur more than once", code="duplicate-columns")
@@ -62,9 +58,8 @@ def name_list(names: str | Sequence[str], what: str) -> list[str]:
     """One or several column names as a list."""
     listed = [names] if isinstance(names, str) else list(names)
     if not listed or len(set(listed)) != len(listed):
-        raise MicrodataError(
-            f"{what} needs one or more different column names", code="columns", where=what
-        )
+        message = f"{what} needs one or more different column names"
+        raise MicrodataError(message, code="columns", where=what)
     return listed
 
 
@@ -92,12 +87,9 @@ def require_columns(frame: NarwhalsFrame, names: Sequence[str]) -> None:
 def require_new(frame: NarwhalsFrame, column: str) -> None:
     """Raise an error if the frame already has a column of this name."""
     if column in frame.collect_schema().names():
-        raise MicrodataError(
-            "there is already a column of this name",
-            code="existing-column",
-            where=column,
-            hint="name another column, or drop this one first",
-        )
+        message = "there is already a column of this name"
+        hint = "name another column, or drop this one first"
+        raise MicrodataError(message, code="existing-column", where=column, hint=hint)
 
 
 def eager_columns(frame: nw.DataFrame[Any], names: Sequence[str]) -> pl.DataFrame:
@@ -120,12 +112,9 @@ def _as_polars(frame: nw.DataFrame[Any], name: str) -> pl.Series:
 
 
 def _mixed(name: str) -> MicrodataError:
-    return MicrodataError(
-        "the column holds values of different types",
-        code="column-type",
-        where=name,
-        hint="convert it to whole numbers or text first",
-    )
+    message = "the column holds values of different types"
+    hint = "convert it to whole numbers or text first"
+    return MicrodataError(message, code="column-type", where=name, hint=hint)
 
 
 def with_values(frame: nw.DataFrame[Any], column: str, values: IntArray) -> nw.DataFrame[Any]:

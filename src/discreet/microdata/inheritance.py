@@ -115,7 +115,10 @@ def inherit_record_keys(
     key_grid = KeyGrid.of(grid)
     _check_request(units, kept, record_key, orphans, onto, secret)
     _check_inheritance(unit, inheritance)
-    added = _added_column(records, [*units, *kept], record_key)
+    # Where keys are derived ones, their sums are added.
+    sums = sum_column(record_key)
+    added = sums if sums in records.collect_schema().names() else record_key
+    require_columns(records, [*units, *kept, added])
     records = _whole_keys(records, added, key_grid)
     _check_parts(records, units, added, key_grid, orphans)
     if orphans == "drop":
@@ -130,34 +133,19 @@ def inherit_record_keys(
     return like(_for_unit(keyed, record_key, unit, key_grid), onto)
 
 
-def _added_column(records: NarwhalsFrame, others: Sequence[str], key: str) -> str:
-    """The column of keys to add: that of sums, where keys are derived ones."""
-    sums = sum_column(key)
-    added = sums if sums in records.collect_schema().names() else key
-    require_columns(records, [*others, added])
-    return added
-
-
 def _check_inheritance(unit: Any, inheritance: Any) -> None:
     """Refuse kinds of units without a name, and two ways at once; warn where none is named."""
     if unit is not None and not (isinstance(unit, str) and unit.strip()):
-        raise MicrodataError(
-            "the kind of unit is a name", code="unit", where="unit", hint='unit="household"'
-        )
+        hint = 'unit="household"'
+        raise MicrodataError("the kind of unit is a name", code="unit", where="unit", hint=hint)
     if inheritance not in (None, "plain"):
-        raise MicrodataError(
-            f"inheritance={inheritance!r} is not a choice",
-            code="inheritance",
-            where="inheritance",
-            hint='use unit="household", or inheritance="plain"',
-        )
+        message = f"inheritance={inheritance!r} is not a choice"
+        hint = 'use unit="household", or inheritance="plain"'
+        raise MicrodataError(message, code="inheritance", where="inheritance", hint=hint)
     if unit is not None and inheritance is not None:
-        raise MicrodataError(
-            "unit and inheritance exclude each other",
-            code="inheritance",
-            where="unit",
-            hint="keys are derived for a kind of unit, or they are the plain sums",
-        )
+        message = "unit and inheritance exclude each other"
+        hint = "keys are derived for a kind of unit, or they are the plain sums"
+        raise MicrodataError(message, code="inheritance", where="unit", hint=hint)
     if unit is None and inheritance is None:
         warnings.warn(_SHARED_NOISE, DisclosureWarning, stacklevel=4)  # where it was called
 
@@ -188,24 +176,17 @@ def _check_request(
     units: Sequence[str], kept: Sequence[str], key: str, orphans: str, onto: Any, secret: Any
 ) -> None:
     if orphans not in ("error", "drop"):
-        raise MicrodataError(
-            f"orphans={orphans!r} is not a choice", code="orphans", hint="use error or drop"
-        )
+        hint = "use error or drop"
+        raise MicrodataError(f"orphans={orphans!r} is not a choice", code="orphans", hint=hint)
     if len({*units, *kept, key}) != len(units) + len(kept) + 1:
-        raise MicrodataError(
-            "by, keep and record_key name a column twice",
-            code="columns",
-            where=", ".join([*units, *kept, key]),
-        )
+        message = "by, keep and record_key name a column twice"
+        raise MicrodataError(message, code="columns", where=", ".join([*units, *kept, key]))
     if onto is not None and kept:
         raise MicrodataError("keep and onto exclude each other", code="columns", where="keep")
     if onto is None and secret is not None:
-        raise MicrodataError(
-            "a secret is of use only for units without parts, which onto names",
-            code="columns",
-            where="secret",
-            hint="give the frame of units as onto=…, or leave out the secret",
-        )
+        message = "a secret is of use only for units without parts, which onto names"
+        hint = "give the frame of units as onto=…, or leave out the secret"
+        raise MicrodataError(message, code="columns", where="secret", hint=hint)
 
 
 def _whole_keys(records: NarwhalsFrame, key: str, grid: KeyGrid) -> NarwhalsFrame:
@@ -217,12 +198,9 @@ def _whole_keys(records: NarwhalsFrame, key: str, grid: KeyGrid) -> NarwhalsFram
         series = eager_columns(records, [key]).to_series()
         return with_values(records, key, grid_keys(series, grid, column=key))
     if not (kind.is_float() or (isinstance(kind, nw.Decimal) and kind.scale <= DECIMALS)):
-        raise RecordKeyError(
-            f"keys of type {kind} cannot be added by a data engine",
-            code="key-type",
-            where=key,
-            hint="take existing keys to the grid with import_record_keys",
-        )
+        message = f"keys of type {kind} cannot be added by a data engine"
+        hint = "take existing keys to the grid with import_record_keys"
+        raise RecordKeyError(message, code="key-type", where=key, hint=hint)
     usable, finer = decimal_keys(nw.col(key).cast(nw.Float64), grid)
     present = ~nw.col(key).is_null()
     if kind.is_float():
@@ -267,12 +245,9 @@ def _check_parts(
     if row["outside"]:
         raise off_grid(row["outside"], row["total"], key, grid)
     if row["homeless"] and orphans == "error":
-        raise MicrodataError(
-            f"{row['homeless']:,} of {row['total']:,} records belong to no unit",
-            code="orphans",
-            where=", ".join(units),
-            hint="orphans='drop' leaves them out",
-        )
+        message = f"{row['homeless']:,} of {row['total']:,} records belong to no unit"
+        hint = "orphans='drop' leaves them out"
+        raise MicrodataError(message, code="orphans", where=", ".join(units), hint=hint)
 
 
 def _summed(
@@ -308,12 +283,9 @@ def _one_row_each(
         rows = summed.group_by(*units).agg(nw.len().alias("rows"))
         several = rows.filter(nw.col("rows") > 1).select(nw.len().alias("number"))
         if number := only_row(several)["number"]:
-            raise MicrodataError(
-                f"{number:,} units have parts that differ in a column to keep",
-                code="keep",
-                where=", ".join(kept),
-                hint="keep only columns that describe the unit, not its parts",
-            )
+            message = f"{number:,} units have parts that differ in a column to keep"
+            hint = "keep only columns that describe the unit, not its parts"
+            raise MicrodataError(message, code="keep", where=", ".join(kept), hint=hint)
     return summed.select(*units, *kept, key)
 
 
@@ -321,12 +293,8 @@ def _check_onto(
     records: NarwhalsFrame, homes: NarwhalsFrame, units: Sequence[str], key: str
 ) -> None:
     if homes.implementation != records.implementation or type(homes) is not type(records):
-        raise MicrodataError(
-            "parts and units are frames of different engines",
-            code="engine",
-            where="onto",
-            hint="read both the same way",
-        )
+        message = "parts and units are frames of different engines"
+        raise MicrodataError(message, code="engine", where="onto", hint="read both the same way")
     require_new(homes, key)
     check_identifiers(homes, units)
     here, there = records.collect_schema(), homes.collect_schema()
@@ -359,7 +327,12 @@ def _added(
     on = [f"{_UNIT}{at}" for at in range(len(units))]
     keys = summed.select(*common, key, _PARTS)
     places = homes.select(*[nw.col(name) for name in units], *common)
-    _check_lost(keys.join(places.select(*on), on=on, how="anti"), units)
+    lost = keys.join(places.select(*on), on=on, how="anti")
+    row = only_row(lost.select(nw.len().alias("units"), nw.col(_PARTS).sum().alias("parts")))
+    if row["units"]:
+        message = f"{row['parts']:,} records belong to {row['units']:,} units that are not there"
+        hint = "add these units, or leave their parts out"
+        raise MicrodataError(message, code="unknown-units", where=", ".join(units), hint=hint)
     vacant = places.join(keys.select(*on), on=on, how="anti").select(*units)
     number = only_row(vacant.select(nw.len().alias("number")))["number"]
     keys = keys.select(*on, key)
@@ -381,17 +354,6 @@ def _added(
 def _comparable(name: str, schema: nw.Schema) -> nw.Expr:
     column = nw.col(name)
     return column.cast(nw.Int64) if schema[name].is_integer() else column.cast(nw.String)
-
-
-def _check_lost(lost: NarwhalsFrame, units: Sequence[str]) -> None:
-    row = only_row(lost.select(nw.len().alias("units"), nw.col(_PARTS).sum().alias("parts")))
-    if row["units"]:
-        raise MicrodataError(
-            f"{row['parts']:,} records belong to {row['units']:,} units that are not there",
-            code="unknown-units",
-            where=", ".join(units),
-            hint="add these units, or leave their parts out",
-        )
 
 
 def _looked_up(

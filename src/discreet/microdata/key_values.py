@@ -61,11 +61,9 @@ class KeyFunction:
     def __call__(self, texts: pl.Series) -> IntArray:
         """The keys of a polars Series of texts, in its order."""
         if texts.null_count():
-            raise RecordKeyError(
-                f"{texts.null_count():,} of {len(texts):,} records have no identifier",
-                code="identifiers",
-                hint="the records changed between checking and keying; read them again",
-            )
+            message = f"{texts.null_count():,} of {len(texts):,} records have no identifier"
+            hint = "the records changed between checking and keying; read them again"
+            raise RecordKeyError(message, code="identifiers", hint=hint)
         keys = np.empty(len(texts), dtype=np.int64)
         begins, lengths, letters = _letters(texts)
         for first in range(0, len(texts), _ROWS_AT_ONCE):

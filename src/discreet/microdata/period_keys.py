@@ -248,12 +248,9 @@ def _since(
     )
     joined = new.join(old, on="unit", how="left", suffix=" old", maintain_order="left")
     if units.height and before.height and joined["since"].null_count() == joined.height:
-        raise RecordKeyError(
-            "no unit of this period was there before",
-            code="period-units",
-            where=", ".join(ids),
-            hint="units keep their identifiers; begin anew with first=True if all are others",
-        )
+        message = "no unit of this period was there before"
+        hint = "units keep their identifiers; begin anew with first=True if all are others"
+        raise RecordKeyError(message, code="period-units", where=", ".join(ids), hint=hint)
     kept = [
         pl.col(f"value {at}").eq_missing(pl.col(f"value {at} old")) for at in range(len(watched))
     ]

@@ -9,14 +9,13 @@ from __future__ import annotations
 
 import codecs
 import dataclasses
-import difflib
 import os
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Self
 
-from discreet.errors import MicrodataError, Problem, raise_all
+from discreet.errors import MicrodataError, Problem, nearest, raise_all
 
 #: What `types` may say of a column; a date may have a format: "date:%d.%m.%Y".
 TYPES = ("text", "integer", "number", "date")
@@ -99,7 +98,7 @@ class ReadingOptions:
         """The options that are stated, over those of `base`; every mistake in one error."""
         known = [*cls.known(), "show_values"]
         problems = [
-            Problem("there is no such option", name, _nearest(name, known))
+            Problem("there is no such option", name, nearest(name, known))
             for name in stated
             if name not in known
         ]
@@ -228,11 +227,6 @@ class ReadingOptions:
 
 _CALLED = {"csv": "CSV files", "excel": "workbooks", "fixed": "files of fixed width",
            "duckdb": "DuckDB databases", "sql": "databases", "frame": "frames"}  # fmt: skip
-
-
-def _nearest(name: str, known: Sequence[str]) -> str:
-    close = difflib.get_close_matches(name, known, n=1, cutoff=0.6)
-    return f"did you mean {close[0]!r}?" if close else f"known: {', '.join(known)}"
 
 
 def _plain(name: str, value: Any) -> Any:

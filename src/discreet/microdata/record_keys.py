@@ -121,8 +121,15 @@ def import_record_keys(
     require_columns(records, [column])
     if to != column:
         require_new(records, to)
-    _check_key_type(records, column)
-    free_name = _free_name(records)
+    schema = records.collect_schema()
+    kind, free_name = schema[column], "discreet_key"
+    usable = kind.is_numeric() or kind in (nw.String, nw.Categorical, nw.Enum)
+    if not (usable or (kind == nw.Object and records.implementation.is_pandas())):  # Decimal
+        message = f"keys cannot be of type {kind}"
+        hint = "use whole numbers of the grid, or decimals in [0, 1)"
+        raise RecordKeyError(message, code="key-type", where=column, hint=hint)
+    while free_name in schema.names():
+        free_name += "_"
     if records.implementation.is_pyspark():
         from discreet.microdata import spark
 
@@ -136,25 +143,15 @@ def import_record_keys(
         if records.implementation.is_polars() and isinstance(records, nw.LazyFrame):
             _check_plan(records.to_native(), column, keys)
         imported = with_computed(records, [column], free_name, keys, as_text=False, distinct=True)
-    return like(_placed(imported, column, free_name, to), frame)
+    # The new keys stand in the old column's place, or at the end.
+    names = schema.names() if to == column else [*schema.names(), to]
+    chosen = [nw.col(free_name if name == to else name).alias(name) for name in names]
+    return like(imported.select(*chosen), frame)
 
 
 def _check_engine(records: NarwhalsFrame) -> None:
     if not any(getattr(records.implementation, engine)() for engine in _ENGINES):
         raise unsupported(records)
-
-
-def _check_key_type(records: NarwhalsFrame, column: str) -> None:
-    kind = records.collect_schema()[column]
-    usable = kind.is_numeric() or kind in (nw.String, nw.Categorical, nw.Enum)
-    usable = usable or (kind == nw.Object and records.implementation.is_pandas())  # Decimal
-    if not usable:
-        raise RecordKeyError(
-            f"keys cannot be of type {kind}",
-            code="key-type",
-            where=column,
-            hint="use whole numbers of the grid, or decimals in [0, 1)",
-        )
 
 
 def _check_plan(plan: pl.LazyFrame, column: str, keys: Any) -> None:
@@ -166,24 +163,6 @@ def _check_plan(plan: pl.LazyFrame, column: str, keys: Any) -> None:
     except RecordKeyError:
         keys(chosen.collect(engine="streaming"))
         raise
-
-
-def _free_name(records: NarwhalsFrame) -> str:
-    names = set(records.collect_schema().names())
-    name = "discreet_key"
-    while name in names:
-        name += "_"
-    return name
-
-
-def _placed(imported: NarwhalsFrame, column: str, key_name: str, to: str) -> NarwhalsFrame:
-    """The new keys under their name: in the old column's place, or at the end."""
-    names = [name for name in imported.collect_schema().names() if name != key_name]
-    if to == column:
-        chosen = [nw.col(key_name).alias(to) if name == column else nw.col(name) for name in names]
-    else:
-        chosen = [*map(nw.col, names), nw.col(key_name).alias(to)]
-    return imported.select(*chosen)
 
 
 @without_values
@@ -208,12 +187,9 @@ def add_keys_to_file(
     """
     place = Path(target)
     if place.suffix.lower() not in (".parquet", ".pq"):
-        raise MicrodataError(
-            "records with keys are written as Parquet",
-            code="format",
-            where=str(place),
-            hint="give the target the suffix .parquet",
-        )
+        message = "records with keys are written as Parquet"
+        hint = "give the target the suffix .parquet"
+        raise MicrodataError(message, code="format", where=str(place), hint=hint)
     if place.resolve() == Path(source).resolve():
         raise MicrodataError("source and target are the same file", code="file", where=str(place))
     held = Secret.of(secret)

@@ -108,12 +108,9 @@ its characters follow one another
         """Read a secret from the environment variable `name`."""
         text = os.environ.get(name)
         if text is None:
-            raise RecordKeyError(
-                "there is no environment variable of this name",
-                code="secret",
-                where=name,
-                hint="set it to the secret's text, or name a secret file",
-            )
+            message = "there is no environment variable of this name"
+            hint = "set it to the secret's text, or name a secret file"
+            raise RecordKeyError(message, code="secret", where=name, hint=hint)
         return cls(_long_enough(_from_text(text), name))
 
     def write(self, path: str | os.PathLike[str]) -> None:
@@ -153,16 +150,11 @@ def _from_text(text: str) -> bytes:
 
 def _long_enough(value: bytes, where: str) -> bytes:
     if len(value) < MINIMUM_BYTES:
-        raise RecordKeyError(
-            f"a secret has at least {MINIMUM_BYTES} bytes; this one is shorter",
-            code="secret-short",
-            where=where,
-            hint=_MAKE,
-        )
+        message = f"a secret has at least {MINIMUM_BYTES} bytes; this one is shorter"
+        raise RecordKeyError(message, code="secret-short", where=where, hint=_MAKE)
     if (weakness := _weakness(value)) is not None:
-        raise RecordKeyError(
-            f"the secret is easy to guess: {weakness}", code="secret-weak", where=where, hint=_MAKE
-        )
+        message = f"the secret is easy to guess: {weakness}"
+        raise RecordKeyError(message, code="secret-weak", where=where, hint=_MAKE)
     return value
 
 

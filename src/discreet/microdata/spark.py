@@ -211,9 +211,6 @@ def _zero() -> Any:
 
 
 def _fault(code: str, number: int, total: int, column: str) -> RecordKeyError:
-    return RecordKeyError(
-        f"{number:,} of {total:,} records have {_FAULTS[code][1]}",
-        code=code,
-        where=column,
-        hint="name the grid the keys were made for; digits='round' rounds decimals on purpose",
-    )
+    message = f"{number:,} of {total:,} records have {_FAULTS[code][1]}"
+    hint = "name the grid the keys were made for; digits='round' rounds decimals on purpose"
+    return RecordKeyError(message, code=code, where=column, hint=hint)

@@ -299,12 +299,9 @@ def _tables(inspector: Any) -> dict[str, tuple[str | None, str]]:
 def _joined(names: list[str], parts: Iterator[Any], where: str) -> pl.DataFrame:
     """The rows of all batches; a column has one type in all of them."""
     if len(set(names)) != len(names):
-        raise MicrodataError(
-            "column names occur more than once",
-            code="duplicate-columns",
-            where=where,
-            hint="name the columns in the query: select a.id as id, …",
-        )
+        message = "column names occur more than once"
+        hint = "name the columns in the query: select a.id as id, …"
+        raise MicrodataError(message, code="duplicate-columns", where=where, hint=hint)
     frames = []
     for rows in parts:
         columns = zip(names, zip(*rows, strict=True), strict=True)
@@ -330,9 +327,6 @@ def _series(name: str, values: list[Any], where: str) -> pl.Series:
 
 def mixed_types(name: str, where: str) -> MicrodataError:
     """The error for a column whose values are of different types."""
-    return MicrodataError(
-        f"column {name!r} holds values of different types",
-        code="column-type",
-        where=where,
-        hint="convert it in the query: cast(… as …)",
-    )
+    message = f"column {name!r} holds values of different types"
+    hint = "convert it in the query: cast(… as …)"
+    return MicrodataError(message, code="column-type", where=where, hint=hint)

@@ -88,9 +88,8 @@ def _check_coordinates(records: NarwhalsFrame, east: str, north: str) -> None:
     for name, number in row.items():
         if number and name == _HALF:
             message = f"{number:,} records have one coordinate only"
-            problems.append(
-                Problem(message, f"{east}, {north}", "complete both, or leave out both")
-            )
+            hint = "complete both, or leave out both"
+            problems.append(Problem(message, f"{east}, {north}", hint))
         elif number:
             message = f"{number:,} records lie outside of the European grid"
             hint = "ETRS89-LAEA in metres (EPSG:3035); grid_coordinates converts degrees"

@@ -89,12 +89,9 @@ def _adapted(name: str, kind: Any, options: ReadingOptions) -> nw.Expr | None:
         return _recoded(_without(column, nulls), codes)
     if codes:
         if not kind.is_integer():
-            raise MicrodataError(
-                f"a column of type {type(kind).__name__} cannot be recoded",
-                code="column-type",
-                where=name,
-                hint="texts and whole numbers can be recoded; group others by intervals",
-            )
+            message = f"a column of type {type(kind).__name__} cannot be recoded"
+            hint = "texts and whole numbers can be recoded; group others by intervals"
+            raise MicrodataError(message, code="column-type", where=name, hint=hint)
         return _recoded(_without(nw.col(name).cast(nw.String), nulls), codes)
     numbers = [number for number in map(_number, nulls) if number is not None]
     if not numbers or not kind.is_numeric():
@@ -174,12 +171,9 @@ class StatedColumns:
             return column.cast(pl.String)
         if dtype.is_temporal() and kind == "date":
             return column.cast(pl.Date)
-        raise MicrodataError(
-            f"a column of type {dtype} cannot be read as {kind}",
-            code="column-type",
-            where=name,
-            hint="leave out what is said of it, or convert it before",
-        )
+        message = f"a column of type {dtype} cannot be read as {kind}"
+        hint = "leave out what is said of it, or convert it before"
+        raise MicrodataError(message, code="column-type", where=name, hint=hint)
 
     def _refuse_wrong(
         self, ready: pl.LazyFrame, columns: dict[str, pl.Expr], stated: dict[str, str]
@@ -194,7 +188,7 @@ class StatedColumns:
         for name, (number, row) in self._counted(ready, bad).items():
             base = stated[name].partition(":")[0]
             message = f"{number:,} {'value is' if number == 1 else 'values are'} no {_NOUNS[base]}"
-            value = self._value(ready, name, row)
+            value = str(ready.select(name).slice(row, 1).collect().item())  # CONFIDENTIAL
             shown = f"; the first is {value!r}" if self.options.show_values else ""
             problems.append(
                 Problem(
@@ -248,10 +242,6 @@ class StatedColumns:
             .row(0, named=True)
         )
         return {name: (entry["n"], int(entry["row"])) for name, entry in row.items() if entry["n"]}
-
-    def _value(self, ready: pl.LazyFrame, name: str, row: int) -> str:
-        """A wrong value; CONFIDENTIAL."""
-        return str(ready.select(name).slice(row, 1).collect().item())
 
     def _hint(self, name: str, kind: str, value: str) -> str:
         """What may help, by the form of the first wrong value; it is not quoted."""

@@ -65,22 +65,15 @@ def opened_file(path: Path, file_format: str, read: Callable[[Any, Path], Read])
     try:
         pyreadstat = importlib.import_module("pyreadstat")
     except ImportError:
-        raise MicrodataError(
-            f"{called} need the package pyreadstat",
-            code="missing-package",
-            where=str(path),
-            hint=f"pip install 'discreet[{extra}]'",
-        ) from None
+        message, hint = f"{called} need the package pyreadstat", f"pip install 'discreet[{extra}]'"
+        raise MicrodataError(message, code="missing-package", where=str(path), hint=hint) from None
     try:
         return read(pyreadstat, path)
     except Exception as error:
         # The package raises bare exceptions whose texts may quote the file.
-        raise MicrodataError(
-            f"the file cannot be read ({type(error).__name__})",
-            code="file-content",
-            where=str(path),
-            hint="check that the file is complete",
-        ) from None
+        message = f"the file cannot be read ({type(error).__name__})"
+        hint = "check that the file is complete"
+        raise MicrodataError(message, code="file-content", where=str(path), hint=hint) from None
 
 
 def _missing_texts(frame: pl.DataFrame) -> pl.DataFrame:

@@ -108,7 +108,11 @@ def publish(folder: Path, write: Callable[[VersionFiles], Mapping[str, Any]]) ->
         place = Path(tempfile.mkdtemp(prefix=VERSION, dir=folder))  # mode 0700
         try:
             files = VersionFiles(place)
-            digest = _sealed(files, write(files))
+            whole = {**write(files), "format": _FORMAT, "files": files.about}
+            manifest = json.dumps(whole, sort_keys=True, ensure_ascii=False)
+            write_text(place / MANIFEST, manifest, private=True)
+            _flush(place)
+            digest = hashlib.sha256(manifest.encode()).hexdigest()
         except BaseException:
             shutil.rmtree(place, ignore_errors=True)
             raise
@@ -119,15 +123,6 @@ def publish(folder: Path, write: Callable[[VersionFiles], Mapping[str, Any]]) ->
         for old in folder.glob(f"{VERSION}*"):
             if old.name not in (place.name, before):
                 shutil.rmtree(old, ignore_errors=True)
-
-
-def _sealed(files: VersionFiles, manifest: Mapping[str, Any]) -> str:
-    """Write the manifest of finished files; its digest."""
-    whole = {**manifest, "format": _FORMAT, "files": files.about}
-    text = json.dumps(whole, sort_keys=True, ensure_ascii=False)
-    write_text(files.place / MANIFEST, text, private=True)
-    _flush(files.place)
-    return hashlib.sha256(text.encode()).hexdigest()
 
 
 def _flush(path: Path) -> None:
@@ -175,7 +170,11 @@ class StoredRecords(KeyedBefore):
                 if manifest["format"] != _FORMAT:
                     raise bad_store(folder, "another version of discreet made this store")
                 records = cls(folder=folder, place=place, manifest=manifest)
-                records._map_all()
+                # Every file is mapped: this version stays when later ones replace it.
+                for name, about in manifest["files"].items():
+                    if (place / name).stat().st_size != about["length"]:
+                        raise _damaged(folder)
+                    records._mapped[name] = np.memmap(place / name, np.uint8, "r")
                 return records
             except FileNotFoundError:
                 if pointer == _pointer(folder):
@@ -183,14 +182,6 @@ class StoredRecords(KeyedBefore):
             except (KeyError, ValueError, TypeError, AttributeError):
                 raise _damaged(folder) from None
         raise bad_store(folder, "this store changes too often to be read", "try again")
-
-    def _map_all(self) -> None:
-        """Map every file, so that this version stays when later ones replace it."""
-        for name, about in self.manifest["files"].items():
-            path = self.place / name
-            if path.stat().st_size != about["length"]:
-                raise _damaged(self.folder)
-            self._mapped[name] = np.memmap(path, np.uint8, "r")
 
     def _file(self, name: str) -> Any:
         """What is in a file, once it was held against its digest."""

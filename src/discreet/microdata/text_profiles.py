@@ -100,8 +100,18 @@ def profiles(plan: pl.LazyFrame, names: Sequence[str]) -> list[TextProfile]:
         .with_columns(
             pl.col(f"raw{at}").str.strip_chars(BLANKS).alias(f"text{at}") for at in places
         )
-        .with_columns(_value(pl.col(f"text{at}")).alias(f"value{at}") for at in places)
-        .with_columns(_other(pl.col(f"value{at}")).alias(f"other{at}") for at in places)
+        .with_columns(
+            pl.when(~pl.col(f"text{at}").is_in(["", *MARKERS]))
+            .then(f"text{at}")
+            .alias(f"value{at}")
+            for at in places
+        )
+        .with_columns(  # whole numbers are most, and nothing else
+            pl.when(~pl.col(f"value{at}").str.contains(_SPELLINGS["whole"]))
+            .then(f"value{at}")
+            .alias(f"other{at}")
+            for at in places
+        )
         .select(pl.struct(_counts(at)).alias(name) for at, name in enumerate(names))
         .collect(engine="streaming")
         .row(0, named=True)
@@ -118,16 +128,6 @@ def profiles(plan: pl.LazyFrame, names: Sequence[str]) -> list[TextProfile]:
         )
         for name, facts in row.items()
     ]
-
-
-def _value(text: pl.Expr) -> pl.Expr:
-    """A text, unless it is empty or a word for a missing value."""
-    return pl.when((text != "") & ~text.is_in(list(MARKERS))).then(text)
-
-
-def _other(value: pl.Expr) -> pl.Expr:
-    """A value, unless it is a whole number: most are, and nothing else."""
-    return pl.when(~value.str.contains(_SPELLINGS["whole"])).then(value)
 
 
 def _counts(at: int) -> list[pl.Expr]:
@@ -201,9 +201,8 @@ class ProfileReading:
         grouped = [c for c in numbers if c.some(f"grouped_{word}")]
         if len(gaps) + bool(grouped) > 1:
             message = "thousands are marked in several ways"
-            return options, [
-                Problem(message, "thousands", "correct the file, or read them as text")
-            ]
+            hint = "correct the file, or read them as text"
+            return options, [Problem(message, "thousands", hint)]
         if gaps or grouped:
             return replace(options, thousands=other if grouped else gaps[0]), []
         unclear = [c for c in numbers if c.some(f"{word}_three")]

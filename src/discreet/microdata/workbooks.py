@@ -110,9 +110,8 @@ def _chosen(book: Any, options: ReadingOptions, path: Path) -> Any:
     if named:
         if named in titles:
             return sheets[titles.index(named)]
-        raise MicrodataError(
-            f"there is no sheet {named!r}", code="sheet", where=str(path), hint=hint
-        )
+        message = f"there is no sheet {named!r}"
+        raise MicrodataError(message, code="sheet", where=str(path), hint=hint)
     filled = [sheet for sheet in sheets if next(sheet.iter_rows(max_row=1, values_only=True), None)]
     if len(filled) != 1:
         message = "it does not tell which sheet holds the records"
@@ -136,7 +135,10 @@ class _SheetReading:
         rows = self.sheet.iter_rows()
         heads = [self._head(next(rows, ()), at + 1) for at in range(self.before)]
         names = self._names(heads[self.options.skip :])
-        self._check_merged()
+        for _, top, _, bottom in self.merged:
+            if bottom > self.before:
+                hint = "undo the merging and fill in the value in every row"
+                self._wrong("cells of records are merged", max(top, self.before + 1), None, hint)
         columns: list[list[Any]] = [[] for _ in names]
         formats: list[set[str]] = [set() for _ in names]
         empty, below = 0, 0
@@ -145,7 +147,8 @@ class _SheetReading:
             if all(value is None for value in values):
                 empty += 1
                 continue
-            if (empty or below) and len(names) > 1 and _is_note(values):
+            note = isinstance(values[0], str) and all(value is None for value in values[1:])
+            if (empty or below) and len(names) > 1 and note:  # a source, a footnote
                 below += 1
                 continue
             if below:
@@ -202,20 +205,11 @@ class _SheetReading:
         first = f"row {options.skip + 1}"
         filled = sum(bool(name) for name in names)
         if options.header == 1 and filled == 1 and (self.sheet.max_column or 1) > 1:
-            raise MicrodataError(
-                "this row is a title and not a header",
-                code="sheet",
-                where=f"{self.where}, {first}",
-                hint=f"skip = {options.skip + 1}, or as many rows as stand before the header",
-            )
+            message = "this row is a title and not a header"
+            hint = f"skip = {options.skip + 1}, or as many rows as stand before the header"
+            raise MicrodataError(message, code="sheet", where=f"{self.where}, {first}", hint=hint)
         check_header(names, self.where, first)
         return names
-
-    def _check_merged(self) -> None:
-        for _, top, _, bottom in self.merged:
-            if bottom > self.before:
-                hint = "undo the merging and fill in the value in every row"
-                self._wrong("cells of records are merged", max(top, self.before + 1), None, hint)
 
     def _wrong(self, message: str, row: int, column: str | None, hint: str = "") -> None:
         place = (
@@ -309,11 +303,6 @@ class _SheetReading:
         if isinstance(value, datetime.date | datetime.time):
             return value.isoformat()
         return str(value)
-
-
-def _is_note(values: Sequence[Any]) -> bool:
-    """Whether a row holds one text in its first cell and nothing else: a source, a footnote."""
-    return isinstance(values[0], str) and all(value is None for value in values[1:])
 
 
 def _structure(path: Path, sheet: Any) -> tuple[list[tuple[int, int, int, int]], bool]:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from discreet.faces import lazy_face
 
 if TYPE_CHECKING:
+    from .attack import ATTACK as ATTACK
     from .fields import BY_LINE as BY_LINE
     from .fields import SettingField as SettingField
     from .fields import fields_of as fields_of
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from .operation import MicrodataSource as MicrodataSource
     from .operation import Operation as Operation
     from .operation import ProtectedSource as ProtectedSource
+    from .operation import ReleaseSource as ReleaseSource
     from .operation import SensitiveSource as SensitiveSource
     from .operation import Source as Source
     from .operation import UnitSource as UnitSource
@@ -31,6 +33,7 @@ if TYPE_CHECKING:
     from .study import HiddenCell as HiddenCell
     from .study import MethodReport as MethodReport
     from .study import Study as Study
+    from .study import StudyRemark as StudyRemark
     from .suppression import AUDIT as AUDIT
     from .suppression import SUPPRESSION as SUPPRESSION
 

@@ -159,6 +159,8 @@ def _kind(hint: Any) -> tuple[Kind, tuple[str, ...], bool]:
     parts = get_args(hint) if get_origin(hint) in (Union, types.UnionType) else (hint,)
     plain = [part for part in parts if part is not type(None)]
     optional = len(plain) < len(parts)
+    if len(plain) > 1 and float in plain:  # a share, or a word
+        return "text", (), optional
     if len(plain) > 1:  # yes, or one word more
         words = [word for part in plain if get_origin(part) is Literal for word in get_args(part)]
         return ("choice", ("no", "yes", *words), optional) if words else ("other", (), optional)

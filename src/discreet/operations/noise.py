@@ -60,9 +60,9 @@ def _perturbed_study(
 def _magnitudes(
     source: MagnitudeSource, settings: MagnitudeSettings, secret: Secret | None
 ) -> ProtectedTable:
-    from discreet.protection.noise import perturb_magnitudes
+    from discreet.protection.noise import MagnitudeNoise, perturb_magnitudes
 
-    noise, titles = settings.made_noise(), source.titles
+    noise, titles = MagnitudeNoise.of_texts(settings), source.titles
     return perturb_magnitudes(
         source.table, noise, source.value, titles=titles, **settings.options()
     )

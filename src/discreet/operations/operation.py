@@ -6,6 +6,7 @@ the reference page read; none of them knows a method. What a row says has no def
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal, Protocol
@@ -55,6 +56,17 @@ class ChangedSource(MicrodataSource):
     keep: Sequence[str]  # columns that identify a record, and stay on purpose
     keys: Sequence[str]  # what others know of somebody: a study assesses risk by these
     tables: Sequence[Sequence[str]]  # the variables of each table that a study compares
+
+
+@dataclass(frozen=True, kw_only=True, slots=True, repr=False)
+class ReleaseSource(Source):
+    """What is published, and what it is held against. CONFIDENTIAL."""
+
+    release: str | os.PathLike[str] | ProtectedTable  # the folder of a release, or a table
+    #: Its programme, whose data are counted once more; or by universe, as for `attack`, its true
+    #: tables
+    truth: str | os.PathLike[str] | Mapping[str, Sequence[Table]] | None
+    beside: Sequence[str | os.PathLike[str]]  # other releases that anyone can lay beside it
 
 
 @dataclass(frozen=True, kw_only=True, slots=True, repr=False)
@@ -143,7 +155,8 @@ class Operation:
     draws: Callable[[Any, bool], bool]
     #: From what goes in, settings and a secret: the protected table, records, or a report
     run: Callable[[Any, Any, Secret | None], ProtectedTable | Records | Mapping[str, Any]]
-    #: The same: what that looks like beside the truth. CONFIDENTIAL. None if there is no more
+    #: The same: what that looks like beside the truth, or of records. CONFIDENTIAL. None if there
+    #: is no more
     study: Callable[[Any, Any, Secret | None], Any] | None
     at_once: int  # so many cells are looked at while somebody waits
     #: From settings: so many cells are protected while a program waits; more are a job

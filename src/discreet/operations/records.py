@@ -230,12 +230,18 @@ def _made_up(
 
 
 @without_values
+def _risk(
+    source: MicrodataSource, settings: RecordRiskSettings, secret: Secret | None
+) -> RecordRisk:
+    from discreet.assessment import assess_records
+
+    return assess_records(source.records, settings)
+
+
 def _assessed(
     source: MicrodataSource, settings: RecordRiskSettings, secret: Secret | None
 ) -> Mapping[str, Any]:
-    from discreet.assessment import assess_records
-
-    return assess_records(source.records, settings).described()
+    return _risk(source, settings, secret).described()
 
 
 def _operation(name: str, settings: type[Settings], **own: Any) -> Operation:
@@ -312,6 +318,7 @@ ON_RECORDS = (
         begin=StructureSettings(),
         command="",
         address="records/structure-file",
+        page="structure-file",
         calls=("make_up_records",),
     ),
     _operation(
@@ -321,10 +328,11 @@ ON_RECORDS = (
         takes=MicrodataSource,
         run=_assessed,
         gives="report",
-        study=None,
+        study=_risk,
         begin=RecordRiskSettings(keys=["district", "sex", "age"]),
         command="",
         address="records/risk",
+        page="record-risk",
         calls=("assess_risk_of_records",),
     ),
 )

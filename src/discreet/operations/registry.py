@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from discreet.operations.attack import ATTACK
 from discreet.operations.noise import INVARIANT, MAGNITUDES, PARTS, PERTURBATION, UNIT_NOISE
 from discreet.operations.operation import Operation
 from discreet.operations.records import ON_RECORDS
@@ -12,7 +13,7 @@ from discreet.operations.suppression import AUDIT, SUPPRESSION
 OPERATIONS: dict[str, Operation] = {
     row.name: row
     for row in (
-        *(SUPPRESSION, AUDIT, ROUNDING),
+        *(SUPPRESSION, AUDIT, ATTACK, ROUNDING),
         *(PERTURBATION, MAGNITUDES, INVARIANT, PARTS, UNIT_NOISE, ADDITIVITY),
         *ON_RECORDS,
     )

@@ -25,6 +25,7 @@ from discreet.operations.study import MethodReport, Study, StudyRemark, compared
 from discreet.protection.rounding import AdditivitySettings, RoundingSettings
 
 if TYPE_CHECKING:
+    from discreet.disclosure import DisclosureVerdict
     from discreet.microdata import Secret
     from discreet.tables import ProtectedTable
 
@@ -45,25 +46,31 @@ def _rounded(
 
 
 class _RoundingVerdict(NamedTuple):
-    """What an audit of rounded counts found out."""
+    """What an audit of rounded counts comes to."""
 
     audit: Mapping[str, Any] | None  # for programs; None if it was not possible
     counts: int | None  # how many counts were examined
-    names: Sequence[str]  # cells whose counts can be worked out
-    unexamined: str  # why it was not possible
+    verdict: DisclosureVerdict
+
+    @property
+    def unexamined(self) -> str:
+        """Why it was not possible."""
+        return self.verdict.gaps[0].about if self.audit is None else ""
 
 
 def _audited(
     source: CountSource, settings: RoundingSettings, seed: Secret | None, safe: ProtectedTable
 ) -> _RoundingVerdict:
+    from discreet.disclosure import DisclosureVerdict, Gap
     from discreet.protection.rounding import Rounding, audit_rounding
 
     how = Rounding(**settings.model_dump(), seed=seed)
     try:
         audit = audit_rounding([safe], [source.table], how)
     except DiscreetError as error:  # totals of cells made elsewhere need not be sums
-        return _RoundingVerdict(None, None, (), error.what)
-    return _RoundingVerdict(audit.described(), int(audit.sensitive.sum()), audit.unprotected, "")
+        gap = Gap("estimates", error.what)
+        return _RoundingVerdict(None, None, DisclosureVerdict.of((), [gap]))
+    return _RoundingVerdict(audit.described(), int(audit.sensitive.sum()), audit.judgement)
 
 
 @without_values
@@ -104,8 +111,9 @@ def _studied(source: CountSource, settings: RoundingSettings, seed: Secret | Non
             "sums": sums,
             "sums_missed": missed,
             "audited": audited.counts,
-            "can_be_worked_out": list(audited.names),
+            "can_be_worked_out": list(audited.verdict.opened),
             "not_audited": audited.unexamined,
+            **audited.verdict.described(),
         },
         remarks=_remarks(source, settings, audited, drawn=seed is not None),
         leave_out=_NEVER,
@@ -125,8 +133,7 @@ def _studied(source: CountSource, settings: RoundingSettings, seed: Secret | Non
 
     return replace(
         study,
-        safe=None if audited.counts is None else not audited.names,
-        unexamined=audited.unexamined,
+        verdict=audited.verdict,
         audit=audited.audit,
         measures=measures,
     )
@@ -142,10 +149,10 @@ def _remarks(
         intro = texts(_PACKAGE, "not_audited")
         whole = {language: f"{intro[language]} {reason[language]}" for language in intro}
         remarks = [StudyRemark(manner="care", text=whole)]
-    elif audited.names:
-        text = texts(_PACKAGE, "told", told=len(audited.names), audited=audited.counts)
+    elif names := audited.verdict.opened:
+        text = texts(_PACKAGE, "told", told=len(names), audited=audited.counts)
         hint = texts(_PACKAGE, "told_hint")
-        remarks = [StudyRemark(manner="problem", text=text, names=audited.names, hint=hint)]
+        remarks = [StudyRemark(manner="problem", text=text, names=names, hint=hint)]
     else:
         text = texts(_PACKAGE, "uncertain", audited=audited.counts)
         remarks = [StudyRemark(manner="good", text=text)]

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from discreet.files import texts_of
 
 if TYPE_CHECKING:
+    from discreet.disclosure import DisclosureVerdict
     from discreet.tables import ProtectedTable, Table
 
 Texts = Mapping[str, str]
@@ -54,9 +55,7 @@ class Study:
 
     table: ProtectedTable  # what may be published
     truth: Table | None  # the table that it was, if figures are shown beside true ones
-    #: Whether it is proven that nobody works out what is protected; None if not examined
-    safe: bool | None
-    unexamined: str  # why it was not
+    verdict: DisclosureVerdict | None  # on what is protected; None for noise, which hides nothing
     audit: Mapping[str, Any] | None  # what an audit says, for programs
     facts: Mapping[str, Any]  # all else that programs are told
     remarks: Sequence[StudyRemark]  # what people are told
@@ -100,8 +99,7 @@ def compared_study(
     return Study(
         table=safe,
         truth=truth,
-        safe=None,
-        unexamined="",
+        verdict=None,
         audit=None,
         facts={"measures": measures, **(facts or {})},
         remarks=remarks,
@@ -124,3 +122,9 @@ def texts(package: str, name: str, **numbers: float) -> Texts:
         )
         for language in LANGUAGES
     }
+
+
+def gap_remarks(verdict: DisclosureVerdict) -> list[StudyRemark]:
+    """What was not examined, and what was accepted, as remarks."""
+    lines = zip(verdict.lines("en"), verdict.lines("de"), strict=True)
+    return [StudyRemark(manner="care", text={"en": en, "de": de}) for en, de in lines]

@@ -17,7 +17,7 @@ from discreet.operations.operation import (
     SensitiveSource,
     draws_nothing,
 )
-from discreet.operations.study import HiddenCell, Study, StudyRemark, texts
+from discreet.operations.study import HiddenCell, Study, StudyRemark, gap_remarks, texts
 from discreet.protection.suppression import AuditSettings, SuppressionSettings
 
 if TYPE_CHECKING:
@@ -60,7 +60,8 @@ def _studied(
     table, primary = source.table, source.primary
     done = Suppression.of((table, primary), **_options(source, settings))
     safe, pattern = done.tables[0], done.pattern
-    audited = audit(safe, table, primary, intervals=True, decimals=source.decimals)
+    known: dict[str, Any] = {"intervals": True, "decimals": source.decimals}
+    audited = audit(safe, table, primary, insiders=settings.judged_aim, **known)
     bounds = {name: (low, high) for name, _, _, low, high in audited.intervals().iter_rows()}
     place = done.members.cells[0]
     codes = [dimension.codes for dimension in table.dimensions]
@@ -99,11 +100,14 @@ def _studied(
         ]
 
     inner = int(interior.sum())
-    if audited.safe:
-        proof = texts(_PACKAGE, "proven", cells=inner, totals=len(table) - inner)
-        remarks = [StudyRemark(manner="good", text=proof)]
-    else:
+    verdict = audited.judgement
+    if verdict.opened:
         remarks = [StudyRemark(manner="problem", text=texts(_PACKAGE, "unsafe"))]
+    else:
+        name = "proven" if verdict.safe else "proven_in_part"
+        proof = texts(_PACKAGE, name, cells=inner, totals=len(table) - inner)
+        remarks = [StudyRemark(manner="good" if verdict.safe else "care", text=proof)]
+    remarks += gap_remarks(verdict)
     if source.computed:
         text = texts(_PACKAGE, "computed", number=source.computed)
         remarks.append(StudyRemark(manner="care", text=text))
@@ -115,7 +119,7 @@ def _studied(
     if not pattern.complete:
         remarks.append(StudyRemark(manner="care", text=texts(_PACKAGE, "stopped")))
     facts = {
-        "safe": audited.safe,
+        **verdict.described(),
         "primaries": counted["primary"],
         "secondaries": counted["secondary"],
         "cost": counted["total_cost"],
@@ -136,8 +140,7 @@ def _studied(
     return Study(
         table=safe,
         truth=None,
-        safe=audited.safe,
-        unexamined="",
+        verdict=verdict,
         audit=None,
         facts=facts,
         remarks=remarks,
@@ -154,6 +157,7 @@ def _audited(
     from discreet.protection.suppression import audit
 
     options: dict[str, Any] = {"intervals": settings.bounds, "decimals": source.decimals}
+    options["insiders"] = settings.suppression.judged_aim
     if settings.coalition is not None:
         options["coalition"] = settings.coalition
     if settings.suppression.zero_cells == "partners":

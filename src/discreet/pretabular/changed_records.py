@@ -107,11 +107,11 @@ class HeldRecords:
     def identifiers(self, changed: Sequence[str]) -> pl.DataFrame:
         """What identifies each record; columns that change are others."""
         if not self.ids:
-            what, hint = "name the columns that identify a record", 'id="person_id"'
-            raise MicrodataError(what, code="columns", where="id", hint=hint)
+            message, hint = "name the columns that identify a record", 'id="person_id"'
+            raise MicrodataError(message, code="columns", where="id", hint=hint)
         if set(changed) & set(self.ids):
-            what = "what changes is neither identifier nor stratum"
-            raise MicrodataError(what, code="columns", where=", ".join(changed))
+            message = "what changes is neither identifier nor stratum"
+            raise MicrodataError(message, code="columns", where=", ".join(changed))
         self.columns(changed)
         check_identifiers(self.frame, self.ids)
         return self.columns(self.ids)
@@ -120,8 +120,8 @@ class HeldRecords:
     def secret(self) -> Secret:
         """What draws come from. SECRET."""
         if self.stated_secret is None:
-            what, hint = "a secret is needed", "make one with: discreet keys secret"
-            raise MicrodataError(what, code="secret", where="secret", hint=hint)
+            message, hint = "a secret is needed", "make one with: discreet keys secret"
+            raise MicrodataError(message, code="secret", where="secret", hint=hint)
         return Secret.of(self.stated_secret)
 
     def columns(self, names: Sequence[str]) -> pl.DataFrame:
@@ -151,8 +151,7 @@ class HeldRecords:
             whole = native if source is None else native[source]
             whole = whole.with_columns([native[name].gather(at) for name, at in rows.items()])
         whole = _with_last(nw.from_native(whole, eager_only=True), last or {}).to_native()
-        changed = self._without_lost_codes(whole, {*rows, *(last or {})})
-        return like(nw.from_native(self._as_it_came(changed)), self.original)
+        return self._as_it_came(whole, {*rows, *(last or {})})
 
     def with_values(self, values: Mapping[str, pl.Series], drop: Sequence[str] = ()) -> Any:
         """The records with columns of other values, and without some columns."""
@@ -169,11 +168,10 @@ class HeldRecords:
         else:
             native = native.with_columns(one.alias(name) for name, one in values.items())
             native = native.drop(drop)
-        native = self._without_lost_codes(native, set(values))
-        return like(nw.from_native(self._as_it_came(native)), self.original)
+        return self._as_it_came(native, set(values))
 
-    def _without_lost_codes(self, native: Any, names: Set[str]) -> Any:
-        """The frame where columns that list their codes list none that was lost.
+    def _as_it_came(self, native: Any, names: Set[str]) -> Any:
+        """The frame as its kind; columns that list their codes list none that was lost.
 
         A column whose codes all still occur stays as it came: its list tells of no change.
         """
@@ -194,17 +192,14 @@ class HeldRecords:
                 codes = native[name].dtype.categories
                 own = codes.filter(codes.is_in(native[name].cast(pl.String).unique()))
                 native = native.with_columns(pl.col(name).cast(pl.Enum(own)))
-        return native
-
-    def _as_it_came(self, native: Any) -> Any:
-        if isinstance(self._opened, nw.DataFrame):
-            return native
-        if self._opened.implementation.is_polars():
-            return native.lazy()
-        given = ArrowStream(native)  # found by its name
-        relation = self._opened.to_native()
-        named = hand_over(relation, given) or "given"
-        return relation.query("discreet_records", f"select * from {named}")  # noqa: S608
+        if self._opened.implementation.is_polars() and isinstance(self._opened, nw.LazyFrame):
+            native = native.lazy()
+        elif isinstance(self._opened, nw.LazyFrame):
+            given = ArrowStream(native)  # DuckDB looks for this name
+            relation = self._opened.to_native()
+            named = hand_over(relation, given) or "given"
+            native = relation.query("discreet_records", f"select * from {named}")  # noqa: S608
+        return like(nw.from_native(native), self.original)
 
 
 def _with_last(frame: nw.DataFrame[Any], last: Mapping[str, pl.Series]) -> nw.DataFrame[Any]:
@@ -253,7 +248,12 @@ def record_method(
             else:
                 options |= dict(zip(known, first, strict=False))
                 own = {option: options.pop(option) for option in known if option in options}
-                settings = _settings(kind, own, name)
+                problems = []
+                try:
+                    settings = kind.model_validate(own)
+                except ValidationError as error:
+                    problems = setting_problems(error, known=known)
+                raise_all(MicrodataError, problems, code=name.replace("_", "-"))
             return function(HeldRecords(source, options, id=id, secret=secret), settings)
 
         one = inspect.Parameter
@@ -261,7 +261,7 @@ def record_method(
         for option, item in kind.model_fields.items():
             usual = one.empty if item.is_required() else item.get_default(call_default_factory=True)
             shown.append(one(option, one.POSITIONAL_OR_KEYWORD, default=usual))
-        shown += [one(each, one.KEYWORD_ONLY, default=None) for each in ("id", "secret")]
+        shown += [one(name_, one.KEYWORD_ONLY, default=None) for name_ in ("id", "secret")]
         shown.append(one("reading", one.VAR_KEYWORD))
         method.__name__ = method.__qualname__ = name
         method.__module__, method.__doc__ = function.__module__, function.__doc__
@@ -269,15 +269,6 @@ def record_method(
         return without_values(method)
 
     return made
-
-
-def _settings(kind: type[Chosen], options: Mapping[str, Any], code: str) -> Chosen:
-    try:
-        return kind.model_validate(dict(options))
-    except ValidationError as error:
-        problems = setting_problems(error, known=list(kind.model_fields))
-    raise_all(MicrodataError, problems, code=code.replace("_", "-"))
-    raise AssertionError
 
 
 def draws(ids: pl.DataFrame, secret: Secret, purpose: str, size: int = DRAWS) -> IntArray:
@@ -306,8 +297,7 @@ def draws(ids: pl.DataFrame, secret: Secret, purpose: str, size: int = DRAWS) ->
 def _onto(blocks: ByteArray, grid: KeyGrid) -> IntArray:
     """What `to_grid` does, compiled."""
     halves = np.ascontiguousarray(blocks).view(">u8").astype(np.uint64)
-    onto: IntArray = _scaled(halves, np.uint64(grid.size))
-    return onto
+    return np.asarray(_scaled(halves, np.uint64(grid.size)), dtype=np.int64)
 
 
 @compiled(nogil=True)
@@ -391,15 +381,20 @@ def places(columns: pl.DataFrame) -> IntArray:
 def check_codes(records: HeldRecords, names: Sequence[str]) -> None:
     """Raise an error unless all columns hold codes: whole numbers, texts, dates, truth values."""
     types = records.columns(list(dict.fromkeys(names))).schema
-    raise_all(
-        MicrodataError,
-        [
-            Problem(f"a column of {kind} holds no codes", name, "make them whole numbers or text")
-            for name, kind in types.items()
-            if kind.is_float() or kind.is_nested() or kind.is_decimal()
-        ],
-        code="column-type",
-    )
+    problems = [
+        Problem(f"a column of {kind} holds no codes", name, "make them whole numbers or text")
+        for name, kind in types.items()
+        if kind.is_float() or kind.is_nested() or kind.is_decimal()
+    ]
+    raise_all(MicrodataError, problems, code="column-type")
+
+
+def strata(records: HeldRecords, names: Sequence[str]) -> IntArray:
+    """Each record's stratum; what is missing is a stratum of its own."""
+    if not names:
+        return np.zeros(len(records.frame), dtype=np.int64)
+    check_codes(records, names)
+    return places(records.columns(names))
 
 
 def done(

@@ -75,12 +75,12 @@ class MergedSquares:
         if (size != self.sizes[-1]).any():
             message = f"records have squares of {self.sizes[-1]} m, as the tree does"
             raise MergedSquaresError(message, code="merged-squares", where="squares")
-        named = (
-            None
-            if self.areas is None
-            else pl.Series(list(() if areas is None else areas), dtype=pl.String)
-        )
-        places = self._places(named)
+        named, places = None, np.zeros(1, dtype=np.int64)
+        if self.areas is not None:
+            named = pl.Series(list(() if areas is None else areas), dtype=pl.String)
+            known = {code: at for at, code in enumerate(self.areas)}
+            # The number of each area; one beyond all for areas that no table had.
+            places = np.array([known.get(code, len(known)) for code in named], dtype=np.int64)
         if len(places) not in (1, len(north)):
             message = "each square needs the area in which it lies, and no other"
             raise MergedSquaresError(message, code="merged-squares", where="areas")
@@ -88,7 +88,8 @@ class MergedSquares:
         open_, within = np.arange(len(north)), np.broadcast_to(places, len(north))
         for at, tier in enumerate(self.tiers):
             level = at - (self.areas is not None)
-            own = _numbers(self._size(level), within[open_], north[open_], east[open_])
+            side = self.sizes[level] if level >= 0 else EXTENT
+            own = _numbers(side, within[open_], north[open_], east[open_])
             tier_at = find_sorted(tier.divided, own)
             whole = tier_at < 0
             self._name(codes, open_[whole], level, north, east, named)
@@ -100,16 +101,6 @@ class MergedSquares:
             open_ = open_[~whole & ~rest]
         self._name(codes, open_, len(self.sizes) - 1, north, east, named)
         return codes.tolist()
-
-    def _places(self, named: pl.Series | None) -> IntArray:
-        """The number of each area; one beyond all for areas that no table had."""
-        if named is None or self.areas is None:
-            return np.zeros(1, dtype=np.int64)
-        known = {code: at for at, code in enumerate(self.areas)}
-        return np.array([known.get(code, len(known)) for code in named], dtype=np.int64)
-
-    def _size(self, level: int) -> int:
-        return self.sizes[level] if level >= 0 else EXTENT
 
     def _name(
         self,
@@ -130,10 +121,8 @@ class MergedSquares:
             names[which] = (prefix + end).to_list()
             return
         size = self.sizes[level]
-        codes = pl.Series(
-            square_codes(size, north[which] // size * size, east[which] // size * size)
-        )
-        codes = codes + end
+        south, west = north[which] // size * size, east[which] // size * size
+        codes = pl.Series(square_codes(size, south, west)) + end
         names[which] = (codes if prefix is None else prefix + _IN + codes).to_list()
 
     @without_values
@@ -164,13 +153,10 @@ class MergedSquares:
         every = collected(records.select(texts).unique()).drop_nulls()
         codes = self.codes(every[square], None if area is None else every[area])
         joint = nw.concat_str(*texts, separator=_IN)  # without a value where one of them has none
-        known = dict(
-            zip(every.select(pl.concat_str(names, separator=_IN)).to_series(), codes, strict=True)
-        )
-        present = nw.all_horizontal(
-            *(~nw.col(name).is_null() for name in names), ignore_nulls=False
-        )
-        merged = nw.when(present).then(
+        places = every.select(pl.concat_str(names, separator=_IN)).to_series()
+        known = dict(zip(places, codes, strict=True))
+        there = (~nw.col(name).is_null() for name in names)
+        merged = nw.when(nw.all_horizontal(*there, ignore_nulls=False)).then(
             joint.replace_strict(known, default=None, return_dtype=nw.String)
         )
         return like(records.with_columns(merged.alias(column)), frame)

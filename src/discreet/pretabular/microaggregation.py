@@ -23,6 +23,7 @@ from discreet.pretabular.changed_records import (
     done,
     places,
     record_method,
+    strata,
 )
 from discreet.pretabular.settings import LocalSuppressionSettings, MicroaggregateSettings
 
@@ -39,12 +40,20 @@ def microaggregate(records: HeldRecords, settings: MicroaggregateSettings) -> Ch
     [2.0, 2.0, 2.0, 11.0, 11.0, 11.0]
     """
     names, layers, k = settings.variables, settings.strata, settings.k
-    columns = _check_numbers(records, names, layers)
+    if {*names} & {*layers}:
+        message = "what changes is neither identifier nor stratum"
+        raise MicrodataError(message, code="microaggregate", where="variables")
+    columns = records.columns(names)
+    problems = [
+        Problem("this is no column of numbers, or values are missing", name, "recode them first")
+        for name in names
+        if not columns[name].dtype.is_numeric()
+        or columns[name].null_count()
+        or not columns[name].cast(pl.Float64).is_finite().all()
+    ]
+    raise_all(MicrodataError, problems, code="column-type")
     ids = records.identifiers(names)
-    group = np.zeros(columns.height, dtype=np.int64)
-    if layers:
-        check_codes(records, layers)
-        group = places(records.columns(layers))
+    group = strata(records, layers)
     if columns.height and np.bincount(group)[np.unique(group)].min() < k:
         message = f"a stratum has fewer than {k} records"
         raise MicrodataError(message, code="microaggregate", where=", ".join(layers) or "records")
@@ -58,7 +67,12 @@ def microaggregate(records: HeldRecords, settings: MicroaggregateSettings) -> Ch
         *[columns[name].alias(f"{name} before") for name in names],
         *[one.alias(f"{name} after") for name, one in new.items()],
     )
-    measures = {"smallest group": smallest, "share of squares lost": _lost(names, values, means)}
+    lost = dict.fromkeys(names, 0.0)
+    if len(values):  # the share of the squares around the mean that lies within groups
+        spread = np.square(values - values.mean(axis=0)).sum(axis=0)
+        inside = np.square(values - means).sum(axis=0) / np.where(spread > 0, spread, 1.0)
+        lost = dict(zip(names, inside.tolist(), strict=True))
+    measures = {"smallest group": smallest, "share of squares lost": lost}
     parameters = {"variables": names, "k": k, "method": settings.method, "strata": layers}
     return done(
         "microaggregate", records.with_values(new), log, None, measures=measures,
@@ -77,45 +91,14 @@ def _means(
         for chosen in sets:
             rows = mine[np.lexsort(values[mine][:, chosen].T[::-1])]
             part = values[np.ix_(rows, chosen)]
-            number = _mdav(_scaled(part), k) if together else _cut(part[:, 0], k)
+            spread = part.std(axis=0)
+            scaled = (part - part.mean(axis=0)) / np.where(spread > 0, spread, 1.0)
+            number = _mdav(scaled, k) if together else _cut(part[:, 0], k)
             counts = np.bincount(number)
             smallest = min(smallest, int(counts.min()))
             for at, column in enumerate(chosen):
                 means[rows, column] = (np.bincount(number, part[:, at]) / counts)[number]
     return means, smallest
-
-
-def _lost(names: Sequence[str], values: FloatArray, means: FloatArray) -> dict[str, float]:
-    """The share of the squares around the mean that lies within groups."""
-    if not len(values):
-        return dict.fromkeys(names, 0.0)
-    spread = np.square(values - values.mean(axis=0)).sum(axis=0)
-    lost = np.square(values - means).sum(axis=0) / np.where(spread > 0, spread, 1.0)
-    return dict(zip(names, lost.tolist(), strict=True))
-
-
-def _check_numbers(
-    records: HeldRecords, names: Sequence[str], layers: Sequence[str]
-) -> pl.DataFrame:
-    if {*names} & {*layers}:
-        message = "what changes is neither identifier nor stratum"
-        raise MicrodataError(message, code="microaggregate", where="variables")
-    columns = records.columns(names)
-    problems = [
-        Problem("this is no column of numbers, or values are missing", name, "recode them first")
-        for name in names
-        if not columns[name].dtype.is_numeric()
-        or columns[name].null_count()
-        or not columns[name].cast(pl.Float64).is_finite().all()
-    ]
-    raise_all(MicrodataError, problems, code="column-type")
-    return columns
-
-
-def _scaled(values: FloatArray) -> FloatArray:
-    spread = values.std(axis=0)
-    scaled: FloatArray = (values - values.mean(axis=0)) / np.where(spread > 0, spread, 1.0)
-    return scaled
 
 
 @compiled()
@@ -151,14 +134,15 @@ def _mdav(values: FloatArray, k: int) -> IntArray:
     left = np.arange(number)
     group = np.zeros(number, np.int64)
     which = 0
-    while len(left) >= 3 * k:
+    while len(left) >= 2 * k:
+        last = len(left) < 3 * k
         centre = np.zeros(width)
         for row in left:
             centre += values[row]
         first = left[np.argmax(_far(values, left, centre / len(left)))]
         away = left[np.argmax(_far(values, left, values[first]))]
-        for seed in (first, away):
-            if group[seed] != 0 and seed == away:
+        for step, seed in enumerate((first, away)):
+            if step and (last or group[seed] != 0):
                 continue
             near = np.argsort(_far(values, left, values[seed]), kind="mergesort")[:k]
             which += 1
@@ -166,17 +150,8 @@ def _mdav(values: FloatArray, k: int) -> IntArray:
             keep = np.ones(len(left), np.bool_)
             keep[near] = False
             left = left[keep]
-    if len(left) >= 2 * k:
-        centre = np.zeros(width)
-        for row in left:
-            centre += values[row]
-        first = left[np.argmax(_far(values, left, centre / len(left)))]
-        near = np.argsort(_far(values, left, values[first]), kind="mergesort")[:k]
-        which += 1
-        group[left[near]] = which
-        keep = np.ones(len(left), np.bool_)
-        keep[near] = False
-        left = left[keep]
+        if last:
+            break
     group[left] = which + 1
     return group - 1
 
@@ -209,7 +184,11 @@ def local_suppression(records: HeldRecords, settings: LocalSuppressionSettings) 
         raise MicrodataError(message, code="local-suppression", where="k")
     columns = records.columns(names)
     codes = np.column_stack([places(columns.select(name)) for name in names])
-    gaps = _gaps(codes, _weights(columns, settings.importance), k)
+    # What it costs to leave a key out: each costs more than the less important one.
+    number = {name: columns[name].n_unique() for name in names}
+    others = sorted(set(names) - {*settings.importance}, key=lambda name: (number[name], name))
+    ranked = [*settings.importance, *others]
+    gaps = _gaps(codes, [len(ranked) + 1 - ranked.index(name) for name in names], k)
     new = {
         name: pl.select(pl.when(~pl.Series(gaps[:, at])).then(columns[name]))
         .to_series()
@@ -225,14 +204,6 @@ def local_suppression(records: HeldRecords, settings: LocalSuppressionSettings) 
         measures={"left out": given_up}, parameters={"keys": names, "k": k},
         told={"names": ", ".join(names), "k": k},
     )  # fmt: skip
-
-
-def _weights(columns: pl.DataFrame, importance: Sequence[str]) -> list[int]:
-    """What it costs to leave a key out: each costs more than the less important one."""
-    number = {name: columns[name].n_unique() for name in columns.columns}
-    others = sorted((n for n in number if n not in importance), key=lambda n: (number[n], n))
-    ranked = [*importance, *others]
-    return [len(ranked) + 1 - ranked.index(name) for name in columns.columns]
 
 
 def _gaps(codes: IntArray, weights: Sequence[int], k: int) -> Any:

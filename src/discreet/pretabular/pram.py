@@ -28,8 +28,8 @@ from discreet.pretabular.changed_records import (
     coded,
     done,
     draws,
-    places,
     record_method,
+    strata,
 )
 from discreet.pretabular.matrices import Invariant, PramMatrix
 from discreet.pretabular.settings import PramSettings
@@ -58,7 +58,7 @@ def pram(records: HeldRecords, settings: PramSettings) -> ChangedRecords:
     names_of_all = [name for names in sets for name in names]
     check_codes(records, names_of_all)
     numbers = records.identifiers(names_of_all)
-    stratum = _strata(records, layers)
+    stratum = strata(records, layers)
     taken: dict[str, IntArray] = {}
     log, measures = [], {}
     for names, method in zip(sets, settings.variables.values(), strict=True):
@@ -67,7 +67,11 @@ def pram(records: HeldRecords, settings: PramSettings) -> ChangedRecords:
         drawn = draws(numbers, held, purpose)
         old, codes = coded(records.columns(names))
         texts = codes.select(pl.concat_str(pl.all().cast(pl.String), separator="/")).to_series()
-        frequencies = _counts(old, stratum, len(texts))
+        if len(texts) > _MOST_CODES:
+            message = f"{len(texts):,} codes are too many for a matrix"
+            hint = "take fewer variables together, or recode them"
+            raise MicrodataError(message, code="pram", where="variables", hint=hint)
+        frequencies = _tally(stratum, old, int(stratum.max(initial=0)) + 1, len(texts))
         matrices = _matrices(method, frequencies, texts.to_list())
         choose = KeyFunction(held.derive(f"{purpose}; rounding"), KeyGrid(DRAWS))
         if exact:
@@ -75,7 +79,14 @@ def pram(records: HeldRecords, settings: PramSettings) -> ChangedRecords:
         else:
             new = drawn_codes(old, stratum, drawn, matrices)
         taken |= dict.fromkeys(names, _rows_with(old, new, len(texts)))
-        log.append(_changes(numbers, name, texts, old, new))
+        rows = np.flatnonzero(old != new)
+        log.append(
+            numbers[rows].with_columns(
+                pl.lit(name).alias("variable"),
+                texts.gather(old[rows]).alias("before"),
+                texts.gather(new[rows]).alias("after"),
+            )
+        )
         measures[name] = _measured(texts, frequencies, matrices, new, log[-1].height)
     chosen = [
         [*names, asdict(one)] for names, one in zip(sets, settings.variables.values(), strict=True)
@@ -102,24 +113,6 @@ def _rows_with(old: IntArray, new: IntArray, size: int) -> IntArray:
     return rows
 
 
-def _strata(records: HeldRecords, layers: Sequence[str]) -> IntArray:
-    """Each record's stratum; what is missing is a stratum of its own."""
-    if not layers:
-        return np.zeros(len(records.frame), dtype=np.int64)
-    check_codes(records, layers)
-    return places(records.columns(layers))
-
-
-def _counts(old: IntArray, stratum: IntArray, size: int) -> IntArray:
-    if size > _MOST_CODES:
-        raise MicrodataError(
-            f"{size:,} codes are too many for a matrix", code="pram", where="variables",
-            hint="take fewer variables together, or recode them",
-        )  # fmt: skip
-    counts: IntArray = _tally(stratum, old, int(stratum.max(initial=0)) + 1, size)
-    return counts
-
-
 @compiled()
 def _tally(stratum: IntArray, codes: IntArray, strata: int, size: int) -> IntArray:
     """How often each code occurs in each stratum; what is missing is not counted."""
@@ -142,9 +135,8 @@ def _matrices(
         there = np.flatnonzero(row)
         matrix = np.eye(len(codes))
         if there.size:
-            matrix[np.ix_(there, there)] = method.matrix(
-                row[there], [codes[int(at)] for at in there]
-            )
+            own = [codes[at] for at in there.tolist()]
+            matrix[np.ix_(there, there)] = method.matrix(row[there], own)
         matrices.append(matrix)
     return matrices
 
@@ -236,33 +228,21 @@ def _cycle(open_: BoolArray) -> list[tuple[int, int]]:
     path: list[tuple[int, int]] = []
     seen: dict[tuple[str, int], int] = {("row", int(begin[0])): 0}
     row, last = int(begin[0]), -1
+
+    def other(line: BoolArray, last: int) -> int:
+        return next(at for at in np.flatnonzero(line).tolist() if at != last)
+
     while True:
-        column = _other(open_[row], last)
+        column = other(open_[row], last)
         path.append((row, column))
         if ("column", column) in seen:
             return path[seen["column", column] :]
         seen["column", column] = len(path)
-        row, last = _other(open_[:, column], row), column
+        row, last = other(open_[:, column], row), column
         path.append((row, column))
         if ("row", row) in seen:
             return path[seen["row", row] :]
         seen["row", row] = len(path)
-
-
-def _other(line: BoolArray, last: int) -> int:
-    places = np.flatnonzero(line)
-    return int(places[places != last][0])
-
-
-def _changes(
-    ids: pl.DataFrame, variable: str, texts: pl.Series, old: IntArray, new: IntArray
-) -> pl.DataFrame:
-    rows = np.flatnonzero(old != new)
-    return ids[rows].with_columns(
-        pl.lit(variable).alias("variable"),
-        texts.gather(old[rows]).alias("before"),
-        texts.gather(new[rows]).alias("after"),
-    )
 
 
 def _measured(

@@ -59,21 +59,17 @@ def recode(records: HeldRecords, settings: RecodeSettings) -> ChangedRecords:
         tree = settings.classification
         if not isinstance(tree, Classification):
             tree = Classification.read(str(tree), name=variable)
-        new = _by_codes(values, _ancestors(tree, settings.level or 0), "the classification")
+        level, above = settings.level or 0, list(tree.codes)
+        if not 1 <= level <= tree.depth:
+            message = f"the classification has {tree.depth} levels"
+            raise MicrodataError(message, code="recode", where="level", hint="1 is the coarsest")
+        for at, (parent, depth) in enumerate(zip(tree.parents, tree.levels.tolist(), strict=True)):
+            above[at] = above[parent] if depth > level else above[at]
+        # Each code's ancestor at the level, or itself where its branch ends before.
+        ancestors = dict(zip(tree.codes[1:], above[1:], strict=True))
+        new = _by_codes(values, ancestors, "the classification")
     parameters = settings.model_dump(include={"variable", "level", "intervals", "codes"})
     return _done("recode", records, {variable: new}, parameters)
-
-
-def _ancestors(tree: Classification, level: int) -> dict[str, str]:
-    """Code → its ancestor at a level, or itself where its branch ends before."""
-    if not 1 <= level <= tree.depth:
-        message = f"the classification has {tree.depth} levels"
-        raise MicrodataError(message, code="recode", where="level", hint="1 is the coarsest")
-    above = list(tree.codes)
-    for at, (parent, depth) in enumerate(zip(tree.parents, tree.levels.tolist(), strict=True)):
-        if depth > level:
-            above[at] = above[parent]
-    return dict(zip(tree.codes[1:], above[1:], strict=True))
 
 
 def _by_codes(values: pl.Series, codes: Mapping[str, str], where: str) -> pl.Series:
@@ -95,8 +91,8 @@ def _by_intervals(values: pl.Series, bounds: Sequence[float]) -> pl.Series:
     if (numbers.drop_nans() < bounds[0]).any():
         message = "values lie below the first interval"
         raise MicrodataError(message, code="recode", where=values.name, hint="begin lower")
-    at = np.searchsorted(np.asarray(bounds, dtype=np.float64), numbers.fill_null(0).to_numpy(),
-                         side="right") - 1  # fmt: skip
+    ends = np.asarray(bounds, dtype=np.float64)
+    at = np.searchsorted(ends, numbers.fill_null(0).to_numpy(), side="right") - 1
     there = (numbers.is_not_null() & numbers.is_not_nan()).to_numpy()
     codes = np.array([*tree.leaves, None], dtype=object)
     return pl.Series(values.name, codes[np.where(there, at, len(tree.leaves))].tolist(), pl.String)
@@ -162,9 +158,8 @@ def round_values(records: HeldRecords, settings: RoundValuesSettings) -> Changed
             number, wide = int(base), values.cast(pl.Int64)
             rounded[name] = ((2 * wide + number) // (2 * number) * number).cast(values.dtype)
         else:
-            rounded[name] = _typed(
-                np.floor(values.cast(pl.Float64).to_numpy() / base + 0.5) * base, values
-            )
+            multiples = np.floor(values.cast(pl.Float64).to_numpy() / base + 0.5)
+            rounded[name] = _typed(multiples * base, values)
     return _done("round_values", records, rounded, {"variables": names, "base": base})
 
 
@@ -197,19 +192,15 @@ def drop_identifiers(records: HeldRecords, settings: DropIdentifiersSettings) ->
     direct, harmless = settings.direct, settings.harmless
     columns = records.frame.collect_schema().names()
     records.columns([*dict.fromkeys([*direct, *harmless])])
-    reasons = {
-        name: reason
+    hint = "leave them out too, or name them as harmless"
+    problems = [
+        Problem(reason, name, hint)
         for name in columns
         if name not in {*direct, *harmless}
         and (reason := suspicion(records.columns([name]).to_series()))
-    }
-    hint = "leave them out too, or name them as harmless"
-    raise_all(
-        MicrodataError,
-        [Problem(reason, name, hint) for name, reason in reasons.items()],
-        code="identifiers",
-        many="{} columns look as if they named someone",
-    )
+    ]
+    many = "{} columns look as if they named someone"
+    raise_all(MicrodataError, problems, code="identifiers", many=many)
     log = pl.DataFrame({"dropped": list(direct)}, schema={"dropped": pl.String})
     return done(
         "drop_identifiers", records.with_values({}, drop=list(direct)), log, None,
@@ -276,17 +267,14 @@ def _done(
 ) -> ChangedRecords:
     """The result of a recoding, with how many values changed."""
     old = records.columns(list(series))
-    changed = {name: int((_texts(old[name]) != _texts(new)).sum()) for name, new in series.items()}
+
+    def texts(values: pl.Series) -> pl.Series:
+        numbers = values.cast(pl.Float64) if values.dtype.is_numeric() else values
+        return numbers.cast(pl.String)
+
+    changed = {name: int((texts(old[name]) != texts(new)).sum()) for name, new in series.items()}
     log = pl.DataFrame({"variable": list(changed), "changed": list(changed.values())})
     return done(
         method, records.with_values(series), log, None,
         measures={"changed": changed}, parameters=settings, told={"names": ", ".join(series)},
     )  # fmt: skip
-
-
-def _texts(values: pl.Series) -> pl.Series:
-    return (
-        values.cast(pl.Float64).cast(pl.String)
-        if values.dtype.is_numeric()
-        else values.cast(pl.String)
-    )

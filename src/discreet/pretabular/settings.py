@@ -35,8 +35,8 @@ def _together(value: Any) -> Any:
     """Names of variables that change together are joined by a plus sign."""
     if not isinstance(value, Mapping):
         return value
-    return {"+".join(name) if isinstance(name, tuple) else name: each
-            for name, each in value.items()}  # fmt: skip
+    return {"+".join(name) if isinstance(name, tuple) else name: matrix
+            for name, matrix in value.items()}  # fmt: skip
 
 
 Names = Annotated[list[Text], BeforeValidator(name_list)]
@@ -84,9 +84,8 @@ class SwapSettings(RecordSettings):
     #: Who is like fewer persons of an area, with oneself, is swapped out of it
     k: Annotated[int, Field(ge=0)]
     rate: Annotated[float, Field(ge=0, le=1)]  # share of households that are swapped at least
-    same: Names = Field(
-        default_factory=list
-    )  # variables in which partners are alike in every profile
+    #: Variables in which partners are alike in every profile
+    same: Names = Field(default_factory=list)
     carry_along: Names = Field(default_factory=list)  # columns of places that go with the areas
 
     @property
@@ -105,7 +104,11 @@ class SwapSettings(RecordSettings):
 
     @model_validator(mode="after")
     def _each_column_once(self) -> Self:
-        used = {self.household, *self.risk, *(name for each in self.profiles for name in each)}
+        used = {
+            self.household,
+            *self.risk,
+            *(name for profile in self.profiles for name in profile),
+        }
         if len(set(self.moved)) != len(self.moved) or used & set(self.moved):
             raise refused("areas are each named once, and nothing else", where="areas")
         if not all(self.profiles):
@@ -144,10 +147,7 @@ class PramSettings(RecordSettings):
 
     #: The matrix of each variable; several, joined by a plus sign, change into combinations that
     #: occur, so that every rule which held before holds after
-    variables: Annotated[
-        dict[str, Matrix],
-        BeforeValidator(_together),
-    ]
+    variables: Annotated[dict[str, Matrix], BeforeValidator(_together)]
     #: Variables; codes change within a stratum, invariant matrices are made for each
     strata: Names = Field(default_factory=list)
     exact: bool = False  # whether invariant matrices keep frequencies exactly, not on average
@@ -159,7 +159,7 @@ class PramSettings(RecordSettings):
 
     @model_validator(mode="after")
     def _each_variable_once(self) -> Self:
-        names = [name for each in self.sets for name in each]
+        names = [name for names_ in self.sets for name in names_]
         if not names or len(set(names)) != len(names):
             raise refused("name one or more variables, each once", where="variables")
         if set(names) & set(self.strata):
@@ -200,9 +200,8 @@ class LocalSuppressionSettings(RecordSettings):
 
     @model_validator(mode="after")
     def _keys_that_matter(self) -> Self:
-        if set(self.importance) - set(self.keys) or len(set(self.importance)) < len(
-            self.importance
-        ):
+        named = set(self.importance)
+        if named - set(self.keys) or len(named) < len(self.importance):
             raise refused("importance names keys, each once", where="importance")
         return self
 
@@ -281,9 +280,8 @@ class DropIdentifiersSettings(RecordSettings):
     """Which columns name someone."""
 
     direct: Names  # columns that are left out: names, addresses, numbers, free texts, exact dates
-    harmless: Names = Field(
-        default_factory=list
-    )  # columns that look as if they named someone, and do not
+    #: Columns that look as if they named someone, and do not
+    harmless: Names = Field(default_factory=list)
 
 
 class SafeSettings(RecordSettings):
@@ -308,8 +306,8 @@ class SafeSettings(RecordSettings):
     @model_validator(mode="after")
     def _tables_of_variables(self) -> Self:
         if len(set(self.variables)) != len(self.variables) or set(self.variables) & set(self.by):
-            what = "name one or more variables, each once; they are neither key nor stratum"
-            raise refused(what, where="variables")
+            message = "name one or more variables, each once; they are neither key nor stratum"
+            raise refused(message, where="variables")
         if not all(set(table) <= set(self.variables) for table in self.controls):
             raise refused("control tables are made of the variables", where="controls")
         return self

@@ -101,9 +101,8 @@ class RecordChain:
             placed = [
                 replace(one, where=f"{where}: {one.where}".rstrip(": ")) for one in error.problems
             ]
-            raise type(error).of(
-                placed, f"{where}: several things are wrong", code=error.code
-            ) from None
+            several = f"{where}: several things are wrong"
+            raise type(error).of(placed, several, code=error.code) from None
         return changed, [(f"{where}: {warning}", type(warning)) for warning in caught]
 
     def described(self, records: pl.DataFrame) -> DescribedRecords:
@@ -116,10 +115,14 @@ class RecordChain:
         for step in self.steps:
             names, fewest = step.settings.promise()
             kept = [name for name in names if name in records.columns]
-            if kept and records.height and rarest(records, kept) < fewest:
-                what = f"not every combination of {', '.join(kept)} occurs {fewest} times any more"
+            if not kept or not records.height:
+                continue
+            if int(records.group_by(kept).len()["len"].to_numpy().min()) < fewest:
+                message = (
+                    f"not every combination of {', '.join(kept)} occurs {fewest} times any more"
+                )
                 hint = "put it after the steps that change these variables"
-                problems.append(Problem(what, f"{step.place}, {step.method}".lstrip(", "), hint))
+                problems.append(Problem(message, f"{step.place}, {step.method}".lstrip(", "), hint))
         raise_all(ProgrammeError, problems, code="steps")
         decided, names_left = [*self.drop, *self.keep], set(records.columns)
         problems = [
@@ -151,15 +154,6 @@ class RecordChain:
         return replace(self.original, variables=variables)
 
 
-def rarest(records: pl.DataFrame, names: Sequence[str]) -> int:
-    """How often the rarest combination of codes occurs.
-
-    >>> rarest(pl.DataFrame({"sex": ["m", "m", "f"]}), ["sex"])
-    1
-    """
-    return int(records.group_by(names).len()["len"].to_numpy().min())
-
-
 def _variable(before: DescribedVariable | None, values: pl.Series) -> DescribedVariable:
     """A column with its description; reasons of missing values hold only where nothing changed."""
     if before is not None and before.values.equals(values, null_equal=True):
@@ -179,39 +173,36 @@ def checked_steps(
     secret_there: bool,
 ) -> Iterator[RecordStep]:
     """The steps whose settings are in order; a problem for all that is wrong with others."""
-    for number, said in enumerate(steps):
+    for number, step in enumerate(steps):
         path = ("steps", number)
-        stated = {option: value for option, value in said.items() if option not in ("method", "id")}
+        stated = {option: value for option, value in step.items() if option not in ("method", "id")}
         ready = stated.get("settings")  # of a method that is alone
-        method = said.get("method")
+        method = step.get("method")
         if not isinstance(method, str) or method not in METHODS:
-            what = f"there is no method {method!r}" if isinstance(method, str) else "is missing"
+            message = f"there is no method {method!r}" if isinstance(method, str) else "is missing"
             hint = nearest(str(method), list(METHODS))
-            problems.append(Problem(what, place((*path, "method")), hint))
+            problems.append(Problem(message, place((*path, "method")), hint))
             continue
         kind = METHODS[method]
-        own = said.get("id", ids)
+        own = step.get("id", ids)
         own = [own] if isinstance(own, str) else own
         if kind.identified and not own:
-            what, hint = f"{method} needs what identifies a record", 'id = "person_id"'
-            problems.append(Problem(what, place(("keys", "id")), hint))
+            message, hint = f"{method} needs what identifies a record", 'id = "person_id"'
+            problems.append(Problem(message, place(("keys", "id")), hint))
         if kind.drawn and not secret_there:
-            what, hint = f"{method} needs a secret", "make one with: discreet keys secret"
-            problems.append(Problem(what, place(("keys", "secret_file")), hint))
+            message, hint = f"{method} needs a secret", "make one with: discreet keys secret"
+            problems.append(Problem(message, place(("keys", "secret_file")), hint))
         try:
             settings = ready if isinstance(ready, kind) else kind.model_validate(stated)
         except DiscreetError as error:
             problems += [Problem(one.what, place(path), one.hint) for one in error.problems]
         except ValidationError as error:
-            problems += setting_problems(error, partial(_below, place, path), [*kind.model_fields])
+            below = partial(lambda above, keys: place((*above, *keys)), path)
+            problems += setting_problems(error, below, [*kind.model_fields])
         else:
             yield RecordStep(
                 method=method, settings=settings, ids=own, place="" if ready else place(path)
             )
-
-
-def _below(place: Place, above: tuple[str | int, ...], path: tuple[str | int, ...]) -> str:
-    return place((*above, *path))
 
 
 def undecided(
@@ -223,15 +214,17 @@ def undecided(
     decided: Sequence[str],
 ) -> Iterator[Problem]:
     """Identifiers that no column is, and those of which nobody says whether they stay."""
-    said = json.dumps(
+    stated = json.dumps(
         [*steps],
-        default=lambda each: each.model_dump() if isinstance(each, RecordSettings) else str(each),
+        default=lambda value: (
+            value.model_dump() if isinstance(value, RecordSettings) else str(value)
+        ),
     )
     for name in ids:
         if name not in names:
             hint = nearest(name, sorted(names))
             yield Problem(f"there is no column {name!r}", place(("keys", "id")), hint)
-        elif name not in decided and json.dumps(name) not in said:
+        elif name not in decided and json.dumps(name) not in stated:
             yield Problem(f"{name} {_IDENTIFIES}", place(("output",)), _KEEP)
 
 

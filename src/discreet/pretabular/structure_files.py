@@ -19,7 +19,7 @@ import numba
 import numpy as np
 import polars as pl
 
-from discreet.arrays import BoolArray, IntArray, PositionArray, UintArray
+from discreet.arrays import IntArray, PositionArray, UintArray
 from discreet.compiled import compiled
 from discreet.errors import MicrodataError, Problem, raise_all
 from discreet.files import texts_of, write_text
@@ -37,7 +37,6 @@ from discreet.pretabular.settings import StructureSettings
 from discreet.pretabular.structure_forms import (
     Form,
     FormFinder,
-    StructureRules,
     combinations,
     patterns,
 )
@@ -107,18 +106,37 @@ def structure_file(records: HeldRecords, settings: StructureSettings) -> Structu
     names = [one.name for one in original.variables]
     ids, unit = records.ids, settings.unit
     ids += [unit] if unit and unit not in ids else []
-    _check(original, {"id": ids, "public": settings.public, "shares": settings.shares})
-    _check_sets(names, settings.together)
-    rules = StructureRules(
-        threshold=settings.threshold,
-        public=frozenset(settings.public),
-        shares=frozenset(settings.shares),
-        identifiers=frozenset(ids),
-    )
+    public, shares = settings.public, settings.shares
+    listed = {"id": ids, "public": public, "shares": shares}
+    problems = [
+        Problem("there is no such variable", f"{label}: {name}")
+        for label, own in listed.items()
+        for name in own
+        if name not in names
+    ]
+    problems += [
+        Problem("an identifier cannot be public or keep its shares", name)
+        for name in ids
+        if name in public or name in shares
+    ]
+    problems += [
+        Problem(f"variables of type {one.values.dtype} cannot be made up", one.name, "drop it")
+        for one in original.variables
+        if one.values.dtype.is_nested() or one.values.dtype in _UNUSUAL
+    ]
+    raise_all(MicrodataError, problems, code="structure-file")
+    flat = [name for item in settings.together for name in item]
+    problems = [
+        Problem("there is no such variable", f"together: {name}")
+        for name in flat
+        if name not in names
+    ]
+    if len(set(flat)) < len(flat):
+        problems.append(Problem("a variable is in one set only", "together"))
+    raise_all(MicrodataError, problems, code="structure-file")
     units = original.variables[names.index(unit)].values if unit else None
     secret = Secret.generate() if records.stated_secret is None else records.secret
-    maker = _Maker(original, units, rules, secret, settings.together)
-    return maker.made(settings.records, settings.agree)
+    return _Maker(original, units, settings, ids, secret).file()
 
 
 class _Maker:
@@ -128,35 +146,32 @@ class _Maker:
         self,
         original: DescribedRecords,
         units: pl.Series | None,
-        rules: StructureRules,
+        settings: StructureSettings,
+        ids: Sequence[str],
         secret: Secret,
-        together: Sequence[Sequence[str]],
     ) -> None:
-        self.original, self.units, self.rules, self.secret = original, units, rules, secret
-        self.forms = FormFinder(original, units, rules).forms()
-        self.patterns, self.patterns_left = patterns(original, units, rules)
+        self.original, self.units, self.settings, self.secret = original, units, settings, secret
+        least = settings.threshold
+        self.forms = FormFinder(original, units, settings, ids).forms()
+        self.patterns, self.patterns_left = patterns(original, units, least)
         self.sets = [
-            (list(names), combinations(original, names, units, rules.threshold))
-            for names in together
+            (list(names), combinations(original, names, units, least))
+            for names in settings.together
         ]
         named = {one.described.name: one for one in self.forms}
-        raise_all(
-            MicrodataError,
-            [
-                Problem(
-                    "only codes that enough units have together can be combined",
-                    f"together: {', '.join(names)}",
-                    "name fewer variables, or a lower threshold",
-                )
-                for names, rowwise in self.sets
-                if not rowwise or any(named[name].kind != "codes" for name in names)
-            ],
-            code="structure-file",
-        )
+        message = "only codes that enough units have together can be combined"
+        hint = "name fewer variables, or a lower threshold"
+        problems = [
+            Problem(message, f"together: {', '.join(names)}", hint)
+            for names, rowwise in self.sets
+            if not rowwise or any(named[name].kind != "codes" for name in names)
+        ]
+        raise_all(MicrodataError, problems, code="structure-file")
 
-    def made(self, records: int, agree: int | None) -> StructureFile:
+    def file(self) -> StructureFile:
         """The file, once its records agree with no rare ones."""
-        rows, below, rejected = self._chosen(records, agree)
+        records = self.settings.records
+        rows, below, rejected = self._chosen(records, self.settings.agree)
         rows = rows[np.argsort(self._draw("order", rows, 10**15), kind="stable")]
         columns = self._columns(rows)
         variables = []
@@ -169,12 +184,19 @@ class _Maker:
             typed = _typed(values.alias(one.name), description.values.dtype)
             variables.append(replace(description, values=typed, reasons=reasons))
         described = replace(self.original, variables=variables)
-        numbers = {"records": records, "threshold": self.rules.threshold, "below": below,
+        numbers = {"records": records, "threshold": self.settings.threshold, "below": below,
                 "checked": len(self._checked())}  # fmt: skip
+        statement = {}
+        for language in ("en", "de"):
+            texts = texts_of("discreet.pretabular", "structure-file", language)
+            lines = [texts[name].format(**numbers) for name in ("made-up", "checked")]
+            for name, own in (("public", self.settings.public), ("shares", self.settings.shares)):
+                lines += [texts[name].format(names=", ".join(sorted({*own})))] if own else []
+            statement[language] = " ".join(lines)
         return StructureFile(
             described=described,
             below=below,
-            statement={language: self._statement(numbers, language) for language in ("en", "de")},
+            statement=statement,
             findings={
                 **numbers,
                 "candidates rejected": rejected,
@@ -185,16 +207,6 @@ class _Maker:
                 },
             },
         )
-
-    def _statement(self, numbers: Mapping[str, int], language: str) -> str:
-        texts = texts_of("discreet.pretabular", "structure-file", language)
-        lines = [texts["made-up"].format(**numbers), texts["checked"].format(**numbers)]
-        lines += [
-            texts[name].format(names=", ".join(sorted(variables)))
-            for name, variables in (("public", self.rules.public), ("shares", self.rules.shares))
-            if variables
-        ]
-        return " ".join(lines)
 
     def _checked(self) -> list[str]:
         """The variables whose values are compared: the others are new throughout."""
@@ -217,17 +229,12 @@ class _Maker:
             candidates = [
                 _comparable(_typed(columns[name][0].alias(name), dtypes[name])) for name in names
             ]
-            agreements = (
-                rare_agreement(
-                    pl.DataFrame(candidates),
-                    original,
-                    self.units,
-                    self.rules.threshold,
-                    self.rules.public,
+            agreements = np.zeros(len(rows), dtype=np.int64)
+            if names:
+                frame, rules = pl.DataFrame(candidates), self.settings
+                agreements = rare_agreement(
+                    frame, original, self.units, rules.threshold, rules.public
                 )
-                if names
-                else np.zeros(len(rows), dtype=np.int64)
-            )
             if agree is None:
                 below = int(np.sort(agreements)[records - 1]) + 1
             kept = np.concatenate([kept, rows[agreements < below]])
@@ -262,7 +269,7 @@ class _Maker:
             for reason in form.reasons:
                 if not (by_pattern == reason).any():
                     seldom = self._draw(f"{name}; missing {reason}", rows, _SELDOM) == 0
-                    reasons = _put(reasons, seldom, reason)
+                    reasons = reasons.set(pl.Series(seldom) & reasons.is_null(), reason)
             columns[name] = (self._values(form, name, rows), reasons)
         for at, (names, rowwise) in enumerate(self.sets):
             drawn = self._draw(f"together {at}", rows, len(rowwise))
@@ -330,11 +337,9 @@ class _Maker:
                     texts[place] = text
                     used.add(text)
         if any(text is None for text in texts):
+            message = "no identifiers of this form are left that the original does not have"
             raise MicrodataError(
-                "no identifiers of this form are left that the original does not have",
-                code="structure-file",
-                where=one.name,
-                hint="fewer records",
+                message, code="structure-file", where=one.name, hint="fewer records"
             )
         return pl.Series(texts[np.searchsorted(needed, owners)].tolist(), dtype=pl.String)
 
@@ -354,10 +359,6 @@ class _Maker:
             )
             texts.append(f"1{text[1:]}" if text[0] == "0" and text.isdigit() else text)
         return texts
-
-
-def _put(reasons: pl.Series, rows: BoolArray, reason: str) -> pl.Series:
-    return reasons.set(pl.Series(rows) & reasons.is_null(), reason)
 
 
 def _typed(values: pl.Series, dtype: pl.DataType) -> pl.Series:
@@ -380,46 +381,11 @@ def _comparable(values: pl.Series) -> pl.Series:
     return values.cast(pl.Float64) if values.dtype.is_decimal() else values
 
 
-def _check(original: DescribedRecords, named: Mapping[str, Sequence[str]]) -> None:
-    """Raise an error that lists what cannot be."""
-    known = {one.name for one in original.variables}
-    problems = []
-    problems += [
-        Problem("there is no such variable", f"{label}: {name}")
-        for label, names in named.items()
-        for name in names
-        if name not in known
-    ]
-    problems += [
-        Problem("an identifier cannot be public or keep its shares", name)
-        for name in named["id"]
-        if name in named["public"] or name in named["shares"]
-    ]
-    problems += [
-        Problem(f"variables of type {one.values.dtype} cannot be made up", one.name, "drop it")
-        for one in original.variables
-        if one.values.dtype.is_nested() or one.values.dtype in _UNUSUAL
-    ]
-    raise_all(MicrodataError, problems, code="structure-file")
-
-
-def _check_sets(names: Sequence[str], together: Sequence[Sequence[str]]) -> None:
-    flat = [name for item in together for name in item]
-    problems = [
-        Problem("there is no such variable", f"together: {name}")
-        for name in flat
-        if name not in names
-    ]
-    if len(set(flat)) < len(flat):
-        problems.append(Problem("a variable is in one set only", "together"))
-    raise_all(MicrodataError, problems, code="structure-file")
-
-
 _NOTHING = -1
 
 
 def rare_agreement(
-    made: pl.DataFrame,
+    candidates: pl.DataFrame,
     original: pl.DataFrame,
     units: pl.Series | None,
     threshold: int,
@@ -440,68 +406,55 @@ def rare_agreement(
     else:
         owner = units.rank("dense").fill_null(0).to_numpy().astype(np.int64)
         order = np.argsort(owner, kind="stable")
-    names = [name for name in made.columns if original[name].n_unique() > 1]
+    names = [name for name in candidates.columns if original[name].n_unique() > 1]
     names.sort(key=lambda name: name in public)
     private = sum(name not in public for name in names)
-    ours = np.empty((made.height, len(names)), dtype=np.int32)
+    ours = np.empty((candidates.height, len(names)), dtype=np.int32)
     theirs = np.empty((len(names), rows), dtype=np.int32)
     for at, name in enumerate(names):
-        values = made.select(name).unique().drop_nulls().sort(name).with_row_index("\0at")
-        for frame, places in ((made, ours[:, at]), (original, theirs[at])):
+        values = candidates.select(name).unique().drop_nulls().sort(name).with_row_index("\0at")
+        for frame, places in ((candidates, ours[:, at]), (original, theirs[at])):
             joined = frame.select(name).join(values, on=name, how="left", maintain_order="left")
             places[:] = joined["\0at"].cast(pl.Int32).fill_null(_NOTHING).to_numpy()
     marks = np.random.default_rng(0).integers(0, 2**63, len(names), dtype=np.uint64)
-    found_in: IntArray = _largest(
-        ours, np.ascontiguousarray(theirs[:, order]), owner[order], marks, private, threshold
-    )
-    return found_in
+    theirs = np.ascontiguousarray(theirs[:, order])
+    agreed: IntArray = _largest(ours, theirs, owner[order], marks, private, threshold)
+    return agreed
 
 
 @compiled(parallel=True)
 def _largest(
-    synthetic: PositionArray,
+    records: PositionArray,
     original: PositionArray,
     owner: IntArray,
     marks: UintArray,
     private: int,
     threshold: int,
 ) -> IntArray:
-    result = np.zeros(len(synthetic), np.int64)
-    for row in numba.prange(len(synthetic)):
-        result[row] = _largest_of(synthetic[row], original, owner, marks, private, threshold)
-    return result
-
-
-@compiled()
-def _largest_of(
-    record: PositionArray,
-    original: PositionArray,
-    owner: IntArray,
-    marks: UintArray,
-    private: int,
-    threshold: int,
-) -> int:
     """From the largest agreement on: is there a set of variables that few units agree in?"""
     rows = original.shape[1]
-    agreed = np.zeros(rows, np.int16)
-    for at in range(len(record)):
-        code = record[at]
-        if code < 0:
-            continue
-        column = original[at]
-        for other in range(rows):
-            agreed[other] += column[other] == code and (at < private or agreed[other] > 0)
-    for size in range(agreed.max() if rows else 0, 0, -1):
-        alike = np.flatnonzero(agreed == size)
-        sets = np.zeros(len(alike), np.uint64)
+    largest = np.zeros(len(records), np.int64)
+    for row in numba.prange(len(records)):
+        record = records[row]
+        agreed = np.zeros(rows, np.int16)
         for at in range(len(record)):
             if record[at] >= 0:
-                for place in range(len(alike)):
-                    if original[at, alike[place]] == record[at]:
-                        sets[place] ^= marks[at]
-        if _few_in_one(sets, owner[alike], threshold):
-            return size
-    return 0
+                column = original[at]
+                for other in range(rows):
+                    same = column[other] == record[at]
+                    agreed[other] += same and (at < private or agreed[other] > 0)
+        for size in range(agreed.max() if rows else 0, 0, -1):
+            alike = np.flatnonzero(agreed == size)
+            sets = np.zeros(len(alike), np.uint64)
+            for at in range(len(record)):
+                if record[at] >= 0:
+                    for place in range(len(alike)):
+                        if original[at, alike[place]] == record[at]:
+                            sets[place] ^= marks[at]
+            if _few_in_one(sets, owner[alike], threshold):
+                largest[row] = size
+                break
+    return largest
 
 
 @compiled()

@@ -10,7 +10,7 @@ from __future__ import annotations
 import datetime
 import math
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Any, Literal
@@ -20,6 +20,7 @@ import polars as pl
 
 from discreet.arrays import IntArray
 from discreet.microdata import STR_MAX, WHOLE, DescribedRecords, DescribedVariable
+from discreet.pretabular.settings import StructureSettings
 
 #: Numbers of at most so many different values are codes.
 _FEW_CODES = 20
@@ -37,16 +38,6 @@ _DATES = ("%Y-%m-%d", "%d.%m.%Y", "%d/%m/%Y")
 _USUAL = {"byte": "%8.0g", "int": "%8.0g", "long": "%12.0g", "float": "%9.0g", "double": "%10.0g"}
 _WIDTH = re.compile(r"(?P<head>%-?0?|[A-Z]+)(?P<width>\d+)(?P<tail>(?:[.,]\d+)?[a-z]*)\Z")
 _SPSS_WIDTH = 8
-
-
-@dataclass(frozen=True, kw_only=True)
-class StructureRules:
-    """What may be taken over."""
-
-    threshold: int  # units that a code, an end, a form or a pattern rests on
-    public: frozenset[str]  # variables whose codes and ends are known anyway
-    shares: frozenset[str]  # variables whose distribution is taken over, roughly
-    identifiers: frozenset[str]  # variables that name a unit
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
@@ -80,9 +71,14 @@ class FormFinder:
     """Finds the form of variables."""
 
     def __init__(
-        self, records: DescribedRecords, units: pl.Series | None, rules: StructureRules
+        self,
+        records: DescribedRecords,
+        units: pl.Series | None,
+        settings: StructureSettings,
+        identifiers: Collection[str] = (),
     ) -> None:
-        self.records, self.units, self.rules = records, units, rules
+        self.records, self.units, self.settings = records, units, settings
+        self.identifiers = identifiers  # variables that name a unit
 
     def forms(self) -> list[Form]:
         """The form of each variable, in order."""
@@ -91,26 +87,33 @@ class FormFinder:
     def _form(self, one: DescribedVariable) -> Form:
         values, date_format = _dates_in(_plain_values(one))
         counts = tally(pl.DataFrame({"value": values}), self.units).drop_nulls()
-        public = one.name in self.rules.public
-        kept = counts.filter((pl.col("\0n") >= self.rules.threshold) | public)
+        public = one.name in self.settings.public
+        kept = counts.filter((pl.col("\0n") >= self.settings.threshold) | public)
         codes = kept["value"]
         if public and (labels := _labelled(one, values.dtype)):
-            codes = (
-                pl.concat([codes, pl.Series("value", labels, dtype=values.dtype)]).unique().sort()
-            )
-        reasons, lost = self._reasons(one, public=public)
+            listed = pl.Series("value", labels, dtype=values.dtype)
+            codes = pl.concat([codes, listed]).unique().sort()
+        missing = tally(pl.DataFrame({"reason": one.reasons}), self.units).drop_nulls()
+        kinds = missing.filter((pl.col("\0n") >= self.settings.threshold) | public)
+        reasons, lost = kinds["reason"].to_list(), missing.height - kinds.height
         left = counts.height - kept.height
         findings = (f"{left:,} codes left out",) if left else ()
         form = Form(kind="codes", described=one, codes=codes, reasons=reasons)
         filled, covered = (int(t["\0n"].sum()) for t in (counts, kept))
-        if one.name in self.rules.identifiers or _all_differ(one, values, self.rules.threshold):
+        if one.name in self.identifiers or _all_differ(one, values, self.settings.threshold):
             form = self._masked(form, values)
         elif not filled and codes.is_empty():
             form = replace(form, kind="empty")
         elif values.dtype.is_temporal():
             form = replace(self._dates(form, values, public=public), date_format=date_format)
         elif self._are_codes(one, counts, kept, most=covered * 2 >= filled):
-            form = replace(form, weights=self._weights(one, kept, codes), findings=findings)
+            weights = None
+            if one.name in self.settings.shares:  # whole per cents, at least one for each code
+                own = dict(zip(kept["value"], kept["\0n"], strict=True))
+                total = max(sum(own.values()), 1)
+                shares = [max(round(100 * own.get(code, 0) / total), 1) for code in codes]
+                weights = np.array(shares, dtype=np.int64)
+            form = replace(form, weights=weights, findings=findings)
         elif values.dtype == pl.String:
             form = self._masked(form, values)
         elif values.dtype.is_numeric():
@@ -133,22 +136,6 @@ class FormFinder:
         by_label = int(counts.filter(labelled)["\0n"].sum()) * 2 >= int(counts["\0n"].sum())
         return by_label or (most and counts.height <= _FEW_CODES)
 
-    def _weights(
-        self, one: DescribedVariable, kept: pl.DataFrame, codes: pl.Series
-    ) -> IntArray | None:
-        """Whole per cents, at least one for each code."""
-        if one.name not in self.rules.shares:
-            return None
-        counts = dict(zip(kept["value"], kept["\0n"], strict=True))
-        total = max(sum(counts.values()), 1)
-        shares = [max(round(100 * counts.get(code, 0) / total), 1) for code in codes]
-        return np.array(shares, dtype=np.int64)
-
-    def _reasons(self, one: DescribedVariable, *, public: bool) -> tuple[list[str], int]:
-        counts = tally(pl.DataFrame({"reason": one.reasons}), self.units).drop_nulls()
-        kept = counts.filter((pl.col("\0n") >= self.rules.threshold) | public)
-        return kept["reason"].to_list(), counts.height - kept.height
-
     def _ends(self, numbers: pl.Series) -> tuple[float, float] | None:
         """From where to where values reach, with so many units at and beyond each end."""
         named = pl.DataFrame({"value": numbers})
@@ -160,8 +147,8 @@ class FormFinder:
                 pl.col("value").min().alias("low"), pl.col("value").max().alias("high")
             )
             lowest, highest = ends["low"].sort(), ends["high"].sort()
-        at = self.rules.threshold - 1
-        if len(lowest) < 2 * self.rules.threshold:
+        at = self.settings.threshold - 1
+        if len(lowest) < 2 * self.settings.threshold:
             return None
         return float(lowest[at]), float(highest[len(highest) - 1 - at])
 
@@ -194,7 +181,7 @@ class FormFinder:
         ranges = [(first, max(first, last))]
         if ends[0] > 0 >= first:
             ranges = [(1, max(1, last))]
-        if one.name in self.rules.shares:
+        if one.name in self.settings.shares:
             ranges = self._classes(plain, ranges[0], unit) or ranges
         return replace(form, ranges=ranges, scale=1 / unit)
 
@@ -203,7 +190,7 @@ class FormFinder:
         for decimals in range(_MOST_DECIMALS):
             scaled = values * 10.0**decimals
             off = ((scaled - scaled.round()).abs() > 1e-6 * (1 + scaled.abs() * 1e-8)).sum()
-            if off < self.rules.threshold:
+            if off < self.settings.threshold:
                 return decimals
         return _MOST_DECIMALS
 
@@ -212,7 +199,7 @@ class FormFinder:
     ) -> list[tuple[int, int]]:
         """Tenths of the values, their ends rounded to a hundredth of the range."""
         known = values.drop_nulls().sort()
-        if len(known) < 2 * _CLASSES * self.rules.threshold or self.units is not None:
+        if len(known) < 2 * _CLASSES * self.settings.threshold or self.units is not None:
             return []
         step = max((whole[1] - whole[0]) // 100, 1)
         inner = [float(known[len(known) * at // _CLASSES]) * unit for at in range(1, _CLASSES)]
@@ -228,17 +215,12 @@ class FormFinder:
         ends: Any = (days.min(), days.max()) if public and days.count() else self._ends(days)
         findings = () if ends else ("ends unknown: too few units",)
         first, last = _calendar(*ends) if ends and not public else ends or _calendar(0, 18_262)
-        clock = 0
+        clock, first, last, scale = 0, int(first), int(last), _DAY
         if values.dtype == pl.Datetime:
             clock = int((values.dt.time() != datetime.time()).sum())
-        if clock >= self.rules.threshold:
-            return replace(
-                form,
-                ranges=[(int(first) * _DAY, int(last) * _DAY + _DAY - 1)],
-                scale=_SECOND,
-                findings=findings,
-            )
-        return replace(form, ranges=[(int(first), int(last))], scale=_DAY, findings=findings)
+        if clock >= self.settings.threshold:
+            first, last, scale = first * _DAY, last * _DAY + _DAY - 1, _SECOND
+        return replace(form, ranges=[(first, last)], scale=scale, findings=findings)
 
     def _masked(self, form: Form, values: pl.Series) -> Form:
         """Identifiers and texts: letters and digits made up, in forms that many units share."""
@@ -249,11 +231,10 @@ class FormFinder:
         shapes = shapes.str.replace_all(r"\p{Ll}|\p{Lm}|\p{Lo}", "a")
         shapes = shapes.str.replace_all(r"\p{Lu}|\p{Lt}", "A")
         counts = tally(pl.DataFrame({"mask": shapes}), self.units).drop_nulls()
-        fits = (
-            pl.col("mask").str.len_chars().is_between(1, STR_MAX if one.is_text else _MOST_DIGITS)
-        )
-        kept = counts.filter((pl.col("\0n") >= self.rules.threshold) & fits)["mask"].to_list()
-        stated = one.name in self.rules.identifiers
+        most = STR_MAX if one.is_text else _MOST_DIGITS
+        fits = pl.col("mask").str.len_chars().is_between(1, most)
+        kept = counts.filter((pl.col("\0n") >= self.settings.threshold) & fits)["mask"].to_list()
+        stated = one.name in self.identifiers
         unique = texts.n_unique() > 0.9 * max(texts.count(), 1) if stated else False
         form = replace(form, codes=form.codes.clear(), unique=unique or not one.is_text)
         if kept and (stated or not one.is_text or not any(" " in mask for mask in kept)):
@@ -266,7 +247,7 @@ class FormFinder:
 
 
 def patterns(
-    records: DescribedRecords, units: pl.Series | None, rules: StructureRules
+    records: DescribedRecords, units: pl.Series | None, threshold: int
 ) -> tuple[Sequence[Mapping[str, str]], int]:
     """Kinds of values missing together in enough units; and how many others there are."""
     some = {one.name: one.reasons for one in records.variables if one.reasons.null_count() !=
@@ -274,7 +255,7 @@ def patterns(
     if not some:
         return [{}], 0
     counts = tally(pl.DataFrame(some), units)
-    kept = counts.filter(pl.col("\0n") >= rules.threshold)
+    kept = counts.filter(pl.col("\0n") >= threshold)
     rows = [
         {name: reason for name, reason in row.items() if reason is not None}
         for row in kept.drop("\0n").iter_rows(named=True)
@@ -380,25 +361,15 @@ def _described(form: Form, *, public: bool) -> DescribedVariable:
     if one.values.dtype == pl.Enum:
         kind = pl.String() if form.masks else pl.Enum(form.codes.cast(pl.String))
         empty = pl.Series(one.name, [], dtype=kind)
-    known = {*form.codes, *form.reasons, *(number for number in map(_number, form.reasons))}
+    numbers = (float(text) for text in form.reasons if re.fullmatch(r"-?\d+(\.\d+)?", text))
+    known = {*form.codes, *form.reasons, *numbers}
     kept = {key: text for key, text in one.value_labels.items() if public or key in known}
     storage, layout = one.storage, one.format
     if form.kind != "empty" and not public:
         storage = _storage(form, one)
         layout = _format(form, one, storage)
-    return replace(
-        one,
-        values=empty,
-        reasons=one.reasons.clear(),
-        value_labels=kept,
-        storage=storage,
-        format=layout,
-    )
-
-
-def _number(text: str) -> float | None:
-    """The number that a code for missing values is."""
-    return float(text) if re.fullmatch(r"-?\d+(\.\d+)?", text) else None
+    bare = replace(one, values=empty, reasons=one.reasons.clear())
+    return replace(bare, value_labels=kept, storage=storage, format=layout)
 
 
 def _numbers_of(form: Form) -> list[float]:
@@ -450,6 +421,5 @@ def _format(form: Form, one: DescribedVariable, storage: str) -> str:
     need = whole + (decimals + 1 if decimals else 0) + (whole // 3 if "c" in match["tail"] else 0)
     width = int(match["width"])
     usual = 9 if stata else _SPSS_WIDTH
-    return (
-        f"{match['head']}{width if need >= width else min(width, max(need, usual))}{match['tail']}"
-    )
+    width = width if need >= width else min(width, max(need, usual))
+    return f"{match['head']}{width}{match['tail']}"

@@ -7,7 +7,7 @@ household, or with values of another record. See docs/methods/swapping.md.
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -27,6 +27,7 @@ from discreet.pretabular.changed_records import (
     draws,
     places,
     record_method,
+    strata,
 )
 from discreet.pretabular.settings import PermuteSettings, RankSwapSettings, SwapSettings
 
@@ -85,7 +86,12 @@ def swap(records: HeldRecords, settings: SwapSettings) -> ChangedRecords:
     alike = {name for profile in profiles for name in profile}
     check_codes(records, [household, *moved, *settings.risk, *alike])
     risks = swap_risk(records, household, areas, settings.risk, settings.k)
-    _check_households(records, risks, [*moved, *alike])
+    for name in (*moved, *alike):
+        codes = places(records.columns([name]))
+        if (codes != codes[risks.first][risks.household]).any():
+            message = "persons of one household differ"
+            hint = "areas and similar variables are those of the whole household"
+            raise MicrodataError(message, code="swap", where=name, hint=hint)
     ids = records.columns([household])[risks.first]
     groups = [places(records.columns(one)[risks.first]) for one in profiles]
     pairing = _Pairing(risks, groups, draws(ids, held, "swap"))
@@ -101,34 +107,31 @@ def swap(records: HeldRecords, settings: SwapSettings) -> ChangedRecords:
     parameters = {
         "areas": moved, "risk": settings.risk, "similar": profiles, "k": settings.k, "rate": rate,
     }  # fmt: skip
+    # Households with their partners; rare ones that stay are here with or without one.
+    stays, matched = pairing.stays, ~pairing.free
+    at = np.flatnonzero(matched | stays)
+    partner = ids.to_series().gather(pairing.partner[at]).alias("partner")
+    changes = ids[at].with_columns(
+        partner.zip_with(pl.Series(matched[at]), partner.clear(len(at))),
+        pl.Series("level", pairing.at_level[at] + 1),
+        pl.Series("stays", stays[at]),
+    )
     return done(
-        "swap", records.with_taken(dict.fromkeys(moved, rows)), _changes(ids, pairing), held,
+        "swap", records.with_taken(dict.fromkeys(moved, rows)), changes, held,
         measures=pairing.measures(areas), parameters=parameters,
         told={"names": ", ".join(moved)},
     )  # fmt: skip
 
 
-def _check_households(records: HeldRecords, risks: SwapRisk, names: Sequence[str]) -> None:
-    for name in names:
-        codes = places(records.columns([name]))
-        if (codes != codes[risks.first][risks.household]).any():
-            raise MicrodataError(
-                "persons of one household differ",
-                code="swap",
-                where=name,
-                hint="areas and similar variables are those of the whole household",
-            )
-
-
 class _Pairing:
     """Finds partners: who is alike, in another area; each household has one at most."""
 
-    def __init__(self, found: SwapRisk, groups: Sequence[IntArray], drawn: IntArray) -> None:
-        self.found, self.groups = found, groups
+    def __init__(self, risks: SwapRisk, groups: Sequence[IntArray], drawn: IntArray) -> None:
+        self.risks, self.groups = risks, groups
         self.partner = np.arange(len(drawn))
         self.at_level = np.full(len(drawn), -1)
         share = (drawn + 1.0) / (DRAWS + 1)
-        self.order = -np.log(share) / found.risks[:, -1]  # who is rare comes first
+        self.order = -np.log(share) / risks.risks[:, -1]  # who is rare comes first
         self.outside = 0
 
     @property
@@ -145,20 +148,20 @@ class _Pairing:
 
         Some of them have a partner: they served as donors, on a finer level of the same area.
         """
-        levels = self.found.areas.shape[1]
-        rows, at = np.arange(len(self.partner)), np.minimum(self.found.level, levels - 1)
-        same = self.found.areas[rows, at] == self.found.areas[self.partner, at]
-        return np.asarray(same & (self.found.level < levels))
+        levels = self.risks.areas.shape[1]
+        rows, at = np.arange(len(self.partner)), np.minimum(self.risks.level, levels - 1)
+        same = self.risks.areas[rows, at] == self.risks.areas[self.partner, at]
+        return np.asarray(same & (self.risks.level < levels))
 
     def rare(self) -> None:
         """Partners for all who are rare, from the coarsest level on."""
-        for level in range(self.found.areas.shape[1]):
-            self._match(self.found.level == level, level, len(self.partner))
+        for level in range(self.risks.areas.shape[1]):
+            self._match(self.risks.level == level, level, len(self.partner))
 
     def others(self, wanted: int) -> None:
         """Partners for more households, from every smallest area its share."""
-        level = self.found.areas.shape[1] - 1
-        area = self.found.areas[:, level]
+        level = self.risks.areas.shape[1] - 1
+        area = self.risks.areas[:, level]
         tried = np.zeros(len(self.partner), dtype=bool)
         while self.pairs < wanted:
             left = np.flatnonzero(self.free & ~tried)
@@ -175,8 +178,14 @@ class _Pairing:
             self._match(marked, level, wanted)
 
     def _match(self, marked: BoolArray, level: int, most: int) -> None:
-        area = self.found.areas[:, level]
-        for alike, inside in self._searches(level):
+        area = self.risks.areas[:, level]
+        searches = [(group, level == 0) for group in self.groups]
+        if level:  # by each profile, first in the same area of the level above
+            above = self.risks.areas[:, level - 1]
+            whole = above.max(initial=0) + 1
+            near = [(group * whole + above, True) for group in self.groups]
+            searches = [pair for pairs in zip(near, searches, strict=True) for pair in pairs]
+        for alike, inside in searches:
             mine = np.flatnonzero(marked & self.free)
             one, other = _apart(mine, alike, area, self.order)
             self._pair(one, other, level, most, inside=inside)
@@ -184,14 +193,6 @@ class _Pairing:
             donors = np.flatnonzero(~marked & self.free)
             one, other = _with_donors(mine, donors, alike, area, self.order)
             self._pair(one, other, level, most, inside=inside)
-
-    def _searches(self, level: int) -> Iterator[tuple[IntArray, bool]]:
-        """Who may be partners: by each profile, first in the same area of the level above."""
-        for group in self.groups:
-            if level:
-                above = self.found.areas[:, level - 1]
-                yield group * (above.max(initial=0) + 1) + above, True
-            yield group, level == 0
 
     def _pair(self, one: IntArray, other: IntArray, level: int, most: int, *, inside: bool) -> None:
         keep = np.argsort(np.minimum(self.order[one], self.order[other]), kind="stable")
@@ -208,8 +209,8 @@ class _Pairing:
         return {
             "households": len(self.partner),
             "swapped": int((~self.free).sum()),
-            "rare": counts(self.found.level),
-            "without_partner": counts(self.found.level[self.stays]),
+            "rare": counts(self.risks.level),
+            "without_partner": counts(self.risks.level[self.stays]),
             "pairs_beyond_the_area_above": self.outside,
         }
 
@@ -264,18 +265,6 @@ def _with_donors(
     return mine[here], donors[there]
 
 
-def _changes(ids: pl.DataFrame, pairing: _Pairing) -> pl.DataFrame:
-    """Households with their partners; rare ones that stay are here with or without one."""
-    stays = pairing.stays
-    rows = np.flatnonzero(~pairing.free | stays)
-    partner = ids.to_series().gather(pairing.partner[rows]).alias("partner")
-    return ids[rows].with_columns(
-        partner.zip_with(pl.Series(~pairing.free[rows]), partner.clear(len(rows))),
-        pl.Series("level", pairing.at_level[rows] + 1),
-        pl.Series("stays", stays[rows]),
-    )
-
-
 @record_method(RankSwapSettings)
 def rank_swap(records: HeldRecords, settings: RankSwapSettings) -> ChangedRecords:
     """Let records exchange a value with another of nearly the same rank, each variable by itself.
@@ -297,7 +286,7 @@ def rank_swap(records: HeldRecords, settings: RankSwapSettings) -> ChangedRecord
         if not kind.is_numeric()
     ]
     raise_all(MicrodataError, problems, code="column-type")
-    group = _groups(records, layers)
+    group = strata(records, layers)
     taken, log, measures = {}, [], {}
     for name in names:
         values = records.columns([name]).to_series()
@@ -326,7 +315,7 @@ def permute(records: HeldRecords, settings: PermuteSettings) -> ChangedRecords:
     """
     held, names, alike = records.secret, settings.variables, settings.within
     numbers = _exchanging(records, names, alike)
-    group, share = _groups(records, alike), settings.share
+    group, share = strata(records, alike), settings.share
     purpose = f"permute {'/'.join(names)}"
     chosen = np.flatnonzero(draws(numbers, held, purpose) < round(share * DRAWS))
     drawn = draws(numbers[chosen], held, f"{purpose}; order")
@@ -349,17 +338,10 @@ def permute(records: HeldRecords, settings: PermuteSettings) -> ChangedRecords:
 def _exchanging(records: HeldRecords, names: Sequence[str], alike: Sequence[str]) -> pl.DataFrame:
     """What identifies each record, after columns were looked up."""
     if set(names) & set(alike):
-        what = "what moves is neither identifier nor stratum"
-        raise MicrodataError(what, code="swap", where="variables")
+        message = "what moves is neither identifier nor stratum"
+        raise MicrodataError(message, code="swap", where="variables")
     records.columns([*names, *alike])
     return records.identifiers(names)
-
-
-def _groups(records: HeldRecords, alike: Sequence[str]) -> IntArray:
-    if not alike:
-        return np.zeros(len(records.frame), dtype=np.int64)
-    check_codes(records, alike)
-    return places(records.columns(alike))
 
 
 @compiled()

@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from .attacks.exposure import PlannedExposure as PlannedExposure
     from .attacks.exposure import planned_exposure as planned_exposure
     from .attacks.page import attack_page as attack_page
+    from .attacks.page import attack_rates as attack_rates
+    from .attacks.page import attack_remedies as attack_remedies
     from .attacks.page import planned_page as planned_page
     from .cell_programme import CellProgramme as CellProgramme
     from .cell_programme import protect_by_programme as protect_by_programme
@@ -31,7 +33,6 @@ if TYPE_CHECKING:
     from .cubes import make_cubes as make_cubes
     from .drafted_programmes import drafted as drafted
     from .drafted_programmes import write_draft as write_draft
-    from .first_programmes import TableLine as TableLine
     from .first_programmes import check_line as check_line
     from .first_programmes import check_saved as check_saved
     from .first_programmes import protect_line as protect_line

@@ -32,9 +32,7 @@ from discreet.microdata import (
 )
 from discreet.pretabular import (
     METHODS,
-    ChangedRecords,
     RecordChain,
-    RecordStep,
     checked_steps,
     undecided,
 )
@@ -161,12 +159,13 @@ def anonymise(
     if out is not None:
         check_internal(inside, Path(out))
         check_writable_as(plan.chain.original, Path(out) / plan.document.output.file)
-    kept = _Shelf(inside, plan, resume=resume)
+    if inside is not None:
+        make_folder(inside, 0o700)
     report = progress or (lambda done, steps, name: None)
     chain, records = plan.chain, plan.chain.original.frame
     done = []
     for number, step in enumerate(chain.steps, start=1):
-        records, facts = kept.step(number, step, records)
+        records, facts = _carried_out(plan, number, records, inside, resume=resume)
         done.append(facts)
         report(number, len(chain.steps), step.method)
     described = chain.described(records)
@@ -236,7 +235,13 @@ def _plan(path: Path, show_values: bool) -> _Plan:
         original=original, steps=steps, secret=secret, ids=ids, drop=output.drop,
         keep=output.keep, sorted=output.order == "sorted",
     )  # fmt: skip
-    data = _data_digest(source, file, original)
+    name = source.records.source
+    if name is not None and file.file(name).is_file():
+        data = file_digest(file.file(name))
+    else:
+        content = BytesIO()
+        original.frame.write_ipc(content)
+        data = hashlib.sha256(content.getbuffer()).hexdigest()
     return _Plan(document=document, chain=chain, stated=stated, data=data)
 
 
@@ -253,80 +258,50 @@ def _original(
     return None if frame is None else described_records(frame)
 
 
-def _data_digest(source: RecordSource, file: ProgrammeFile, original: DescribedRecords) -> str:
-    name = source.records.source
-    if name is not None and file.file(name).is_file():
-        return file_digest(file.file(name))
-    content = BytesIO()
-    original.frame.write_ipc(content)
-    return hashlib.sha256(content.getbuffer()).hexdigest()
-
-
 # -- carrying it out ---------------------------------------------------------------
 
 
-class _Shelf:
-    """Carries out steps, or takes what an earlier run has made of the same. CONFIDENTIAL."""
+def _carried_out(
+    plan: _Plan, number: int, records: pl.DataFrame, folder: Path | None, *, resume: bool
+) -> tuple[pl.DataFrame, dict[str, Any]]:
+    """The records after a step, and what is said of it. CONFIDENTIAL.
 
-    def __init__(self, folder: Path | None, plan: _Plan, *, resume: bool) -> None:
-        self._folder, self._plan, self._resume = folder, plan, resume
-        if folder is not None:
-            make_folder(folder, 0o700)
-
-    def step(
-        self, number: int, step: RecordStep, records: pl.DataFrame
-    ) -> tuple[Any, dict[str, Any]]:
-        """The records after a step, and what is said of it."""
-        if self._folder is None:
-            changed = self._carried_out(step, records)
-            return changed.records, _told(changed)
-        name = f"{number:02d}-{step.method}"
-        state, after = self._folder / f"{name}.json", self._folder / f"{name}-records.parquet"
-        digest = self._digest(number)
-        if self._resume and (told := _remembered(state, after, digest)) is not None:
+    In a folder stands what an earlier run has made of the same.
+    """
+    step = plan.chain.steps[number - 1]
+    if folder is not None:
+        name, digest = f"{number:02d}-{step.method}", _state_digest(plan, number)
+        state, after = folder / f"{name}.json", folder / f"{name}-records.parquet"
+        if resume and (told := _remembered(state, after, digest)) is not None:
             return pl.read_parquet(after), told
-        changed = self._carried_out(step, records)
+    changed, warned = plan.chain.carried_out(step, records)
+    for message, category in warned:
+        warnings.warn(message, category, stacklevel=3)
+    told = {"statement": dict(changed.statement), "provenance": dict(changed.provenance)}
+    if folder is not None:
         state.unlink(missing_ok=True)
         write_confidential(changed.records, after)
-        write_confidential(changed.changes, self._folder / f"{name}-changes.parquet")
-        told = _told(changed)
+        write_confidential(changed.changes, folder / f"{name}-changes.parquet")
         kept = {"digest": digest, "records": file_digest(after), **told,
                 "measures": changed.measures}  # fmt: skip
-        write_text(state, json.dumps(kept, ensure_ascii=False, indent=1, default=_plain) + "\n",
-                   private=True)  # fmt: skip
-        return changed.records, told
-
-    def _carried_out(self, step: RecordStep, records: pl.DataFrame) -> ChangedRecords:
-        """What a step makes of records; it warns of what the step warns of."""
-        changed, warned = self._plan.chain.carried_out(step, records)
-        for message, category in warned:
-            warnings.warn(message, category, stacklevel=4)
-        return changed
-
-    def _digest(self, number: int) -> str:
-        """Keyed by the secret where there is one: data, and all steps so far."""
-        plan = self._plan
-        chosen = zip(plan.stated[:number], plan.chain.steps, strict=False)
-        steps = [[stated, list(step.ids)] for stated, step in chosen]
-        text = json.dumps(
-            [_STATE, __version__, plan.data, _reading(plan), steps], sort_keys=True, default=str
-        )
-        secret = plan.chain.secret
-        key = secret.derive(_STATE) if secret is not None else b""
-        return hashlib.blake2b(text.encode(), key=key[:64], digest_size=16).hexdigest()
-
-
-def _reading(plan: _Plan) -> Any:
-    data = plan.document.data
-    return None if data is None else json.loads(json.dumps(data.content(), default=str))
-
-
-def _told(changed: Any) -> dict[str, Any]:
-    return {"statement": dict(changed.statement), "provenance": dict(changed.provenance)}
+        text = json.dumps(kept, ensure_ascii=False, indent=1, default=_plain)
+        write_text(state, text + "\n", private=True)
+    return changed.records, told
 
 
 def _plain(value: Any) -> Any:
     return value.tolist() if hasattr(value, "tolist") else str(value)
+
+
+def _state_digest(plan: _Plan, number: int) -> str:
+    """Keyed by the secret where there is one: data, and all steps so far."""
+    chosen = zip(plan.stated[:number], plan.chain.steps, strict=False)
+    steps = [[stated, list(step.ids)] for stated, step in chosen]
+    data, secret = plan.document.data, plan.chain.secret
+    reading = None if data is None else json.loads(json.dumps(data.content(), default=str))
+    text = json.dumps([_STATE, __version__, plan.data, reading, steps], sort_keys=True, default=str)
+    key = secret.derive(_STATE) if secret is not None else b""
+    return hashlib.blake2b(text.encode(), key=key[:64], digest_size=16).hexdigest()
 
 
 def _remembered(state: Path, after: Path, digest: str) -> dict[str, Any] | None:

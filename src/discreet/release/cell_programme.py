@@ -105,7 +105,7 @@ class CellProgramme:
             if tree not in (entry.by or ())
         ]
         if not problems:
-            problems += _missing(_needed(entry)) + _figure_problems(entry, parameters)
+            problems += _missing(entry) + _figure_problems(entry, parameters)
         raise_all(ProgrammeError, problems, code="programme", many="{} mistakes", where="cells")
         return cls(path=Path(f"{name}.toml"), cells=entry, parameters=parameters, trees=trees or {})
 
@@ -123,7 +123,20 @@ class CellProgramme:
             raise ProgrammeError(message, code="programme-file", where=str(place)) from None
         problems: list[Problem] = []
         entry = checked_entry(CellsEntry, "cells", document.pop("cells", {}), problems)
-        problems += _unfit(entry, document)
+        known = ", ".join((*SECTIONS, "cells"))
+        problems += [
+            Problem("there is no such section", name, f"known: {known}")
+            for name in document
+            if name not in SECTIONS
+        ]
+        problems += _missing(entry)
+        sections = {"perturbation": document.get("perturbation", {})}
+        sections |= {f"magnitudes.{n}": s for n, s in document.get("magnitudes", {}).items()}
+        problems += [
+            Problem("this is missing", f"{name}.table")
+            for name, section in sections.items()
+            if not (isinstance(section, Mapping) and isinstance(section.get("table"), str))
+        ]
         raise_all(ProgrammeError, problems, code="programme", where=place.name)
         from discreet.protection.noise import MagnitudePerturbationTable, PerturbationTable
 
@@ -159,39 +172,22 @@ class CellProgramme:
         return "<CellProgramme: secret>"
 
 
-def _unfit(cells: CellsEntry, document: Mapping[str, Any]) -> list[Problem]:
-    """What is missing, or is no section of such a programme."""
-    known = ", ".join((*SECTIONS, "cells"))
-    problems = [
-        Problem("there is no such section", name, f"known: {known}")
-        for name in document
-        if name not in SECTIONS
+def _missing(cells: CellsEntry) -> list[Problem]:
+    """What must be said of columns, and is not."""
+    needed: dict[str, tuple[ProgrammeEntry, tuple[str, ...]]] = {
+        "cells": (cells, ("by", "count", "cell_key")),
+        **{f"cells.counts.{n}": (e, ("count", "cell_key")) for n, e in cells.counts.items()},
+        **{
+            f"cells.values.{n}": (e, ("total", "largest", "count", "cell_key"))
+            for n, e in cells.values.items()
+        },
+    }
+    return [
+        Problem("this is missing", f"{place}.{key}")
+        for place, (entry, keys) in needed.items()
+        for key in keys
+        if getattr(entry, key) is None
     ]
-    needed = _needed(cells)
-    sections = {"perturbation": document.get("perturbation", {})}
-    sections |= {f"magnitudes.{n}": each for n, each in document.get("magnitudes", {}).items()}
-    for name, section in sections.items():
-        table = section.get("table") if isinstance(section, Mapping) else None
-        needed.append((f"{name}.table", table if isinstance(table, str) else None))
-    return problems + _missing(needed)
-
-
-def _needed(cells: CellsEntry) -> list[tuple[str, Any]]:
-    """What must be said of columns, and what is."""
-    needed: list[tuple[str, Any]] = [(f"cells.{n}", getattr(cells, n)) for n in _NEEDED]
-    for name, count in cells.counts.items():
-        needed += [(f"cells.counts.{name}.{n}", getattr(count, n)) for n in ("count", "cell_key")]
-    for name, value in cells.values.items():
-        needed += [(f"cells.values.{name}.{n}", getattr(value, n)) for n in _OF_VALUES]
-    return needed
-
-
-def _missing(needed: list[tuple[str, Any]]) -> list[Problem]:
-    return [Problem("this is missing", place) for place, found in needed if found is None]
-
-
-_NEEDED = ("by", "count", "cell_key")
-_OF_VALUES = ("total", "largest", "count", "cell_key")
 
 
 def _figure_problems(cells: CellsEntry, parameters: Parameters) -> list[Problem]:

@@ -35,7 +35,7 @@ def with_missing_totals(
     """
     import polars as pl
 
-    above = {_name(item): _parents(cells, item) for item in by}
+    above = {str(getattr(item, "name", item)): _parents(cells, item) for item in by}
     names = list(above)
     cells = cells.with_columns(code_texts(cells[name], name).alias(name) for name in names)
     for item in by:
@@ -103,10 +103,6 @@ def _refuse_other_total(
             f"if it is not, add the rows of the code {TOTAL!r}"
         )
         raise SuppressionError(message, code="total-code", where=name, hint=hint)
-
-
-def _name(item: Any) -> str:
-    return item if isinstance(item, str) else str(item.name)
 
 
 def _parents(cells: pl.DataFrame, item: Any) -> dict[str, str | None]:

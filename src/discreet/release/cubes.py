@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from discreet.confidential import without_values
-from discreet.errors import PackageError, ProgrammeError
+from discreet.errors import PackageError
 from discreet.microdata import MAGIC, SIGNATURE, SIGNED, CubeFile, write_cube_bytes
 from discreet.release.run.counts import KeyedRecords, cube_queries
 from discreet.release.run.data_checks import checked_inputs
@@ -71,18 +71,14 @@ def make_cubes(
     from discreet.tabulation import add_up
 
     inputs = checked_inputs(programme, show_values=show_values, data=data)
-    sources = inputs.programme.sources
-    name = source or inputs.programme.main.name
-    if name not in sources:
-        what, hint = f"there is no source {name!r}", f"sources: {', '.join(sources)}"
-        raise ProgrammeError(what, code="source", where=str(programme), hint=hint)
+    name = inputs.programme.known_source(source)
     records, record_key = KeyedRecords(inputs).of(name)
     content = add_up(
         records,
         cube_queries(inputs, name),
         record_key=record_key,
         key_grid=inputs.grid,
-        allow_unsuitable_keys=sources[name].keys.allow_unsuitable,
+        allow_unsuitable_keys=inputs.programme.sources[name].keys.allow_unsuitable,
     )
     return write_cube_bytes(out, _locked(_signed(content, sign), key))
 

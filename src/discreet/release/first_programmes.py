@@ -9,8 +9,8 @@ from __future__ import annotations
 import os
 import re
 import tempfile
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -51,53 +51,22 @@ _FILES = {
 _ALL = ("csv", "xlsx", "html")
 
 
-@dataclass(frozen=True, kw_only=True)
-class TableLine:
-    """One table as a line asks for it: nothing is needed but what has no default."""
-
-    #: The keys of [data]: `source`, or `database` with `table` or `query`, and how a file is to be
-    #: read
-    data: Mapping[str, Any]
-    by: Sequence[str]  # the spanning variables
-    ptable: str  # the file of the perturbation table
-    #: The keys of [keys]: `column`, or `id` with `secret_file` or `secret_env`
-    keys: Mapping[str, Any]
-    perturbation: Mapping[str, Any] = field(default_factory=dict)  # further keys of [perturbation]
-    #: Name of a spanning variable → keys of its section
-    variables: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
-    #: Further keys of the table: `where`, `weight`, `title`, `round_to`, `official` …
-    table: Mapping[str, Any] = field(default_factory=dict)
-    language: str = "en"  # the language of what is published
-
-    def document(self, name: str, formats: Sequence[str]) -> dict[str, Any]:
-        """The programme, with the table by a name.
-
-        >>> line = TableLine(data={"source": "p.csv"}, by=["sex"], ptable="pt.json",
-        ...                  keys={"column": "key"})
-        >>> line.document("people", ["csv"])["tables"]
-        {'people': {'by': ['sex'], 'formats': ['csv']}}
-        """
-        title = {"title": self.table["title"]} if "title" in self.table else {}
-        return {
-            **title,
-            "languages": [self.language],
-            "data": dict(self.data),
-            "keys": dict(self.keys),
-            "perturbation": {"table": self.ptable, **self.perturbation},
-            "variables": {each: dict(keys) for each, keys in self.variables.items()},
-            "tables": {name: {"by": list(self.by), "formats": list(formats), **self.table}},
-        }
-
-
 @without_values
 def protect_line(
-    line: TableLine,
+    line: Mapping[str, Any],
     out: str | os.PathLike[str],
     *,
     progress: _Progress | None = None,
     show_values: bool = False,
 ) -> ReleaseSummary:
-    """Make the table of a line: into a file, or into a folder with pages about it."""
+    """Make the table of a line: into a file, or into a folder with pages about it.
+
+    Args:
+        line: A programme without names of tables: under `table` stand the keys of its one table.
+        out: The file of the table, or the folder of the release.
+        progress: Called after each step with steps done, steps to do, and a name.
+        show_values: Let errors about the data quote the first wrong value of a column.
+    """
     target = Path(out)
     single = bool(target.suffix)
     if single:
@@ -124,7 +93,7 @@ def protect_line(
 
 
 def save_programme(
-    line: TableLine, path: str | os.PathLike[str], out: str | os.PathLike[str] | None
+    line: Mapping[str, Any], path: str | os.PathLike[str], out: str | os.PathLike[str] | None
 ) -> None:
     """Write the programme that makes the same table."""
     target = Path(path)
@@ -146,19 +115,12 @@ def check_saved(path: str | os.PathLike[str]) -> None:
         raise PublicationError(what, code="exists", where=str(target), hint=hint)
 
 
-def _table_name(target: Path) -> str:
-    """What a table is called whose file has this name."""
-    ending = suffix_of(format_of(target))
-    stem = target.name[: -len(ending)] if target.name.lower().endswith(ending) else target.stem
-    return re.sub(r"[^A-Za-z0-9_-]+", "-", stem).strip("-") or "table"
-
-
 # -- the programme ----------------------------------------------------------------
 
 
 @without_values
 def check_line(
-    line: TableLine, out: str | os.PathLike[str] | None, *, show_values: bool = False
+    line: Mapping[str, Any], out: str | os.PathLike[str] | None, *, show_values: bool = False
 ) -> Inputs:
     """Open and check everything that a line names and all records, and write nothing."""
     nowhere = Path(tempfile.gettempdir()) / f"line{TEMPORARY_SUFFIX}"
@@ -168,7 +130,7 @@ def check_line(
 
 
 def _inputs(
-    line: TableLine, out: str | os.PathLike[str] | None, folder: Path, *, show_values: bool
+    line: Mapping[str, Any], out: str | os.PathLike[str] | None, folder: Path, *, show_values: bool
 ) -> Inputs:
     """What a line names, opened; what is kept beside a programme lies in a folder."""
     document = _with_files(_document(line, out), os.path.abspath)
@@ -177,11 +139,17 @@ def _inputs(
     return open_programme(programme, problems, show_values=show_values)
 
 
-def _document(line: TableLine, out: str | os.PathLike[str] | None) -> dict[str, Any]:
+def _document(line: Mapping[str, Any], out: str | os.PathLike[str] | None) -> dict[str, Any]:
     """The programme of a line, with a table that is called as its file is."""
-    if out is None or not Path(out).suffix:
-        return line.document("table", _ALL)
-    return line.document(_table_name(Path(out)), [format_of(Path(out))])
+    document = dict(line)
+    table, name, formats = document.pop("table"), "table", list(_ALL)
+    if out is not None and Path(out).suffix:
+        target, formats = Path(out), [format_of(Path(out))]
+        ending = suffix_of(formats[0])
+        stem = target.name[: -len(ending)] if target.name.lower().endswith(ending) else target.stem
+        name = re.sub(r"[^A-Za-z0-9_-]+", "-", stem).strip("-") or "table"
+    title = {"title": table["title"]} if "title" in table else {}
+    return {**title, **document, "tables": {name: {**table, "formats": formats}}}
 
 
 def _with_files(document: Mapping[str, Any], moved: Callable[[str], str]) -> dict[str, Any]:

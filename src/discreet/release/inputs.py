@@ -6,13 +6,14 @@ runs and methods of protection ask for it: records, parameters, key grid, keys o
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from discreet.arrays import BoolArray
 from discreet.classifications import Classification
 from discreet.errors import DiscreetError, PublicationError, RecordKeyError
 from discreet.microdata import (
@@ -22,6 +23,7 @@ from discreet.microdata import (
     format_of,
     is_url,
     matching,
+    parse_filter,
 )
 from discreet.plugins import plugin
 from discreet.release.programme.file import (
@@ -33,9 +35,11 @@ from discreet.release.programme.file import (
 from discreet.release.programme.variables import (
     official_rule,
     rule_where_known,
+    spanning_variables,
     total_codes,
     used_variables,
 )
+from discreet.release.state.identity import RecordIdentity
 from discreet.release.state.memory import EarlierTable, ReleaseKey
 from discreet.release.state.seal import SealKeys
 
@@ -43,9 +47,10 @@ if TYPE_CHECKING:
     from discreet.key_check import KeyCheck
     from discreet.keygrid import KeyGrid
     from discreet.microdata import Secret
-    from discreet.publication import Boundaries, MapChoices
+    from discreet.publication import Boundaries
     from discreet.release.packages.parameters import Parameters
     from discreet.release.programme.schema import PartsEntry
+    from discreet.tables import Spanning, Table
 
 #: What is said of a variable in files, or tells nothing of its cells.
 _ELSEWHERE = {"hierarchy", "codelist", "boundaries", "boundary_key"}
@@ -146,6 +151,17 @@ class Inputs:
         """The total code of every variable."""
         return total_codes(self.programme, self.trees)
 
+    def spanning(self, tables: Sequence[str]) -> dict[str, dict[str, Spanning]]:
+        """Per source of some tables, what spans them."""
+        names: dict[str, list[str]] = {}
+        for table in tables:
+            source = self.programme.source_of(table).name
+            names.setdefault(source, []).extend(self.programme.tables[table].by or [])
+        return {
+            source: spanning_variables(self.programme, by, self.trees, self.records[source])
+            for source, by in names.items()
+        }
+
     def described_variable(self, name: str) -> list[Any]:
         """An entry of [variables.*] and what its files hold."""
         entry = self.programme.variables[name].model_dump(exclude=_ELSEWHERE)
@@ -162,7 +178,7 @@ class Inputs:
         used = used_variables(self.programme, table)
         return {name: self.described_variable(name) for name in used}
 
-    def maps(self, table: str) -> MapChoices:
+    def maps(self, table: str) -> dict[str, Any]:
         """What the maps of a table show."""
         said = self.programme.tables[table].map
         _, boundaries = self._bounded(table)
@@ -217,6 +233,69 @@ class Inputs:
                 keys[name] = ReleaseKey.of_data(place, secret, parts, also=also)
         return keys
 
+    def record_identity(self, source: str) -> RecordIdentity | None:
+        """How records are told apart in every release; None without a secret, or far away.
+
+        By their identifier or key; where there is none, by all columns that the cells depend on.
+        """
+        from discreet.microdata import Secret
+
+        records, keys = self.records[source], self.programme.sources[source].keys
+        if distant_records(records) is not None or records.implementation.is_pyspark():
+            return None
+        sealing = None if self.seals is None else self.seals.secret
+        secret = self.secrets.get(source) or self.secret or sealing
+        if secret is None and self._secret_place.exists():
+            secret = Secret.from_file(self._secret_place)
+        if secret is None:
+            return None
+        columns = tuple(keys.id or ([keys.column] if keys.column else []))
+        return RecordIdentity(columns or self._code_columns(source), secret)
+
+    def _code_columns(self, source: str) -> tuple[str, ...]:
+        """The columns of a source that decide in which cells a record is."""
+        programme = self.programme
+        columns = set[str]()
+        for variable in programme.spanning(source):
+            columns |= programme.columns_behind(variable)
+        for name, entry in programme.tables.items():
+            if entry.where and programme.source_of(name).name == source:
+                columns |= set(parse_filter(entry.where).columns)
+        return tuple(sorted(columns))
+
+    def source_before(self, before: EarlierTable) -> str | None:
+        """The source whose records an earlier table counted; None if there is none."""
+        only = list(self.programme.sources) if len(self.programme.sources) == 1 else []
+        names = [*only, before.about["from"]]
+        return names[0] if names[0] in self.records else None
+
+    def identity_before(self, before: EarlierTable) -> RecordIdentity | None:
+        """How records were told apart for an earlier table, if they still can be."""
+        source = self.source_before(before)
+        own = None if source is None else self.record_identity(source)
+        stated = before.identity
+        if source is None or own is None or stated is None or stated.mark != own.mark:
+            return None
+        there = set(stated.columns) <= set(self.records[source].collect_schema().names())
+        return RecordIdentity(stated.columns, own.secret) if there else None
+
+    def other_records(self, before: EarlierTable, table: Table) -> BoolArray | None:
+        """Which cells of an earlier table, counted now, have other records than they had.
+
+        None where that is not known.
+        """
+        from discreet.tabulation import Query
+
+        source, identity = self.source_before(before), self.identity_before(before)
+        if source is None or identity is None or before.identity is None:
+            return None
+        by = [list(dimension.classifications) for dimension in table.dimensions]
+        query = Query(by=by, where=before.about["where"] or None, name=table.name)
+        (now,) = identity.counted(self.records[source], [query])
+        differing = before.identity.differing(now)
+        assert len(differing) == len(table)
+        return differing
+
     def prints_digests(self, source: str) -> bool:
         """Whether published files may carry digests: their secret is one that the office states.
 
@@ -239,10 +318,9 @@ class Inputs:
         try:
             Secret.generate().write(self._secret_place)
         except RecordKeyError as error:
-            what, where = f"the secret of this release: {error.what}", str(self._secret_place)
-            raise PublicationError(
-                what, code="release-secret", where=where, hint=_STATE_IT
-            ) from None
+            what, hint = f"the secret of this release: {error.what}", _STATE_IT
+            where = str(self._secret_place)
+            raise PublicationError(what, code="release-secret", where=where, hint=hint) from None
         try:
             yield
         except (DiscreetError, OSError):

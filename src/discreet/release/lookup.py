@@ -81,11 +81,7 @@ def read_cells(cells: Any, by: Sequence[str]) -> Any:
     """Cells made elsewhere as a polars frame; codes in text files stay as they are written."""
     from discreet.microdata import read_microdata
 
-    text = tuple(by) if isinstance(cells, str | os.PathLike) and _is_text(cells) else ()
+    name = os.fspath(cells).lower() if isinstance(cells, str | os.PathLike) else ""
+    texts = name.removesuffix(".gz").endswith((".csv", ".tsv", ".txt"))
+    text = tuple(by) if texts else ()
     return collected(read_microdata(cells, text=text))
-
-
-def _is_text(path: str | os.PathLike[str]) -> bool:
-    """Codes in text files stay as they are written, also if all are numbers."""
-    name = os.fspath(path).lower().removesuffix(".gz")
-    return name.endswith((".csv", ".tsv", ".txt"))

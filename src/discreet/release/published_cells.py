@@ -31,9 +31,8 @@ def audit_published_file(
     """Audit a file of published cells."""
     unknown = sorted(set(classifications) - set(by))
     if unknown:
-        raise SuppressionError(
-            f"{unknown[0]!r} does not span the table", code="by", where="classifications"
-        )
+        message = f"{unknown[0]!r} does not span the table"
+        raise SuppressionError(message, code="by", where="classifications")
     if not place.is_file():
         raise SuppressionError("there is no such file", code="file", where=str(place))
     try:
@@ -49,9 +48,8 @@ def audit_published_file(
     columns, wanted = frame.columns, [*by, value]
     twice = sorted({name for name in wanted if wanted.count(name) > 1})
     if twice:
-        raise SuppressionError(
-            f"the column {twice[0]!r} is named twice", code="by", where=str(place)
-        )
+        message = f"the column {twice[0]!r} is named twice"
+        raise SuppressionError(message, code="by", where=str(place))
     missing = [name for name in wanted if name not in columns]
     if missing:
         few = len(missing) < len(wanted)

@@ -84,9 +84,8 @@ def suppress_table(
     write_pattern = plugin("pattern", target.suffix.lower().removeprefix("."))
     if write_pattern and len(table.values) > 1:
         message = f"a pattern ({target.suffix.lower()}) is of one value"
-        raise SuppressionError(
-            message, code="output-file", where=str(target), hint="name one value"
-        )
+        hint = "name one value"
+        raise SuppressionError(message, code="output-file", where=str(target), hint=hint)
     judged = table.judged()
     done = table.suppressed(judged, **options)
     systems = list(done.by_value.values())
@@ -158,7 +157,8 @@ def _write_internal(
     from discreet.protection.suppression import report_on
 
     systems = {} if done is None else done.by_value
-    reports = {value or "count": report_on(each) for value, each in systems.items()}
+    priced = less is not None
+    reports = {v or "count": report_on(each, prices=priced) for v, each in systems.items()}
     if place.suffix.lower() == ".json":
         values = {value: report.described() for value, report in reports.items()}
         content: dict[str, Any] = {"table": table.name, "values": values}

@@ -124,6 +124,8 @@ def checked_rules(stated: Mapping[str, Any], where: str) -> RuleSet:
     >>> checked_rules({"minimum_frequency": 3}, "rules").contributions
     1
     """
+    from discreet.microdata import parse_filter
+
     try:
         entry = RuleSetEntry.model_validate(dict(stated))
     except ValidationError as error:
@@ -137,21 +139,13 @@ def checked_rules(stated: Mapping[str, Any], where: str) -> RuleSet:
         ]
     else:
         problems = [replace(problem, where=key) for key, problem in rule_problems(entry)]
-        problems += _filter_problems(entry)
+        for key, text in rule_filters(entry):
+            try:
+                parse_filter(text)
+            except DiscreetError as error:
+                problems += [replace(problem, where=key) for problem in error.problems]
     raise_all(SuppressionError, problems, code="rules", many="{} problems with rules", where=where)
     return RuleSet(entry)
-
-
-def _filter_problems(entry: RuleSetEntry) -> list[Problem]:
-    from discreet.microdata import parse_filter
-
-    problems = []
-    for key, text in rule_filters(entry):
-        try:
-            parse_filter(text)
-        except DiscreetError as error:
-            problems += [Problem(problem.what, key, problem.hint) for problem in error.problems]
-    return problems
 
 
 def spanning_of_cells(
@@ -406,12 +400,7 @@ class RecordTable(JudgedTable):
         return counted[""], found
 
     def suppressed(self, found: tuple[Table, list[Primary]], **options: Any) -> SharedSuppression:
-        """The table with hidden cells, and how they came about. CONFIDENTIAL.
-
-        Args:
-            found: What `judged` gave.
-            options: ``method`` and the options of `discreet.suppress`.
-        """
+        """The table with hidden cells, and how they came about. CONFIDENTIAL."""
         return super().suppressed(found, relations=self.relations, **options)
 
     def _tabulated(self, where: str) -> Table:

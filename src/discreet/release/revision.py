@@ -11,7 +11,6 @@ from dataclasses import dataclass
 from typing import Any
 
 from discreet.assessment import RevisedCells, revised_cells
-from discreet.errors import ProgrammeError
 from discreet.release.programme.variables import spanning_variables
 from discreet.release.run.inputs import open_inputs
 
@@ -69,11 +68,7 @@ def check_revision(
         show_values: Whether errors may quote the first wrong value of a column.
     """
     inputs = open_inputs(programme, show_values=show_values)
-    known = inputs.programme.sources
-    name = source or inputs.programme.main.name
-    if name not in known:
-        what, hint = f"there is no source {name!r}", f"sources: {', '.join(known)}"
-        raise ProgrammeError(what, code="source", where=str(programme), hint=hint)
+    name = inputs.programme.known_source(source)
     before = open_inputs(programme, show_values=show_values, data={name: first})
     records, found, left_out = inputs.records[name], [], []
     for table, entry in inputs.programme.tables.items():

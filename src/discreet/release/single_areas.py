@@ -92,12 +92,9 @@ class AreaCut:
             return own, None
         above = level_of(areas, within)
         if above.tree != own.tree or above.depth >= own.depth:
-            raise PublicationError(
-                f"level {within!r} is not above level {level!r}",
-                code="area",
-                where=areas.name,
-                hint="areas are listed within those of a coarser level",
-            )
+            message = f"level {within!r} is not above level {level!r}"
+            hint = "areas are listed within those of a coarser level"
+            raise PublicationError(message, code="area", where=areas.name, hint=hint)
         return own, above
 
     def groups(
@@ -253,9 +250,8 @@ def area_words(cut: AreaCut, codes: Sequence[str], *, labels: bool) -> dict[str,
             word = f"{word}-{label}"
         if (other := seen.setdefault(word.lower(), code)) != code:
             message = f"areas {other!r} and {code!r} would be written to one file, {word!r}"
-            problems.append(
-                Problem(message, cut.areas.name, "give the areas codes that differ more")
-            )
+            hint = "give the areas codes that differ more"
+            problems.append(Problem(message, cut.areas.name, hint))
         words[code] = word
     raise_all(
         PublicationError,

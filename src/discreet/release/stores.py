@@ -37,11 +37,7 @@ def build_store(
     from discreet.release.run.data_checks import checked_inputs
 
     inputs = checked_inputs(programme, show_values=show_values, data=data)
-    sources = inputs.programme.sources
-    name = source or inputs.programme.main.name
-    if name not in sources:
-        what, hint = f"there is no source {name!r}", f"sources: {', '.join(sources)}"
-        raise ProgrammeError(what, code="source", where=str(programme), hint=hint)
+    name = inputs.programme.known_source(source)
     records, record_key = KeyedRecords(inputs).of(name)
     queries = cube_queries(inputs, name)
     spanning = {part.name: part.trees or part.name for query in queries for part in query.variables}
@@ -63,5 +59,5 @@ def build_store(
         values=[column for column in columns if column != record_key],
         record_key=record_key,
         key_grid=inputs.grid,
-        allow_unsuitable_keys=sources[name].keys.allow_unsuitable,
+        allow_unsuitable_keys=inputs.programme.sources[name].keys.allow_unsuitable,
     )

@@ -127,14 +127,24 @@ def transmit(
     discreet.errors.ProgrammeError: [programme-file] no-such-programme.toml: ...
     """
     place, said = Path(out), names or SdmxNames()
-    _check_place(place, Path(release))
+    inner, outer = place.resolve(), Path(release).resolve()
+    if inner.is_relative_to(outer) or outer.is_relative_to(inner):
+        message = "the transmission and the release would stand in one folder"
+        hint = "choose a folder beside the release: it is not for publication"
+        raise PublicationError(message, code="transmission-folder", where=str(place), hint=hint)
     inputs = open_inputs(programme)
-    kept = {
-        remembered_table.table.name: remembered_table
-        for remembered_table in remembered_tables(Path(release))
-    }
+    kept = remembered_tables(Path(release))
     _check_release(inputs, kept, Path(release))
-    _check_names(inputs, said)
+    tables = inputs.programme.tables
+    spanning = {name for entry in tables.values() for name in entry.by or []}
+    known = {"structures": set(tables), "dimensions": spanning, "codes": {*spanning, MEASURE}}
+    problems = [  # names of what there is not would have no effect
+        Problem(f"there is no {name!r}", section, f"known: {', '.join(sorted(there))}")
+        for section, there in known.items()
+        for name in getattr(said, section)
+        if name not in there
+    ]
+    raise_all(PublicationError, problems, code="names", many="{} names are unknown", where="names")
     structures = {
         name: DataStructure.of(kept[name].table, said) for name in inputs.programme.tables
     }
@@ -154,14 +164,6 @@ def transmit(
     return done
 
 
-def _check_place(out: Path, release: Path) -> None:
-    inside = out.resolve().is_relative_to(release.resolve())
-    if inside or release.resolve().is_relative_to(out.resolve()):
-        message = "the transmission and the release would stand in one folder"
-        hint = "choose a folder beside the release: it is not for publication"
-        raise PublicationError(message, code="transmission-folder", where=str(out), hint=hint)
-
-
 def _check_release(inputs: Inputs, kept: Mapping[str, RememberedTable], release: Path) -> None:
     """Refuse a release that is not what the programme makes of the data."""
     problems = [Problem(text, str(release)) for text in differences(inputs, kept, release)]
@@ -179,30 +181,33 @@ def _check_release(inputs: Inputs, kept: Mapping[str, RememberedTable], release:
     )
 
 
-def _check_names(inputs: Inputs, names: SdmxNames) -> None:
-    """Refuse names of what there is not: they would have no effect."""
-    tables = inputs.programme.tables
-    spanning = {name for entry in tables.values() for name in entry.by or []}
-    known = {"structures": set(tables), "dimensions": spanning, "codes": {*spanning, MEASURE}}
-    problems = [
-        Problem(f"there is no {name!r}", section, f"known: {', '.join(sorted(there))}")
-        for section, there in known.items()
-        for name in getattr(names, section)
-        if name not in there
-    ]
-    raise_all(PublicationError, problems, code="names", many="{} names are unknown", where="names")
-
-
 def _truth(inputs: Inputs, kept: Mapping[str, RememberedTable]) -> dict[str, pl.DataFrame]:
-    """Per table with hidden cells, true values and status of all cells. CONFIDENTIAL."""
-    frames = {}
+    """Per table with hidden cells, true values and status of all cells. CONFIDENTIAL.
+
+    The receiver publishes what is free: that must not open what is not.
+    """
+    frames, problems = {}, list[Problem]()
     for method in inputs.programme.methods:
         for group in inputs.programme.linked(method) if method.transmitted else ():
             counted, context = recounted(inputs, list(group))
+            verdicts, findings = method.audited(inputs, counted, context, kept, None)
+            problems += [Problem(text, ", ".join(group)) for text in findings]
+            problems += [
+                Problem(f"{value}: free cells open {cell}", names)
+                for (names, value), verdict in verdicts.items()
+                for cell in verdict.unprotected
+            ]
             for name, cells in method.confidential_cells(inputs, counted, context).items():
                 entry = inputs.programme.tables[name]
                 table = counted[name][all_of(entry.where)]
                 frames[name] = _true_cells(entry, table, cells, kept[name].table)
+    raise_all(
+        PublicationError,
+        problems,
+        code="open",
+        many="what is free in the transmission opens hidden cells, in {} ways",
+        where=str(inputs.programme.path),
+    )
     return frames
 
 

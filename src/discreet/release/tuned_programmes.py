@@ -14,9 +14,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from discreet.errors import ProgrammeError
 from discreet.protection.parts import PartRules, PartTuning, Reading, tune_parts
-from discreet.release.inputs import Inputs
 from discreet.release.programme.file import UNIVERSE
-from discreet.release.programme.variables import spanning_variables
 from discreet.release.run.counts import counted_tables
 from discreet.release.run.inputs import open_inputs
 
@@ -50,10 +48,18 @@ def tune_programme(
         hint = f"name tables of {', '.join(inputs.programme.tables)}"
         raise ProgrammeError(message, code="tuning", where=str(inputs.programme.path), hint=hint)
     thresholds, per = stated[names[0]]
-    found, universes = _counted(inputs, names)
+    # Every count behind the tables, and what each is held against.
+    counted: list[Table] = []
+    universes: dict[str, Table | Literal["none"]] = {}
+    for name, counts in counted_tables(inputs, names, inputs.spanning(names)):
+        for where in inputs.programme.method(name).needs(inputs, name):
+            called = f"{name} where {where}" if where else name
+            counted.append(dataclasses.replace(counts[where], name=called))
+            if where:
+                universes[called] = counts.get(UNIVERSE, "none")
     method = inputs.programme.method(names[0])
     return tune_parts(
-        found,
+        sorted(counted, key=lambda table: table.name),
         vary,
         target=target,
         reading=reading,
@@ -63,28 +69,3 @@ def tune_programme(
         universes=universes,
         deviation=partial(method.quality, inputs),
     )
-
-
-def _counted(
-    inputs: Inputs, names: Sequence[str]
-) -> tuple[list[Table], dict[str, Table | Literal["none"]]]:
-    """Every count behind the tables, and what each is held against."""
-    programme = inputs.programme
-    spanning = {
-        source: spanning_variables(
-            programme,
-            [each for name in names for each in programme.tables[name].by or []],
-            inputs.trees,
-            inputs.records[source],
-        )
-        for source in dict.fromkeys(programme.source_of(name).name for name in names)
-    }
-    tables: list[Table] = []
-    universes: dict[str, Table | Literal["none"]] = {}
-    for name, counts in counted_tables(inputs, names, spanning):
-        for where in programme.method(name).needs(inputs, name):
-            called = f"{name} where {where}" if where else name
-            tables.append(dataclasses.replace(counts[where], name=called))
-            if where:
-                universes[called] = counts.get(UNIVERSE, "none")
-    return sorted(tables, key=lambda table: table.name), universes

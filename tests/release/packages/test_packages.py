@@ -8,7 +8,6 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 
 import discreet as dc
@@ -80,29 +79,6 @@ def test_a_package_gives_the_same_parameters_back(
     assert opened.grid.size == 10**15
     assert opened.digests(DIGEST_KEY) == parameters.digests(DIGEST_KEY)
     assert opened.secret is None
-
-
-def test_the_noise_of_magnitudes_is_that_of_the_office(
-    parameters: Parameters, office: KeyPair, tmp_path: Path
-) -> None:
-    opened = dc.open_parameters(packed(parameters, tmp_path, office), key=KEY)
-    ours, theirs = (found.magnitudes["rent"].noise() for found in (parameters, opened))
-    assert ours.digest(DIGEST_KEY) == theirs.digest(DIGEST_KEY)
-    assert theirs.top == 2
-    assert theirs.epsilon == (1, 0.5)
-
-
-def test_counts_perturbed_elsewhere_are_the_same(
-    parameters: Parameters, office: KeyPair, tmp_path: Path
-) -> None:
-    opened = dc.open_parameters(packed(parameters, tmp_path, office), key=KEY)
-    draw = np.random.default_rng(11)
-    count, keys = draw.integers(0, 50, 10_000), draw.integers(0, 10**15, 10_000)
-    ours, theirs = (
-        found.perturbation_table.lookup(count, keys, found.grid) for found in (parameters, opened)
-    )
-    assert ours.any()
-    assert (ours == theirs).all()
 
 
 @pytest.mark.parametrize("closed", ["left", "right"])

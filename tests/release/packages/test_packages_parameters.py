@@ -10,6 +10,7 @@ import pytest
 from discreet.errors import PackageError
 from discreet.release.packages import Parameters, parameters_of
 from tests.helpers.package_parameters import DIGEST_KEY, FINE, MAGNITUDES, PTABLE, SECRET, SECTIONS
+from tests.helpers.rows import for_all_rows
 
 
 @pytest.fixture(scope="module")
@@ -28,7 +29,7 @@ def test_digests_depend_on_parameters_and_on_nothing_else(parameters: Parameters
     assert renamed.digests(DIGEST_KEY) == parameters.digests(DIGEST_KEY)
 
 
-@pytest.mark.parametrize(
+@for_all_rows(
     ("section", "change"),
     [
         ("perturbation", {"perturbation": {"suppress_below": 11}}),

@@ -27,6 +27,7 @@ from discreet.release.packages import (
     write_key_pair,
 )
 from discreet.release.packages.keys import read_signing_key
+from tests.helpers.rows import for_all_rows
 
 KEY = bytes(range(32))
 SECTIONS = {
@@ -204,7 +205,7 @@ def test_a_signature_cannot_be_taken_off(desk: Desk) -> None:
     assert refusal(desk.file(bare), verify_key=desk.office.public).code == "package-unsigned"
 
 
-@pytest.mark.parametrize(
+@for_all_rows(
     "change",
     [
         {"key": "passphrase"},
@@ -243,7 +244,7 @@ def changed(*path: str | int, to: Any) -> bytes:
     return json.dumps(data).encode()
 
 
-@pytest.mark.parametrize(
+@for_all_rows(
     "plain",
     [
         b"no JSON",
@@ -319,7 +320,7 @@ def test_a_part_without_fault_is_read() -> None:
     assert held(closed="right", rows=[STILL, edge, STILL]).kinds == PARAMETERS.kinds
 
 
-@pytest.mark.parametrize("what", UNSOUND)
+@for_all_rows("what", UNSOUND)
 def test_unsound_rows_of_magnitudes_are_refused_whoever_made_them(what: str) -> None:
     """The digest in the header is no help: a forger who has the key writes the right one."""
     with pytest.raises(PackageError, match="another form than this program writes"):

@@ -81,14 +81,6 @@ def test_mistakes_with_packages(
     assert any(key in problem and what in problem for problem in found), found
 
 
-def test_a_package_opened_with_another_key(finished: Path, tmp_path: Path) -> None:
-    path = packed(finished, tmp_path / "elsewhere")
-    (path.parent / "package.key").write_text("cd" * 32)
-    with pytest.raises(DiscreetError, match=r"parameters\.package"):
-        protect(path, tmp_path / "out")
-    assert not (tmp_path / "out").exists()
-
-
 def test_a_secret_that_is_handed_on_makes_the_same_keys(finished: Path, tmp_path: Path) -> None:
     """The data carry identifiers; only the package knows how to make keys of them."""
     path = packed(finished, tmp_path / "elsewhere")

@@ -10,10 +10,12 @@ from discreet.errors import ProgrammeError, TableError
 from discreet.protection.noise import design_magnitude_perturbation
 from discreet.release import check_release, open_inputs, protect, read_programme
 from discreet.release.programme.file import _drop
+from tests.helpers.rows import for_all_rows
+from tests.release.conftest import FIGURES
 
 
-def mistakes(path: Path, *changes: tuple[str, str]) -> list[str]:
-    text = path.read_text("utf-8")
+def mistakes(path: Path, *changes: tuple[str, str], text: str = "") -> list[str]:
+    text = text or path.read_text("utf-8")
     for old, new in changes:
         assert old in text, old
         text = text.replace(old, new, 1)
@@ -72,7 +74,7 @@ ONE = [
     ("top = 2", "top = 17", "magnitudes.rent.top", "at most 16"),
     ('of = "top"', 'of = "tops"', "magnitudes.rent.of", "known: top, mean, range, sum"),
     ('of = "top"', 'of = "mean"', "magnitudes.rent.top", 'of = "top" only'),
-    ("[1, 0.5]", "[0.5, 1]", "magnitudes.rent", "epsilon begins with 1"),
+    ("[1, 0.5]", "[0.5, 1]", "magnitudes.rent.epsilon", "epsilon begins with 1"),
     ("share = 0.1", "share = -0.1", "magnitudes.persons", "share"),
     ("share = 0.1", "point = 3", "persons.strength.share", "share is missing"),
     ("share = 0.1", "share = 0.1, large = 1", "persons.strength.large", "goes with flex only"),
@@ -98,9 +100,9 @@ ONE = [
 ]
 
 
-@pytest.mark.parametrize(("old", "new", "key", "what"), ONE)
+@for_all_rows(("old", "new", "key", "what"), ONE)
 def test_one_mistake_is_named(figures: Path, old: str, new: str, key: str, what: str) -> None:
-    found = mistakes(figures, (old, new))
+    found = mistakes(figures, (old, new), text=FIGURES)
     assert any(key in text and what in text for text in found), found
     assert len(found) <= 2, found
 

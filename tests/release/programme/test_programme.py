@@ -9,6 +9,8 @@ import pytest
 
 from discreet.errors import ProgrammeError
 from discreet.release import check_release, protect, read_programme
+from tests.helpers.rows import for_all_rows
+from tests.release.conftest import PROGRAMME
 
 Edit = Callable[..., Path]
 
@@ -68,7 +70,7 @@ def test_mistakes_against_the_data_are_listed_together(edited: Edit) -> None:
     assert "did you mean 'nationality'?" in found[5]
 
 
-@pytest.mark.parametrize(
+@for_all_rows(
     ("old", "new", "key", "what"),
     [
         (
@@ -135,8 +137,10 @@ def test_mistakes_against_the_data_are_listed_together(edited: Edit) -> None:
         ("[perturbation]\n", "[perturbations]\n", "perturbations", "no such key"),
     ],
 )
-def test_one_mistake_is_named(edited: Edit, old: str, new: str, key: str, what: str) -> None:
-    found = mistakes(edited((old, new)))
+def test_one_mistake_is_named(programme: Path, old: str, new: str, key: str, what: str) -> None:
+    assert old in PROGRAMME
+    programme.write_text(PROGRAMME.replace(old, new), encoding="utf-8")
+    found = mistakes(programme)
     assert any(key in text and what in text for text in found), found
 
 
@@ -176,10 +180,3 @@ def test_an_open_secret_file_is_refused(edited: Edit, folder: Path) -> None:
     )
     assert any("keys.secret_file" in text for text in found)
     assert "long enough" not in "".join(found)
-
-
-def test_a_perturbation_table_that_does_not_sum_to_one(edited: Edit, folder: Path) -> None:
-    (folder / "bad.csv").write_text("count,-1,0,1\n0,0,1,1\n1,0.2,0.6,0.9\n")
-    found = mistakes(edited(('table = "ptable.json"', 'table = "bad.csv"')))
-    assert "perturbation.table" in found[0]
-    assert "0.9" not in "".join(found)

@@ -11,6 +11,7 @@ import pytest
 import discreet as dc
 from discreet.errors import DiscreetError
 from discreet.release import check_release, protect
+from tests.helpers.rows import for_all_rows
 
 PROGRAMME = """\
 [data]
@@ -61,7 +62,7 @@ def mistakes(programme: Path) -> Mistakes:
     """What is found wrong with the programme after some changes."""
 
     def found(*changes: tuple[str, str]) -> list[str]:
-        text = programme.read_text("utf-8")
+        text = PROGRAMME
         for old, new in changes:
             assert old in text
             text = text.replace(old, new, 1)
@@ -78,7 +79,7 @@ INHERIT = '{ inherit = "data", by = "household_id" }'
 COLUMN = '{ column = "rkey" }'
 
 
-@pytest.mark.parametrize(
+@for_all_rows(
     ("old", "new", "expected"),
     [
         ('from = "households"', 'from = "housholds"', "tables.homes.from: there is no source"),

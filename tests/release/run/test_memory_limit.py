@@ -59,6 +59,7 @@ def test_a_limit_gives_the_same_release(programme: Path, tmp_path: Path) -> None
     assert memory_limit() is None
 
 
+@pytest.mark.exhaustive
 def test_a_run_that_takes_more_ends_without_a_release(programme: Path, tmp_path: Path) -> None:
     held = np.ones(700 * 2**20, dtype=np.int8)  # by which the process is over it already
     with pytest.raises(MicrodataError, match=r"more memory than the 0\.5 GB that are allowed"):

@@ -143,7 +143,7 @@ def crossed(moved: int) -> pl.DataFrame:
     return frame.with_columns(town=pl.when(across).then(pl.lit("t1")).otherwise("town"))
 
 
-@pytest.mark.parametrize("text", ['by = ["place"]', 'by = ["place"]\nwhere = "sex == \'m\'"'])
+@pytest.mark.parametrize("text", ['by = ["place"]\nwhere = "sex == \'m\'"'])
 def test_slivers_stop_a_release(programme: Path, text: str) -> None:
     folder = programme.parent
     own = PROGRAMME.replace('by = ["square", "sex"]', 'by = ["town", "sex"]').replace(

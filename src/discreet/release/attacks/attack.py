@@ -19,7 +19,6 @@ from discreet.protection.noise import PerturbationTable
 from discreet.protection.protocol import all_of, figure_filter
 from discreet.protection.registry import protection
 from discreet.release.inputs import Inputs
-from discreet.release.programme.variables import spanning_variables
 from discreet.release.run.counts import counted_tables
 from discreet.release.run.inputs import open_inputs
 from discreet.release.state.memory import EarlierTable, read_release
@@ -35,7 +34,7 @@ if TYPE_CHECKING:
         PeriodReport,
         TrueTable,
     )
-    from discreet.tables import GateReport, Spanning
+    from discreet.tables import GateReport
 
 Published = (
     str
@@ -182,7 +181,7 @@ def _unit_values(by_unit: Sequence[EarlierTable], inputs: Inputs | None) -> list
         released = {item.kept.table.name for item in by_unit if not item.number}
         for method in {item.protect for item in by_unit}:
             names = [name for name in inputs.programme.protected[method] if name in released]
-            for source, spanning in _spanning(inputs, names).items():
+            for source, spanning in inputs.spanning(names).items():
                 own = [name for name in names if inputs.programme.source_of(name).name == source]
                 gates |= protection(method).closeness(inputs, own, spanning)
     values = []
@@ -251,7 +250,7 @@ def _counted(inputs: Inputs, places: Mapping[str, tuple[str, int]]) -> Iterator[
 
     programme = inputs.programme
     known = [name for name in places if name in programme.tables]
-    counted = counted_tables(inputs, known, _spanning(inputs, known), contributions=2)
+    counted = counted_tables(inputs, known, inputs.spanning(known), contributions=2)
     for name, counts in counted:
         entry, (universe, place) = programme.tables[name], places[name]
         table = counts.get(all_of(entry.where))
@@ -261,13 +260,3 @@ def _counted(inputs: Inputs, places: Mapping[str, tuple[str, int]]) -> Iterator[
             of = counts.get(figure_filter(entry, figure))
             if described.kind in ("sum", "mean") and described.of is not None and of is not None:
                 yield TrueTable(universe, place, of, figure, described.of)
-
-
-def _spanning(inputs: Inputs, names: Sequence[str]) -> dict[str, dict[str, Spanning]]:
-    """Per source of tables, their spanning variables."""
-    programme, spanning = inputs.programme, {}
-    for source in dict.fromkeys(programme.source_of(name).name for name in names):
-        own = [name for name in names if programme.source_of(name).name == source]
-        by = list(dict.fromkeys(v for each in own for v in programme.tables[each].by or []))
-        spanning[source] = spanning_variables(programme, by, inputs.trees, inputs.records[source])
-    return spanning

@@ -1,21 +1,22 @@
 """What averaging can find out in the tables of a programme, said before anything is counted.
 
 In: a programme, its classifications and a perturbation table (SECRET). Out: per table, its
-exposure – by how many independent figures the total can be estimated from it, and from all
-tables up to it – and how often the estimate is then right. No record is read.
+exposure – by how many independent figures its most exposed counts can be estimated from it, and
+from all tables up to it – and how often the estimate is then right. No record is read: where cells
+are empty, exposure is larger.
 """
 
 from __future__ import annotations
 
 import itertools
-import math
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from discreet.disclosure import LayerExposure
 from discreet.errors import PerturbationError
 from discreet.release.programme.file import Programme
 from discreet.release.programme.variables import fixed_classifications
@@ -27,8 +28,10 @@ if TYPE_CHECKING:
 
 #: Codes of a variable that only the data tell: the fewest, for which exposure is largest.
 _FEWEST = 2
-#: A level of a variable: its name, and the number of its codes.
-_Level = tuple[str, int]
+#: Per classification of each variable, the numbers of codes of its levels.
+_Levels = dict[str, dict[str, list[int]]]
+#: Of some classifications a level each.
+_Layer = tuple[tuple[str, int], ...]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -36,9 +39,9 @@ class PlannedExposure:
     """What averaging can find out by a table, and by all before it. SECRET."""
 
     table: str  # name of the table
-    alone: float  # exposure of the total by this table
+    alone: float  # exposure of its most exposed counts by this table
     together: float  # by this table and all before it that count the same records
-    average: float  # how often the best estimate of the total is then right
+    average: float  # how often the best estimate of these is then right
     #: The variance that keeps it at the limit; None if it is below, or without one
     variance: float | None
     #: The variable without which the table exposes least, and its exposure then
@@ -53,7 +56,7 @@ def planned_exposure(
     average: float | None = None,
 ) -> list[PlannedExposure]:
     """How much each table of counts exposes, before anything is counted."""
-    from discreet.assessment import NoiseOdds, exposure_of
+    from discreet.assessment import NoiseOdds
 
     if average is not None and not 0 < average < 1:
         message = "a limit of averaging is a share between 0 and 1"
@@ -61,26 +64,31 @@ def planned_exposure(
     read = read_programme(programme)
     trees, _ = fixed_classifications(read)
     odds = NoiseOdds.of(ptable)
-    seen: dict[str, set[frozenset[_Level]]] = {}
-    found = []
+    seen: dict[str, tuple[LayerExposure, set[_Layer]]] = {}
+    planned = []
     for name in read.tables:
         if read.method(name).attacked != "table":
             continue
         levels, unknown = _levels(read, name, trees)
         about = f"{read.source_of(name).name} where {read.tables[name].where or ''}"
-        known = seen.setdefault(about, set())
-        known |= set(_crossings(levels))
-        together = _exposure(known)
+        every, known = seen.setdefault(about, (LayerExposure({}), set()))
+        every.sizes |= {tree: sizes for own in levels.values() for tree, sizes in own.items()}
+        for layer in _layers(levels.values()):
+            if layer not in known:
+                known.add(layer)
+                every.add(dict(layer))
+        together = float(every.exposures().max())
         hit = max(odds.averaged(together), odds.staying)
         over = average is not None and hit > average
-        sizes = {variable: [size for _, size in own] for variable, own in levels.items()}
-        alone = exposure_of(list(sizes.values()))
-        less = {variable: alone / exposure_of([own]) for variable, own in sizes.items()}
+        less = {
+            variable: _alone(own for other, own in levels.items() if other != variable)
+            for variable in levels
+        }
         best = min(less, key=lambda variable: (less[variable], variable), default=None)
-        found.append(
+        planned.append(
             PlannedExposure(
                 table=name,
-                alone=alone,
+                alone=_alone(levels.values()),
                 together=together,
                 average=hit,
                 variance=odds.variance * together / odds.tolerated(average)
@@ -90,45 +98,53 @@ def planned_exposure(
                 unknown=tuple(unknown),
             )
         )
-    return found
+    return planned
+
+
+def _alone(levels: Iterable[Mapping[str, Sequence[int]]]) -> float:
+    """The exposure of a table of its own."""
+    variables = list(levels)
+    table = LayerExposure({tree: sizes for own in variables for tree, sizes in own.items()})
+    for layer in _layers(variables):
+        table.add(dict(layer))
+    return float(table.exposures().max())
 
 
 def _levels(
     programme: Programme, table: str, trees: Mapping[str, Classification]
-) -> tuple[dict[str, list[_Level]], list[str]]:
+) -> tuple[_Levels, list[str]]:
     """Per variable of a table its levels; and the variables whose codes are not known."""
-    found: dict[str, list[_Level]] = {}
+    levels: _Levels = {}
     unknown = []
     for name in programme.tables[table].by or []:
         entry = programme.variables.get(name)
-        own: list[_Level] = []
+        own = levels[name] = {}
         for alternative in (entry.alternatives if entry is not None else None) or [name]:
             if alternative in trees:
-                own += [(f"{alternative} {k}", size) for k, size in _sizes(trees[alternative])]
+                own[alternative] = _sizes(trees[alternative])
                 continue
             unknown.append(alternative)
             described = programme.variables.get(alternative)
-            levels = 1
+            depth = 1
             if described is not None:
-                levels = len(described.levels or described.prefixes or described.squares or [0])
-            own += [(f"{alternative} {k}", _FEWEST ** (k + 1)) for k in range(levels)]
-        found[name] = own
-    return found, unknown
+                depth = len(described.levels or described.prefixes or described.squares or [0])
+            own[alternative] = [_FEWEST ** (level + 1) for level in range(depth)]
+    return levels, unknown
 
 
-def _sizes(tree: Classification) -> Iterator[tuple[int, int]]:
-    """The levels of a classification below the total, with the number of codes of each cut."""
+def _sizes(tree: Classification) -> list[int]:
+    """The number of codes of each level below the total; codes that end above count, too."""
     from discreet.assessment import Axis
 
     axis = Axis(tree.name, tree.name, tree.codes, np.array(tree.parents, dtype=np.int32))
-    yield from ((k, len(cut)) for k, cut in enumerate(axis.cuts) if k)
+    return [len(cut) for cut in axis.cuts[1:]]
 
 
-def _crossings(levels: Mapping[str, Sequence[_Level]]) -> Iterator[frozenset[_Level]]:
-    """All crossings of a table: of each variable one level, or none."""
-    for chosen in itertools.product(*([None, *own] for own in levels.values())):
-        yield frozenset(item for item in chosen if item is not None)
-
-
-def _exposure(crossings: set[frozenset[_Level]]) -> float:
-    return math.fsum(1 / math.prod(size for _, size in crossing) for crossing in crossings)
+def _layers(levels: Iterable[Mapping[str, Sequence[int]]]) -> Iterator[_Layer]:
+    """All layers of a table: of each variable one level, or none."""
+    options = (
+        [None, *((tree, at + 1) for tree, sizes in own.items() for at in range(len(sizes)))]
+        for own in levels
+    )
+    for chosen in itertools.product(*options):
+        yield tuple(sorted(item for item in chosen if item is not None))

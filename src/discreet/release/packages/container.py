@@ -24,7 +24,7 @@ import struct
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple, NoReturn
+from typing import TYPE_CHECKING, Annotated, Any, Literal, NoReturn
 
 from cryptography.exceptions import InvalidSignature, InvalidTag
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
@@ -43,7 +43,7 @@ from discreet.protection.noise import (
     pack,
     read_json,
 )
-from discreet.release.packages.keys import PackageKey, Stretching, WorkingKeys, key_id, public_bytes
+from discreet.release.packages.keys import PackageKey, WorkingKeys, key_id, public_bytes
 from discreet.release.packages.parameters import Parameters, parameters_of
 
 if TYPE_CHECKING:
@@ -89,10 +89,6 @@ class Scrypt(_HeaderForm):
     r: Literal[8]
     p: Annotated[int, Field(ge=1, le=4)]
 
-    def stretching(self) -> Stretching:
-        """The same, with bytes for the salt."""
-        return Stretching(bytes.fromhex(self.salt), self.n, self.r, self.p)
-
 
 class Encryption(_HeaderForm):
     """How the content is encrypted."""
@@ -105,7 +101,7 @@ class Encryption(_HeaderForm):
 
     def working_keys(self, key: PackageKey) -> WorkingKeys:
         """The keys that are made of the one that is given."""
-        stretching = None if self.scrypt is None else self.scrypt.stretching()
+        stretching = None if self.scrypt is None else self.scrypt.model_dump()
         return key.working_keys(bytes.fromhex(self.salt), stretching)
 
 
@@ -125,15 +121,6 @@ class Header(_HeaderForm):
     def signer_id(self) -> str | None:
         """The short name of the signer's key."""
         return None if self.signer is None else key_id(bytes.fromhex(self.signer))
-
-
-class Pins(NamedTuple):
-    """Which package is wanted."""
-
-    statistic: str | None = None  # its statistic; None for any
-    version: str | None = None  # its version; None for any
-    signer: str | None = None  # the short name of the key that must have signed it; None for any
-    allow_unsigned: bool = False  # whether one that nobody signed will do
 
 
 @dataclass(frozen=True, repr=False)
@@ -163,22 +150,21 @@ class Sealed:
             message = "the signature does not fit: the package has been changed or damaged"
             self._refuse("package-signature", message, _ASK)
 
-    def check_pins(self, pins: Pins) -> None:
-        """Raise unless this is the package that is wanted; its signature is valid."""
+    def check_pins(self, *, signer: str | None, allow_unsigned: bool, **pins: str | None) -> None:
+        """Raise unless this is the package that is wanted, of any where a pin is None."""
         header = self.header
-        if header.signer is None and pins.signer is not None:
+        if header.signer is None and signer is not None:
             self._refuse("package-unsigned", "the package is not signed", _ASK)
-        if header.signer is None and not pins.allow_unsigned:
+        if header.signer is None and not allow_unsigned:
             message = "the package is not signed: whoever can open packages could have made it"
             hint = "ask for a signed one, or allow it: allow_unsigned = true, --allow-unsigned"
             self._refuse("package-unsigned", message, hint)
-        if pins.signer not in (None, header.signer_id):
+        if signer not in (None, header.signer_id):
             message = f"the package is signed with another key: {header.signer_id}"
-            self._refuse("package-signer", message, f"the key asked for is {pins.signer}")
-        for name in ("statistic", "version"):
-            wanted, found = getattr(pins, name), getattr(header, name)
-            if wanted not in (None, found):
-                message = f"the package is of another {name}: {found!r}"
+            self._refuse("package-signer", message, f"the key asked for is {signer}")
+        for name, wanted in pins.items():
+            if wanted not in (None, getattr(header, name)):
+                message = f"the package is of another {name}: {getattr(header, name)!r}"
                 hint = f"{name} {wanted!r} is asked for"
                 self._refuse(f"package-{name}", message, hint)
 
@@ -267,9 +253,8 @@ def parse(data: bytes, where: str) -> Sealed:
     """The parts of a package, by form alone."""
     if not data.startswith(MAGIC):
         hint = "packages are made by: discreet params pack"
-        raise PackageError(
-            "this is not a package of parameters", code="package-file", where=where, hint=hint
-        )
+        message = "this is not a package of parameters"
+        raise PackageError(message, code="package-file", where=where, hint=hint)
     if len(data) < _START.size:
         raise _damaged(where)
     _, form, header_length, length = _START.unpack_from(data)

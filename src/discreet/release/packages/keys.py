@@ -11,8 +11,9 @@ import hashlib
 import os
 import re
 import unicodedata
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Literal, NamedTuple, NoReturn
+from typing import Any, Literal, NamedTuple, NoReturn
 
 from cryptography.exceptions import UnsupportedAlgorithm
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
@@ -146,15 +147,6 @@ _MAKE_ONE = "make one: discreet keys secret package.key"
 KeyKind = Literal["key-file", "passphrase"]
 
 
-class Stretching(NamedTuple):
-    """What makes trying passphrases slow (scrypt), as a package records it."""
-
-    salt: bytes  # random bytes
-    n: int  # cost
-    r: int  # size of blocks
-    p: int  # number of lanes
-
-
 class WorkingKeys(NamedTuple):
     """The keys for one package. SECRET."""
 
@@ -251,13 +243,7 @@ class PackageKey:
         passphrase_env: str | None = None,
         passphrase_file: str | os.PathLike[str] | None = None,
     ) -> PackageKey | None:
-        """The one that is named; None if none is.
-
-        Args:
-            key_file: A file with the key.
-            passphrase_env: An environment variable with the passphrase.
-            passphrase_file: A file with the passphrase.
-        """
+        """The one that is named; None if none is."""
         given = (key_file, passphrase_env, passphrase_file)
         if sum(name is not None for name in given) > 1:
             message = "a package is opened with one key"
@@ -268,17 +254,16 @@ class PackageKey:
             return cls.from_passphrase_file(passphrase_file)
         return None if passphrase_env is None else cls.from_env(passphrase_env)
 
-    def working_keys(self, salt: bytes, stretching: Stretching | None) -> WorkingKeys:
-        """The keys for one package.
+    def working_keys(self, salt: bytes, stretching: Mapping[str, Any] | None) -> WorkingKeys:
+        """The keys for one package, whose salt makes the cipher's key another one.
 
-        Args:
-            salt: What makes the cipher's key another one in every package.
-            stretching: How a passphrase is stretched; None for key files.
+        Passphrases are stretched (scrypt) by `salt` in hexadecimal digits, cost `n`, size of
+        blocks `r` and number of lanes `p`.
         """
         base = self._value
         if stretching is not None:
-            settings = {"n": stretching.n, "r": stretching.r, "p": stretching.p}
-            base = Scrypt(salt=stretching.salt, length=KEY_BYTES, **settings).derive(base)
+            settings = {**stretching, "salt": bytes.fromhex(stretching["salt"])}
+            base = Scrypt(length=KEY_BYTES, **settings).derive(base)
         return WorkingKeys(_derived(base, _CIPHER + salt), _derived(base, _DIGEST))
 
     def __copy__(self) -> PackageKey:

@@ -24,7 +24,6 @@ from discreet.release.packages import container
 from discreet.release.packages.container import (
     FORMAT_VERSION,
     Header,
-    Pins,
     Sealed,
     from_bytes,
     to_bytes,
@@ -156,7 +155,10 @@ def pack_parameters(
             grid=parameters.grid.size,
         )
     except ValidationError as error:
-        raise _wrong_words(error) from None
+        message = "must be one line of 1 to 200 characters"
+        places = [str(details["loc"][0]) for details in error.errors(include_input=False)]
+        problems = [Problem(message, place) for place in places]
+        raise PackageError(message, code="parameters", where=places[0], problems=problems) from None
     if len(data) > container.LARGEST:
         message = "the parameters are too large for a package"
         raise PackageError(message, code="parameters", where=str(target))
@@ -203,7 +205,9 @@ def open_parameters(
     read (No such file or directory)
     """
     sealed = _read(path, verify_key)
-    sealed.check_pins(Pins(statistic, version, signer, allow_unsigned))
+    sealed.check_pins(
+        signer=signer, allow_unsigned=allow_unsigned, statistic=statistic, version=version
+    )
     return _opened(sealed, sealed.working_keys(_opener(key, passphrase)))
 
 
@@ -242,7 +246,7 @@ def verify_package(
         message = "the package is not signed: without its key nothing can be checked"
         hint = "name the key file or the passphrase"
         raise PackageError(message, code="package-unsigned", where=sealed.where, hint=hint)
-    sealed.check_pins(Pins(signer=signer, allow_unsigned=allow_unsigned))
+    sealed.check_pins(signer=signer, allow_unsigned=allow_unsigned)
     if not closed:
         _opened(sealed, sealed.working_keys(_opener(key, passphrase)))
     return PackageDescription(
@@ -320,10 +324,3 @@ def _target(path: AnyPath, *, overwrite: bool) -> Path:
         hint = "choose another name, or ask for it: --overwrite, overwrite=True"
         raise PackageError(message, code="package-exists", where=str(target), hint=hint)
     return target
-
-
-def _wrong_words(error: ValidationError) -> PackageError:
-    message = "must be one line of 1 to 200 characters"
-    places = [str(details["loc"][0]) for details in error.errors(include_input=False)]
-    problems = [Problem(message, place) for place in places]
-    return PackageError(message, code="parameters", where=places[0], problems=problems)

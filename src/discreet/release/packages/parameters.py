@@ -62,14 +62,14 @@ class Magnitude(Unpicklable):
 
     def noise(self) -> MagnitudeNoise:
         """What `perturb_magnitudes` takes."""
-        from discreet.protection.noise import FlexStrength, SimpleStrength
+        from discreet.protection.noise import FlexStrength, MagnitudeNoise, SimpleStrength
 
         entry, given = self.entry, self.entry.strength
         if given is None or given.kind is None:
             raise PackageError("strength is missing", code="parameters", where="strength")
         settings = given.model_dump(exclude={"kind"}, exclude_none=True)
         strength = FlexStrength(**settings) if given.kind == "flex" else SimpleStrength(**settings)
-        return entry.noise(self.table, strength, mu_c=entry.mu_c, mu_c_for=entry.mu_c_for)
+        return MagnitudeNoise.of_settings(entry, self.table, strength)
 
     @property
     def contributions(self) -> int:
@@ -188,12 +188,7 @@ class Parameters(Unpicklable):
         return {name: magnitude.noise() for name, magnitude in self.magnitudes.items()}
 
     def of_period(self, period: str) -> Parameters:
-        """The same, with the value columns' noise of a period. SECRET.
-
-        Args:
-            period: Enters the keys of all columns that have keys of their own and name no
-                period.
-        """
+        """The same, with the noise of a period in columns with keys of their own. SECRET."""
         found = {}
         for column, magnitude in self.magnitudes.items():
             entry = magnitude.entry
@@ -229,10 +224,8 @@ class Parameters(Unpicklable):
         """A keyed digest of each section; magnitudes have one per value column.
 
         They are equal for the files of an office and for a package made of them. The
-        secret of the record keys has no part in them, for the keys are in the data.
-
-        Args:
-            key: Something the reader of the digests cannot guess.
+        secret of the record keys has no part in them, for the keys are in the data. The key is
+        something the reader of the digests cannot guess.
         """
         table = self.perturbation_table.digest(key)
         entries: dict[str, Any] = {
@@ -250,11 +243,7 @@ class Parameters(Unpicklable):
         return {name: _digest(key, name, entry) for name, entry in entries.items()}
 
     def digest(self, key: bytes) -> str:
-        """One keyed digest of all of them.
-
-        Args:
-            key: Something the reader of the digest cannot guess.
-        """
+        """One keyed digest of all of them."""
         return _digest(key, "parameters", self.digests(key))
 
     def sections(self) -> dict[str, Any]:
@@ -354,7 +343,20 @@ def parameters_of(
     parts = None
     if sections.get("parts") is not None:
         parts = checked_entry(PartsEntry, "parts", sections["parts"], problems)
-    magnitudes = _magnitudes(sections.get("magnitudes"), magnitude_tables or {}, problems)
+    magnitudes, tables = dict[str, Magnitude](), magnitude_tables or {}
+    values = _keyed("magnitudes", sections.get("magnitudes"), problems)
+    problems += [
+        Problem("there is no such section", f"magnitudes.{column}")
+        for column in tables
+        if column not in values
+    ]
+    for column, section in values.items():
+        where = f"magnitudes.{column}"
+        entry = checked_entry(MagnitudeEntry, where, section, problems)
+        if column in tables:
+            magnitudes[column] = Magnitude(entry, tables[column])
+        else:
+            problems.append(Problem("its perturbation table is missing", where))
     official = _official(sections.get("official"), problems)
     if not problems:
         if rules.zeros == "table" and not perturbation_table.changes_zeros:
@@ -410,27 +412,6 @@ def checked_entry(form: type[_Form], where: str, given: Any, problems: list[Prob
             hint = f"known: {', '.join(form.names())}" if unknown else ""
             problems.append(Problem(message, place, hint))
         return form()
-
-
-def _magnitudes(
-    given: Any, tables: Mapping[str, MagnitudePerturbationTable], problems: list[Problem]
-) -> dict[str, Magnitude]:
-    """Each value column with its section and its table."""
-    sections = _keyed("magnitudes", given, problems)
-    problems += [
-        Problem("there is no such section", f"magnitudes.{column}")
-        for column in tables
-        if column not in sections
-    ]
-    found = {}
-    for column, section in sections.items():
-        where = f"magnitudes.{column}"
-        entry = checked_entry(MagnitudeEntry, where, section, problems)
-        if column in tables:
-            found[column] = Magnitude(entry, tables[column])
-        else:
-            problems.append(Problem("its perturbation table is missing", where))
-    return found
 
 
 def _official(given: Any, problems: list[Problem]) -> str | None:

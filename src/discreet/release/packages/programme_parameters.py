@@ -29,7 +29,6 @@ from discreet.release.programme.variables import rule_where_known
 if TYPE_CHECKING:
     from discreet.microdata import Secret
     from discreet.protection.noise import (
-        MagnitudeNoise,
         MagnitudePerturbationTable,
         PerturbationTable,
     )
@@ -38,6 +37,8 @@ if TYPE_CHECKING:
 
 def open_parameters_of(opener: Opener[Programme]) -> Parameters | None:
     """The parameters of a programme; None, and problems, if they cannot be had."""
+    from discreet.release.packages.parameters import Magnitude, parameters_of
+
     programme = opener.programme
     if programme.document.parameters is not None:
         parameters = opener.attempt(("parameters", "package"), _open_package)
@@ -49,7 +50,9 @@ def open_parameters_of(opener: Opener[Programme]) -> Parameters | None:
         return parameters
     ptable = opener.attempt(("perturbation", "table"), _read_perturbation_table)
     if ptable is not None:
-        opener.attempt(("keys", "grid"), partial(_fit_grid, ptable))
+        nothing = np.zeros(1, dtype=np.int64)
+        with opener.placed("keys", "grid"):
+            ptable.lookup(nothing, nothing, programme.keys.grid)
     tables: dict[str, MagnitudePerturbationTable] = {}
     for column in programme.magnitudes:
         path: KeyPath = ("magnitudes", column, "table")
@@ -58,11 +61,12 @@ def open_parameters_of(opener: Opener[Programme]) -> Parameters | None:
             tables[column] = table
             section = dotted(("magnitudes", column))
             if not any(section in problem.where for problem in opener.problems):
-                opener.attempt(("magnitudes", column), partial(_noise_of, column, table))
+                with opener.placed("magnitudes", column):
+                    magnitude = Magnitude(programme.magnitudes[column], table)
+                    magnitude.rules()
+                    magnitude.noise()
     if ptable is None or opener.problems:
         return None
-    from discreet.release.packages.parameters import parameters_of
-
     return opener.attempt((), lambda known: parameters_of(sections_of(known), ptable, tables))
 
 
@@ -81,12 +85,6 @@ def _read_perturbation_table(programme: Programme) -> PerturbationTable | None:
     return table
 
 
-def _fit_grid(table: PerturbationTable, programme: Programme) -> None:
-    """Raise unless the perturbation table can be used with the key grid."""
-    nothing = np.zeros(1, dtype=np.int64)
-    table.lookup(nothing, nothing, programme.keys.grid)
-
-
 def _read_magnitude_table(column: str, programme: Programme) -> MagnitudePerturbationTable | None:
     from discreet.protection.noise import MagnitudePerturbationTable
 
@@ -100,16 +98,6 @@ def _read_magnitude_table(column: str, programme: Programme) -> MagnitudePerturb
     return MagnitudePerturbationTable.joined(
         table, MagnitudePerturbationTable.read(small, kind="small"), name=table.name
     )
-
-
-def _noise_of(
-    column: str, table: MagnitudePerturbationTable, programme: Programme
-) -> MagnitudeNoise:
-    from discreet.release.packages.parameters import Magnitude
-
-    magnitude = Magnitude(programme.magnitudes[column], table)
-    magnitude.rules()
-    return magnitude.noise()
 
 
 def sections_of(programme: Programme) -> dict[str, Any]:

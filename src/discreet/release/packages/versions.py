@@ -60,7 +60,15 @@ def check_succession(
         hint = f'if that is meant: statistic = "{package["statistic"]}" in [parameters]'
         _refuse("package-statistic", message, hint)
     if package["signer"] != last["signer"] and last["signer"]:
-        _check_signer(package["signer"], last["signer"], entry)
+        if not package["signer"]:
+            by = last["signer"]
+            message = f"the package is not signed, and the release was made with one signed by {by}"
+            _refuse("package-unsigned", message, "use a signed package, or another folder")
+        if entry.signer is None and entry.verify_key is None:
+            now, before = package["signer"], last["signer"]
+            message = f"the package is signed by {now}, and the one used last by {before}"
+            hint = "name whoever must have signed: signer or verify_key"
+            _refuse("package-signer", message, hint)
     if package["statistic"] != last["statistic"] or entry.allow_older:
         return
     if is_older(package["version"], last["version"]):
@@ -70,15 +78,6 @@ def check_succession(
         )
         hint = "use the newer package; if this one is meant: allow_older = true in [parameters]"
         _refuse("package-older", message, hint)
-
-
-def _check_signer(signer: str, last: str, entry: ParametersEntry) -> None:
-    if not signer:
-        message = f"the package is not signed, and the release was made with one signed by {last}"
-        _refuse("package-unsigned", message, "use a signed package, or another folder")
-    if entry.signer is None and entry.verify_key is None:
-        message = f"the package is signed by {signer}, and the one used last by {last}"
-        _refuse("package-signer", message, "name whoever must have signed: signer or verify_key")
 
 
 def _refuse(code: str, what: str, hint: str) -> NoReturn:

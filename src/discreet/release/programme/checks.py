@@ -166,8 +166,13 @@ def _known_source(
 
 
 def _keys(programme: Programme, source: RecordSource) -> Found:
-    """The keys of a source besides the main one."""
+    """What the units of a source besides the main one consist of, and their keys."""
     path, keys, main = source.keys_path, source.keys, programme.main.keys
+    if (stated := programme.document.sources[source.name].consists_of) is not None:
+        place = (*source.path, "consists_of", "source")
+        yield from _known_source(programme, place, stated.source, source.name)
+        if stated.source == source.name:
+            yield programme.at(place, "units cannot consist of themselves", "name their parts")
     if any(programme.reported((*path, key)) for key in ("column", "id", "inherit", "by")):
         return
     users = [table for table in programme.tables if programme.source_of(table) is source]
@@ -302,11 +307,11 @@ def _tables(programme: Programme) -> Found:
         for name, table in programme.tables.items()
     }
     for place, (name, rule) in official.items():
-        known = programme.spanning(programme.source_of(name).name)
+        known = {*programme.spanning(programme.source_of(name).name), *programme.variables}
         for column in sorted(filter_parsed(programme, place, rule or "")[0]):
             if column.removesuffix(".level") not in known:
-                hint = nearest(column, sorted(known))
-                yield programme.at(place, f"no table is spanned by {column!r}", hint)
+                hint = nearest(column, sorted(known)) or f"add a section [variables.{column}]"
+                yield programme.at(place, f"there is no variable {column!r}", hint)
 
 
 def _areas(programme: Programme) -> Found:

@@ -37,7 +37,13 @@ from discreet.release.programme.schema import (
     VariableEntry,
     method_settings,
 )
-from discreet.release.programme.sources import DataEntry, KeysEntry, RecordsEntry, SourceKeysEntry
+from discreet.release.programme.sources import (
+    DataEntry,
+    KeysEntry,
+    RecordsEntry,
+    SourceEntry,
+    SourceKeysEntry,
+)
 from discreet.release.programme.toml_lines import KeyPath, LineIndex
 from discreet.release.programme.values import ProgrammeEntry
 from discreet.settings import plain_problem
@@ -64,6 +70,8 @@ class RecordSource:
     keys_path: KeyPath  # the key of what says how they get their record keys
     keys: SourceKeysEntry  # how they get their record keys
     official: str | None = None  # which of its figures are published as they are
+    #: The source that its units consist of, and the columns of both that name the unit
+    consists_of: tuple[str, tuple[str, ...]] | None = None
 
     @property
     def place(self) -> KeyPath:
@@ -107,10 +115,21 @@ def sources_of(document: Document) -> dict[str, RecordSource]:
             keys_path=("sources", name, "keys"),
             keys=entry.keys or SourceKeysEntry(),
             official=entry.official,
+            consists_of=_consists_of(entry),
         )
         for name, entry in document.sources.items()
     }
     return {main.name: main, **{n: other for n, other in others.items() if n != main.name}}
+
+
+def _consists_of(entry: SourceEntry) -> tuple[str, tuple[str, ...]] | None:
+    """What the units of a source consist of: as stated, or where their keys come from."""
+    if entry.consists_of is not None:
+        return entry.consists_of.source, tuple(entry.consists_of.by)
+    keys = entry.keys
+    return (
+        None if keys is None or not keys.inherit or not keys.by else (keys.inherit, tuple(keys.by))
+    )
 
 
 def key_line(sources: Mapping[str, RecordSource], name: str) -> list[str]:
@@ -215,14 +234,19 @@ class Programme(ProgrammeFile):
         """The source whose records a table counts; the main one if it names none there is."""
         return self.sources.get(self.document.tables[table].source or "", self.main)
 
+    def known_source(self, name: str | None) -> str:
+        """The name of a source that is asked for; that of the main one if None."""
+        if name and name not in self.sources:
+            hint = f"sources: {', '.join(self.sources)}"
+            message = f"there is no source {name!r}"
+            raise ProgrammeError(message, code="source", where=str(self.path), hint=hint)
+        return name or self.main.name
+
     def with_data(self, data: Mapping[str, str | os.PathLike[str]]) -> Programme:
         """The same with other files of records for some sources."""
         document = self.document
         for name, place in data.items():
-            if name not in self.sources:
-                message = f"there is no source {name!r}"
-                hint = f"sources: {', '.join(self.sources)}"
-                raise ProgrammeError(message, code="source", where=str(self.path), hint=hint)
+            self.known_source(name)
             records = self.sources[name].records
             others = (*records.places, "format", "table", "query")
             places = {**dict.fromkeys(others), "source": str(Path(place).absolute())}
@@ -370,7 +394,11 @@ class Programme(ProgrammeFile):
         """The tables of a method in groups of those that are made together."""
         groups = [set(group) for group in method.linked(self, self.protected[method.name])]
         for name in self.protected[method.name]:
-            if together := {*self.additive_with(name), *self.parts_with(name)}:
+            if together := {
+                *self.additive_with(name),
+                *self.parts_tied_with(name),
+                *self.parts_with(name),
+            }:
                 joined = [group for group in groups if group & together]
                 groups = [group for group in groups if group not in joined]
                 groups.append(set().union(*joined))
@@ -435,19 +463,30 @@ class Programme(ProgrammeFile):
         Where areas are decided on one by one, a part that one table hides must not stand in
         another of the same records.
         """
-
-        def kind(name: str) -> tuple[Any, ...]:
-            entry = self.tables[name]
-            return self.source_of(name).name, entry.weight or None, entry.where or ""
-
-        own = self.method(table)
-        if not own.parts:
-            return ()
-        group = [name for name in self.protected[own.name] if kind(name) == kind(table)]
+        where = self.tables[table].where or ""
+        group = [n for n in self._parts_of(table) if (self.tables[n].where or "") == where]
         entries = [self.document.parts, *(self.tables[name].parts for name in group)]
         single = any(entry is not None and entry.per for entry in entries)
         single = single or any(self.tables[name].areas is not None for name in group)
         return tuple(group) if single and len(group) > 1 else ()
+
+    def parts_tied_with(self, table: str) -> tuple[str, ...]:
+        """The tables that records may tie to one, whatever names they have for it; none if alone.
+
+        These are all of the same records if there are rules for the parts of any.
+        """
+        group = self._parts_of(table)
+        decided = any(self.thresholds(name) is not None for name in group)
+        return tuple(group) if decided and len(group) > 1 else ()
+
+    def _parts_of(self, table: str) -> list[str]:
+        """The tables of one method and of the records of one, if it decides on parts."""
+
+        def kind(name: str) -> tuple[Any, ...]:
+            return self.source_of(name).name, self.tables[name].weight or None
+
+        own = self.method(table)
+        return [n for n in self.protected[own.name] if own.parts and kind(n) == kind(table)]
 
     def held_against_all(self, table: str, shared: PartsEntry | None = None) -> bool:
         """Whether the parts of a filtered table are held against all records."""

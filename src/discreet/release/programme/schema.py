@@ -22,8 +22,13 @@ from pydantic import (
 )
 from pydantic_core import PydanticCustomError
 
+from discreet.assessment import AttackerSettings
 from discreet.errors import nearest
-from discreet.protection.noise import CountNoiseSettings, MagnitudeNoiseSettings
+from discreet.protection.noise import (
+    CountNoiseSettings,
+    MagnitudeNoiseSettings,
+    MarkedNoiseSettings,
+)
 from discreet.protection.protocol import COUNT
 from discreet.protection.registry import protections
 from discreet.protection.suppression import SearchSettings
@@ -129,7 +134,7 @@ class SensitiveEntry(ProgrammeEntry):
     pq: Annotated[list[Number], Field(min_length=2, max_length=2)] | None = None
 
 
-class MagnitudeEntry(MagnitudeNoiseSettings, ProgrammeEntry):
+class MagnitudeEntry(MagnitudeNoiseSettings, MarkedNoiseSettings, ProgrammeEntry):
     """[magnitudes.COLUMN]: the noise for sums and means of a value column."""
 
     table: Annotated[File, Key(needed='name the file: table = "rent-ptable.csv"')] = None
@@ -138,8 +143,6 @@ class MagnitudeEntry(MagnitudeNoiseSettings, ProgrammeEntry):
         StrengthEntry | None,
         Key(needed='strength = { kind = "simple", share = 0.1 }, or kind = "flex"'),
     ] = None
-    mu_c: Number = 0.0
-    mu_c_for: Literal["first", "all"] = "first"
     sensitive: SensitiveEntry | None = None
     bracket_above: Limit | None = None
 
@@ -304,10 +307,9 @@ class CellNoteEntry(ProgrammeEntry):
     text: Texts = Field(default_factory=dict)
 
 
-class AttacksEntry(ProgrammeEntry):
+class AttacksEntry(AttackerSettings, ProgrammeEntry):
     """[attacks]: how much attacks may find out before a release is withheld. SECRET."""
 
-    knows: Literal["table", "maximum"] = "table"
     average: Limit | None = None
     exposure: Limit | None = None
     determined: Limit | None = None
@@ -430,7 +432,11 @@ class SuppressionEntry(SearchSettings, ProgrammeEntry):
     hide_less: bool = False
     earlier: Names = Field(default_factory=list)
     earlier_change: Change = "refuse"
+    earlier_identity: Names = Field(default_factory=list)
     round_to: Annotated[int, Field(ge=2, le=1000)] | None = None
+    accept: list[Text] = Field(default_factory=list)
+    coincidences: list[Text] = Field(default_factory=list)
+    related_within: Annotated[float, Field(ge=0, le=0.2)] = 0.01
 
 
 class ValueEntry(ProgrammeEntry):

@@ -117,7 +117,7 @@ class RecordsEntry(ProgrammeEntry):
 
 #: What is told elsewhere, or does not matter: names and places.
 _PLACES = {"name", "keys", "official", "source", "database", "database_env", "cubes", "store"}
-_PLACES |= {"metadata", "spark"}
+_PLACES |= {"metadata", "spark", "consists_of"}
 
 #: Keys that count for digests of tables even if nothing is said.
 _ALWAYS = ("table", "query", "format", "version", "text")
@@ -212,8 +212,16 @@ class SourceKeysEntry(ProgrammeEntry):
             yield Mistake("by", "by is missing", hint)
 
 
+class PartsOfUnitEntry(ProgrammeEntry):
+    """consists_of in [sources.NAME]: the records that each of its units consists of."""
+
+    source: Text
+    by: NameList
+
+
 class SourceEntry(RecordsEntry):
     """[sources.NAME]: records of another kind of unit."""
 
     keys: SourceKeysEntry | None = None
+    consists_of: PartsOfUnitEntry | None = None
     official: Annotated[str | None, Key(filter=True)] = None

@@ -128,7 +128,10 @@ def spanning_variables(
             spanning[name] = name
         elif entry.alternatives:
             others = [trees[other] for other in entry.alternatives]
-            spanning[name] = _side_by_side(name, entry, others)
+            # Breakdowns that do not nest; the first carries the name of the variable.
+            title = entry.label or others[0].titles
+            first = others[0].replace(name=name, column=others[0].source, titles=title)
+            spanning[name] = [first, *others[1:]]
         else:
             spanning[name] = trees[name]
     return spanning
@@ -144,16 +147,6 @@ def found_classifications(
     columns = [name for name in dict.fromkeys(names) if name not in programme.variables]
     codes = found_codes(records, columns) if columns else {}
     return {name: Classification.flat(name, codes[name]).replace(found="all") for name in columns}
-
-
-def _side_by_side(
-    name: str, entry: VariableEntry, trees: Sequence[Classification]
-) -> list[Classification]:
-    """Breakdowns that do not nest; the first carries the name of the variable."""
-    first = trees[0].replace(
-        name=name, column=trees[0].source, titles=entry.label or trees[0].titles
-    )
-    return [first, *trees[1:]]
 
 
 def _fixed(programme: Programme, name: str, entry: VariableEntry) -> Classification:
@@ -295,9 +288,27 @@ def _named_columns(programme: Programme, name: str) -> Iterator[_NamedColumn]:
     for figure, entry in table.figures.items():
         if entry.of is not None:
             yield _NamedColumn(("tables", name, "figures", figure, "of"), entry.of, "number")
+    for column in _official_columns(programme, name):
+        yield _NamedColumn(programme.setting(name, "official"), column, "other")
     own = programme.method(name)
     for place, column, numeric in own.columns(programme, name) if programme.understood(own) else ():
         yield _NamedColumn(place, column, "number" if numeric else "other")
+
+
+def _official_columns(programme: Programme, table: str) -> set[str]:
+    """The columns of variables of the official figures that span no table of the source.
+
+    Variables of other records would count as at their total everywhere.
+    """
+    from discreet.microdata import parse_filter
+
+    try:
+        named = parse_filter(programme.tables[table].official or "").columns
+    except DiscreetError:  # reported by the checks of tables; or there is no rule
+        return set()
+    names = {name.removesuffix(".level") for name in named}
+    names -= programme.spanning(programme.source_of(table).name)
+    return set().union(*(programme.columns_behind(name) for name in names))
 
 
 def _column_problems(
@@ -351,6 +362,14 @@ def _key_columns(
     from discreet.microdata import sum_column
 
     keys, schema = source.keys, schemas[source.name]
+    entry = programme.document.sources.get(source.name)
+    if entry is not None and (stated := entry.consists_of) is not None:
+        for name in (source.name, stated.source):
+            for column in stated.by if name in schemas else ():
+                if column not in schemas[name]:
+                    message = f"{programme.sources[name].called} no column {column!r}"
+                    hint = nearest(column, list(schemas[name]))
+                    yield programme.problem((*source.path, "consists_of", "by"), message, hint)
     if keys.column is not None or (keys.id is None and keys.inherit is None):
         return
     made = key_column(programme.sources, source.name)

@@ -23,8 +23,6 @@ from discreet.assessment import (
     Noise,
     Overall,
     QualityLog,
-    number,
-    percent,
     statements,
 )
 from discreet.errors import PublicationError
@@ -33,19 +31,12 @@ from discreet.publication import LANGUAGES, facts_html, page_head, page_tail
 from discreet.release.report.labels import LevelLabels
 from discreet.release.report.sections import (
     Document,
-    alarm_list,
-    area_section,
+    QualitySections,
     heading,
-    internal_sections,
-    remark_list,
-    seen_list,
-    shown_section,
-    statement_list,
+    paragraphs,
     words,
 )
 from discreet.tables import ProtectedTable
-
-_FORMAT = "discreet-quality"
 
 
 def size_labels() -> list[str]:
@@ -77,7 +68,11 @@ def public_figures(log: QualityLog, title: dict[str, str]) -> dict[str, Any]:
     """
     overall = Overall(log)
     return {
-        **_head("public", title),
+        "format": "discreet-quality",
+        "format_version": 1,
+        "kind": "public",
+        "software": f"discreet {__version__}",
+        "title": title,
         "tables": len(log),
         "cells": overall.grid_cells,
         "shown": dict(overall.shown()),
@@ -127,16 +122,6 @@ def internal_figures(log: QualityLog, title: dict[str, str]) -> dict[str, Any]:
     }
 
 
-def _head(kind: str, title: dict[str, str]) -> dict[str, Any]:
-    return {
-        "format": _FORMAT,
-        "format_version": 1,
-        "kind": kind,
-        "software": f"discreet {__version__}",
-        "title": title,
-    }
-
-
 def _noise(noise: Noise) -> dict[str, Any]:
     """Figures of some counts, with the noise itself."""
     cells = {str(value): number for value, number in sorted(noise.cells.items())}
@@ -145,31 +130,25 @@ def _noise(noise: Noise) -> dict[str, Any]:
 
 def _table(log: QualityLog, name: str) -> dict[str, Any]:
     """One table: how it is shown, and its counts over all and by part."""
-    table = log.tables[name]
-    alone = Overall(log.only(name))
-    parts = []
-    for at, part in enumerate(table.parts):
-        if part is not None:
-            parts.append(
-                {
-                    "levels": dict(zip(table.variables, part.levels, strict=True)),
-                    "cells": part.cells,
-                    "suppressed": part.suppressed,
-                    "counts": table.counts.of_part(at).described(),
-                }
-            )
+    table, alone = log.tables[name], Overall(log.only(name))
     return {
         "shown": table.shown,
         "cells": table.grid_cells,
         "suppressed_cells": alone.suppressed_cells,
         "counts": alone.noise().described(),
-        "parts": parts,
+        "parts": [
+            {
+                "levels": dict(zip(table.variables, part.levels, strict=True)),
+                "cells": part.cells,
+                "suppressed": part.suppressed,
+                "counts": table.counts.of_part(at).described(),
+            }
+            for at, part in enumerate(table.parts)
+            if part is not None
+        ],
         "reasons": dict(table.reasons),
         "closeness": {name: asdict(gate) for name, gate in table.gates.items()},
     }
-
-
-_PUBLIC, _INTERNAL = "quality", "quality-internal"
 
 
 @dataclass(frozen=True, kw_only=True, repr=False, eq=False)
@@ -202,27 +181,31 @@ class QualityReport:
 
     def html(self, language: str = "en", *, internal: bool = False) -> str:
         """A page that stands on its own."""
-        text, labels = words(language), LevelLabels(self.tables, language)
         document = self.internal if internal else self.public
+        sections = QualitySections(document, language, LevelLabels(self.tables, language))
+        text, shown = sections.text, document["shown"]["complete"]
         name = self.title.get(language) or next(iter(self.title.values()), "")
         title = f"{text['quality']}: {name}" if name else text["quality"]
-        warning = f'<p class="internal" role="note">{html.escape(text["confidential"])}</p>\n'
+        facts = [(text[key], sections.number(document[key])) for key in ("tables", "cells")]
+        if document["tables"]:
+            share = sections.share(shown / document["tables"])
+            facts.append((text["complete"], f"{sections.number(shown)} ({share})"))
         lead = text["internal lead" if internal else "public lead"]
-        seen = seen_list(Overall(self.log), text, language) if not document["statements"] else ""
+        alarms = [text[f"alarm {code}"] for code in document["alarms"]] if internal else []
         css = resources.files("discreet.release.report").joinpath("quality.css")
         return "".join(
             (
                 page_head(title, language, css.read_text("utf-8")),
-                warning if internal else "",
-                alarm_list(document, text) if internal else "",
+                paragraphs([text["confidential"]] if internal else []),
+                paragraphs(alarms, "alert"),
                 f'<h1>{html.escape(title)}</h1>\n<p class="lead">{html.escape(lead)}</p>\n',
-                facts_html(_at_a_glance(document, text, language), text["summary"]),
-                heading(text["statements"], statement_list(document, text, language) + seen),
+                facts_html(facts, text["summary"]),
+                heading(text["statements"], sections.statements(Overall(self.log))),
                 f"<p>{html.escape(text['attacked'])}</p>\n" if self.attacked else "",
-                remark_list(document, language),
-                shown_section(document, text, language, labels),
-                area_section(self.areas, text, language, labels),
-                internal_sections(document, text, language, labels) if internal else "",
+                paragraphs(remark[language] for remark in document.get("remarks", ())),
+                sections.shown(),
+                sections.areas(self.areas),
+                sections.internal() if internal else "",
                 f"<footer><p>{text['software']}: discreet {__version__}</p></footer>\n",
                 page_tail(),
             )
@@ -237,24 +220,13 @@ class QualityReport:
         return f"<QualityReport (confidential): {len(self.log)} tables>"
 
 
-def _at_a_glance(
-    document: Document, text: Mapping[str, str], language: str
-) -> list[tuple[str, str]]:
-    tables, shown = document["tables"], document["shown"]["complete"]
-    found = [(text[name], number(document[name], language, 0)) for name in ("tables", "cells")]
-    if tables:
-        share = percent(shown / tables, language)
-        found.append((text["complete"], f"{number(shown, language, 0)} ({share})"))
-    return found
-
-
 def quality_files(languages: Sequence[str], *, internal: bool = False) -> list[str]:
     """The names of the files that `write_quality` writes, the main language first.
 
     >>> quality_files(["en", "de"])
     ['quality.html', 'quality.de.html', 'quality.json']
     """
-    stem = _INTERNAL if internal else _PUBLIC
+    stem = "quality-internal" if internal else "quality"
     marks = ["" if language == languages[0] else f".{language}" for language in languages]
     return [*(f"{stem}{mark}.html" for mark in marks), f"{stem}.json"]
 
@@ -289,11 +261,21 @@ def write_quality(
     ...     [path.name for path in write_quality(QualityLog(), folder, title="Census")]
     ['quality.html', 'quality.json']
     """
-    _check_languages(languages)
+    if isinstance(languages, str) or not languages or len(set(languages)) < len(languages):
+        message = "languages is a list of different languages"
+        hint = f"languages: {', '.join(LANGUAGES)}"
+        raise PublicationError(message, code="language", where="languages", hint=hint)
+    for language in languages:
+        words(language)
     check_writable(out)
     places = [(Path(out), False)]
     if internal is not None:
-        places.append((_internal_folder(Path(internal), Path(out)), True))
+        if Path(internal).resolve().is_relative_to(Path(out).resolve()):
+            what = "the internal report cannot stand in the release folder, which is published"
+            where, hint = str(Path(internal)), "choose a folder elsewhere"
+            raise PublicationError(what, code="internal-folder", where=where, hint=hint)
+        make_folder(Path(internal), mode=0o700)
+        places.append((Path(internal), True))
         check_writable(internal)
     titles = dict.fromkeys(languages, title) if isinstance(title, str) else dict(title)
     report = QualityReport(
@@ -312,23 +294,3 @@ def write_quality(
             write_text(folder / name, text, private=secret)
             written.append(folder / name)
     return written
-
-
-def _check_languages(languages: Sequence[str]) -> None:
-    if isinstance(languages, str) or not languages or len(set(languages)) < len(languages):
-        message = "languages is a list of different languages"
-        hint = f"languages: {', '.join(LANGUAGES)}"
-        raise PublicationError(message, code="language", where="languages", hint=hint)
-    for language in languages:
-        words(language)
-
-
-def _internal_folder(internal: Path, out: Path) -> Path:
-    """The folder of the internal version, made if there is none; never within the release."""
-    inner, outer = internal.resolve(), out.resolve()
-    if inner == outer or outer in inner.parents:
-        message = "the internal report cannot stand in the release folder, which is published"
-        hint = "choose a folder elsewhere"
-        raise PublicationError(message, code="internal-folder", where=str(internal), hint=hint)
-    make_folder(internal, mode=0o700)
-    return internal

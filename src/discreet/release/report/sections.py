@@ -8,7 +8,7 @@ what they show. As confidential as what goes in.
 from __future__ import annotations
 
 import html
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -105,6 +105,7 @@ def _text(text: str) -> str:
 
 Document = Mapping[str, Any]
 Words = Mapping[str, str]
+Rows = Sequence[Sequence[Any]]
 
 _WORDS: Mapping[str, Words] = read_words("discreet.release.report")
 
@@ -127,306 +128,267 @@ _MOST_BARS = 25
 
 
 def heading(text: str, content: str) -> str:
-    """A section with its heading."""
-    return f"<section>\n<h2>{html.escape(text)}</h2>\n{content}</section>\n"
+    """A section with its heading; nothing without content."""
+    return f"<section>\n<h2>{html.escape(text)}</h2>\n{content}</section>\n" if content else ""
 
 
-def alarm_list(document: Document, text: Words) -> str:
-    """What must not be published like this, one paragraph each."""
-    said = [text[f"alarm {code}"] for code in document["alarms"]]
-    return "".join(f'<p class="internal" role="alert">{html.escape(line)}</p>\n' for line in said)
+def paragraphs(lines: Iterable[str], role: str = "note") -> str:
+    """Lines for the office only, one paragraph each."""
+    return "".join(f'<p class="internal" role="{role}">{html.escape(x)}</p>\n' for x in lines)
 
 
-def statement_list(document: Document, text: Words, language: str) -> str:
-    """The statements, one per line."""
-    lines = [one["text"][language] for one in document["statements"]]
-    if not lines:
-        few = text["no statements"].format(number(SUPPORT, language, 0))
-        return f"<p>{html.escape(few)}</p>\n"
+def bullets(lines: Iterable[str]) -> str:
+    """Lines of a list; nothing without lines."""
     items = "".join(f"<li>{html.escape(line)}</li>\n" for line in lines)
-    return f'<ul class="statements">\n{items}</ul>\n'
+    return f'<ul class="statements">\n{items}</ul>\n' if items else ""
 
 
-def remark_list(document: Document, language: str) -> str:
-    """What the internal version says besides, one paragraph each."""
-    return "".join(
-        f'<p class="internal" role="note">{html.escape(remark[language])}</p>\n'
-        for remark in document.get("remarks", ())
-    )
+class Sections:
+    """The sections of a page in one language. Columns are named by words of that language."""
 
+    def __init__(self, text: Words, language: str) -> None:
+        self.text, self.language = text, language
 
-def seen_list(overall: Overall, text: Words, language: str) -> str:
-    """What anyone can count in the tables, for releases too small for statements."""
-    compared, differing, _, largest = overall.sums()
-    lines = []
-    if compared:
-        told = [number(item, language, 0) for item in (compared, differing, largest)]
-        lines.append(text["seen differing" if differing else "seen equal"].format(*told))
-    pairs = list(overall.brackets().values())
-    bracketed, shown = sum(pair[0] for pair in pairs), sum(pair[1] for pair in pairs)
-    if bracketed:
-        told = [number(item, language, 0) for item in (bracketed, shown)]
-        lines.append(text["seen bracketed"].format(*told))
-    if overall.suppressed_cells:
-        told = [
-            number(item, language, 0) for item in (overall.suppressed_cells, overall.grid_cells)
-        ]
-        lines.append(text["seen hidden"].format(*told))
-    if not lines:
-        return ""
-    items = "".join(f"<li>{html.escape(line)}</li>\n" for line in lines)
-    return f'<p>{html.escape(text["seen"])}</p>\n<ul class="statements">\n{items}</ul>\n'
+    def number(self, value: float, digits: int = 0) -> str:
+        """A number."""
+        return number(value, self.language, digits)
 
+    def share(self, share: float | None) -> str:
+        """A share in per cent."""
+        return "–" if share is None else percent(share, self.language)
 
-def shown_section(document: Document, text: Words, language: str, labels: LevelLabels) -> str:
-    """Which tables are shown completely."""
-    states = ("complete", "thinned", "blocked")
-    rows, bars = [], []
-    entries = [(labels.level(e["variable"], e["level"]), e) for e in document["shown_by_level"]]
-    for name, entry in sorted(entries, key=lambda one: one[0].casefold()):
-        share = entry["complete"] / entry["tables"]
-        bars.append(share_bar(name, share, language))
-        rows.append([name, entry["tables"], *(entry[state] for state in states)])
-    heads = [text["level"], text["tables"], *(text[state] for state in states)]
-    return charted_section("shown", text["shown"], heads, rows, bars, language, full=1)
+    def share_bar(self, label: str, share: float) -> Bar:
+        """A bar for a share, with the per cent beside it."""
+        return Bar(label, share, self.share(share))
 
+    def listed(self, title: str, names: Sequence[str], rows: Rows) -> str:
+        """A section that is a table; nothing where there are no rows."""
+        return heading(title, self._table(title, names, rows)) if rows else ""
 
-def area_section(
-    areas: Mapping[str, Sequence[Document]], text: Words, language: str, labels: LevelLabels
-) -> str:
-    """How many areas are shown completely, per level and within each area of the coarsest."""
-    found = ""
-    for name, shares in areas.items():
-        rows = [
-            [
-                " ".join(filter(None, (share["level"], labels.area(name, share["within"])))),
-                share["areas"],
-                percent(share["share_complete"], language),
-                *(share[state] for state in ("complete", "thinned", "blocked")),
-            ]
-            for share in shares
-        ]
-        heads = [text["level"], text["areas"], text["share complete"]]
-        heads += [text[state] for state in ("complete", "thinned", "blocked")]
-        title = text["areas shown"].format(labels.table(name))
-        found += listed_section(title, heads, rows, language) if rows else ""
-    return found
+    def charted(
+        self,
+        identifier: str,
+        title: str,
+        names: Sequence[str],
+        rows: Rows,
+        bars: Sequence[Bar],
+        full: float = 0,
+    ) -> str:
+        """A chart and its table; nothing where there are no numbers."""
+        if not rows:
+            return ""
+        chart = bar_chart(bars[:_MOST_BARS], identifier=identifier, title=title, full=full)
+        return heading(title, self.beside(chart, title, names, rows))
 
+    def beside(self, chart: str, title: str, names: Sequence[str], rows: Rows) -> str:
+        """A chart with its table beside it."""
+        return f'<div class="pair">\n{chart}{self._table(title, names, rows)}</div>\n'
 
-def internal_sections(document: Document, text: Words, language: str, labels: LevelLabels) -> str:
-    """Everything that only the office may see."""
-    parts = [
-        _noise_section(document, text, language),
-        _classes(document["by_size"], "original", "mean_absolute_deviation",
-                 ("by size", "original"), text, language),
-        _relative(document, text, language),
-        _classes(document["by_depth"], "variables", "mean_absolute_deviation",
-                 ("by depth", "depth"), text, language),
-        _deviations(document, text, language),
-        _brackets(document, text, language),
-        _sums(document, text, language),
-        _aside(document, text, language),
-        _reasons(document, text, language),
-        _closeness(document, text, language),
-        _each_table(document, text, language, labels),
-    ]  # fmt: skip
-    return "".join(parts)
-
-
-def _closeness(document: Document, text: Words, language: str) -> str:
-    """How near figures of values come to single contributions."""
-    rows: list[list[Any]] = []
-    for table, about in document["each_table"].items():
-        for figure, gate in about["closeness"].items():
-            row: list[Any] = [f"{table}: {figure}", number(gate["p_percent"], language, 1)]
-            row += [gate[name] for name in ("cells", "failed", "beside", "shown")]
-            row += [percent(gate[name], language) for name in ("near", "chance")]
-            rows.append(row)
-    names = ("figure", "p", "of few", "failed", "hidden with them", "still shown", "near", "chance")
-    heads = [text[f"closeness {name}"] for name in names]
-    return listed_section(text["closeness"], heads, rows, language) if rows else ""
-
-
-def _noise_section(document: Document, text: Words, language: str) -> str:
-    noise = document["noise"]
-    total = sum(noise.values())
-    if not total:
-        return ""
-    low, high = min(map(int, noise)), max(map(int, noise))
-    bars, rows = [], []
-    for value in range(low, high + 1):
-        cells = noise.get(str(value), 0)
-        bars.append(share_bar(_signed(value), cells / total, language))
-        rows.append([bars[-1].label, cells, bars[-1].value])
-    heads = [text["noise value"], text["cells"], text["share"]]
-    chart = column_chart(bars, identifier="noise", title=text["noise"])
-    return heading(text["noise"], _beside(chart, text["noise"], heads, rows, language))
-
-
-def _classes(
-    entries: Sequence[Document],
-    key: str,
-    measure: str,
-    names: tuple[str, str],
-    text: Words,
-    language: str,
-) -> str:
-    """Noise by class: one measure as bars, all of them as a table."""
-    there = [entry for entry in entries if entry["cells"]]
-    bars = [
-        Bar(str(entry[key]), entry[measure], number(entry[measure], language, 2)) for entry in there
-    ]
-    shares = ("unchanged", "at_most_1", "at_least_3", "at_least_4")
-    rows = [
-        [
-            str(entry[key]),
-            entry["cells"],
-            number(entry["mean_absolute_deviation"], language, 3),
-            number(entry["mean_deviation"], language, 3).replace("-", "−"),
-            *(percent(entry[share], language) for share in shares),
-        ]
-        for entry in there
-    ]
-    heads = [text[names[1]], text["cells"], text["mad"], text["bias"]]
-    heads += [text[share] for share in shares]
-    return charted_section(names[0].replace(" ", "-"), text[names[0]], heads, rows, bars, language)
-
-
-def _relative(document: Document, text: Words, language: str) -> str:
-    there = [entry for entry in document["by_size"] if entry["cells"]]
-    bars = [share_bar(one["original"], one["mean_relative_error"], language) for one in there]
-    rows = [[bar.label, bar.value] for bar in bars]
-    heads = [text["original"], text["relative"]]
-    return charted_section("relative", text["relative by size"], heads, rows, bars, language)
-
-
-def _deviations(document: Document, text: Words, language: str) -> str:
-    content = ""
-    for kind, cells in document["deviations"].items():
-        total = sum(cells.values())
-        if not total:
-            continue
-        bars = [share_bar(label, part / total, language) for label, part in cells.items()]
-        rows = [
-            [bar.label, part, bar.value] for bar, part in zip(bars, cells.values(), strict=True)
-        ]
-        name = text.get(f"kind {kind}", kind)
-        heads = [text["deviation class"], text["cells"], text["share"]]
-        chart = bar_chart(bars, identifier=f"deviation-{html.escape(kind)}", title=name, full=1)
-        content += f"<h3>{html.escape(name)}</h3>\n"
-        content += _beside(chart, name, heads, rows, language)
-    return heading(text["deviation"], content) if content else ""
-
-
-def _brackets(document: Document, text: Words, language: str) -> str:
-    rows, bars = [], []
-    for kind, pair in document["brackets"].items():
-        share = pair["bracketed"] / pair["shown"]
-        name = text.get(f"kind {kind}", kind)
-        bars.append(share_bar(name, share, language))
-        rows.append([name, pair["shown"], pair["bracketed"], bars[-1].value])
-    heads = [text["kind"], text["shown figures"], text["bracketed"], text["share"]]
-    return charted_section("brackets", text["brackets"], heads, rows, bars, language, full=1)
-
-
-def _sums(document: Document, text: Words, language: str) -> str:
-    sums = document["sums"]
-    heads = [text["compared"], text["differing"], text["mean difference"], text["largest"]]
-    mean = number(sums["mean_difference"], language, 3)
-    row = [number(sums["compared"], language, 0), sums["differing"], mean]
-    rows = [[*row, sums["largest_difference"]]]
-    return listed_section(text["sums"], heads, rows, language)
-
-
-def _aside(document: Document, text: Words, language: str) -> str:
-    rows: list[list[Any]] = [[text[name], cells] for name, cells in document["set_aside"].items()]
-    rows.append([text["suppressed cells"], document["suppressed_cells"]])
-    return listed_section(text["aside"], [text["aside"], text["cells"]], rows, language)
-
-
-def _reasons(document: Document, text: Words, language: str) -> str:
-    texts = texts_of("discreet.protection.parts", "reasons", language)
-    rows = [[texts.get(reason, reason), parts] for reason, parts in document["reasons"].items()]
-    heads = [text["reason"], text["parts"]]
-    return listed_section(text["reasons"], heads, rows, language) if rows else ""
-
-
-def _each_table(document: Document, text: Words, language: str, labels: LevelLabels) -> str:
-    rows = []
-    for name, entry in document["each_table"].items():
-        counts = entry["counts"]
-        known = counts["cells"] > 0
-        rows.append(
-            [
-                labels.table(name),
-                text[entry["shown"]],
-                entry["cells"],
-                entry["suppressed_cells"],
-                number(counts["mean_absolute_deviation"], language, 3) if known else "",
-                percent(counts["at_most_1"], language) if known else "",
-            ]
+    def _table(self, title: str, names: Sequence[str], rows: Rows) -> str:
+        """Rows with a heading each; the caption is for screen readers."""
+        columns = "".join(f'<th scope="col">{html.escape(self.text[n])}</th>' for n in names)
+        body = ""
+        for first, *others in rows:
+            cells = [x if isinstance(x, str) else self.number(x) for x in others]
+            cells = [f"<td>{html.escape(cell)}</td>" for cell in cells]
+            row = f'<tr><th scope="row">{html.escape(str(first))}</th>'
+            body += f"{row}{''.join(cells)}</tr>\n"
+        return (
+            f'<div class="scroll" role="region" tabindex="0" aria-label="{html.escape(title)}">\n'
+            f'<table>\n<caption class="vh">{html.escape(title)}</caption>\n'
+            f"<thead>\n<tr>{columns}</tr>\n</thead>\n<tbody>\n{body}</tbody>\n</table>\n</div>\n"
         )
-    heads = [text["table"], text["state"], text["cells"], text["suppressed cells"], text["mad"]]
-    heads.append(text["at_most_1"])
-    return listed_section(text["each table"], heads, rows, language)
 
 
-def listed_section(
-    title: str, heads: Sequence[str], rows: Sequence[Sequence[Any]], language: str
-) -> str:
-    """A section that is a table."""
-    return heading(title, _table(title, heads, rows, language))
+_STATES = ("complete", "thinned", "blocked")
+_CHANGES = ("unchanged", "at_most_1", "at_least_3", "at_least_4")
+_CLOSENESS = ("cells", "failed", "beside", "shown")
 
 
-def share_bar(label: str, share: float, language: str) -> Bar:
-    """A bar for a share, with the per cent beside it."""
-    return Bar(label, share, percent(share, language))
+class QualitySections(Sections):
+    """The sections of a page about quality."""
 
+    def __init__(self, document: Document, language: str, labels: LevelLabels) -> None:
+        super().__init__(words(language), language)
+        self.document, self.labels = document, labels
 
-def _beside(
-    chart: str, title: str, heads: Sequence[str], rows: Sequence[Sequence[Any]], language: str
-) -> str:
-    """A chart with its table beside it."""
-    table = _table(title, heads, rows, language)
-    return f'<div class="pair">\n{chart}{table}</div>\n'
+    def statements(self, overall: Overall) -> str:
+        """The statements, one per line; if there are none, what anyone can count."""
+        lines = [statement["text"][self.language] for statement in self.document["statements"]]
+        if lines:
+            return bullets(lines)
+        few = self.text["no statements"].format(self.number(SUPPORT))
+        seen = bullets(self._seen(overall))
+        seen = f"<p>{html.escape(self.text['seen'])}</p>\n{seen}" if seen else ""
+        return f"<p>{html.escape(few)}</p>\n{seen}"
 
+    def _seen(self, overall: Overall) -> Iterator[str]:
+        """What anyone can count in the tables, for releases too small for statements."""
+        compared, differing, _, largest = overall.sums()
+        pairs = list(overall.brackets().values())
+        bracketed, shown = (
+            (sum(numbers) for numbers in zip(*pairs, strict=True)) if pairs else (0, 0)
+        )
+        hidden = overall.suppressed_cells
+        for name, numbers in (
+            ("seen differing" if differing else "seen equal", (compared, differing, largest)),
+            ("seen bracketed", (bracketed, shown)),
+            ("seen hidden", (hidden, overall.grid_cells)),
+        ):
+            if numbers[0]:
+                yield self.text[name].format(*map(self.number, numbers))
 
-def charted_section(
-    identifier: str,
-    title: str,
-    heads: Sequence[str],
-    rows: Sequence[Sequence[Any]],
-    bars: Sequence[Bar],
-    language: str,
-    *,
-    full: float = 0,
-) -> str:
-    """A chart and its table; nothing where there are no numbers."""
-    if not rows:
-        return ""
-    chart = bar_chart(bars[:_MOST_BARS], identifier=identifier, title=title, full=full)
-    return heading(title, _beside(chart, title, heads, rows, language))
+    def shown(self) -> str:
+        """Which tables are shown completely."""
+        entries = [
+            (self.labels.level(entry["variable"], entry["level"]), entry)
+            for entry in self.document["shown_by_level"]
+        ]
+        entries.sort(key=lambda pair: pair[0].casefold())
+        rows = [[name, entry["tables"], *map(entry.get, _STATES)] for name, entry in entries]
+        bars = [self.share_bar(name, e["complete"] / e["tables"]) for name, e in entries]
+        names = ("level", "tables", *_STATES)
+        return self.charted("shown", self.text["shown"], names, rows, bars, 1)
 
+    def areas(self, areas: Mapping[str, Sequence[Document]]) -> str:
+        """How many areas are shown completely, per level and within each area of the coarsest."""
+        sections = ""
+        for name, shares in areas.items():
+            rows = [
+                [
+                    " ".join(filter(None, (e["level"], self.labels.area(name, e["within"])))),
+                    e["areas"],
+                    self.share(e["share_complete"]),
+                    *map(e.get, _STATES),
+                ]
+                for e in shares
+            ]
+            title = self.text["areas shown"].format(self.labels.table(name))
+            sections += self.listed(title, ("level", "areas", "share complete", *_STATES), rows)
+        return sections
 
-def _table(title: str, heads: Sequence[str], rows: Sequence[Sequence[Any]], language: str) -> str:
-    """Rows with a heading each; the caption is for screen readers."""
-    columns = "".join(f'<th scope="col">{html.escape(head)}</th>' for head in heads)
-    body = "".join(
-        f'<tr><th scope="row">{html.escape(str(row[0]))}</th>'
-        + "".join(f"<td>{html.escape(_cell(value, language))}</td>" for value in row[1:])
-        + "</tr>\n"
-        for row in rows
-    )
-    return (
-        f'<div class="scroll" role="region" tabindex="0" aria-label="{html.escape(title)}">\n'
-        f'<table>\n<caption class="vh">{html.escape(title)}</caption>\n'
-        f"<thead>\n<tr>{columns}</tr>\n</thead>\n<tbody>\n{body}</tbody>\n</table>\n</div>\n"
-    )
+    def internal(self) -> str:
+        """Everything that only the office may see."""
+        document = self.document
+        by_size, by_depth = document["by_size"], document["by_depth"]
+        return "".join(
+            (
+                self._noise(document["noise"]),
+                self._classes(by_size, "by size", "original", "original"),
+                self._relative(by_size),
+                self._classes(by_depth, "by depth", "variables", "depth"),
+                self._deviations(document["deviations"]),
+                self._brackets(document["brackets"]),
+                self._sums(document["sums"]),
+                self._aside(document["set_aside"]),
+                self._reasons(document["reasons"]),
+                self._closeness(document["each_table"]),
+                self._each_table(document["each_table"]),
+            )
+        )
 
+    def _noise(self, noise: Mapping[str, int]) -> str:
+        total, title = sum(noise.values()), self.text["noise"]
+        if not total:
+            return ""
+        values = range(min(map(int, noise)), max(map(int, noise)) + 1)
+        cells = [noise.get(str(value), 0) for value in values]
+        bars = [
+            self.share_bar(f"{value:+d}".replace("-", "−") if value else "0", part / total)
+            for value, part in zip(values, cells, strict=True)
+        ]
+        rows = [[bar.label, part, bar.value] for bar, part in zip(bars, cells, strict=True)]
+        chart = column_chart(bars, identifier="noise", title=title)
+        return heading(title, self.beside(chart, title, ("noise value", "cells", "share"), rows))
 
-def _cell(value: Any, language: str) -> str:
-    return value if isinstance(value, str) else number(value, language, 0)
+    def _classes(self, entries: Sequence[Document], name: str, key: str, head: str) -> str:
+        """Noise by class: the mean deviation as bars, all measures as a table."""
+        entries = [entry for entry in entries if entry["cells"]]
+        bars, rows = [], []
+        for entry in entries:
+            mean, bias = entry["mean_absolute_deviation"], entry["mean_deviation"]
+            bars.append(Bar(str(entry[key]), mean, self.number(mean, 2)))
+            moved = [self.number(mean, 3), self.number(bias, 3).replace("-", "−")]
+            shares = [self.share(entry[change]) for change in _CHANGES]
+            rows.append([str(entry[key]), entry["cells"], *moved, *shares])
+        names = (head, "cells", "mad", "bias", *_CHANGES)
+        return self.charted(name.replace(" ", "-"), self.text[name], names, rows, bars)
 
+    def _relative(self, entries: Sequence[Document]) -> str:
+        bars = [
+            self.share_bar(entry["original"], entry["mean_relative_error"])
+            for entry in entries
+            if entry["cells"]
+        ]
+        rows = [[bar.label, bar.value] for bar in bars]
+        names = ("original", "relative")
+        return self.charted("relative", self.text["relative by size"], names, rows, bars)
 
-def _signed(value: int) -> str:
-    return f"{value:+d}".replace("-", "−") if value else "0"
+    def _deviations(self, deviations: Mapping[str, Mapping[str, int]]) -> str:
+        content = ""
+        for kind, cells in deviations.items():
+            total, name = sum(cells.values()), self.text.get(f"kind {kind}", kind)
+            if total:
+                bars = [self.share_bar(label, part / total) for label, part in cells.items()]
+                parts = zip(bars, cells.values(), strict=True)
+                rows = [[bar.label, part, bar.value] for bar, part in parts]
+                key = f"deviation-{html.escape(kind)}"
+                chart = bar_chart(bars, identifier=key, title=name, full=1)
+                content += f"<h3>{html.escape(name)}</h3>\n"
+                content += self.beside(chart, name, ("deviation class", "cells", "share"), rows)
+        return heading(self.text["deviation"], content)
+
+    def _brackets(self, brackets: Mapping[str, Document]) -> str:
+        rows, bars = [], []
+        for kind, pair in brackets.items():
+            name = self.text.get(f"kind {kind}", kind)
+            bars.append(self.share_bar(name, pair["bracketed"] / pair["shown"]))
+            rows.append([name, pair["shown"], pair["bracketed"], bars[-1].value])
+        names = ("kind", "shown figures", "bracketed", "share")
+        return self.charted("brackets", self.text["brackets"], names, rows, bars, 1)
+
+    def _sums(self, sums: Document) -> str:
+        mean = self.number(sums["mean_difference"], 3)
+        row = [self.number(sums["compared"]), sums["differing"], mean, sums["largest_difference"]]
+        names = ("compared", "differing", "mean difference", "largest")
+        return self.listed(self.text["sums"], names, [row])
+
+    def _aside(self, cells: Mapping[str, int]) -> str:
+        rows = [[self.text[name], number_of] for name, number_of in cells.items()]
+        rows.append([self.text["suppressed cells"], self.document["suppressed_cells"]])
+        return self.listed(self.text["aside"], ("aside", "cells"), rows)
+
+    def _reasons(self, reasons: Mapping[str, int]) -> str:
+        texts = texts_of("discreet.protection.parts", "reasons", self.language)
+        rows = [[texts.get(reason, reason), parts] for reason, parts in reasons.items()]
+        return self.listed(self.text["reasons"], ("reason", "parts"), rows)
+
+    def _closeness(self, tables: Mapping[str, Document]) -> str:
+        """How near figures of values come to single contributions."""
+        rows = [
+            [
+                f"{table}: {figure}",
+                self.number(gate["p_percent"], 1),
+                *map(gate.get, _CLOSENESS),
+                self.share(gate["near"]),
+                self.share(gate["chance"]),
+            ]
+            for table, about in tables.items()
+            for figure, gate in about["closeness"].items()
+        ]
+        heads = ("figure", "p", "of few", "failed", "hidden with them", "still shown", "near")
+        names = [f"closeness {head}" for head in (*heads, "chance")]
+        return self.listed(self.text["closeness"], names, rows)
+
+    def _each_table(self, tables: Mapping[str, Document]) -> str:
+        rows = []
+        for name, entry in tables.items():
+            counts, moved = entry["counts"], ["", ""]
+            if counts["cells"]:
+                mean, near = counts["mean_absolute_deviation"], counts["at_most_1"]
+                moved = [self.number(mean, 3), self.share(near)]
+            state = self.text[entry["shown"]]
+            cells = entry["cells"], entry["suppressed_cells"]
+            rows.append([self.labels.table(name), state, *cells, *moved])
+        names = ("table", "state", "cells", "suppressed cells", "mad", "at_most_1")
+        return self.listed(self.text["each table"], names, rows)

@@ -75,9 +75,8 @@ class KeyedRecords:
         problems = problems_of(error, programme, source.keys_path)
         where = f"{programme.path}, {problems[0].where}"
         first, many = problems[0], problems if len(problems) > 1 else ()
-        return ProgrammeError(
-            first.what, code=error.code, where=where, hint=first.hint, problems=many
-        )
+        hint = first.hint
+        return ProgrammeError(first.what, code=error.code, where=where, hint=hint, problems=many)
 
     def _keyed(self, source: RecordSource) -> Any:
         """The records with keys made of their identifiers."""

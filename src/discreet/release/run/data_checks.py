@@ -90,22 +90,17 @@ def data_problems(inputs: Inputs, *, show_values: bool = False) -> list[Problem]
     # A remark on a code that does not occur is left out; a base that does not occur is none.
     figures = [problem for problem in named if ".figures." in problem.where]
     opener.problems += not_yet_known(opener.problems, figures)
-    known = _known_tables(inputs.programme, spanning)
+    known = [  # the tables of which all variables are known
+        name
+        for name, table in inputs.programme.tables.items()
+        if set(table.by or []) <= set(spanning[inputs.programme.source_of(name).name])
+    ]
     opener.problems += area_level_problems(inputs.programme, known, spanning)
     with opener.placed("defaults", "formats"):
         check_grids(inputs.programme, known, spanning)
     with opener.placed("slivers", "areas"):
         check_slivers(inputs)
     return opener.problems
-
-
-def _known_tables(programme: Programme, spanning: Mapping[str, Mapping[str, Any]]) -> list[str]:
-    """The tables of which all variables are known."""
-    return [
-        name
-        for name, table in programme.tables.items()
-        if set(table.by or []) <= set(spanning[programme.source_of(name).name])
-    ]
 
 
 class _SourceChecks:
@@ -303,9 +298,8 @@ def _unknown(
     if tree is None:
         if None in numbers and missing in numbers:
             message = f"code {missing!r} occurs, and there are missing values too"
-            yield Problem(
-                message, "", f'[variables.{column}] with missing = "…" names them otherwise'
-            )
+            hint = f'[variables.{column}] with missing = "…" names them otherwise'
+            yield Problem(message, "", hint)
         return
     leaves = {*tree.leaves, *([missing] if None in numbers else [])}
     unknown = {code: n for code, n in numbers.items() if code is not None and code not in leaves}

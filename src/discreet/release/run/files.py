@@ -18,6 +18,7 @@ from discreet.release.inputs import Inputs
 from discreet.release.packages.versions import package_line
 from discreet.release.report.summary import MANIFEST, ReleasedTable
 from discreet.release.run.area_files import AreaFiles, area_files, area_listing, described_areas
+from discreet.release.run.identities import write_identity
 from discreet.release.run.plan import (
     DECISIONS,
     RELEASE,
@@ -141,6 +142,7 @@ class Writer:
             for method in self.programme.methods:
                 if entries := self.reported.get(method.name):
                     method.write_internal(entries, internal)
+            write_identity(self.inputs, self.digests, internal)
 
     def _key(self, table: str | None) -> ReleaseKey:
         """The key of the digests of a table; None for the release as a whole."""

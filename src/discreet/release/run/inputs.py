@@ -23,7 +23,7 @@ from discreet.microdata import (
     with_squares,
 )
 from discreet.protection.problems import Opener, not_yet_known, present
-from discreet.protection.protocol import COUNT
+from discreet.protection.protocol import COUNT, Place
 from discreet.protection.registry import protections
 from discreet.release.inputs import Inputs, beside_programme
 from discreet.release.packages.programme_parameters import (
@@ -45,7 +45,9 @@ from discreet.release.programme.variables import (
     fixed_classifications,
     used_variables,
 )
+from discreet.release.run.identities import with_earlier_columns
 from discreet.release.run.periods import check_earlier_periods, check_period_keys
+from discreet.release.state.identity import EarlierIdentity, read_identity
 from discreet.release.state.memory import EarlierTable, contradictions, read_release
 from discreet.release.state.seal import SEAL, SealKeys, read_seal
 from discreet.store import Store, tree_digest
@@ -54,7 +56,6 @@ from discreet.tables import ValueRelation
 if TYPE_CHECKING:
     from discreet.classifications import Classification
     from discreet.keygrid import KeyGrid
-    from discreet.microdata import Secret
     from discreet.publication import Boundaries
     from discreet.release.packages.parameters import Parameters
 
@@ -154,7 +155,14 @@ def open_programme(
 
             signing = read_signing_key(file)
     handed_on = None if parameters is None else parameters.secret
-    held = _shared_secret(programme, secrets, handed_on)
+    # The secret of each source: its own, else that of [keys] or of the package.
+    main = secrets[programme.main.name] or handed_on
+    held = {
+        name: secret
+        for name, source in sources
+        if (secret := secrets[name] or (main if source.main or not source.keys.column else None))
+        is not None
+    }
     office = opener.secret(("release",), programme.document.release)
     # The release is sealed with the secret of the office, or of the first source with one.
     secret = office or next((held[name] for name in programme.sources if name in held), None)
@@ -182,7 +190,19 @@ def open_programme(
         boundaries=boundaries,
         secret=office,
     )
+    raise_problems(place, list(_identity_problems(inputs)))
+    inputs = with_earlier_columns(inputs) if any(item.identity for item in earlier) else inputs
     return replace(inputs, warnings=tuple(_warnings(inputs)))
+
+
+def _identity_problems(inputs: Inputs) -> Iterator[Problem]:
+    """Fingerprints of earlier tables that cannot be compared with records of now."""
+    for before in inputs.earlier:
+        if before.identity is not None and inputs.identity_before(before) is None:
+            message = f"the records of {before.name} cannot be told apart as they were then"
+            columns = ", ".join(before.identity.columns)
+            hint = f"name the same secret under [release], and keep these columns: {columns}"
+            yield inputs.programme.problem(("suppression", "earlier_identity"), message, hint)
 
 
 def _read_boundaries(
@@ -308,20 +328,20 @@ def _read_earlier(opener: Opener[Programme]) -> tuple[EarlierTable, ...]:
         if folder.is_dir():
             with opener.placed("suppression", "earlier", number):
                 tables += read_release(folder, number)
+    identities: dict[str, EarlierIdentity] = {}
+    for number, name in enumerate(programme.suppression.earlier_identity):
+        path: Place = ("suppression", "earlier_identity", number)
+        with opener.placed(*path):
+            if programme.file(name).is_file():
+                own = read_identity(programme.file(name))
+                identities |= own
+                if not {table.kept.digest for table in tables} & set(own):
+                    message = "these are fingerprints of none of the earlier releases"
+                    opener.problems.append(
+                        programme.problem(path, message, "name it under earlier")
+                    )
     opener.problems += contradictions(programme, tables)
-    return tuple(tables)
-
-
-def _shared_secret(
-    programme: Programme, own: Mapping[str, Secret | None], handed_on: Secret | None
-) -> dict[str, Secret]:
-    """The secret of each source: its own, else that of [keys] or of the package."""
-    main = own[programme.main.name] or handed_on
-    held = {
-        name: own[name] or (main if source.main or source.keys.column is None else None)
-        for name, source in programme.sources.items()
-    }
-    return {name: secret for name, secret in held.items() if secret is not None}
+    return tuple(replace(one, identity=identities.get(one.kept.digest)) for one in tables)
 
 
 def read_records(
@@ -400,6 +420,12 @@ def with_found_relations(
             if len(told) > 1:
                 columns = [value for value in told if value != COUNT]
                 counted = COUNT if COUNT in told else None
-                relations = column_relations(records[source], columns, count=counted, where=where)
+                relations = column_relations(
+                    records[source],
+                    columns,
+                    count=counted,
+                    where=where,
+                    share=programme.suppression.related_within,
+                )
                 found[place, where] = tuple(relations)
     return replace(programme, found_relations=found)

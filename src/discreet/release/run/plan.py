@@ -26,9 +26,6 @@ DECISIONS = "decisions.json"
 #: The format of workbooks.
 WORKBOOK = "xlsx"
 
-_REPORT = "index"
-_QUALITY = "quality"
-
 #: Counts up when a release remembers its tables in another way.
 _FORMAT = 2
 
@@ -65,22 +62,22 @@ def table_outputs(programme: Programme, name: str) -> list[OutputFile]:
     return outputs(name, programme.tables[name].formats or [], programme.languages)
 
 
-def _in_languages(programme: Programme, name: str, kind: str) -> list[str]:
-    """A file in each language of a programme."""
-    return [output.file for output in outputs(name, [kind], programme.languages)]
+def _in_languages(programme: Programme, name: str | None, kind: str) -> list[str]:
+    """A file in each language of a programme; none without a name."""
+    if name is None:
+        return []
+    every = outputs(name.removesuffix(f".{kind}"), [kind], programme.languages)
+    return [output.file for output in every]
 
 
 def report_files(programme: Programme) -> list[str]:
     """The pages about the release, one per language."""
-    return _in_languages(programme, _REPORT, "html")
+    return _in_languages(programme, "index", "html")
 
 
 def workbook_files(programme: Programme) -> list[str]:
     """The workbooks with all tables, one per language; none if none is asked for."""
-    name = programme.document.workbook
-    if name is None:
-        return []
-    return _in_languages(programme, name.removesuffix(f".{WORKBOOK}"), WORKBOOK)
+    return _in_languages(programme, programme.document.workbook, WORKBOOK)
 
 
 def workbook_tables(programme: Programme) -> list[str]:
@@ -92,8 +89,7 @@ def workbook_tables(programme: Programme) -> list[str]:
 
 def atlas_files(programme: Programme) -> list[str]:
     """The atlas of all tables with boundaries, one per language; none if none is asked for."""
-    name = programme.document.atlas
-    return [] if name is None else _in_languages(programme, name.removesuffix(".html"), "html")
+    return _in_languages(programme, programme.document.atlas, "html")
 
 
 def atlas_tables(inputs: Inputs) -> list[str]:
@@ -124,7 +120,7 @@ def quality_files(programme: Programme) -> list[str]:
     assessed = any(method.assessed for method in programme.methods)
     if not programme.document.quality.enabled or not assessed:
         return []
-    return [*_in_languages(programme, _QUALITY, "html"), f"{_QUALITY}.json"]
+    return [*_in_languages(programme, "quality", "html"), "quality.json"]
 
 
 def decision_files(inputs: Inputs) -> list[str]:

@@ -31,10 +31,10 @@ from discreet.release.inputs import Inputs
 from discreet.release.packages.versions import check_succession
 from discreet.release.programme.file import UNIVERSE, Programme
 from discreet.release.programme.schema import TableEntry
-from discreet.release.programme.variables import codes_at, spanning_variables
+from discreet.release.programme.variables import codes_at
 from discreet.release.report.summary import MANIFEST, ReleaseSummary
 from discreet.release.run.area_files import check_area_files, check_area_levels
-from discreet.release.run.attack_limits import given_away
+from discreet.release.run.attack_limits import averaged_away, given_away
 from discreet.release.run.context import release_context
 from discreet.release.run.counts import counted_tables
 from discreet.release.run.files import Writer, check_internal, last_package
@@ -55,7 +55,7 @@ from discreet.release.state.sealed_quality import sealed_quality
 from discreet.tables import CellNote, Dimension, Note, ProtectedTable, note_of
 
 if TYPE_CHECKING:
-    from discreet.protection.parts import PartDecisions
+    from discreet.protection.parts import PartDecisions, PartTies
     from discreet.tables import Table
 
 #: Called with the steps done, the steps to do, and what has just been done.
@@ -187,7 +187,7 @@ def part_decisions(inputs: Inputs, name: str, counts: Counts) -> dict[str, PartD
 
     thresholds, method = inputs.thresholds(name), inputs.programme.method(name)
     if thresholds is None:
-        if not inputs.programme.parts_with(name):
+        if not inputs.programme.parts_tied_with(name):
             return {}
         where, table = next(iter(counts.items()))
         return {where: released_parts(name, table.dimensions, table.parts)}
@@ -257,15 +257,11 @@ def _codes_meant(cells: Mapping[str, str], dimension: Dimension) -> list[str | N
     return [None] if level is None else [*codes_at(dimension, level)]
 
 
-def _additive(made: Mapping[str, ReleasedOutcome]) -> dict[str, ReleasedOutcome]:
-    """Tables whose parts add up, in place of those that were protected cell by cell."""
-    from discreet.protection.rounding import make_additive_linked
-
-    tables = make_additive_linked([outcome.table for outcome in made.values()])
-    return {
-        name: dataclasses.replace(outcome, table=table)
-        for (name, outcome), table in zip(made.items(), tables, strict=True)
-    }
+def _of_filter(entry: TableEntry, counts: Counts) -> Table:
+    """The count of a table with its own filter."""
+    where = " ".join((entry.where or "").split())
+    every = list(counts.values())
+    return next((table for table in every if " ".join(table.where.split()) == where), every[0])
 
 
 class _Release:
@@ -335,7 +331,7 @@ class _Release:
         if not self.pending:
             return
         programme, inputs = self.programme, self.inputs
-        spanning = self.spanning()
+        spanning = inputs.spanning(self.pending)
         check_grids(programme, self.pending, spanning)
         check_area_levels(programme, self.pending, spanning)
         context = release_context(
@@ -375,6 +371,10 @@ class _Release:
     def withhold(self) -> None:
         """Refuse the release if attacks on it find more than the programme allows."""
         programme = self.programme
+        for method in programme.methods:
+            tables = {name: self.shelf.table(name) for name in programme.protected[method.name]
+                      if programme.additive_with(name)}  # fmt: skip
+            self.later += averaged_away(self.inputs, method, tables)
         if programme.document.attacks is None:
             return
         self.tell("attacks")
@@ -433,26 +433,35 @@ class _Release:
                 together = self.programme.additive_with(name)
                 if set(together) <= set(waiting):
                     made = {item: waiting.pop(item) for item in together or (name,)}
-                    for each, done in (_additive(made) if together else made).items():
+                    if together:
+                        from discreet.protection.rounding import make_additive_linked
+
+                        added = make_additive_linked([outcome.table for outcome in made.values()])
+                        made = {
+                            item: dataclasses.replace(made[item], table=table)
+                            for item, table in zip(made, added, strict=True)
+                        }
+                    for each, done in made.items():
                         parts = described_decisions(decided[each], joint[each])
                         self._keep(method, done, parts, joint[each], context.printed[each])
                         self.step(each)
 
     def _followed(self, name: str, counts: Counts) -> dict[str, PartDecisions]:
         """What a table must hide because tables of other records do."""
-        from discreet.protection.parts import PartDecisions, agreed_decisions, released_parts
+        from discreet.protection.parts import PartDecisions, PartTies, released_parts
 
         others = {
-            other: log
+            other: PartDecisions.from_dict(log)
             for other in self.programme.method(name).follows(self.programme, name)
             if (log := self.shelf.extras(other)["decisions"]) is not None
         }
         if not others:
             return {}
         table = next(iter(counts.values()))
-        own = {name: released_parts(name, table.dimensions, table.parts)}
-        every = own | {other: PartDecisions.from_dict(log) for other, log in others.items()}
-        return {name: agreed_decisions(every, self.inputs.totals)[name]}
+        spanning = {other: self.shelf.table(other).spanning for other in others}
+        ties = PartTies({name: table.dimensions, **spanning})
+        every = {name: released_parts(name, table.dimensions, table.parts), **others}
+        return {name: ties.agreed(every)[name]}
 
     def _joint(
         self,
@@ -460,18 +469,49 @@ class _Release:
         counted: Mapping[str, Counts],
     ) -> dict[str, PartDecisions | None]:
         """One set of decisions per table; tables of the same records do not contradict it."""
-        from discreet.protection.parts import agreed_decisions, joint_decisions
+        from discreet.protection.parts import joint_decisions
 
         joint = {
             name: joint_decisions(list(each.values())) for name, each in decided.items() if each
         }
-        for name in list(joint):
-            if together := [one for one in self.programme.parts_with(name) if one in joint]:
-                own = {one: joint[one] for one in together}
-                joint |= agreed_decisions(own, self.inputs.totals)
+        for group in sorted({self.programme.parts_tied_with(name) for name in joint} - {()}):
+            own = {name: joint[name] for name in group if name in joint}
+            if any(one.outcome != "complete" for one in own.values()):
+                joint |= self._ties(group, counted).agreed(own)
+        for name in list(joint):  # nothing is to be said of what no rule is for
+            decides = self.inputs.thresholds(name) is not None or self.programme.parts_with(name)
+            if not decides and joint[name].outcome == "complete":
+                del joint[name]
         for name in decided:
             joint |= self._followed(name, counted[name])
         return {name: joint.get(name) for name in decided}
+
+    def _ties(self, group: Sequence[str], counted: Mapping[str, Counts]) -> PartTies:
+        """What ties parts of tables together: their records, or names where these are not there."""
+        from discreet.disclosure import Partitions
+        from discreet.protection.parts import PartTies
+
+        programme = self.programme
+        tables = {name: _of_filter(programme.tables[name], counted[name]) for name in group}
+        records = self.inputs.records[programme.source_of(group[0]).name]
+        weight = programme.tables[group[0]].weight or None
+        partitions: Partitions | None = None
+        try:
+            partitions = Partitions(records, list(tables.values()), weight)
+        except DiscreetError:  # cubes hold what they were asked for only
+            message = "hidden parts were compared by the names of variables only"
+            self.later.append(f"{', '.join(group)}: {message}, as their source is no records")
+        else:
+            self.later += [
+                f"{', '.join(group)}: hidden parts were not examined for {gap.text()}"
+                for gap in partitions.unexamined
+            ]
+        return PartTies(
+            {name: table.dimensions for name, table in tables.items()},
+            {name: table.where for name, table in tables.items()},
+            partitions,
+            [name for name in group if programme.parts_with(name)],
+        )
 
     def _keep(
         self,
@@ -508,18 +548,6 @@ class _Release:
         # A code list that comes from the data tells of each code that it occurs.
         for variable, kind in outcome.found_codes.items():
             self.found[kind].add(variable)
-
-    def spanning(self) -> dict[str, dict[str, Any]]:
-        """Per source, what spans the pending tables that count its records."""
-        programme, inputs = self.programme, self.inputs
-        names: dict[str, list[str]] = {}
-        for table in self.pending:
-            source = programme.source_of(table).name
-            names.setdefault(source, []).extend(programme.tables[table].by or [])
-        return {
-            source: spanning_variables(programme, every, inputs.trees, inputs.records[source])
-            for source, every in names.items()
-        }
 
     def summary(self, removed: Sequence[str]) -> ReleaseSummary:
         """What there is now."""

@@ -14,12 +14,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from discreet.disclosure import DisclosureVerdict, Judged
 from discreet.errors import PublicationError
 from discreet.files import file_digest
 from discreet.protection.protocol import AuditVerdict, Counts, ReleaseContext
 from discreet.protection.registry import protections
 from discreet.release.inputs import Inputs
-from discreet.release.programme.variables import spanning_variables
 from discreet.release.run.context import release_context
 from discreet.release.run.counts import counted_tables
 from discreet.release.run.inputs import open_inputs, with_found_relations
@@ -33,7 +33,7 @@ from discreet.release.state.memory import (
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
-class ReleaseAudit:
+class ReleaseAudit(Judged):
     """What a release with hidden cells still tells (confidential).
 
     Args:
@@ -45,9 +45,12 @@ class ReleaseAudit:
     findings: tuple[str, ...] = ()
 
     @property
-    def safe(self) -> bool:
-        """Whether every sensitive cell is proven to be protected, and nothing else is wrong."""
-        return not self.findings and all(audit.safe for audit in self.audits.values())
+    def judgement(self) -> DisclosureVerdict:
+        """The verdict: every sensitive cell is proven to be protected, nothing else is wrong."""
+        findings = DisclosureVerdict.of(self.findings, ())
+        return DisclosureVerdict.joined(
+            [findings, *(audit.judgement for audit in self.audits.values())]
+        )
 
     @property
     def opened(self) -> tuple[str, ...]:
@@ -64,18 +67,16 @@ class ReleaseAudit:
             {"tables": names, "value": value, **found.described()}
             for (names, value), found in self.audits.items()
         ]
-        return {"safe": self.safe, "findings": list(self.findings), "systems": systems}
+        verdict = self.judgement.described()
+        return {**verdict, "findings": list(self.findings), "systems": systems}
 
     def text(self) -> str:
         """The verdicts in words."""
-        lines = ["The release is safe." if self.safe else "The release is NOT safe."]
+        lines = [self.judgement.sentence("The release")]
         lines += [f"  {finding}" for finding in self.findings]
         for (names, value), found in self.audits.items():
             lines += [f"{names}, {value}:", found.text()]
         return "\n".join(lines)
-
-    def __repr__(self) -> str:
-        return f"<ReleaseAudit (confidential): {'safe' if self.safe else 'NOT safe'}>"
 
 
 def audit_release(
@@ -111,10 +112,7 @@ def audit_release(
             hint="an audit is for tables with protect = "
             + " or ".join(f'"{item.name}"' for item in known),
         )
-    kept = {
-        remembered_table.table.name: remembered_table
-        for remembered_table in remembered_tables(Path(release))
-    }
+    kept = remembered_tables(Path(release))
     findings = differences(inputs, kept, Path(release))
     others = [read_release(Path(folder), at) for at, folder in enumerate(beside)]
     before = (*inputs.earlier, *(table for tables in others for table in tables))
@@ -158,9 +156,6 @@ def differences(inputs: Inputs, kept: Mapping[str, RememberedTable], out: Path) 
 
 def recounted(inputs: Inputs, names: Sequence[str]) -> tuple[Mapping[str, Counts], ReleaseContext]:
     """The true tables of a group, and what spans them."""
-    programme = inputs.programme
-    source = programme.source_of(names[0]).name
-    by = list(dict.fromkeys(each for name in names for each in programme.tables[name].by or []))
-    spanning = spanning_variables(programme, by, inputs.trees, inputs.records[source])
-    counted = dict(counted_tables(inputs, names, {source: spanning}))
-    return {name: counted[name] for name in names}, release_context({source: spanning})
+    spanning = inputs.spanning(names)
+    counted = dict(counted_tables(inputs, names, spanning))
+    return {name: counted[name] for name in names}, release_context(spanning)

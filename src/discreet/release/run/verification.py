@@ -8,7 +8,6 @@ says nothing but names of files and of keys.
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -18,7 +17,7 @@ from discreet.release.inputs import Inputs
 from discreet.release.packages.keys import key_id, read_verify_key
 from discreet.release.run.inputs import open_inputs
 from discreet.release.run.plan import table_digests
-from discreet.release.state.memory import ReleaseState, RememberedTable, remembered_tables
+from discreet.release.state.memory import ReleaseState, remembered_tables
 from discreet.release.state.seal import (
     FOLDER,
     SEAL,
@@ -186,10 +185,7 @@ def _of_other_inputs(
     if any(name.startswith(f"{FOLDER}/") for name in (*differing.missing, *differing.changed)):
         return []  # what it remembers cannot be trusted, and that is said
     try:
-        kept: Mapping[str, RememberedTable] = {
-            remembered_table.table.name: remembered_table
-            for remembered_table in remembered_tables(out)
-        }
+        kept = remembered_tables(out)
     except DiscreetError as error:
         return [error.what]
     digests = table_digests(inputs)

@@ -1,13 +1,9 @@
 """The state of a release folder, so that interrupted work can be taken up again.
 
-In: protected tables and the files made of them, keyed digests of what they were made from.
-Out: the same, at a later run; and the tables of releases that were published before.
-The state is a folder of its own inside the release folder, locked while in use. Files are
-made there and moved to their places when all of them are complete. It holds protected
-tables, keyed digests and statistics that are sealed with the key of the release: nothing in
-it can be read that is confidential. A plain hash of a perturbation table, of a rule or of data
-that are nearly known could be found by trial; every digest is therefore keyed with the data and
-with a secret of the office, and safe to publish.
+In: protected tables, the files made of them, keyed digests of what they were made from. Out: the
+same at a later run, from a folder that is locked while in use and holds nothing confidential: a
+plain hash of rules or of data that are nearly known could be found by trial, so every digest is
+keyed with the data and with a secret of the office.
 """
 
 from __future__ import annotations
@@ -53,6 +49,7 @@ from discreet.tables import ProtectedTable
 
 if TYPE_CHECKING:
     from discreet.microdata import Secret
+    from discreet.release.state.identity import EarlierIdentity
 
 
 @contextmanager
@@ -76,7 +73,9 @@ def made_folder(folder: Path) -> Iterator[None]:
 def locked_folder(path: Path, out: Path) -> Iterator[None]:
     """Hold a lock that the system releases when the process ends, however it ends."""
     with path.open("ab") as file:
-        if not lock_taken(file.fileno()) or not _current(file.fileno(), path):
+        # The lock is on the file that others find, not on one just removed.
+        current = lock_taken(file.fileno()) and path.exists()
+        if not current or not os.path.samestat(os.fstat(file.fileno()), path.stat()):
             message = "another run is writing to this folder"
             hint = "wait until it has ended, or choose another folder"
             raise PublicationError(message, code="output-locked", where=str(out), hint=hint)
@@ -85,11 +84,6 @@ def locked_folder(path: Path, out: Path) -> Iterator[None]:
         finally:
             with suppress(PermissionError):  # where open files cannot be removed
                 path.unlink(missing_ok=True)
-
-
-def _current(descriptor: int, path: Path) -> bool:
-    """Whether the lock is on the file that others find, not on one just removed."""
-    return path.exists() and os.path.samestat(os.fstat(descriptor), path.stat())
 
 
 _CONTEXT = b"discreet release 1"
@@ -198,18 +192,15 @@ class ReleaseState:
         self._memories: dict[str, Memory] = {}
         self._outlines: dict[str, ProtectedTable] = {}
 
-    def _refuse_links(self) -> None:
-        """A link in place of the memory would let a run remove files elsewhere."""
+    @contextmanager
+    def opened(self) -> Iterator[None]:
+        """Work in the folder alone; on failure leave only what was there before."""
+        # A link in place of the memory would let a run remove files elsewhere.
         for folder in (self.folder, self.stage):
             if folder.is_symlink():
                 message = "this is a link, not a folder of a release"
                 hint = "remove it, or choose another folder for the release"
                 raise PublicationError(message, code="output-folder", where=str(folder), hint=hint)
-
-    @contextmanager
-    def opened(self) -> Iterator[None]:
-        """Work in the folder alone; on failure leave only what was there before."""
-        self._refuse_links()
         with (
             made_folder(self.out),
             made_folder(self.folder),
@@ -250,7 +241,11 @@ class ReleaseState:
             if sealed or (self.out / SEAL).exists():
                 message = "the release is sealed, and the programme names no key to check it with"
                 found.append(Problem(message, SEAL, "name the secret, or sign = … in [release]"))
-        elif self._unsealed():
+        elif self._memories and not (
+            (self.out / SEAL).exists()
+            or any(self.folder.glob("*.seal"))
+            or any("seal" in memory for memory in self._memories.values())
+        ):  # there is a release here, and no trace of a seal
             message = "the release has no seal: it is from before releases were sealed, or lost it"
             found.append(Problem(message, SEAL))
         else:
@@ -266,13 +261,6 @@ class ReleaseState:
             )
         for name in list(self._memories) if found else []:
             self._distrust(name)
-
-    def _unsealed(self) -> bool:
-        """Whether there is a release here, and no trace of a seal."""
-        traces = (self.out / SEAL).exists() or any(self.folder.glob("*.seal"))
-        return bool(self._memories) and not (
-            traces or any("seal" in memory for memory in self._memories.values())
-        )
 
     def _broken(self, seals: SealKeys) -> Iterator[Problem]:
         """What is not as it was sealed; what an interrupted run left half done is."""
@@ -349,16 +337,6 @@ class ReleaseState:
         # Published files are moved one by one: until all are, both seals are good.
         write_text(self.folder / f"{seal.identity}.seal", seal.text())
         return seal.text()
-
-    def _put_seal(self, text: str | None) -> None:
-        """Put the seal beside the files, when all are in their places."""
-        place = self.out / SEAL
-        if text is None:
-            place.unlink(missing_ok=True)
-        elif place.is_symlink() or not place.exists() or place.read_text("utf-8") != text:
-            write_text(place, text)
-        for left in self.folder.glob("*.seal"):
-            left.unlink()
 
     def _clean(self) -> None:
         """Remove files that an interrupted run left half written."""
@@ -480,7 +458,13 @@ class ReleaseState:
                 (self.out / file).unlink(missing_ok=True)
             if memory["planned"] != list(memory["files"]):
                 self._write(name, {**memory, "planned": list(memory["files"])})
-        self._put_seal(seal)
+        place = self.out / SEAL  # beside the files, when all are in their places
+        if seal is None:
+            place.unlink(missing_ok=True)
+        elif place.is_symlink() or not place.exists() or place.read_text("utf-8") != seal:
+            write_text(place, seal)
+        for left in self.folder.glob("*.seal"):
+            left.unlink()
         shutil.rmtree(self.stage)
 
     def forget(self, names: Iterable[str]) -> list[str]:
@@ -550,8 +534,8 @@ class RememberedTable(NamedTuple):
     digest: str
 
 
-def remembered_tables(out: Path) -> list[RememberedTable]:
-    """The protected tables of a finished release, which stays as it is.
+def remembered_tables(out: Path) -> dict[str, RememberedTable]:
+    """The protected tables of a finished release by name; it stays as it is.
 
     Raises:
         PublicationError: If this is no release folder, or one that is damaged.
@@ -562,7 +546,7 @@ def remembered_tables(out: Path) -> list[RememberedTable]:
         hint = "name the folder of a release, with its subfolder .discreet as it was made"
         return PublicationError(what, code="release-folder", where=str(where), hint=hint)
 
-    tables = []
+    tables = {}
     paths = sorted((out / FOLDER).glob("*.json"))
     if not paths:
         raise refused("there is no release here", out)
@@ -584,7 +568,8 @@ def remembered_tables(out: Path) -> list[RememberedTable]:
         if not cells.is_file() or file_digest(cells) != memory["cells"]:
             raise refused("the memory of this release is damaged", cells)
         table = with_cells(rebuilt(memory["table"]), pl.read_parquet(cells))
-        tables.append(RememberedTable(table, memory["extras"], memory["files"], memory["digest"]))
+        made = (table, memory["extras"], memory["files"], memory["digest"])
+        tables[table.name] = RememberedTable(*made)
     return tables
 
 
@@ -605,6 +590,7 @@ class EarlierTable:
     folder: Path
     kept: RememberedTable
     number: int = 0
+    identity: EarlierIdentity | None = None  # fingerprints of its cells; None if nobody names them
 
     @property
     def name(self) -> str:
@@ -635,7 +621,9 @@ class EarlierTable:
     @property
     def entry(self) -> dict[str, Any]:
         """What determines its cells, for digests."""
-        return {"digest": self.kept.digest, "about": self.about, "name": self.kept.table.name}
+        identity = {} if self.identity is None else {"identity": self.identity.mark}
+        own = {"digest": self.kept.digest, "about": self.about, "name": self.kept.table.name}
+        return {**own, **identity}
 
     def __repr__(self) -> str:
         return f"<EarlierTable {self.name}>"
@@ -663,7 +651,7 @@ def table_statement(programme: Programme, table: str) -> dict[str, Any]:
 def read_release(folder: Path, number: int = 0) -> list[EarlierTable]:
     """The tables of a finished release."""
     release = []
-    for kept in remembered_tables(folder):
+    for kept in remembered_tables(folder).values():
         if "about" not in kept.extras:
             message = "this release does not say what its tables are about"
             hint = "make it once more from its programme, with this version"

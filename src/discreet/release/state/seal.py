@@ -1,13 +1,10 @@
 """The seal of a release: who made it, and that nothing of it was changed since.
 
 In: the digests of all published files and of what the release remembers, and the keys of an
-office (SECRET): one made of the secret of its record keys, one that signs. Out: a text that
-stands beside the files as `release.seal`; and from that text, whether it is the office's. A
-seal says nothing of parameters or data. Digests of files tell nothing that the files do not.
-
-A seal is keyed (HMAC with SHA-256), which only the office can check, or signed (Ed25519),
-which everyone with its public key can, or both. What a release remembers of one table is
-keyed by itself too, so that interrupted work can be taken up again.
+office (SECRET). Out: a text that stands beside the files as `release.seal`: keyed (HMAC with
+SHA-256), which only the office can check, or signed (Ed25519), which everyone with its public key
+can, or both. What is remembered of one table is keyed by itself, so that interrupted work can be
+taken up again.
 """
 
 from __future__ import annotations

@@ -12,10 +12,8 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
-from typer.testing import CliRunner
 
 import discreet as dc
-from discreet.cli.commands import app
 from discreet.release import audit_release, protect
 from tests.helpers.firm_programmes import HEAD, write
 from tests.helpers.reader_of_sums import Reader, opened
@@ -120,22 +118,6 @@ def test_dots_alone_tell_ones_and_twos_where_readers_are_thought_to_know_less(
     assert found > 0
 
 
-def test_the_command_does_the_same_for_one_table(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    frame = people(5, 200)
-    frame.write_csv("people.csv")
-    words = ["suppress", "people.csv", "--by", "region,branch", "--rule", "n=3"]
-    done = CliRunner().invoke(app, [*words, "--method", "fast", "--out", "safe.csv"])
-    assert done.exit_code == 0, done.output
-    table = dc.tabulate(frame, by=["region", "branch"])
-    frame = pl.read_csv("safe.csv", schema_overrides={"region": pl.String})
-    blank = frame.filter(pl.col("value").is_null()).select("region", "branch").rows()
-    few = table.to_polars().filter(pl.col("count") < 3).select("region", "branch").rows()
-    assert set(few) <= set(blank)
-
-
 # -- shadow variables ----------------------------------------------------------------------------
 
 SHADOW = (
@@ -195,19 +177,3 @@ def test_a_shadow_variable_decides_what_is_hidden_and_levels_of_the_value_hold(
     assert audit_release(path, tmp_path / "out").safe
     text = (tmp_path / "out" / "release.json").read_text("utf-8")
     assert "turnover" not in text
-
-
-def test_the_command_takes_shadow_variables(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    frame = firms(3)
-    frame.write_csv("firms.csv")
-    words = ["suppress", "firms.csv", "--by", "size,branch", "--value", "wages"]
-    rules = ["--shadow", "turnover", "--rule", "p=12", "--rule", "n=3", "--method", "fast"]
-    done = CliRunner().invoke(app, [*words, *rules, "--out", "safe.csv"])
-    assert done.exit_code == 0, done.output
-    table, asked = judged(frame, shadow="turnover")
-    published = shown(tmp_path / "safe.csv", ["size", "branch"])
-    assert not opened([("wages", published, table, asked)], [])
-    assert published["value"].null_count() >= int(asked.sensitive.sum()) > 0

@@ -7,14 +7,13 @@ from itertools import product
 from pathlib import Path
 from typing import Any
 
-import highspy
-import numpy as np
 import polars as pl
 import pytest
 
 import discreet as dc
 from discreet.errors import DiscreetError
 from discreet.release import audit_release, protect
+from tests.helpers.attacker_apart import Attacker
 from tests.helpers.firm_programmes import (
     FIRST,
     LATER,
@@ -31,31 +30,16 @@ from tests.helpers.firm_programmes import (
 # -- the attack: linear programs on nothing but the published files ----------------------
 
 
-def attack(shown: dict[tuple[str, str, str], float | None], cell: tuple[str, str, str]) -> Any:
-    """Between which values a hidden cell lies, for who knows that none is negative."""
-    cells = list(shown)
-    at = {codes: number for number, codes in enumerate(cells)}
-    model = highspy.Highs()
-    model.setOptionValue("output_flag", False)
-    for value in shown.values():
-        model.addVar(*((0.0, 1e8) if value is None else (value, value)))
-    for codes, (variable, parts) in product(cells, enumerate(PARTS.values())):
-        children = parts.get(codes[variable])
-        if children is None:
-            continue
+def attack(shown: dict[tuple[str, str, str], float | None]) -> Attacker:
+    """Who knows the published files, and that no hidden value is negative."""
+    sums: list[Any] = []
+    for codes, (variable, parts) in product(shown, enumerate(PARTS.values())):
+        children = parts.get(codes[variable], [])
         own = [(*codes[:variable], child, *codes[variable + 1 :]) for child in children]
-        if any(child not in at for child in own):
-            continue  # no table has these parts
-        index = np.array([at[codes], *(at[child] for child in own)], dtype=np.int32)
-        model.addRow(0.0, 0.0, len(index), index, np.array([-1.0, *([1.0] * len(own))]))
-    found = []
-    for sense in (1.0, -1.0):
-        model.changeColCost(at[cell], sense)
-        model.run()
-        assert model.getModelStatus() == highspy.HighsModelStatus.kOptimal
-        found.append(sense * model.getObjectiveValue())
-        model.changeColCost(at[cell], 0.0)
-    return found
+        if own and all(child in shown for child in own):  # else no table has these parts
+            sums.append(({codes: -1, **dict.fromkeys(own, 1)}, 0.0))
+    known = {codes: value for codes, value in shown.items() if value is not None}
+    return Attacker(known, dict.fromkeys(set(shown) - set(known), (0.0, 1e8)), sums)
 
 
 def merged(*paths: Path) -> dict[tuple[str, str, str], float | None]:
@@ -87,9 +71,10 @@ def test_no_program_bounds_a_sensitive_cell_closer_than_its_levels(hidden: Path)
     for by in (["region", "branch"], ["branch", "size"], ["region", "size"]):
         marked |= sensitive(by)
     assert len(marked) > 4
+    attacker = attack(every)
     for cell, (low, high) in marked.items():
         assert every[cell] is None
-        least, most = attack(every, cell)
+        least, most = attacker.interval(cell)
         assert least <= low + 1e-4
         assert most >= high - 1e-4
 
@@ -103,7 +88,8 @@ def test_the_attack_would_find_a_pattern_without_secondaries(hidden: Path) -> No
     }
     marked = sensitive(by)
     shown: Any = {codes: None if codes in marked else value for codes, value in true.items()}
-    spans = [attack(shown, cell) for cell in marked]
+    attacker = attack(shown)
+    spans = [attacker.interval(cell) for cell in marked]
     assert any(most - least < 1e-6 for least, most in spans)
 
 

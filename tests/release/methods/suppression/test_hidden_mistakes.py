@@ -108,7 +108,6 @@ def mistakes(folder: Path, text: str) -> list[str]:
         ('method = "fast"', 'earlier = "nowhere"', "suppression.earlier", "no file 'nowhere'"),
         ('method = "fast"', 'earlier = "."', "suppression.earlier", "there is no release here"),
         ('unit = { en = "EUR 1,000", de = "1 000 EUR" }', "decimals = 12", "values", "at most 9"),
-        ("prefixes = [1, 2]", 'column = "branch"', "tables.T1.by", "both made of column"),
     ],
 )
 def test_every_mistake_is_placed_at_its_key(

@@ -139,6 +139,6 @@ def test_figures_of_a_table_with_ratios_are_found_by_number_and_name(tmp_path: P
     from discreet.release.state.memory import remembered_tables
 
     protect(write(tmp_path, "ratios.toml", RATIOS), tmp_path / "out")
-    (kept,) = [each.table for each in remembered_tables(tmp_path / "out")]
+    (kept,) = [each.table for each in remembered_tables(tmp_path / "out").values()]
     assert figure_of(kept, 1).figures[0].name == "wages"
     assert figure_of(kept, "per firm").figures[0].kind == "ratio"

@@ -110,7 +110,9 @@ THREE = {
 }
 
 
-@pytest.mark.parametrize("text", [APART, STATED], ids=["found", "stated"])
+@pytest.mark.parametrize(
+    "text", [APART, pytest.param(STATED, marks=pytest.mark.exhaustive)], ids=["found", "stated"]
+)
 def test_tables_of_values_that_add_up_open_nothing(tmp_path: Path, text: str) -> None:
     path = write(folder(tmp_path), "three.toml", text)
     protect(path, tmp_path / "out", internal=tmp_path / "inside")

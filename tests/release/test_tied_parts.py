@@ -1,0 +1,205 @@
+"""Parts of tables that only the records tie together: an attacker with sums and differences."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from itertools import product
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+import pytest
+
+from discreet.demo import example_perturbation_table
+from discreet.release import protect
+
+TOWNS = [f"{land}{county}{town}" for land in "12" for county in "34" for town in "567"]
+#: Column → length of the codes at each of its levels
+LEVELS = {"region": (1, 2, 3)}
+
+PROGRAMME = """
+title = "Census"
+languages = ["en"]
+[data]
+source = "people.parquet"
+[keys]
+column = "record_key"
+[perturbation]
+table = "ptable.csv"
+[parts]
+max_share_small = 0.5
+max_share_empty = 0.6
+min_average_size = 6
+{parts}
+[variables.region]
+prefixes = [1, 2, 3]
+[variables.zoned]
+column = "zone"
+[variables.placed]
+column = "place"
+[variables.both]
+alternatives = ["zoned", "placed", "region"]
+[defaults]
+formats = ["csv"]
+"""
+
+#: A table: what spans it, and its filter.
+Spanned = tuple[list[str], str]
+PER = 'per = "region"'
+KINDS: dict[str, tuple[str, list[Spanned]]] = {
+    "the areas in another column": (
+        PER,
+        [(["region", "sex", "work"], ""), (["place", "sex", "work"], "")],
+    ),
+    "areas and groups of codes in other columns": (
+        PER,
+        [(["region", "sex", "work"], ""), (["place", "sex", "active"], "")],
+    ),
+    "groups of codes in another column": (
+        PER,
+        [(["region", "sex", "work"], ""), (["region", "sex", "active"], "")],
+    ),
+    "groups of areas across those of the table": (
+        PER,
+        [(["region", "sex", "work"], ""), (["zone", "sex", "work"], "")],
+    ),
+    "the areas twice in one table": (
+        PER,
+        [(["region", "work"], ""), (["region", "place", "work"], "")],
+    ),
+    "areas of the finest level and between": (
+        PER,
+        [(["region", "work"], ""), (["place", "work"], ""), (["county", "work", "sex"], "")],
+    ),
+    "the areas among alternatives of other columns": (
+        PER,
+        [(["region", "work"], ""), (["both", "work"], ""), (["both", "sex"], "age < 18")],
+    ),
+    "a filter that a variable of the table repeats": (
+        PER,
+        [(["region", "minor", "work"], "age < 18"), (["place", "active"], "age >= 18")],
+    ),
+    "filters that say the same, and a column that says so": (
+        "",
+        [
+            (["region", "sex", "work"], "age < 18"),
+            (["region", "sex", "work"], "minor == 'yes'"),
+            (["region", "minor", "work"], ""),
+        ],
+    ),
+    "filters area by area": (
+        PER,
+        [
+            (["region", "sex", "work"], "age < 18"),
+            (["region", "sex", "work"], "minor == 'yes'"),
+            (["region", "minor", "work"], ""),
+        ],
+    ),
+    "a filter and the rest": (
+        PER,
+        [
+            (["region", "sex"], ""),
+            (["region", "sex"], "age < 18"),
+            (["region", "sex"], "age >= 18"),
+        ],
+    ),
+}
+
+
+def people() -> pl.DataFrame:
+    rng = np.random.default_rng([38, 0])
+    persons = int(rng.integers(400, 700))
+    weight = rng.lognormal(0, 1.3, len(TOWNS))
+    town = rng.choice(TOWNS, persons, p=weight / weight.sum())
+    work = rng.choice(["full", "part", "none"], persons, p=[0.6, 0.3, 0.1])
+    age = rng.integers(0, 60, persons)
+    return pl.DataFrame(
+        {
+            "region": town,
+            "place": [f"town {code}" for code in town],
+            "county": [f"county {code[:2]}" for code in town],
+            "zone": [f"zone {code[0]}{code[2]}" for code in town],
+            "sex": rng.choice(["m", "w"], persons),
+            "work": work,
+            "active": ["no" if one == "none" else "yes" for one in work],
+            "age": age,
+            "minor": ["yes" if one < 18 else "no" for one in age],
+            "record_key": rng.integers(0, 10**15, persons),
+        }
+    )
+
+
+def kinds_of_people() -> pl.DataFrame:
+    """One of each kind that there can be: sums of the same kinds are the same for readers."""
+    rows = [
+        {
+            "region": town,
+            "place": f"town {town}",
+            "county": f"county {town[:2]}",
+            "zone": f"zone {town[0]}{town[2]}",
+            "sex": sex,
+            "work": work,
+            "active": "no" if work == "none" else "yes",
+            "age": age,
+            "minor": "yes" if age < 18 else "no",
+        }
+        for town, sex, work, age in product(TOWNS, "mw", ("full", "part", "none"), (5, 40))
+    ]
+    return pl.DataFrame(rows)
+
+
+def members(records: pl.DataFrame, cell: Iterable[tuple[str, str]], where: str) -> np.ndarray:
+    """Which records are in a cell."""
+    inside = np.ones(len(records), dtype=bool)
+    if where:
+        inside = records.select(pl.sql_expr(where.replace("==", "="))).to_series().to_numpy().copy()
+    for column, code in cell:
+        if column == "both" and code != "Total":
+            column = {"zone": "zone", "town": "place"}.get(code[:4], "region")
+        if code != "Total":
+            codes = records[column].cast(str).to_list()
+            levels = LEVELS.get(column)
+            inside &= [(own[: len(code)] if levels else own) == code for own in codes]
+    return inside
+
+
+#: Kinds that are tried with every change, the others at length.
+QUICK = (
+    "areas and groups of codes in other columns",
+    "the areas among alternatives of other columns",
+    "filters area by area",
+    "a filter and the rest",
+)
+
+
+@pytest.mark.parametrize(
+    "kind",
+    [pytest.param(kind, marks=() if kind in QUICK else pytest.mark.exhaustive) for kind in KINDS],
+)
+def test_no_table_tells_what_another_hides(kind: str, tmp_path: Path) -> None:
+    parts, tables = KINDS[kind]
+    records, every = people(), kinds_of_people()
+    records.write_parquet(tmp_path / "people.parquet")
+    example_perturbation_table().write(tmp_path / "ptable.csv")
+    text = PROGRAMME.format(parts=parts)
+    for number, (by, where) in enumerate(tables, 1):
+        text += f"[tables.T{number}]\nby = {by}\n" + (f'where = "{where}"\n' if where else "")
+    (tmp_path / "programme.toml").write_text(text)
+    protect(tmp_path / "programme.toml", tmp_path / "out")
+    hidden, shown = [], []
+    for number, (by, where) in enumerate(tables, 1):
+        read = pl.read_csv(tmp_path / "out" / f"T{number}.csv", infer_schema=False)
+        for row in read.iter_rows(named=True):
+            cell = [(column, row[column]) for column in by]
+            inside = members(every, cell, where)
+            if row["symbol"] != ".":
+                shown.append(inside)
+            elif members(records, cell, where).any():
+                hidden.append(inside)
+    assert hidden
+    assert shown
+    space = np.linalg.svd(np.unique(np.array(shown, dtype=float), axis=0), full_matrices=False)
+    basis = space.Vh[space.S > 1e-9]
+    wanted = np.unique(np.array(hidden, dtype=float), axis=0)
+    left = np.abs(wanted - wanted @ basis.T @ basis).max(axis=1)
+    assert (left > 1e-8).all(), f"{(left < 1e-8).sum()} of {len(wanted)} hidden cells"
