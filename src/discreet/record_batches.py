@@ -13,9 +13,6 @@ from contextlib import contextmanager
 from itertools import chain
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
-from discreet.arrays import UintArray
 from discreet.errors import MicrodataError
 from discreet.memory_limit import check_memory
 
@@ -101,45 +98,6 @@ def _streamed(source: Any) -> Iterator[pl.DataFrame]:
         if wrong or stream.get_schema(at, ctypes.addressof(schema)):
             raise StreamError
         yield pl.DataFrame(_Batch(schema, array))
-
-
-def text_views(texts: pl.Series) -> UintArray | None:
-    """Texts in 16 bytes each: the length, then the text if it takes up to 12 bytes.
-
-    None if the engine lays texts out in another way.
-
-    >>> import polars as pl
-    >>> text_views(pl.Series(["a", "b"])).view("u4")[:, 0].tolist()
-    [1, 1]
-    """
-    capsule = texts.rechunk().to_frame().__arrow_c_stream__()
-    stream = _Stream.from_address(_pointer_in(capsule, b"arrow_array_stream"))
-    at, schema, array = ctypes.addressof(stream), _Schema(), _Array()
-    if stream.get_schema(at, ctypes.addressof(schema)):
-        raise StreamError
-    if stream.get_next(at, ctypes.addressof(array)):
-        raise StreamError
-    try:
-        if not array.release:
-            return np.zeros((0, 2), dtype=np.uint64)
-        kind = _Schema.from_address(_first(schema.children))
-        if ctypes.string_at(kind.format) != b"vu":
-            return None
-        column = _Array.from_address(_first(array.children))
-        place = (ctypes.c_void_p * 2).from_address(column.buffers)[1]
-        held = (ctypes.c_uint64 * (2 * column.length)).from_address(place + 16 * column.offset)
-        return np.frombuffer(held, dtype=np.uint64).reshape(-1, 2).copy()
-    finally:
-        for part in (schema, array):
-            if part.release:
-                _Release(part.release)(ctypes.addressof(part))
-
-
-def _first(children: int) -> int:
-    """The address of the only column."""
-    value = ctypes.c_void_p.from_address(children).value
-    assert value is not None  # a frame of one column
-    return value
 
 
 class ArrowStream:

@@ -93,6 +93,8 @@ _KINDS = {
     "list_type": "must be a list, in brackets",
     "dict_type": "must be a table of keys and values",
     "model_type": "must be a table of keys and values",
+    "dataclass_type": "must be a table of keys and values",
+    "path_type": "must be a path",
     "string_too_short": "must not be empty",
     "string_pattern_mismatch": "is not in the form that is needed",
     "too_short": "needs at least {min_length} entries",
@@ -114,7 +116,7 @@ def plain_problem(
 ) -> Problem:
     """What is wrong with a setting in plain words, with its place; `known` are all there are."""
     kind, context = details["type"], details.get("ctx", {})
-    if kind == "extra_forbidden":
+    if kind in ("extra_forbidden", "unexpected_keyword_argument"):
         return Problem("there is no such key", place, nearest(name, known))
     if kind == "literal_error":
         values = _QUOTED.findall(str(context.get("expected", "")))

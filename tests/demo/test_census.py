@@ -9,6 +9,7 @@ import pytest
 from polars.testing import assert_frame_equal
 
 from discreet.demo import Census, generate
+from tests.helpers.rows import for_all_rows
 
 UNITS = ("persons", "households", "dwellings", "buildings")
 
@@ -95,7 +96,7 @@ def test_region_codes_match_the_classification(census):
     assert {region.label(code, "de") for code in region.codes} != set(region.codes)
 
 
-@pytest.mark.parametrize(
+@for_all_rows(
     ("unit", "column"),
     [
         ("persons", "sex"),

@@ -13,7 +13,7 @@ from discreet.demo.census import map_of
 from discreet.errors import DiscreetError, MicrodataError, PublicationError
 
 UNITS = ("persons", "households", "dwellings", "buildings")
-MANY = 250_000  # several blocks
+MANY = 130_000  # several blocks
 
 
 def _read(folder, unit):

@@ -133,6 +133,7 @@ def test_nothing_confidential_reaches_the_release(made):
                 assert word not in text, (path.name, word)
 
 
+@pytest.mark.exhaustive
 def test_two_releases_of_one_seed_are_alike(made, tmp_path):
     place, _, firms = made
     (tmp_path / "firms").mkdir()

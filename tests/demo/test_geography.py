@@ -57,7 +57,7 @@ def test_blocks_are_of_limited_size(full):
     assert max(block.persons for block in full.blocks) <= 100_000
 
 
-@settings(max_examples=15)
+@settings(max_examples=8)
 @given(st.integers(LEAST_PERSONS, 400_000), st.integers(0, 2**64 - 1))
 def test_every_map_adds_up(persons, seed):
     place = Geography.of(persons, seed)

@@ -12,6 +12,7 @@ from discreet.errors import PublicationError
 from discreet.publication.examples import census_example
 from discreet.publication.layout import Heading, arrange, headings, lay_out
 from discreet.tables import CellStatus, Dimension, ProtectedTable, Provenance
+from tests.helpers.rows import for_all_rows
 
 SHOWN = CellStatus.published
 
@@ -107,7 +108,7 @@ def tree_order(parents: list[int]) -> list[int]:
     return order
 
 
-@pytest.mark.parametrize(
+@for_all_rows(
     ("rows", "columns", "message"),
     [
         (["colour"], None, "no variable 'colour'"),

@@ -18,6 +18,7 @@ from discreet.publication.notation import check_values, exact_text, number_text,
 from discreet.publication.vocabulary import LANGUAGES, words
 from discreet.publication.writers.csv import values_column
 from discreet.tables import CellStatus
+from tests.helpers.rows import for_all_rows
 
 
 def test_signs_of_the_census():
@@ -33,7 +34,7 @@ def test_a_zero_looks_the_same_whatever_its_status():
     assert set(symbols(value, status, 0)) == {"–"}
 
 
-@pytest.mark.parametrize(
+@for_all_rows(
     ("value", "decimals", "plain", "english", "german"),
     [
         (1234567, 0, "1234567", "1,234,567", "1\u202f234\u202f567"),
@@ -124,8 +125,8 @@ def test_the_legend_of_a_grid_too_large_to_look_through_names_the_same_signs(
 def test_both_languages_say_everything():
     assert LANGUAGES == ("en", "de")
     for language in LANGUAGES:
-        spoken = words(language)
-        assert all(getattr(spoken, field.name) for field in dataclasses.fields(spoken))
+        assert vars(words(language)).keys() == vars(words("en")).keys()
+        assert all(vars(words(language)).values())
     with pytest.raises(PublicationError, match="languages: en, de"):
         words("fr")
 

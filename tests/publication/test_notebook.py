@@ -17,6 +17,7 @@ from discreet.publication import great_table
 from discreet.publication.examples import census_example
 from discreet.publication.notebook import MOST_COLUMNS, MOST_ROWS, notebook_html
 from discreet.tables import CellStatus, Dimension, ProtectedTable, Provenance
+from tests.helpers.rows import for_all_rows
 
 
 def large(rows: int, columns: int) -> ProtectedTable:
@@ -88,7 +89,7 @@ def test_hidden_cells_are_none_by_any_name() -> None:
     assert safe.get(sex="d") is None
 
 
-@pytest.mark.parametrize(
+@for_all_rows(
     ("ask", "said"),
     [
         (lambda t: t["x", "3"], "no code 'x'"),

@@ -113,9 +113,8 @@ def write_census(
     1000
     """
     if chunk < 1:
-        raise MicrodataError(
-            "a chunk has at least one person", code="demo-chunk", where="chunk", hint="1,000,000"
-        )
+        message = "a chunk has at least one person"
+        raise MicrodataError(message, code="demo-chunk", where="chunk", hint="1,000,000")
     lists = CodeLists(Geography.of(persons, seed))
     place = Path(folder)
     check_writable(place)
@@ -142,13 +141,11 @@ def map_of(persons_file: str | os.PathLike[str]) -> Geography:
     try:
         noted = pl.read_parquet_metadata(path)
     except (OSError, pl.exceptions.PolarsError):
-        raise MicrodataError(
-            "there is no Parquet file of persons", code="demo-census", where=str(path), hint=hint
-        ) from None
+        message = "there is no Parquet file of persons"
+        raise MicrodataError(message, code="demo-census", where=str(path), hint=hint) from None
     if _METADATA not in noted:
-        raise MicrodataError(
-            "this is not a synthetic census", code="demo-census", where=str(path), hint=hint
-        )
+        message = "this is not a synthetic census"
+        raise MicrodataError(message, code="demo-census", where=str(path), hint=hint)
     persons, seed = noted[_METADATA].split()
     return Geography.of(int(persons), int(seed))
 
@@ -282,10 +279,7 @@ def write_programme(folder: str | os.PathLike[str]) -> Path:
 
 def _write_secret(path: Path) -> None:
     if path.exists() and path.read_text("utf-8", errors="replace") != _SECRET:
-        raise RecordKeyError(
-            "there is another secret here already",
-            code="secret",
-            where=str(path),
-            hint="a lost secret cannot be made again; choose another folder for the demonstration",
-        )
+        message = "there is another secret here already"
+        hint = "a lost secret cannot be made again; choose another folder for the demonstration"
+        raise RecordKeyError(message, code="secret", where=str(path), hint=hint)
     write_text(path, _SECRET, private=True)

@@ -182,12 +182,9 @@ def audited(programme: Path, release: ReleaseSummary) -> HiddenFirms:
 
     verdict = audit_release(programme, release.out)
     if not verdict.safe:
-        raise PublicationError(
-            "the release of the firms is not safe, or was changed",
-            code="demo-firms",
-            where=str(release.out),
-            hint="use an empty folder for the demonstration",
-        )
+        message = "the release of the firms is not safe, or was changed"
+        hint = "use an empty folder for the demonstration"
+        raise PublicationError(message, code="demo-firms", where=str(release.out), hint=hint)
     audits = verdict.audits.values()
     return HiddenFirms(
         programme=programme,
@@ -321,11 +318,7 @@ def _folder(place: Path) -> Path:
     try:
         place.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise PublicationError(
-            f"the folder cannot be made ({error.strerror})",
-            code="output-folder",
-            where=str(place),
-            hint="choose another place",
-        ) from None
+        message, hint = f"the folder cannot be made ({error.strerror})", "choose another place"
+        raise PublicationError(message, code="output-folder", where=str(place), hint=hint) from None
     check_writable(place)
     return place

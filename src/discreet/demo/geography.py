@@ -142,16 +142,12 @@ class Geography:
 
 def _check(persons: int, seed: int) -> None:
     if not LEAST_PERSONS <= persons <= MOST_PERSONS:
-        raise MicrodataError(
-            f"a synthetic census has {LEAST_PERSONS:,} to {MOST_PERSONS:,} persons",
-            code="demo-size",
-            where="persons",
-            hint="83,000,000 is the full size; 20,000 makes a quick demonstration",
-        )
+        message = f"a synthetic census has {LEAST_PERSONS:,} to {MOST_PERSONS:,} persons"
+        hint = "83,000,000 is the full size; 20,000 makes a quick demonstration"
+        raise MicrodataError(message, code="demo-size", where="persons", hint=hint)
     if not 0 <= seed < 2**64:
-        raise MicrodataError(
-            "a seed is a whole number from 0 to 2^64-1", code="demo-seed", where="seed"
-        )
+        message = "a seed is a whole number from 0 to 2^64-1"
+        raise MicrodataError(message, code="demo-seed", where="seed")
 
 
 def _number(level: str, persons: int) -> int:

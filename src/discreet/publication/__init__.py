@@ -24,12 +24,16 @@ if TYPE_CHECKING:
     from .data_structures import SdmxNames as SdmxNames
     from .data_structures import StructureDimension as StructureDimension
     from .data_structures import read_structures as read_structures
+    from .description import FIGURES as FIGURES
     from .description import check_texts as check_texts
     from .description import describe as describe
+    from .description import non_additivity as non_additivity
+    from .description import printed_notes as printed_notes
     from .description import provenance_lines as provenance_lines
     from .description import universe as universe
     from .exact_tables import cells_frame as cells_frame
     from .exact_tables import described as described
+    from .exact_tables import read_exact as read_exact
     from .exact_tables import rebuilt as rebuilt
     from .exact_tables import with_cells as with_cells
     from .exact_tables import without_cells as without_cells
@@ -37,7 +41,6 @@ if TYPE_CHECKING:
     from .formats import FILE_COMPLETE_LIMIT as FILE_COMPLETE_LIMIT
     from .formats import FORMATS as FORMATS
     from .formats import MAPS as MAPS
-    from .formats import MapChoices as MapChoices
     from .formats import WriteOptions as WriteOptions
     from .formats import check_place as check_place
     from .formats import check_shape as check_shape
@@ -45,7 +48,6 @@ if TYPE_CHECKING:
     from .formats import place_of as place_of
     from .formats import row_of as row_of
     from .formats import suffix_of as suffix_of
-    from .great_table import great_table as great_table
     from .layout import BodyRows as BodyRows
     from .layout import PageLayout as PageLayout
     from .layout import arrange as arrange
@@ -60,12 +62,9 @@ if TYPE_CHECKING:
     from .notation import number_text as number_text
     from .notation import symbol as symbol
     from .notation import symbols as symbols
+    from .notebook import great_table as great_table
     from .notebook import notebook_html as notebook_html
-    from .notes import FIGURES as FIGURES
-    from .notes import non_additivity as non_additivity
-    from .notes import printed_notes as printed_notes
     from .overview_page import write_report as write_report
-    from .table_files import read_exact as read_exact
     from .table_files import write as write
     from .table_files import write_atlas as write_atlas
     from .table_files import write_workbook as write_workbook
@@ -88,9 +87,9 @@ if TYPE_CHECKING:
     from .writers.html import page_tail as page_tail
     from .writers.html import provenance_html as provenance_html
     from .writers.html import table_html as table_html
-    from .writers.sdmx_csv import observations as observations
-    from .writers.sdmx_ml import CONF_STATUS as CONF_STATUS
-    from .writers.sdmx_ml import data_message as data_message
-    from .writers.sdmx_ml import structure_message as structure_message
+    from .writers.sdmx import CONF_STATUS as CONF_STATUS
+    from .writers.sdmx import data_message as data_message
+    from .writers.sdmx import observations as observations
+    from .writers.sdmx import structure_message as structure_message
 
 lazy_face(__name__)

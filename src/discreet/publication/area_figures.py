@@ -1,26 +1,30 @@
-"""The figures of areas: one row per area, beside it whatever else spans the table.
+"""The figures of areas, and what maps are drawn of: outlines in whole units, classes, colours.
 
-In: `ProtectedTable`, and the boundaries of its areas unless they are squares. Out: the levels of
-areas that can be drawn, and rows of areas, block by block, with their polygons. Public. Only
-what the table publishes is here: a hidden cell has no value, a zero is a zero whatever it was.
+In: `ProtectedTable`, and the boundaries of its areas unless they are squares. Out: levels of areas
+with rows of figures and polygons; paths as SVG writes them, the class of each area, its text with
+the signs of notation. Public. A hidden cell has no value, a zero is a zero whatever it was, and
+classes are made of figures rounded as they are printed.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import pairwise
 
 import numpy as np
 import polars as pl
 
-from discreet.arrays import BoolArray, IntArray
+from discreet.arrays import BoolArray, FloatArray, IntArray, SmallIntArray, TextArray
 from discreet.classifications import Classification
 from discreet.errors import Problem, PublicationError, raise_all
 from discreet.publication.boundaries import Boundaries, GridAreas, squares_of
-from discreet.publication.cells import ListedCells, has_number
-from discreet.publication.formats import WriteOptions
-from discreet.publication.layout import BodyRows, PageLayout, footnotes, lay_out
-from discreet.publication.vocabulary import labels_of
+from discreet.publication.cells import ListedCells, published_columns
+from discreet.publication.formats import Breaks, WriteOptions
+from discreet.publication.layout import PageLayout, footnotes, lay_out
+from discreet.publication.notation import number_text, rounded
+from discreet.publication.vocabulary import has_total, labels_at, labels_of, words
 from discreet.tables import CellStatus, Dimension, ProtectedTable
 
 #: So many areas are written at a time.
@@ -29,8 +33,6 @@ BLOCK = 50_000
 _MOST_FIGURES = 1_000
 #: So many missing areas are named in an error.
 _NAMED = 10
-
-_STATUS = [status.name for status in CellStatus]
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,44 +62,24 @@ class MapLevel:
 
     def blocks(self, language: str) -> Iterator[tuple[IntArray, pl.DataFrame]]:
         """Areas: the place of each; code, label and figures as columns."""
-        codes, labels = self.codes, self.labels(language)
+        codes, labels, table = self.codes, self.labels(language), self.layout.table
         for body in self.layout.blocks(BLOCK):
             rows = slice(body.first, body.first + len(body.value))
             about = {"code": codes[rows], "label": labels[rows]}
             frame = pl.DataFrame(about, schema=dict.fromkeys(about, pl.String))
             frame = frame.with_columns(level=pl.lit(self.name, pl.String))
-            yield (
-                self.places[rows],
-                pl.concat([frame, self._figures(body, language)], how="horizontal"),
-            )
-
-    def _figures(self, body: BodyRows, language: str) -> pl.DataFrame:
-        """The figures of some areas: value, status and what is said of each."""
-        table, width = self.layout.table, self.layout.shape[1]
-        index, _ = self.layout.places(body.first, body.first + len(body.value))
-        cells = ListedCells(tuple(index), body.value.ravel(), body.status.ravel())
-        shown = has_number(cells.status)
-        flat: dict[str, pl.Series] = {
-            "value": pl.Series(cells.value).set(pl.Series(~shown), None),
-            "status": pl.Series(_STATUS, dtype=pl.Enum(_STATUS)).gather(cells.status),
-        }
-        if table.withheld is not None:
-            flat |= table.withheld.beside(table.dimensions, cells.index, shown)
-        remarks = footnotes(table)
-        if remarks.remarks:
-            marks = remarks.of_cells(cells)
-            texts = [text or None for text in remarks.texts(marks, language)]
-            flat["note"] = pl.Series(texts, dtype=pl.String).gather(marks.which)
-        return pl.DataFrame(
-            [
-                part.gather_every(width, k).alias(f"{name}_{own}" if own else name)
-                for k, own in enumerate(figure_names(self.layout))
+            index, _ = self.layout.places(rows.start, rows.stop)
+            cells = ListedCells(tuple(index), body.value.ravel(), body.status.ravel())
+            flat = published_columns(table, cells) | footnotes(table).column(cells, language)
+            figures = [
+                part.gather_every(self.layout.shape[1], k).alias(f"{name}_{own}" if own else name)
+                for k, own in enumerate(_figure_names(self.layout))
                 for name, part in flat.items()
             ]
-        )
+            yield self.places[rows], frame.with_columns(figures)
 
 
-def figure_names(layout: PageLayout) -> list[str]:
+def _figure_names(layout: PageLayout) -> list[str]:
     """What tells the figures of an area apart: codes of the other variables; "" for only one."""
     names = [layout.dimension(at).codes for at in layout.columns]
     return [
@@ -109,39 +91,35 @@ def figure_names(layout: PageLayout) -> list[str]:
 def areas_of(table: ProtectedTable, options: WriteOptions) -> list[MapLevel]:
     """The levels of areas of a table that can be drawn, coarsest first, with their figures."""
     at = _variable(table, options)
-    keep = _kept(table, options, at)
     dimension = table.dimensions[at]
-    across = [item.name for item in table.dimensions if item is not dimension]
-    found = []
+    others = {item.name: item for item in table.dimensions if item is not dimension}
+    problems = []
+    for name, code in options.at.items():
+        if name not in others:
+            hint = f"variables: {', '.join(others)}"
+            problems.append(Problem(f"there is no variable {name!r} beside areas", "at", hint))
+        elif code not in others[name].index:
+            hint = f"codes: {', '.join(others[name].codes[:10])}"
+            problems.append(Problem(f"{name} has no code {code!r}", "at", hint))
+    raise_all(PublicationError, problems, code="areas")
+    keep = [
+        np.array([code == options.at.get(item.name, code) for code in item.codes])
+        for item in table.dimensions
+    ]
+    levels = []
     for name, areas in _levels(dimension, options.level):
         if options.complete is False and not table.suppressed_parts:
             areas = areas[np.isin(areas, table.index[at])]
         placed = _placed(dimension, areas, options.boundaries)
         if placed is not None and len(areas):
             keep[at] = np.isin(np.arange(len(dimension)), areas)
-            layout = lay_out(table, rows=[dimension.name], columns=across, keep=keep)
-            found.append(MapLevel(name, at, layout, *placed))
-    if not found:
+            layout = lay_out(table, rows=[dimension.name], columns=list(others), keep=keep)
+            levels.append(MapLevel(name, at, layout, *placed))
+    if not levels:
         message = f"no level of {dimension.name} has boundaries for its codes"
         hint = f"levels: {', '.join(_level_names(dimension))}; give boundaries= with such codes"
         raise PublicationError(message, code="areas", where=table.name, hint=hint)
-    _check_figures(found[0].layout)
-    return found
-
-
-def check_boundaries(tree: Classification, boundaries: Boundaries) -> None:
-    """Raise an error unless some level has boundaries, and each for all of its codes or none."""
-    dimension = Dimension(classifications=(tree,))
-    levels = _levels(dimension, "")
-    placed = [_placed(dimension, areas, boundaries) for _, areas in levels]
-    if not any(item is not None for item in placed):
-        message = f"no level of {tree.name} has boundaries for its codes"
-        hint = "name the property with the codes: boundary_key = …"
-        raise PublicationError(message, code="boundaries", where=tree.name, hint=hint)
-
-
-def _check_figures(layout: PageLayout) -> None:
-    names, table = figure_names(layout), layout.table
+    names = _figure_names(levels[0].layout)
     hint = "choose codes of the other variables: at={…}"
     if len(names) > _MOST_FIGURES:
         message = f"an area has at most {_MOST_FIGURES:,} figures in one file, not {len(names):,}"
@@ -149,6 +127,17 @@ def _check_figures(layout: PageLayout) -> None:
     if len(set(names)) < len(names):
         message = "two figures of an area would have one name"
         raise PublicationError(message, code="column-names", where=table.name, hint=hint)
+    return levels
+
+
+def check_boundaries(tree: Classification, boundaries: Boundaries) -> None:
+    """Raise an error unless some level has boundaries, and each for all of its codes or none."""
+    dimension = Dimension(classifications=(tree,))
+    placed = [_placed(dimension, areas, boundaries) for _, areas in _levels(dimension, "")]
+    if all(item is None for item in placed):
+        message = f"no level of {tree.name} has boundaries for its codes"
+        hint = "name the property with the codes: boundary_key = …"
+        raise PublicationError(message, code="boundaries", where=tree.name, hint=hint)
 
 
 def _variable(table: ProtectedTable, options: WriteOptions) -> int:
@@ -161,13 +150,13 @@ def _variable(table: ProtectedTable, options: WriteOptions) -> int:
         return names.index(options.geo[0])
     known = set() if options.boundaries is None else set(options.boundaries.codes)
     # Other codes may look like some of areas: a variable with a whole level of them comes first.
-    whole = [k for k, each in enumerate(table.spanning) if _has_level(each, known)]
-    some = [k for k, each in enumerate(table.spanning) if not known.isdisjoint(each.codes[1:])]
-    found = whole or some
-    if len(found) == 1:
-        return found[0]
-    message = "several variables have areas" if found else "no variable of the table has areas"
-    hint = "name it: geo=[…]" if found else "give the boundaries of its codes: boundaries="
+    whole = [k for k, item in enumerate(table.spanning) if _has_level(item, known)]
+    some = [k for k, item in enumerate(table.spanning) if not known.isdisjoint(item.codes[1:])]
+    places = whole or some
+    if len(places) == 1:
+        return places[0]
+    message = "several variables have areas" if places else "no variable of the table has areas"
+    hint = "name it: geo=[…]" if places else "give the boundaries of its codes: boundaries="
     raise PublicationError(message, code="areas", where=table.name, hint=hint)
 
 
@@ -179,24 +168,6 @@ def _has_level(dimension: Dimension, known: set[str]) -> bool:
         if codes and (known.issuperset(codes) or squares_of(codes[:1]) is not None):
             return True
     return False
-
-
-def _kept(table: ProtectedTable, options: WriteOptions, at: int) -> list[BoolArray]:
-    """Per variable, which codes are wanted beside the areas."""
-    others = {each.name: each for k, each in enumerate(table.dimensions) if k != at}
-    problems = []
-    for name, code in options.at.items():
-        if name not in others:
-            hint = f"variables: {', '.join(others)}"
-            problems.append(Problem(f"there is no variable {name!r} beside areas", "at", hint))
-        elif code not in others[name].index:
-            hint = f"codes: {', '.join(others[name].codes[:10])}"
-            problems.append(Problem(f"{name} has no code {code!r}", "at", hint))
-    raise_all(PublicationError, problems, code="areas")
-    return [
-        np.array([code == options.at.get(dimension.name, code) for code in dimension.codes])
-        for dimension in table.dimensions
-    ]
 
 
 def _level_names(dimension: Dimension) -> list[str]:
@@ -246,3 +217,226 @@ def _placed(
         return boundaries, np.array([numbers.get(code, -1) for code in codes], dtype=np.int64)
     squares = squares_of(listed)
     return None if squares is None else (squares, places)
+
+
+#: A picture holds at most so many areas.
+MOST_AREAS = 250_000
+#: The longer side of a map in units, to which all points are moved.
+_UNITS = 4_000
+
+#: Where degrees are drawn in the projection of the European grid: west, south, east, north.
+_EUROPE = (-32.0, 27.0, 45.0, 82.0)
+
+#: From light to dark, told apart by lightness alone; classes take them at equal distances.
+_SCALE = ("#f6edb8", "#a9d3a5", "#5fb0a8", "#2f86a6", "#225a94", "#1b2a5e")
+#: The colour of zeros.
+BLANK = "#fcfcfa"
+
+#: What an area shows besides its classes: these stand before the first class.
+ZERO, HIDDEN, INAPPLICABLE = -1, -2, -3
+
+
+@dataclass(frozen=True)
+class DrawnAreas:
+    """The outlines of areas."""
+
+    #: The outline of each area as SVG writes it, in whole units from the north-west
+    paths: list[str]
+    width: int  # how many units wide the map is
+    height: int  # how many units high
+    boxes: IntArray  # west, north, east and south of each area
+
+
+def drawn(level: MapLevel) -> DrawnAreas:
+    """The outlines of all areas of a level; codes that are no place have none.
+
+    Points are moved to whole units: what neighbours share, they share then, too.
+    """
+    if len(level.places) > MOST_AREAS:
+        message = f"a picture holds at most {MOST_AREAS:,} areas, not {len(level.places):,}"
+        hint = "draw a coarser level, or write geojson or geo.parquet"
+        raise PublicationError(message, code="too-large", where=level.name, hint=hint)
+    at = np.flatnonzero(level.places >= 0)
+    areas = level.shapes.select(level.places[at])
+    west, south, east, north = areas.box
+    if areas.coordinates == "EPSG:4326":  # on a plane: metres in Europe, else east drawn together
+        low_east, low_north, high_east, high_north = _EUROPE
+        if low_east <= west and low_north <= south and east <= high_east and north <= high_north:
+            areas = areas.within("EPSG:3035")
+        else:
+            shrunk = areas.points * (math.cos(math.radians((south + north) / 2)), 1.0)
+            areas = replace(areas, points=shrunk)
+        west, south, east, north = areas.box
+    unit = max(east - west, north - south) / _UNITS or 1.0
+    alone = areas.coordinates == "EPSG:3035" and len(areas.rings) == len(areas) + 1
+    if alone and bool((np.diff(areas.rings) == 5).all()):  # squares are whole units wide
+        side = float(np.ptp(areas.points.reshape(-1, 5, 2), axis=1).min())
+        unit = side / max(1, int(side / unit))
+    points = np.rint((areas.points - (west, north)) * (1 / unit, -1 / unit)).astype(np.int64)
+    width, height = math.ceil((east - west) / unit), math.ceil((north - south) / unit)
+    paths, boxes = [""] * len(level.places), np.zeros((len(level.places), 4), dtype=np.int64)
+    first = areas.rings[areas.polygons[areas.areas]]
+    boxes[at, :2] = np.minimum.reduceat(points, first[:-1])
+    boxes[at, 2:] = np.maximum.reduceat(points, first[:-1])
+    rings = _ring_paths(points, areas.rings)
+    for k, row in enumerate(at.tolist()):
+        mine = slice(areas.polygons[areas.areas[k]], areas.polygons[areas.areas[k + 1]])
+        x, y = boxes[row, :2].tolist()
+        paths[row] = "".join(rings[mine]) or f"M{x} {y}h1v1h-1z"
+    return DrawnAreas(paths, width, height, boxes)
+
+
+def _ring_paths(points: IntArray, rings: IntArray) -> list[str]:
+    """Each ring, steps from point to point; empty if nothing of it is left."""
+    steps = np.diff(points, axis=0, prepend=points[:1])
+    moved = (steps != 0).any(axis=1)
+    moved[rings[:-1]] = False
+    paths = []
+    starts = points[rings[:-1]].tolist()
+    for (first, end), (x, y) in zip(pairwise(rings.tolist()), starts, strict=True):
+        own = steps[first:end][moved[first:end]][:-1]
+        text = " ".join(map(str, own.ravel().tolist())).replace(" -", "-")
+        paths.append(f"M{x} {y}l{text}z" if len(own) > 1 else "")
+    return paths
+
+
+@dataclass(frozen=True)
+class MapClasses:
+    """Classes of figures: below the first cut, between cuts, from the last cut on.
+
+    >>> MapClasses((10.0, 20.0), 0).texts("en")
+    ['under 10', '10 to under 20', '20 and more']
+    """
+
+    cuts: tuple[float, ...]
+    decimals: int
+
+    @classmethod
+    def of(cls, values: FloatArray, breaks: Breaks, number: int, decimals: int) -> MapClasses:
+        """Classes of figures that are printed and not zero.
+
+        >>> MapClasses.of(np.arange(1.0, 9.0), "quantiles", 4, 0).cuts
+        (3.0, 5.0, 7.0)
+        """
+        if not isinstance(breaks, str):
+            return cls(tuple(float(item) for item in breaks), decimals)
+        if not len(values):
+            return cls((), decimals)
+        ordered = np.sort(values)
+        if breaks == "equal":
+            cuts = np.linspace(ordered[0], ordered[-1], number + 1)[1:-1].round(decimals)
+        else:
+            places = np.arange(1, number) * len(ordered) // number
+            cuts = ordered[places]
+        return cls(tuple(np.unique(cuts[cuts > ordered[0]]).tolist()), decimals)
+
+    def texts(self, language: str) -> list[str]:
+        """What stands beside each class in the legend."""
+        text = words(language)
+        cuts = [
+            number_text(
+                int(cut) if self.decimals == 0 and cut.is_integer() else cut,
+                self.decimals or 1,
+                language,
+            )
+            for cut in self.cuts
+        ]
+        if not cuts:
+            return [text.published]
+        return [
+            text.map_under.format(high=cuts[0]),
+            *(text.map_between.format(low=low, high=high) for low, high in pairwise(cuts)),
+            text.map_from.format(low=cuts[-1]),
+        ]
+
+    @property
+    def colours(self) -> list[str]:
+        """A colour for each class, light to dark."""
+        return colours(len(self.cuts) + 1)
+
+
+def colours(number: int) -> list[str]:
+    """So many colours from light to dark.
+
+    >>> colours(2)
+    ['#a9d3a5', '#225a94']
+    """
+    # Few classes leave out the ends, which differ more than is needed.
+    ends = {1: (0.4, 0.4), 2: (0.2, 0.8), 3: (0.1, 0.9)}.get(number, (0.0, 1.0))
+    channels = np.array([[int(item[k : k + 2], 16) for k in (1, 3, 5)] for item in _SCALE])
+    places = np.linspace(*ends, number) * (len(_SCALE) - 1)
+    mixed = [np.interp(places, np.arange(len(_SCALE)), part) for part in channels.T]
+    return [
+        "#" + "".join(f"{round(float(part)):02x}" for part in item)
+        for item in zip(*mixed, strict=True)
+    ]
+
+
+@dataclass(frozen=True)
+class MapFigures:
+    """One figure of each area, as it is printed."""
+
+    texts: TextArray  # the figures with their signs
+    value: FloatArray  # the figures, rounded as printed; 0 where there is none
+    status: SmallIntArray  # their status; one that is rounded to zero is not zero
+    decimals: int  # digits after the decimal point
+
+    @property
+    def counted(self) -> FloatArray:
+        """The figures of which classes are made: printed and not zero."""
+        return self.value[np.isin(self.status, _COUNTED)]
+
+    @property
+    def limited(self) -> BoolArray:
+        """The areas whose figure stands in parentheses."""
+        mask: BoolArray = self.status == CellStatus.bracketed
+        return mask
+
+    def classes(self, cuts: Sequence[float]) -> IntArray:
+        """The class of each area; `ZERO`, `HIDDEN` or `INAPPLICABLE` for those without one."""
+        classes = np.searchsorted(cuts, self.value, side="right").astype(np.int64)
+        classes[self.status == CellStatus.zero_or_changed_to_zero] = ZERO
+        classes[self.status == CellStatus.suppressed] = HIDDEN
+        without = (CellStatus.not_applicable, CellStatus.imprecise)
+        classes[np.isin(self.status, without)] = INAPPLICABLE
+        return classes
+
+
+#: The states of figures that are shown and not zero.
+_COUNTED = (CellStatus.published, CellStatus.bracketed, CellStatus.official)
+
+
+def map_figures(level: MapLevel, language: str) -> list[MapFigures]:
+    """The figures of a level, one column after the other."""
+
+    def as_printed(value: int | float, status: int, decimals: int) -> str:
+        return str(rounded(value, decimals)) if status in _COUNTED else "0"
+
+    (body,) = level.layout.blocks(max(1, level.layout.shape[0]))
+    shown = body.symbols(language)
+    values = body.texts(as_printed).astype(np.float64)
+    decimals = np.broadcast_to(body.decimals, body.value.shape)
+    return [
+        MapFigures(shown[:, k], values[:, k], body.status[:, k], int(decimals[0, k]))
+        for k in range(body.value.shape[1])
+    ]
+
+
+def pictured_level(table: ProtectedTable, options: WriteOptions) -> MapLevel:
+    """The level of a picture, with one figure: the other variables at their totals, or as asked."""
+    finest = areas_of(table, replace(options, complete=None))[-1]
+    others = [dimension for dimension in table.dimensions if dimension is not finest.variable]
+    at = {other.name: other.codes[0] for other in others} | dict(options.at)
+    own = replace(options, at=at, level=finest.name, geo=[finest.variable.name])
+    (level,) = areas_of(table, own)
+    return level
+
+
+def shown_codes(level: MapLevel, column: int, language: str) -> Sequence[str]:
+    """What the figure of a column is of: labels of codes of other variables, but for totals."""
+    layout = level.layout
+    return [
+        labels_at(layout.table, at, language)[code]
+        for at, code in zip(layout.columns, layout.column_codes[column].tolist(), strict=True)
+        if code or not has_total(layout.table, at)
+    ]

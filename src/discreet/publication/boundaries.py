@@ -27,15 +27,6 @@ from discreet.classifications import geographic, grid_coordinates, read_squares
 from discreet.errors import ClassificationError, Problem, PublicationError, raise_all
 from discreet.files import write_text
 
-__all__ = [
-    "Boundaries",
-    "Coordinates",
-    "GridAreas",
-    "geojson_texts",
-    "squares_of",
-    "well_known_binary",
-]
-
 #: Longitude and latitude, or metres of the European grid.
 Coordinates = Literal["EPSG:4326", "EPSG:3035"]
 
@@ -49,6 +40,7 @@ _KNOWN: Mapping[str, Coordinates] = {
 _MEND = "mend it, for example with ogr2ogr -makevalid"
 #: So many edges are held against their neighbours at a time.
 _EDGES = 20_000
+_KEY = "name the one with the codes: key=…, one of {}"
 _CONVERT = "convert it: ogr2ogr -t_srs EPSG:4326 NEW OLD"
 #: The central meridian of the grid, east of its origin: parallels bend away from the pole there.
 _MERIDIAN = 4_321_000
@@ -94,7 +86,19 @@ class Boundaries:
             key: The property, or column, with the code of each area.
         """
         parts = [cls.of_polygons(*_read(Path(path), key), where=os.fspath(path)) for path in paths]
-        return parts[0] if len(parts) == 1 else cls._joined([part.degrees() for part in parts])
+        if len(parts) == 1:
+            return parts[0]
+        codes = [code for part in parts for code in part.codes]
+        twice = [code for code, number in Counter(codes).items() if number > 1]
+        if twice or not parts:
+            message = f"two files have the area {twice[0]!r}" if twice else "no file is named"
+            raise _wrong("boundaries", message)
+        sizes = {
+            name: _starts([n for part in parts for n in np.diff(getattr(part, name)).tolist()])
+            for name in ("rings", "polygons", "areas")
+        }
+        points = np.concatenate([part.degrees().points for part in parts])
+        return cls(codes=tuple(codes), points=points, coordinates="EPSG:4326", **sizes)
 
     @classmethod
     def of_squares(cls, codes: Sequence[str]) -> Self:
@@ -117,72 +121,49 @@ class Boundaries:
             where: What to name in errors.
         """
         codes, kept, problems = dict[str, None](), list[_Polygons](), list[Problem]()
-        for number, (code, polygons) in enumerate(areas, 1):
-            wrong = _fault(code, polygons, coordinates, codes)
+        for number, (code, outline) in enumerate(areas, 1):
+            wrong = _fault(code, outline, coordinates, codes)
             if wrong:
                 problems.append(Problem(wrong[0], f"area {number}", wrong[1]))
             else:
                 codes[code] = None
-                kept.append(polygons)  # type: ignore[arg-type]
+                kept.append(outline)  # type: ignore[arg-type]
         many = "{} areas of the file are wrong"
         raise_all(PublicationError, problems, code="boundaries", many=many, where=where)
         if not codes:
-            raise _wrong(where, "the file holds no areas", "")
+            raise _wrong(where, "the file holds no areas")
         every = [ring for polygons in kept for polygon in polygons for ring in polygon]
-        made = cls(
-            codes=tuple(codes),
-            points=np.concatenate(every),
-            rings=_starts([len(ring) for ring in every]),
-            polygons=_starts([len(polygon) for polygons in kept for polygon in polygons]),
-            areas=_starts([len(polygons) for polygons in kept]),
-            coordinates=coordinates,
-        )
-        made._check_crossings(where)
-        return made._turned()
-
-    def _check_crossings(self, where: str) -> None:
-        """Raise an error if a ring crosses itself."""
-        rings = _crossed(self.points, self.rings)
-        area = (
-            np.searchsorted(self.rings[self.polygons[self.areas]], self.rings[rings], "right") - 1
-        )
+        points, names = np.concatenate(every), tuple(codes)
+        rings = _starts([len(ring) for ring in every])
+        polygons = _starts([len(polygon) for own in kept for polygon in own])
+        first = _starts([len(own) for own in kept])
+        crossed = rings[_crossed(points, rings)]
+        area = np.searchsorted(rings[polygons[first]], crossed, "right") - 1
         problems = [
-            Problem(f"a ring of {self.codes[k]!r} crosses itself", f"area {k + 1}", _MEND)
+            Problem(f"a ring of {names[k]!r} crosses itself", f"area {k + 1}", _MEND)
             for k in np.unique(area).tolist()
         ]
         many = "rings of {} areas cross themselves"
         raise_all(PublicationError, problems, code="boundaries", many=many, where=where)
-
-    @classmethod
-    def _joined(cls, parts: Sequence[Boundaries]) -> Self:
-        codes = [code for part in parts for code in part.codes]
-        twice = [code for code, number in Counter(codes).items() if number > 1]
-        if twice or not parts:
-            message = f"two files have the area {twice[0]!r}" if twice else "no file is named"
-            raise PublicationError(message, code="boundaries", where="boundaries")
+        # Outer rings turn against the clock and holes with it.
+        outer = np.zeros(len(rings) - 1, dtype=np.bool_)
+        outer[polygons[:-1]] = True
+        for ring in np.flatnonzero((_sizes(points, rings) > 0) != outer).tolist():
+            part = slice(rings[ring], rings[ring + 1])
+            points[part] = points[part][::-1].copy()
         return cls(
-            codes=tuple(codes),
-            points=np.concatenate([part.points for part in parts]),
-            rings=_starts([n for part in parts for n in np.diff(part.rings).tolist()]),
-            polygons=_starts([n for part in parts for n in np.diff(part.polygons).tolist()]),
-            areas=_starts([n for part in parts for n in np.diff(part.areas).tolist()]),
-            coordinates="EPSG:4326",
+            codes=names,
+            points=points,
+            rings=rings,
+            polygons=polygons,
+            areas=first,
+            coordinates=coordinates,
         )
 
     @cached_property
     def numbers(self) -> Mapping[str, int]:
         """The number of each area."""
         return {code: number for number, code in enumerate(self.codes)}
-
-    def _turned(self) -> Self:
-        """The same with outer rings against the clock and holes with it."""
-        outer = np.zeros(len(self.rings) - 1, dtype=np.bool_)
-        outer[self.polygons[:-1]] = True
-        points = self.points.copy()
-        for ring in np.flatnonzero((_sizes(points, self.rings) > 0) != outer).tolist():
-            part = slice(self.rings[ring], self.rings[ring + 1])
-            points[part] = points[part][::-1]
-        return replace(self, points=points)
 
     def select(self, numbers: IntArray) -> Boundaries:
         """Some areas, in this order."""
@@ -204,19 +185,17 @@ class Boundaries:
             return self
         east, north = self.points.T
         _, first, back = np.unique(east + 1j * north, return_index=True, return_inverse=True)
-        found = np.stack(geographic(east[first], north[first]), axis=1)
-        return replace(self, points=found[back], coordinates="EPSG:4326")
+        corners = np.stack(geographic(east[first], north[first]), axis=1)
+        return replace(self, points=corners[back], coordinates="EPSG:4326")
 
-    def metres(self) -> Boundaries:
-        """The same in metres of the European grid."""
+    def within(self, coordinates: Coordinates) -> Boundaries:
+        """The same in these coordinates."""
+        if coordinates == "EPSG:4326":
+            return self.degrees()
         if self.coordinates == "EPSG:3035":
             return self
         points = np.stack(grid_coordinates(*self.points.T), axis=1)
         return replace(self, points=points, coordinates="EPSG:3035")
-
-    def within(self, coordinates: Coordinates) -> Boundaries:
-        """The same in these coordinates."""
-        return self.metres() if coordinates == "EPSG:3035" else self.degrees()
 
     def write(self, path: str | os.PathLike[str]) -> Path:
         """Write the areas as GeoJSON, each with its code."""
@@ -316,8 +295,8 @@ def _sizes(points: FloatArray, rings: IntArray) -> FloatArray:
     cross = own[:-1, 0] * own[1:, 1] - own[1:, 0] * own[:-1, 1]
     cross = np.append(cross, 0.0)
     cross[rings[1:] - 1] = 0.0  # from one ring to the next
-    found: FloatArray = np.add.reduceat(cross, rings[:-1])
-    return found
+    sizes: FloatArray = np.add.reduceat(cross, rings[:-1])
+    return sizes
 
 
 def _crossed(points: FloatArray, rings: IntArray) -> IntArray:
@@ -336,7 +315,7 @@ def _crossed(points: FloatArray, rings: IntArray) -> IntArray:
     ends = np.searchsorted(
         ring * width + (low[:, 0] - west), ring * width + (high[:, 0] - west), "right"
     )
-    found = []
+    crossed = []
     for first in range(0, len(ring), _EDGES):
         here = np.arange(first, min(first + _EDGES, len(ring)))
         many = np.maximum(ends[here] - here - 1, 0)
@@ -344,24 +323,17 @@ def _crossed(points: FloatArray, rings: IntArray) -> IntArray:
         two = one + 1 + np.arange(len(one)) - np.repeat(np.cumsum(many) - many, many)
         near = (low[one, 1] < high[two, 1]) & (low[two, 1] < high[one, 1])
         one, two = one[near], two[near]
-        sides = [
-            _side(a[k], b[k], c)
-            for k, c in ((one, a[two]), (one, b[two]), (two, a[one]), (two, b[one]))
-        ]
-        cross = (sides[0] * sides[1] < 0) & (sides[2] * sides[3] < 0)
-        found.append(ring[one[cross]])
-    return np.unique(np.concatenate(found))
+        cross = np.ones(len(one), dtype=np.bool_)
+        for line, other in ((one, two), (two, one)):
+            # The ends of the other edge lie on two sides of the line.
+            (x, y), (u, v), (s, r) = ((c - a[line]).T for c in (b[line], a[other], b[other]))
+            cross &= np.sign(x * v - y * u) * np.sign(x * r - y * s) < 0
+        crossed.append(ring[one[cross]])
+    return np.unique(np.concatenate(crossed))
 
 
-def _side(a: FloatArray, b: FloatArray, c: FloatArray) -> FloatArray:
-    """On which side of lines from a to b points c lie: its sign."""
-    (x, y), (u, v) = (b - a).T, (c - a).T
-    side: FloatArray = np.sign(x * v - y * u)
-    return side
-
-
-def _wrong(place: Path | str, what: str, hint: str) -> PublicationError:
-    return PublicationError(what, code="boundaries", where=str(place), hint=hint)
+def _wrong(place: Path | str, message: str, hint: str = "") -> PublicationError:
+    return PublicationError(message, code="boundaries", where=str(place), hint=hint)
 
 
 def _fault(
@@ -421,13 +393,11 @@ def _geojson(place: Path, key: str) -> tuple[Iterator[tuple[Any, _Polygons | str
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
         kind, features, system = "", None, ""
     if kind != "FeatureCollection" or not isinstance(features, list):
-        raise _wrong(place, "this is no collection of GeoJSON features", "")
+        raise _wrong(place, "this is no collection of GeoJSON features")
     if features and not any(key in _properties(feature) for feature in features):
         names = sorted({name for each in features[:100] for name in _properties(each)})
         message = f"no feature has a property {key!r}"
-        raise _wrong(
-            place, message, f"name the one with the codes: key=…, one of {', '.join(names)}"
-        )
+        raise _wrong(place, message, _KEY.format(", ".join(names)))
     pairs = ((_properties(feature).get(key), _polygons(feature)) for feature in features)
     return pairs, _system(place, system)
 
@@ -443,16 +413,14 @@ def _polygons(feature: Any) -> _Polygons | str:
     kind = geometry.get("type") if isinstance(geometry, dict) else None
     if kind not in ("Polygon", "MultiPolygon"):
         return "is no polygon"
-    given = geometry.get("coordinates")
+    nested = geometry.get("coordinates")
+
+    def points(ring: Any) -> FloatArray:
+        return np.array([point[:2] for point in ring], dtype=np.float64).reshape(-1, 2)
+
     try:
-        each = [given] if kind == "Polygon" else given
-        return [
-            [
-                np.array([point[:2] for point in ring], dtype=np.float64).reshape(-1, 2)
-                for ring in part
-            ]
-            for part in each
-        ]
+        polygons = [nested] if kind == "Polygon" else nested
+        return [[points(ring) for ring in polygon] for polygon in polygons]
     except (TypeError, ValueError):
         return "has coordinates that are no numbers"
 
@@ -464,25 +432,23 @@ def geojson_texts(areas: Boundaries) -> pl.Series:
     '{"type":"Polygon","coordinates":[[[9.726'
     """
     # Before each point stands what closes the rings, polygons and areas before it.
-    before = np.full(len(areas.points), 0, dtype=np.int64)
+    before = np.zeros(len(areas.points), dtype=np.int64)
     before[areas.rings[:-1]] = 1
     before[areas.rings[areas.polygons[:-1]]] = 2
     before[areas.rings[areas.polygons[areas.areas[:-1]]]] = 3
     signs = pl.Series([",", "],[", "]],[[", ""])
     of = np.repeat(np.arange(len(areas)), np.diff(areas.rings[areas.polygons[areas.areas]]))
     points = pl.DataFrame({"area": of, "sign": signs.gather(before)})
-    for name, values in zip("xy", areas.points.T, strict=True):
-        points = points.with_columns(pl.Series(name, values.round(_DIGITS)))
+    x, y = areas.points.round(_DIGITS).T
+    points = points.with_columns(x=x, y=y)
     joined = points.group_by("area", maintain_order=True).agg(
         pl.concat_str("sign", pl.lit("["), "x", pl.lit(","), "y", pl.lit("]")).str.join("")
     )["sign"]
     kinds = pl.Series(np.diff(areas.areas) > 1).cast(pl.Int8)
     heads = pl.Series(['"Polygon","coordinates":[[', '"MultiPolygon","coordinates":[[['])
     tails = pl.Series(["]]}", "]]]}"])
-    whole = (pl.lit('{"type":'), heads.gather(kinds), joined, tails.gather(kinds))
-    return pl.select(
-        pl.concat_str(*(pl.lit(part) if isinstance(part, pl.Series) else part for part in whole))
-    ).to_series()
+    whole = ('{"type":', heads.gather(kinds), joined, tails.gather(kinds))
+    return pl.select(pl.concat_str(*map(pl.lit, whole))).to_series()
 
 
 # -- GeoParquet, with geometries in well-known binary -----------------------------
@@ -492,18 +458,16 @@ def _geoparquet(place: Path, key: str) -> tuple[Iterator[tuple[Any, _Polygons | 
     try:
         about = json.loads(pl.read_parquet_metadata(place)["geo"])
         column = about["primary_column"]
-        said = about["columns"][column]
+        stated = about["columns"][column]
         names = list(pl.read_parquet_schema(place))
     except (pl.exceptions.PolarsError, ValueError, KeyError, TypeError):
-        raise _wrong(place, "this is no GeoParquet file", "") from None
-    if said.get("encoding") != "WKB":
-        raise _wrong(place, "its geometries are not in well-known binary (WKB)", "")
+        raise _wrong(place, "this is no GeoParquet file") from None
+    if stated.get("encoding") != "WKB":
+        raise _wrong(place, "its geometries are not in well-known binary (WKB)")
     if key not in names:
         message = f"the file has no column {key!r}"
-        raise _wrong(
-            place, message, f"name the one with the codes: key=…, one of {', '.join(names)}"
-        )
-    named = said.get("crs", {"id": {"authority": "OGC", "code": "CRS84"}})
+        raise _wrong(place, message, _KEY.format(", ".join(names)))
+    named = stated.get("crs", {"id": {"authority": "OGC", "code": "CRS84"}})
     own = (named or {}).get("id", {}) if isinstance(named, dict | None) else {}
     coordinates = _system(place, f"{own.get('authority', '?')}:{own.get('code', '?')}")
     frame = pl.read_parquet(place, columns=[key, column])
@@ -517,10 +481,10 @@ _POLYGON, _MULTIPOLYGON = 3, 6
 def _from_wkb(blob: bytes | None) -> _Polygons | str:
     """The polygons of a geometry in well-known binary, or what is wrong with it."""
     try:
-        found, end = _wkb_polygons(blob or b"", 0)
+        polygons, end = _wkb_polygons(blob or b"", 0)
     except (struct.error, ValueError):
         return "is no polygon in well-known binary"
-    return found if end == len(blob or b"") else "has bytes behind its polygons"
+    return polygons if end == len(blob or b"") else "has bytes behind its polygons"
 
 
 def _wkb_polygons(blob: bytes, at: int) -> tuple[_Polygons, int]:
@@ -533,18 +497,17 @@ def _wkb_polygons(blob: bytes, at: int) -> tuple[_Polygons, int]:
     width = (2, 3, 3, 4)[more]
     (number,) = struct.unpack_from(f"{order}I", blob, at + 5)
     at += 9
-    found: _Polygons = []
-    rings: list[FloatArray] = []
+    polygons: _Polygons = [] if kind == _MULTIPOLYGON else [[]]
     for _ in range(number):
         if kind == _MULTIPOLYGON:
             inner, at = _wkb_polygons(blob, at)
-            found += inner
+            polygons += inner
             continue
         (length,) = struct.unpack_from(f"{order}I", blob, at)
         values = np.frombuffer(blob, f"{order}f8", length * width, at + 4)
-        rings.append(values.reshape(-1, width)[:, :2].astype(np.float64))
+        polygons[0].append(values.reshape(-1, width)[:, :2].astype(np.float64))
         at += 4 + 8 * length * width
-    return (found if kind == _MULTIPOLYGON else [rings]), at
+    return polygons, at
 
 
 def well_known_binary(areas: Boundaries) -> list[bytes]:
@@ -556,7 +519,10 @@ def well_known_binary(areas: Boundaries) -> list[bytes]:
     """
     numbers = np.diff(areas.rings)
     if len(numbers) == len(areas) and len(set(numbers.tolist())) == 1:
-        return _alike(areas, int(numbers[0]))
+        # Areas of one ring each, all with so many points: squares.
+        ends = areas.points.reshape(len(areas), -1).astype("<f8")
+        head = struct.pack("<BIII", 1, _POLYGON, 1, int(numbers[0]))
+        return [head + end.tobytes() for end in ends]
     points = areas.points.astype("<f8").tobytes()
     rings = [
         struct.pack("<I", end - first) + points[16 * first : 16 * end]
@@ -572,15 +538,3 @@ def well_known_binary(areas: Boundaries) -> list[bytes]:
         else struct.pack("<BII", 1, _MULTIPOLYGON, end - first) + b"".join(parts[first:end])
         for first, end in pairwise(areas.areas.tolist())
     ]
-
-
-def _alike(areas: Boundaries, points: int) -> list[bytes]:
-    """Areas of one ring each, all with so many points: squares."""
-    form = np.dtype(
-        [("o", "u1"), ("kind", "<u4"), ("rings", "<u4"), ("n", "<u4"), ("at", "<f8", (points, 2))]
-    )
-    filled = np.empty(len(areas), dtype=form)
-    filled["o"], filled["kind"], filled["rings"], filled["n"] = 1, _POLYGON, 1, points
-    filled["at"] = areas.points.reshape(-1, points, 2)
-    whole, step = filled.tobytes(), form.itemsize
-    return [whole[at : at + step] for at in range(0, len(whole), step)]

@@ -14,11 +14,12 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+import polars as pl
 
 from discreet.arrays import CellIndex, IntArray, PositionArray, SmallIntArray
 from discreet.errors import PublicationError
 from discreet.publication.formats import FILE_COMPLETE_LIMIT
-from discreet.tables import WITHOUT_NUMBER, ProtectedTable
+from discreet.tables import WITHOUT_NUMBER, CellStatus, ProtectedTable
 
 #: Number of cells written at a time.
 CHUNK = 1_000_000
@@ -48,35 +49,9 @@ def has_number(status: SmallIntArray) -> npt.NDArray[np.bool_]:
     return np.isin(status, WITHOUT_NUMBER, invert=True)
 
 
-def decimals_of(table: ProtectedTable, cells: ListedCells) -> int | IntArray:
-    """Digits after the decimal point of all cells, or of each if there are several figures."""
-    if not table.several_figures:
-        return table.figure_decimals()
-    return np.array([figure.decimals for figure in table.figures])[cells.index[-1]]
-
-
 def is_complete(table: ProtectedTable, complete: bool | None) -> bool:
     """Whether a file lists the whole grid; None leaves it to the size of the grid."""
     return table.grid_size <= FILE_COMPLETE_LIMIT if complete is None else complete
-
-
-def distinct_figures(
-    value: ValueArray, status: SmallIntArray
-) -> tuple[ValueArray, SmallIntArray, IntArray]:
-    """The different pairs of value and status, and which of them each cell holds.
-
-    Few pairs make up most tables, so that texts are made of pairs instead of cells.
-
-    >>> distinct_figures(np.array([3, 0, 3]), np.array([0, 1, 0], np.int8))
-    (array([0, 3]), array([1, 0], dtype=int8), array([1, 0, 1]))
-    """
-    order = np.lexsort((status, value))
-    values, states = value[order], status[order]
-    new = np.ones(len(order), dtype=np.bool_)
-    new[1:] = (values[1:] != values[:-1]) | (states[1:] != states[:-1])
-    where = np.empty(len(order), dtype=np.int64)
-    where[order] = np.cumsum(new) - 1
-    return values[new], states[new], where
 
 
 def flat_keys(sizes: Sequence[int], index: Sequence[PositionArray], length: int) -> IntArray:
@@ -94,28 +69,36 @@ def cell_chunks(
 ) -> Iterator[ListedCells]:
     """The cells of a table in its order, `size` at a time; at least one chunk."""
     stored = stored_cells(table)
-    if is_complete(table, complete):
-        yield from _grid_chunks(table, stored, size)
+    if not is_complete(table, complete):
+        for start in range(0, max(len(stored), 1), size):
+            part = slice(start, start + size)
+            places = tuple(at[part] for at in stored.index)
+            yield ListedCells(places, stored.value[part], stored.status[part])
         return
-    for start in range(0, max(len(stored), 1), size):
-        part = slice(start, start + size)
-        yield ListedCells(
-            tuple(at[part] for at in stored.index), stored.value[part], stored.status[part]
-        )
-
-
-def _grid_chunks(table: ProtectedTable, stored: ListedCells, size: int) -> Iterator[ListedCells]:
     grid = CellIndex.of(table.dimensions)
     keys = flat_keys(grid.sizes, stored.index, len(stored))
-    whole = grid.size
-    for start in range(0, whole, size):
-        stop = min(start + size, whole)
+    for start in range(0, grid.size, size):
+        stop = min(start + size, grid.size)
         low, high = np.searchsorted(keys, [start, stop])
         at = keys[low:high] - start
         index = grid.every(start, stop)
         value: Any = np.zeros(stop - start, dtype=table.value.dtype)
         status = table.absent(index, stop - start)
-        value[at] = stored.value[low:high]
-        status[at] = stored.status[low:high]
+        value[at], status[at] = stored.value[low:high], stored.status[low:high]
         known = table.known(index, stop - start)
         yield ListedCells(tuple(part[known] for part in index), value[known], status[known])
+
+
+_STATES = pl.Series([status.name for status in CellStatus])
+
+
+def published_columns(table: ProtectedTable, cells: ListedCells) -> dict[str, pl.Series]:
+    """Value, status, and what is said of hidden cells; null where there is none."""
+    shown = has_number(cells.status)
+    columns = {
+        "value": pl.Series(cells.value).set(pl.Series(~shown), None),
+        "status": _STATES.cast(pl.Enum(_STATES)).gather(cells.status),
+    }
+    if table.withheld is not None:
+        columns |= table.withheld.beside(table.dimensions, cells.index, shown)
+    return columns

@@ -13,9 +13,10 @@ import tomllib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from discreet.errors import Problem, PublicationError, raise_all
+from discreet.publication.formats import REFERENCE
 from discreet.publication.vocabulary import LANGUAGES, labels_of
 
 if TYPE_CHECKING:
@@ -29,10 +30,6 @@ if TYPE_CHECKING:
 MEASURE = "MEASURE"
 #: What names of variables, and codes, are made of.
 _NAME, _CODE = re.compile(r"[A-Za-z][A-Za-z0-9_-]*"), re.compile(r"[A-Za-z0-9_@$-]+")
-#: How files name a structure: agency, name and version.
-REFERENCE = re.compile(
-    r"([A-Za-z][\w-]*(?:\.[A-Za-z][\w-]*)*):([\w@$-]+)\((\d+(?:\.\d+)*)\)", re.ASCII
-)
 #: Columns that are no dimensions.
 _TAKEN = (
     *("STRUCTURE", "STRUCTURE_ID", "ACTION", "OBS_VALUE", "OBS_STATUS", "CONF_STATUS"),
@@ -71,6 +68,8 @@ class SdmxNames:
         constant: Further dimensions, each with the code of all figures, such as TIME_PERIOD.
     """
 
+    __pydantic_config__: ClassVar[Mapping[str, object]] = {"extra": "forbid"}
+
     structures: Mapping[str, str] = field(default_factory=dict)
     dimensions: Mapping[str, str] = field(default_factory=dict)
     codes: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
@@ -83,28 +82,21 @@ class SdmxNames:
         Raises:
             PublicationError: If it has other sections, or anything but texts.
         """
-        file = Path(path)
+        from pydantic import TypeAdapter, ValidationError
+
+        def refuse(message: str, hint: str) -> PublicationError:
+            return PublicationError(message, code="names", where=os.fspath(path), hint=hint)
+
         try:
-            document = tomllib.loads(file.read_text("utf-8"))
+            document = tomllib.loads(Path(path).read_text("utf-8"))
         except (OSError, ValueError, RecursionError):
-            what, hint = "the names cannot be read", "a TOML file in UTF-8"
-            raise PublicationError(what, code="names", where=str(file), hint=hint) from None
-        known = [item.name for item in fields(cls)]
-        sound = set(document) <= set(known) and all(
-            isinstance(one, dict)
-            and all(
-                isinstance(item, dict) and all(isinstance(code, str) for code in item.values())
-                if name == "codes"
-                else isinstance(item, str)
-                for item in one.values()
-            )
-            for name, one in document.items()
-        )
-        if not sound:
-            what = "this is no list of names"
-            hint = f"sections with texts in quotes: {', '.join(known)} (codes.VARIABLE)"
-            raise PublicationError(what, code="names", where=str(file), hint=hint)
-        return cls(**document)
+            raise refuse("the names cannot be read", "a TOML file in UTF-8") from None
+        try:
+            return TypeAdapter(cls).validate_python(document)
+        except ValidationError:
+            sections = ", ".join(item.name for item in fields(cls))
+            hint = f"sections with texts in quotes: {sections} (codes.VARIABLE)"
+            raise refuse("this is no list of names", hint) from None
 
     def lines(self, lines: pl.DataFrame) -> pl.DataFrame:
         """Lines of observations by the names of SDMX."""
@@ -117,14 +109,16 @@ class SdmxNames:
             pl.lit(code).alias(name) for name, code in self.constant.items()
         )
 
-    def dimension(self, each: StructureDimension) -> StructureDimension:
+    def dimension(self, dimension: StructureDimension) -> StructureDimension:
         """A dimension by the names of SDMX."""
-        known = self.codes.get(each.name, {})
+        known = self.codes.get(dimension.name, {})
         codes = tuple(
             ListedCode(known.get(one.code, one.code), known.get(one.above, one.above), one.labels)
-            for one in each.codes
+            for one in dimension.codes
         )
-        return replace(each, name=self.dimensions.get(each.name, each.name), codes=codes)
+        return replace(
+            dimension, name=self.dimensions.get(dimension.name, dimension.name), codes=codes
+        )
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -156,18 +150,24 @@ class DataStructure:
         >>> found.reference, [each.name for each in found.dimensions], found.period
         ('DISCREET:T1(1.0)', ['sex', 'age', 'TIME_PERIOD'], 'TIME_PERIOD')
         """
-        said = names or SdmxNames()
-        stated = said.structures.get(table.name) or own_reference(table.name)
-        agency, name, version = parsed_reference(stated)
-        dimensions = [
-            StructureDimension(
-                name=item.name,
-                titles={language: item.title(language) for language in LANGUAGES},
-                codelist=f"CL_{name}_{item.name}",
-                codes=_codes(item),
+        stated = names or SdmxNames()
+        reference = stated.structures.get(table.name) or own_reference(table.name)
+        agency, name, version = parsed_reference(reference)
+        dimensions = []
+        for item in table.spanning:
+            labels = {language: labels_of(item, language) for language in LANGUAGES}
+            above = [item.codes[at] if at >= 0 else "" for at in item.parents.tolist()]
+            codes = tuple(
+                ListedCode(
+                    code, above[at], {one: texts[at] or code for one, texts in labels.items()}
+                )
+                for at, code in enumerate(item.codes)
             )
-            for item in table.spanning
-        ]
+            titles = {language: item.title(language) for language in LANGUAGES}
+            own = StructureDimension(
+                name=item.name, titles=titles, codelist=f"CL_{name}_{item.name}", codes=codes
+            )
+            dimensions.append(own)
         if table.figures:
             figures = [
                 ListedCode(figure.name, labels={lang: figure.title(lang) for lang in LANGUAGES})
@@ -175,11 +175,10 @@ class DataStructure:
             ]
             titles = {"en": "Figure", "de": "Kennzahl"}
             dimensions.append(_listed(name, MEASURE, titles, figures))
-        dimensions = [said.dimension(dimension) for dimension in dimensions]
-        for key, code in said.constant.items():
-            dimensions.append(
-                _listed(name, key, {"en": key}, [ListedCode(code, labels={"en": code})])
-            )
+        dimensions = [stated.dimension(dimension) for dimension in dimensions]
+        for key, code in stated.constant.items():
+            constant = ListedCode(code, labels={"en": code})
+            dimensions.append(_listed(name, key, {"en": key}, [constant]))
         _check_names(table.name, dimensions)
         time = "TIME_PERIOD"
         return cls(
@@ -188,7 +187,7 @@ class DataStructure:
             version=version,
             titles={language: table.title(language) for language in LANGUAGES},
             dimensions=tuple(dimensions),
-            period=time if time in said.constant else "",
+            period=time if time in stated.constant else "",
         )
 
 
@@ -209,22 +208,9 @@ def parsed_reference(text: str) -> tuple[str, str, str]:
     """
     match = REFERENCE.fullmatch(text)
     if match is None:
-        what, hint = "this is no name of a structure", 'such as "OFFICE:POPULATION(1.0)"'
-        raise PublicationError(what, code="structure", where=text[:80], hint=hint)
+        message, hint = "this is no name of a structure", 'such as "OFFICE:POPULATION(1.0)"'
+        raise PublicationError(message, code="structure", where=text[:80], hint=hint)
     return match[1], match[2], match[3]
-
-
-def _codes(dimension: Any) -> tuple[ListedCode, ...]:
-    labels = {language: labels_of(dimension, language) for language in LANGUAGES}
-    parents = dimension.parents.tolist()
-    return tuple(
-        ListedCode(
-            code,
-            dimension.codes[parents[at]] if parents[at] >= 0 else "",
-            {language: texts[at] or code for language, texts in labels.items()},
-        )
-        for at, code in enumerate(dimension.codes)
-    )
 
 
 def _listed(
@@ -241,13 +227,11 @@ def _check_names(table: str, dimensions: Sequence[StructureDimension]) -> None:
     for dimension in dimensions:
         codes = [code.code for code in dimension.codes]
         if names.count(dimension.name) > 1 or dimension.name in _TAKEN:
-            problems.append(
-                Problem(f"{dimension.name} would be two things", table, "name it otherwise")
-            )
+            message = f"{dimension.name} would be two things"
+            problems.append(Problem(message, table, "name it otherwise"))
         if len(set(codes)) < len(codes):
-            problems.append(
-                Problem(f"two codes of {dimension.name} would be one", table, "name both")
-            )
+            message = f"two codes of {dimension.name} would be one"
+            problems.append(Problem(message, table, "name both"))
         if not _NAME.fullmatch(dimension.name):
             message = f"{dimension.name!r} cannot be the name of a dimension"
             problems.append(Problem(message, table, "letters, digits, _ and - after a letter"))
@@ -256,9 +240,8 @@ def _check_names(table: str, dimensions: Sequence[StructureDimension]) -> None:
             message = f"{len(bad):,} codes of {dimension.name} are none of SDMX, such as {bad[0]!r}"
             hint = "codes of SDMX have letters, digits, _, @, $ and -: say what it calls them"
             problems.append(Problem(message, table, hint))
-    raise_all(
-        PublicationError, problems, code="structure", many="{} names are none of SDMX", where=table
-    )
+    many = "{} names are none of SDMX"
+    raise_all(PublicationError, problems, code="structure", many=many, where=table)
 
 
 # -- structure messages of others -------------------------------------------------
@@ -275,37 +258,33 @@ def read_structures(path: str | os.PathLike[str]) -> list[DataStructure]:
     from xml.etree import ElementTree
 
     file = Path(path)
+
+    def refuse(message: str, hint: str = "") -> PublicationError:
+        return PublicationError(message, code="structure", where=str(file), hint=hint)
+
     try:
         content = file.read_bytes()
     except OSError as error:
-        reason = f"the structure cannot be read ({error.strerror})"
-        raise PublicationError(reason, code="structure", where=str(file)) from None
+        raise refuse(f"the structure cannot be read ({error.strerror})") from None
     if len(content) > _LARGEST:
-        reason = "the structure is larger than 64 MB"
-        raise PublicationError(reason, code="structure", where=str(file))
+        raise refuse("the structure is larger than 64 MB")
     message = _of_json if content.lstrip(b"\xef\xbb\xbf \t\r\n")[:1] == b"{" else _of_xml
     try:
-        found = message(content)
+        structures = message(content)
     except (ElementTree.ParseError, ValueError, KeyError, TypeError, RecursionError):
-        found = []
-    if not found:
-        reason = "there is no data structure in this file"
+        structures = []
+    if not structures:
         hint = "it needs the message of a structure with its code lists: SDMX-ML or SDMX-JSON"
-        raise PublicationError(reason, code="structure", where=str(file), hint=hint)
+        raise refuse("there is no data structure in this file", hint)
     problems = [
-        Problem(f"{each.name}: there is no code list {one.codelist}", str(file), "add it")
-        for each in found
-        for one in each.dimensions
+        Problem(f"{structure.name}: there is no code list {one.codelist}", str(file), "add it")
+        for structure in structures
+        for one in structure.dimensions
         if one.codelist and not one.codes
     ]
-    raise_all(
-        PublicationError,
-        problems,
-        code="structure",
-        many="{} code lists are missing",
-        where=str(file),
-    )
-    return found
+    many = "{} code lists are missing"
+    raise_all(PublicationError, problems, code="structure", many=many, where=str(file))
+    return structures
 
 
 def _ordered(codes: Sequence[ListedCode]) -> tuple[ListedCode, ...]:
@@ -316,63 +295,74 @@ def _ordered(codes: Sequence[ListedCode]) -> tuple[ListedCode, ...]:
         raise ValueError("a code stands twice")
     for code in codes:
         below.setdefault(code.above if code.above in known else "", []).append(code)
-    found: list[ListedCode] = []
+    ordered: list[ListedCode] = []
     waiting = below.get("", [])[::-1]
     while waiting:
         code = waiting.pop()
-        found.append(replace(code, above=code.above if code.above in known else ""))
+        ordered.append(replace(code, above=code.above if code.above in known else ""))
         waiting += below.get(code.code, [])[::-1]
-    if len(found) < len(codes):
+    if len(ordered) < len(codes):
         raise ValueError("codes stand above each other in a circle")
-    return tuple(found)
+    return tuple(ordered)
 
 
 def _of_json(content: bytes) -> list[DataStructure]:
     data = json.loads(content)["data"]
+
+    def texts(item: Mapping[str, Any]) -> dict[str, str]:
+        return dict(item.get("names") or ({"en": item["name"]} if "name" in item else {}))
+
     lists = {
         item["id"]: _ordered(
             [
-                ListedCode(code["id"], code.get("parent") or "", _texts(code))
+                ListedCode(code["id"], code.get("parent") or "", texts(code))
                 for code in item.get("codes", [])
             ]
         )
         for item in data.get("codelists", [])
     }
     concepts = {
-        concept["id"]: _texts(concept)
+        concept["id"]: texts(concept)
         for scheme in data.get("conceptSchemes", [])
         for concept in scheme.get("concepts", [])
     }
-
-    def dimension(each: Mapping[str, Any]) -> StructureDimension:
-        local = each.get("localRepresentation") or {}
-        codelist = _target(local.get("enumeration") or "")
-        titles = concepts.get(_item(each.get("conceptIdentity") or "")) or {"en": each["id"]}
-        codes = lists.get(codelist, ())
-        return StructureDimension(name=each["id"], titles=titles, codelist=codelist, codes=codes)
-
-    def structure(each: Mapping[str, Any]) -> DataStructure:
-        parts = each["dataStructureComponents"]
+    structures = []
+    for item in data.get("dataStructures", []):
+        parts = item["dataStructureComponents"]
         listed = parts["dimensionList"]
-        given = listed.get("dimensions") or []
         time = listed.get("timeDimension") or listed.get("timeDimensions") or []
         time = time if isinstance(time, list) else [time]
+        dimensions = []
+        for one in (*(listed.get("dimensions") or []), *time):
+            local = one.get("localRepresentation") or {}
+            codelist = _target(local.get("enumeration") or "")
+            concept = _item(one.get("conceptIdentity") or "")
+            dimensions.append(_dimension(one["id"], concept, codelist, concepts, lists))
         attributes = (parts.get("attributeList") or {}).get("attributes") or []
-        return DataStructure(
-            agency=each["agencyID"],
-            name=each["id"],
-            version=str(each["version"]),
-            titles=_texts(each),
-            dimensions=tuple(dimension(one) for one in (*given, *time)),
-            period=time[0]["id"] if time else "",
-            attributes=tuple(one["id"] for one in attributes),
+        structures.append(
+            DataStructure(
+                agency=item["agencyID"],
+                name=item["id"],
+                version=str(item["version"]),
+                titles=texts(item),
+                dimensions=tuple(dimensions),
+                period=time[0]["id"] if time else "",
+                attributes=tuple(one["id"] for one in attributes),
+            )
         )
+    return structures
 
-    return [structure(item) for item in data.get("dataStructures", [])]
 
-
-def _texts(each: Mapping[str, Any]) -> dict[str, str]:
-    return dict(each.get("names") or ({"en": each["name"]} if "name" in each else {}))
+def _dimension(
+    name: str,
+    concept: str,
+    codelist: str,
+    concepts: Mapping[str, Mapping[str, str]],
+    lists: Mapping[str, tuple[ListedCode, ...]],
+) -> StructureDimension:
+    titles = concepts.get(concept) or {"en": name}
+    codes = lists.get(codelist, ())
+    return StructureDimension(name=name, titles=titles, codelist=codelist, codes=codes)
 
 
 def _target(reference: str) -> str:
@@ -391,82 +381,62 @@ def _of_xml(content: bytes) -> list[DataStructure]:
     if b"<!DOCTYPE" in content or b"<!ENTITY" in content:
         raise ValueError("entities are not read")
     root = ElementTree.fromstring(content)  # noqa: S314
-    lists = {
-        item.attrib["id"]: _ordered(
-            [
-                ListedCode(code.attrib["id"], _above(code), _names(code))
-                for code in _all(item, "Code")
-            ]
-        )
-        for item in _deep(root, "Codelist")
-        if _all(item, "Code")
-    }
+    lists = {}
+    for item in _deep(root, "Codelist"):
+        codes = []
+        for code in (part for part in item if _kind(part) == "Code"):
+            # The parent, which 2.1 refers to and 3.0 names.
+            above = next((part for part in code if _kind(part) == "Parent"), None)
+            codes.append(ListedCode(code.attrib["id"], _referred(above, str), _names(code)))
+        if codes:
+            lists[item.attrib["id"]] = _ordered(codes)
     concepts = {item.attrib["id"]: _names(item) for item in _deep(root, "Concept")}
-    return [
-        _xml_structure(item, lists, concepts)
-        for item in _deep(root, "DataStructure")
-        if next(_deep(item, "DimensionList"), None) is not None
-    ]
-
-
-def _xml_structure(
-    each: ElementTree.Element,
-    lists: Mapping[str, tuple[ListedCode, ...]],
-    concepts: Mapping[str, Mapping[str, str]],
-) -> DataStructure:
-    dimensions, period = [], ""
-    (listed,) = _deep(each, "DimensionList")
-    for one in listed:
-        kind = one.tag.rpartition("}")[2]
-        if kind not in ("Dimension", "TimeDimension", "MeasureDimension"):
+    structures = []
+    for item in _deep(root, "DataStructure"):
+        listed = list(_deep(item, "DimensionList"))
+        if not listed:
             continue
-        identity = next(_deep(one, "ConceptIdentity"), None)
-        concept = "" if identity is None else _referred(identity, _item)
-        name = one.attrib.get("id") or concept
-        period = name if kind == "TimeDimension" else period
-        enumeration = next(_deep(one, "Enumeration"), None)
-        codelist = "" if enumeration is None else _referred(enumeration, _target)
-        dimensions.append(
-            StructureDimension(
-                name=name,
-                titles=concepts.get(concept) or {"en": name},
-                codelist=codelist,
-                codes=lists.get(codelist, ()),
+        dimensions, period = [], ""
+        (ordered,) = listed
+        for one in ordered:
+            if _kind(one) in ("Dimension", "TimeDimension", "MeasureDimension"):
+                concept = _referred(next(_deep(one, "ConceptIdentity"), None), _item)
+                name = one.attrib.get("id") or concept
+                period = name if _kind(one) == "TimeDimension" else period
+                codelist = _referred(next(_deep(one, "Enumeration"), None), _target)
+                dimensions.append(_dimension(name, concept, codelist, concepts, lists))
+        attributes = [one.attrib for one in _deep(item, "Attribute")]
+        structures.append(
+            DataStructure(
+                agency=item.attrib["agencyID"],
+                name=item.attrib["id"],
+                version=item.attrib.get("version", "1.0"),
+                titles=_names(item),
+                dimensions=tuple(dimensions),
+                period=period,
+                attributes=tuple(own["id"] for own in attributes if "id" in own),
             )
         )
-    return DataStructure(
-        agency=each.attrib["agencyID"],
-        name=each.attrib["id"],
-        version=each.attrib.get("version", "1.0"),
-        titles=_names(each),
-        dimensions=tuple(dimensions),
-        period=period,
-        attributes=tuple(
-            one.attrib["id"] for one in _deep(each, "Attribute") if "id" in one.attrib
-        ),
-    )
+    return structures
+
+
+def _kind(element: ElementTree.Element) -> str:
+    return element.tag.rpartition("}")[2]
 
 
 def _deep(root: ElementTree.Element, name: str) -> Iterator[ElementTree.Element]:
-    return (item for item in root.iter() if item.tag.rpartition("}")[2] == name)
+    return (item for item in root.iter() if _kind(item) == name)
 
 
-def _all(root: ElementTree.Element, name: str) -> list[ElementTree.Element]:
-    return [item for item in root if item.tag.rpartition("}")[2] == name]
-
-
-def _names(each: ElementTree.Element) -> dict[str, str]:
+def _names(element: ElementTree.Element) -> dict[str, str]:
     language = "{http://www.w3.org/XML/1998/namespace}lang"
-    return {one.attrib.get(language, "en"): one.text or "" for one in _all(each, "Name")}
+    names = (part for part in element if _kind(part) == "Name")
+    return {part.attrib.get(language, "en"): part.text or "" for part in names}
 
 
-def _above(code: ElementTree.Element) -> str:
-    """The parent of a code, which 2.1 refers to and 3.0 names."""
-    found = next(iter(_all(code, "Parent")), None)
-    return "" if found is None else _referred(found, str)
-
-
-def _referred(each: ElementTree.Element, of_urn: Callable[[str], str]) -> str:
-    """What an element refers to: by a Ref in 2.1, by a URN or name in 3.0."""
-    inner = next(_deep(each, "Ref"), None)
-    return inner.attrib["id"] if inner is not None else of_urn((each.text or "").strip())
+def _referred(element: ElementTree.Element | None, of_urn: Callable[[str], str]) -> str:
+    """What an element refers to: by a Ref in 2.1, by a URN or name in 3.0; empty for none."""
+    if element is None:
+        return ""
+    inner = next(_deep(element, "Ref"), None)
+    return inner.attrib["id"] if inner is not None else of_urn((element.text or "").strip())

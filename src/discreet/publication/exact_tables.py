@@ -1,18 +1,26 @@
-"""Protected tables as plain values, to be kept in files and read back.
+"""Exact: everything of a protected table as plain values, to be kept and read back as it was.
 
-In: a `ProtectedTable`. Out: a description for JSON and a frame of cells; and back,
-the same table. Public, as the table itself is.
+In: a `ProtectedTable`. Out: a description for JSON and a frame of cells, or both as a Parquet
+file; and back, the same table. Public. Other formats are for readers and leave something out:
+names of levels, table parts, the other language. This one leaves out nothing, and says nothing
+that they do not.
 """
 
 from __future__ import annotations
 
 import dataclasses
+import json
+import os
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import numpy as np
+import polars as pl
 
 from discreet.classifications import Classification
+from discreet.errors import PublicationError
+from discreet.publication.formats import WriteOptions
 from discreet.tables import (
     CellNote,
     Dimension,
@@ -24,25 +32,43 @@ from discreet.tables import (
     Withheld,
 )
 
-if TYPE_CHECKING:
-    import polars as pl
+_VERSION = "discreet-table-1"
 
-    from discreet.arrays import PositionArray
+
+def write_file(table: ProtectedTable, path: Path, options: WriteOptions) -> None:
+    """Write the cells that are stored, and all else as metadata beside them."""
+    about = json.dumps(described(table), ensure_ascii=False, separators=(",", ":"))
+    cells_frame(table).write_parquet(path, compression="zstd", metadata={_VERSION: about})
+
+
+def read_exact(path: str | os.PathLike[str]) -> ProtectedTable:
+    """A protected table out of a file of the format "exact", as it was written.
+
+    >>> import tempfile
+    >>> from discreet.publication.examples import census_example
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     read_exact(census_example().write(Path(folder) / "T1.exact.parquet"))
+    <ProtectedTable T1: sex × age, 18 cells>
+    """
+    try:
+        about = pl.read_parquet_metadata(Path(path))[_VERSION]
+    except (KeyError, OSError, pl.exceptions.PolarsError):
+        message, hint = "this file is no protected table", 'write it with the format "exact"'
+        raise PublicationError(message, code="exact-table", hint=hint) from None
+    return with_cells(rebuilt(json.loads(about)), pl.read_parquet(Path(path)))
 
 
 def cells_frame(table: ProtectedTable) -> pl.DataFrame:
     """The cells: positions of the codes, value and status."""
-    import polars as pl
-
     columns: dict[str, Any] = {str(at): part for at, part in enumerate(table.index)}
     frame = pl.DataFrame({**columns, "value": table.value, "status": table.status})
-    said = table.withheld
-    if said is None:
+    withheld = table.withheld
+    if withheld is None:
         return frame
-    about: dict[str, Any] = {str(at): part for at, part in enumerate(said.index)}
-    about |= {"reason": said.reason, "low": said.low, "high": said.high}
+    keys = [str(at) for at in range(len(withheld.index))]
+    about: dict[str, Any] = dict(zip(keys, withheld.index, strict=True))
+    about |= {"reason": withheld.reason, "low": withheld.low, "high": withheld.high}
     hidden = pl.DataFrame({name: part for name, part in about.items() if part is not None})
-    keys = [str(at) for at in range(len(said.index))]
     if not keys:  # a grand total: one cell
         return frame.with_columns(hidden)
     return frame.join(hidden, on=keys, how="left", maintain_order="left")
@@ -54,28 +80,25 @@ def with_cells(table: ProtectedTable, cells: pl.DataFrame) -> ProtectedTable:
         cells[str(at)].to_numpy().astype(np.int32, copy=False)
         for at in range(len(table.dimensions))
     )
+    withheld = table.withheld
+    if withheld is not None:
+        about = cells["reason"].is_not_null().to_numpy()
+        bounds = {name: cells[name].to_numpy()[about] for name in ("low", "high") if name in cells}
+        withheld = Withheld(
+            index=tuple(part[about] for part in index),
+            reason=cells["reason"].drop_nulls().to_numpy(),
+            reasons=withheld.reasons,
+            instead=withheld.instead,
+            **bounds,
+        )
     value, status = cells["value"].to_numpy(), cells["status"].to_numpy()
-    withheld = None if table.withheld is None else _withheld(table.withheld, index, cells)
     return dataclasses.replace(table, index=index, value=value, status=status, withheld=withheld)
-
-
-def _withheld(reasons: Withheld, index: Sequence[PositionArray], cells: pl.DataFrame) -> Withheld:
-    """What a frame of cells says of the hidden ones."""
-    about = cells["reason"].is_not_null().to_numpy()
-    bounds = {name: cells[name].to_numpy()[about] for name in ("low", "high") if name in cells}
-    return Withheld(
-        index=tuple(part[about] for part in index),
-        reason=cells["reason"].drop_nulls().to_numpy(),
-        reasons=reasons.reasons,
-        instead=reasons.instead,
-        **bounds,
-    )
 
 
 def without_cells(table: ProtectedTable) -> ProtectedTable:
     """What is left of a table when its cells are taken away."""
-    said = table.withheld
-    reasons, instead = (None, False) if said is None else (said.reasons, said.instead)
+    withheld = table.withheld
+    reasons, instead = (None, False) if withheld is None else (withheld.reasons, withheld.instead)
     return dataclasses.replace(table, **_no_cells(len(table.dimensions), reasons, instead))
 
 
@@ -83,20 +106,17 @@ def _no_cells(width: int, reasons: Sequence[Note] | None, instead: bool) -> dict
     """The fields of a table of so many dimensions that has no cells, and their reasons."""
     none = np.zeros(0, dtype=np.int8)
     index = tuple(none.astype(np.int32) for _ in range(width))
-    said = None
+    withheld = None
     if reasons is not None:
-        said = Withheld(index=index, reason=none, reasons=tuple(reasons), instead=instead)
-    return {"index": index, "value": none.astype(np.int64), "status": none, "withheld": said}
-
-
-#: What a memory holds of a table as it is.
-_AS_IT_IS = ("name", "titles", "universe", "decimals", "notes", "cell_notes", "figures")
+        withheld = Withheld(index=index, reason=none, reasons=tuple(reasons), instead=instead)
+    return {"index": index, "value": none.astype(np.int64), "status": none, "withheld": withheld}
 
 
 def described(table: ProtectedTable) -> dict[str, Any]:
     """Everything but the cells, as JSON takes it."""
+    as_it_is = ("name", "titles", "universe", "decimals", "notes", "cell_notes", "figures")
     return {
-        **{name: _plain(getattr(table, name)) for name in _AS_IT_IS},
+        **{name: _plain(getattr(table, name)) for name in as_it_is},
         "withheld": None if table.withheld is None else _plain(table.withheld.reasons),
         "intervals_instead": table.withheld is not None and table.withheld.instead,
         "parts": _plain(table.parts),
@@ -111,12 +131,9 @@ def described(table: ProtectedTable) -> dict[str, Any]:
 
 def _plain(value: Any) -> Any:
     """A value made of entries, mappings, lists and sets of parts as JSON takes it."""
-    if isinstance(value, str | int | float):
-        return value
     if dataclasses.is_dataclass(value):
-        return {
-            field.name: _plain(getattr(value, field.name)) for field in dataclasses.fields(value)
-        }
+        names = [field.name for field in dataclasses.fields(value)]
+        return {name: _plain(getattr(value, name)) for name in names}
     if isinstance(value, Mapping):
         return {name: _plain(item) for name, item in value.items()}
     if isinstance(value, frozenset):
@@ -126,11 +143,19 @@ def _plain(value: Any) -> Any:
 
 def rebuilt(memory: Mapping[str, Any]) -> ProtectedTable:
     """The table that was described, still without its cells."""
+
+    def tree(fields: Mapping[str, Any]) -> Classification:
+        own: dict[str, Any] = {
+            name: tuple(value) if isinstance(value, list) else value
+            for name, value in fields.items()
+        }
+        return Classification(**own)
+
+    def parts(listed: Sequence[Sequence[int]]) -> Parts:
+        return frozenset(tuple(part) for part in listed)
+
     dimensions = tuple(
-        Dimension(
-            classifications=tuple(_rebuilt_tree(tree) for tree in entry["classifications"]),
-            name=entry["name"],
-        )
+        Dimension(classifications=tuple(map(tree, entry["classifications"])), name=entry["name"])
         for entry in memory["dimensions"]
     )
     reasons = memory.get("withheld")
@@ -145,21 +170,10 @@ def rebuilt(memory: Mapping[str, Any]) -> ProtectedTable:
             for remark in memory["cell_notes"]
         ),
         figures=tuple(Figure(**figure) for figure in memory["figures"]),
-        parts=None if memory["parts"] is None else _rebuilt_parts(memory["parts"]),
-        suppressed_parts=_rebuilt_parts(memory["suppressed_parts"]),
+        parts=None if memory["parts"] is None else parts(memory["parts"]),
+        suppressed_parts=parts(memory["suppressed_parts"]),
         name=memory["name"],
         titles=memory["titles"],
         universe=memory["universe"],
         decimals=memory["decimals"],
     )
-
-
-def _rebuilt_parts(memory: Sequence[Sequence[int]]) -> Parts:
-    return frozenset(tuple(part) for part in memory)
-
-
-def _rebuilt_tree(memory: Mapping[str, Any]) -> Classification:
-    fields: dict[str, Any] = {
-        name: tuple(value) if isinstance(value, list) else value for name, value in memory.items()
-    }
-    return Classification(**fields)

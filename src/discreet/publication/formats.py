@@ -9,10 +9,11 @@ before a release know it from there.
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, TypedDict
+from typing import TYPE_CHECKING, Any, Literal
 
 from discreet.errors import PublicationError
 from discreet.files import check_writable
@@ -21,8 +22,13 @@ from discreet.tables import ProtectedTable
 if TYPE_CHECKING:
     from discreet.publication.boundaries import Boundaries, Coordinates
 
-#: How the classes of a map are made: with as many areas each, as wide each, or given.
+#: Classes of a map (svg, atlas.html): as many areas in each, as wide each, or their bounds.
 Breaks = Literal["quantiles", "equal"] | Sequence[float]
+
+#: How files name a structure: agency, name and version.
+REFERENCE = re.compile(
+    r"([A-Za-z][\w-]*(?:\.[A-Za-z][\w-]*)*):([\w@$-]+)\((\d+(?:\.\d+)*)\)", re.ASCII
+)
 
 #: Pages and workbooks hold at most this many cells.
 CELL_LIMIT = 5_000_000
@@ -35,38 +41,25 @@ _HINT = "write csv or parquet instead, or publish fewer codes"
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class WriteOptions:
-    """How a table is written; see `discreet.publication.write`."""
+    """How a table is written."""
 
     language: str = "en"
-    complete: bool | None = None
-    labels: bool = True
-    rows: Sequence[str] | None = None
-    columns: Sequence[str] | None = None
-    geo: Sequence[str] = ()
-    structure: str = ""
+    complete: bool | None = None  # whether the whole grid is listed; None leaves it to its size
+    labels: bool = True  # labels beside codes, or in their place
+    rows: Sequence[str] | None = None  # variables that go down a page
+    columns: Sequence[str] | None = None  # variables that go across
+    geo: Sequence[str] = ()  # variables whose codes are regions
+    structure: str = ""  # the dataflow of SDMX, as "AGENCY:ID(1.0)"
     sdmx: Literal["2.0", "1.0"] = "2.0"
-    formulas: bool = False
-    boundaries: Boundaries | None = None
+    formulas: bool = False  # leave texts as they are that a spreadsheet would run
+    boundaries: Boundaries | None = None  # boundaries of regions; squares of the grid need none
+    #: The level of areas to draw; all that have boundaries if empty, the finest in a picture
     level: str = ""
+    #: The codes to show of other variables; all if empty, their totals in a picture
     at: Mapping[str, str] = field(default_factory=dict)
     breaks: Breaks = "quantiles"
-    classes: int = 5
-    coordinates: Coordinates = "EPSG:4326"
-
-
-class MapChoices(TypedDict, total=False):
-    """What a map shows; other files know none of it."""
-
-    boundaries: Boundaries | None  # the boundaries of regions; squares of the grid need none
-    #: The level of areas to draw; all that have boundaries if empty, the finest in a picture
-    level: str
-    #: The codes to show of other variables; all if empty, their totals in a picture
-    at: Mapping[str, str]
-    #: "quantiles" for classes of as many areas, "equal" for classes of one width, or the bounds of
-    #: classes (svg, atlas.html)
-    breaks: Breaks
-    classes: int  # number of classes (svg, atlas.html)
-    coordinates: Coordinates  # "EPSG:3035" for metres of the European grid (geo.parquet)
+    classes: int = 5  # number of classes (svg, atlas.html)
+    coordinates: Coordinates = "EPSG:4326"  # "EPSG:3035" for metres of the grid (geo.parquet)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -149,28 +142,29 @@ _ROWS = (
     ),
     OutputFormat(
         name="json-stat", suffixes=("jsonstat.json", "jsonstat"),
-        writer=f"{_WRITERS}.json_stat:write_file", workbook=None,
+        writer=f"{_WRITERS}.json:write_stat", workbook=None,
         columns=None, page=None, dataflow=False,
     ),
     OutputFormat(
-        name="sdmx-csv", suffixes=("sdmx.csv",), writer=f"{_WRITERS}.sdmx_csv:write_file",
+        name="sdmx-csv", suffixes=("sdmx.csv",), writer=f"{_WRITERS}.sdmx:write_sdmx",
         columns=CellColumns(own=_SDMX, labels=False, notes=False, reasons=False),
         workbook=None, page=None, dataflow=True,
     ),
     OutputFormat(
-        name="exact", suffixes=("exact.parquet",), writer=f"{_WRITERS}.exact:write_file",
+        name="exact", suffixes=("exact.parquet",),
+        writer="discreet.publication.exact_tables:write_file",
         workbook=None, columns=None, page=None, dataflow=False,
     ),
 )
 
 _MAP_ROWS = (
     OutputFormat(
-        name="geojson", suffixes=("geojson",), writer=f"{_WRITERS}.geojson:write_file",
+        name="geojson", suffixes=("geojson",), writer=f"{_WRITERS}.map_files:write_geojson",
         workbook=None, columns=None, page=None, dataflow=False,
     ),
     OutputFormat(
         name="geoparquet", suffixes=("geo.parquet", "geoparquet"),
-        writer=f"{_WRITERS}.geoparquet:write_file",
+        writer=f"{_WRITERS}.map_files:write_geoparquet",
         workbook=None, columns=None, page=None, dataflow=False,
     ),
     OutputFormat(
@@ -205,8 +199,8 @@ def format_of(path: Path, format: str | None = None) -> str:  # noqa: A002 - the
     every = FORMATS | MAPS
     known = {word: name for name, row in every.items() for word in (name, *row.suffixes)}
     double = "".join(path.suffixes[-2:]).lower().removeprefix(".")
-    found = double if double in known else path.suffix.removeprefix(".")
-    named = (found if format is None else format).lower()
+    suffix = double if double in known else path.suffix.removeprefix(".")
+    named = (suffix if format is None else format).lower()
     if named not in known:
         message = f"{named!r} is not a format" if named else "the file name has no suffix"
         hint = f"formats: {', '.join(every)}"

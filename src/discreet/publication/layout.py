@@ -15,9 +15,11 @@ import math
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
+import polars as pl
 
 from discreet.arrays import (
     BoolArray,
@@ -31,7 +33,7 @@ from discreet.arrays import (
 from discreet.errors import Problem, PublicationError, raise_all
 from discreet.publication.cells import ListedCells, ValueArray, flat_keys, is_complete, stored_cells
 from discreet.publication.formats import CELL_LIMIT, WriteOptions
-from discreet.publication.notation import figure_texts, interval_texts
+from discreet.publication.notation import figure_texts, interval_texts, symbol
 from discreet.publication.vocabulary import figure_line, is_figure, labels_at, levels_at, words
 from discreet.tables import FIGURE, CellStatus, Dimension, Note, ProtectedTable
 
@@ -60,6 +62,13 @@ class BodyRows:
         cells = figure_texts(self.value.ravel(), self.status.ravel(), text, decimals)
         return cells.reshape(self.value.shape)
 
+    def symbols(self, language: str) -> TextArray:
+        """Each cell as printed, or its interval."""
+        texts = self.texts(partial(symbol, language=language))
+        for at, text in self.intervals(language):
+            texts.flat[at] = text
+        return texts
+
 
 @dataclass(frozen=True, kw_only=True)
 class PageLayout:
@@ -82,9 +91,16 @@ class PageLayout:
 
     def blocks(self, rows: int = 2_000) -> Iterator[BodyRows]:
         """The body, so many rows at a time."""
-        cells = stored_cells(self.table)
-        down = _places(self.table, self.rows, self.row_codes, cells)
-        across = _places(self.table, self.columns, self.column_codes, cells)
+        table = self.table
+        cells = stored_cells(table)
+        # For each cell, the row and the column it stands in; -1 if that is not shown.
+        places = []
+        for variables, codes in ((self.rows, self.row_codes), (self.columns, self.column_codes)):
+            sizes = [len(table.dimensions[at]) for at in variables]
+            known = flat_keys(sizes, list(codes.T.astype(np.int32)), len(codes))
+            keys = flat_keys(sizes, [cells.index[at] for at in variables], len(cells))
+            places.append(find_sorted(known, keys))
+        down, across = places
         shown = np.flatnonzero((down >= 0) & (across >= 0))
         order = shown[np.argsort(down[shown], kind="stable")]
         for first in range(0, len(self.row_codes), rows):
@@ -93,20 +109,21 @@ class PageLayout:
             part = order[low:high]
             place = (down[part] - first, across[part])
             shape = (last - first, len(self.column_codes))
+            index, size = self.places(first, last)
             value: Any = np.zeros(shape, dtype=cells.value.dtype)
-            status = self._absent(first, last)
             value[place] = cells.value[part]
+            status = table.absent(index, size)
+            status[~table.known(index, size)] = CellStatus.suppressed  # shown as unknown
+            status = status.reshape(shape)
             status[place] = cells.status[part]
-            bounds = self._bounds(first, last)
-            yield BodyRows(first, value, status, self._decimals(first, last), bounds)
-
-    def _bounds(self, first: int, last: int) -> tuple[FloatArray, FloatArray] | None:
-        """The intervals to be printed in some rows."""
-        said = self.table.withheld
-        if said is None or not said.instead:
-            return None
-        index, size = self.places(first, last)
-        return said.printed(self.table.dimensions, index, size)
+            decimals: int | IntArray = table.figure_decimals()
+            if table.several_figures:
+                figures = np.array([figure.decimals for figure in table.figures], dtype=np.int64)
+                decimals = figures[index[-1]].reshape(shape)
+            bounds = None
+            if table.withheld is not None and table.withheld.instead:
+                bounds = table.withheld.printed(table.dimensions, index, size)
+            yield BodyRows(first, value, status, decimals, bounds)
 
     def places(self, first: int, last: int) -> tuple[list[Any], int]:
         """The codes of all cells of some rows, and how many these are."""
@@ -118,36 +135,6 @@ class PageLayout:
             index[at] = np.tile(self.column_codes[:, k], shape[0])
         return index, shape[0] * shape[1]
 
-    def _absent(self, first: int, last: int) -> SmallIntArray:
-        """What the cells of some rows are where they are not stored."""
-        table, shape = self.table, (last - first, len(self.column_codes))
-        if table.parts is None and not table.figures and not table.suppressed_parts:
-            return np.full(shape, CellStatus.zero_or_changed_to_zero, dtype=np.int8)
-        index, size = self.places(first, last)
-        status = table.absent(index, size)
-        status[~table.known(index, size)] = CellStatus.suppressed  # shown as unknown
-        return status.reshape(shape)
-
-    def _decimals(self, first: int, last: int) -> int | IntArray:
-        """Digits after the decimal point in some rows."""
-        table, shape = self.table, (last - first, len(self.column_codes))
-        if not table.several_figures:
-            return table.figure_decimals()
-        decimals = np.array([figure.decimals for figure in table.figures], dtype=np.int64)
-        at = len(table.dimensions) - 1
-        if at in self.columns:
-            decimal = decimals[self.column_codes[:, self.columns.index(at)]]
-        else:
-            decimal = decimals[self.row_codes[first:last, self.rows.index(at)]][:, np.newaxis]
-        return np.broadcast_to(decimal, shape)
-
-    def chosen(self, wanted: Sequence[int | None]) -> tuple[BoolArray, BoolArray]:
-        """Which rows and which columns belong to some codes."""
-        return (
-            _matching(self.row_codes.T, [wanted[at] for at in self.rows], self.shape[0]),
-            _matching(self.column_codes.T, [wanted[at] for at in self.columns], self.shape[1]),
-        )
-
 
 def _matching(index: Iterable[Any], wanted: Sequence[int | None], size: int) -> BoolArray:
     """Which of so many cells have the codes wanted, given the codes of each variable."""
@@ -156,16 +143,6 @@ def _matching(index: Iterable[Any], wanted: Sequence[int | None], size: int) -> 
         if code is not None:
             match &= part == code
     return match
-
-
-def _places(
-    table: ProtectedTable, variables: Sequence[int], codes: IntArray, cells: ListedCells
-) -> IntArray:
-    """For each cell, the row (or column) it stands in; -1 if that is not shown."""
-    sizes = [len(table.dimensions[at]) for at in variables]
-    known = flat_keys(sizes, list(codes.T.astype(np.int32)), len(codes))
-    keys = flat_keys(sizes, [cells.index[at] for at in variables], len(cells))
-    return find_sorted(known, keys)
 
 
 def arrange(
@@ -179,7 +156,31 @@ def arrange(
     across, over the codes of the last variable, unless they are placed by name.
     """
     names = [dimension.name for dimension in table.dimensions]
-    _check_names(names, rows, columns, free=table.several_figures)
+    variables = f"variables: {', '.join(names)}" if names else "this table has no variables"
+    problems = []
+    for where, placed in (("rows", rows), ("columns", columns)):
+        if isinstance(placed, str):
+            problems.append(Problem("a list of names is needed, not a text", where))
+            continue
+        lost = [name for name in placed or () if name not in names]
+        problems += [Problem(f"there is no variable {name!r}", where, variables) for name in lost]
+    if not problems:
+        times = Counter([*(rows or ()), *(columns or ())])
+        wrong = [f"variable {name!r} is placed twice" for name in times if times[name] > 1]
+        if rows is not None and columns is not None:
+            known = {*times, *([FIGURE] if table.several_figures else [])}
+            wrong += [f"variable {name!r} is not placed" for name in names if name not in known]
+        problems = [Problem(message, "rows and columns") for message in wrong]
+    if problems:
+        first = problems[0]
+        message = first.what if len(problems) == 1 else "the layout does not fit the table"
+        raise PublicationError(
+            message,
+            code="layout",
+            where=first.where,
+            hint=first.hint or variables,
+            problems=problems,
+        )
     unplaced = table.several_figures and FIGURE not in (*(rows or ()), *(columns or ()))
     free = [FIGURE] if unplaced else []
     rest = [name for name in names if name not in free]
@@ -192,37 +193,6 @@ def arrange(
         columns = [name for name in rest if name not in rows]
     down, across = rows or (), (*free, *(columns or ()))
     return tuple(names.index(n) for n in down), tuple(names.index(n) for n in across)
-
-
-def _check_names(
-    names: Sequence[str],
-    rows: Sequence[str] | None,
-    columns: Sequence[str] | None,
-    *,
-    free: bool,
-) -> None:
-    found = f"variables: {', '.join(names)}" if names else "this table has no variables"
-    problems = []
-    for where, given in (("rows", rows), ("columns", columns)):
-        if isinstance(given, str):
-            problems.append(Problem("a list of names is needed, not a text", where))
-            continue
-        lost = [name for name in given or () if name not in names]
-        problems += [Problem(f"there is no variable {name!r}", where, found) for name in lost]
-    if not problems:
-        placed = Counter([*(rows or ()), *(columns or ())])
-        wrong = [f"variable {name!r} is placed twice" for name in placed if placed[name] > 1]
-        if rows is not None and columns is not None:
-            known = {*placed, *([FIGURE] if free else [])}
-            wrong += [f"variable {name!r} is not placed" for name in names if name not in known]
-        problems += [Problem(what, "rows and columns") for what in wrong]
-    if problems:
-        first = problems[0]
-        message = first.what if len(problems) == 1 else "the layout does not fit the table"
-        hint = first.hint or found
-        raise PublicationError(
-            message, code="layout", where=first.where, hint=hint, problems=problems
-        )
 
 
 def lay_out(
@@ -238,59 +208,45 @@ def lay_out(
     down, across = arrange(table, rows, columns)
     masks = [np.ones(len(d), np.bool_) for d in table.dimensions] if keep is None else list(keep)
     whole = is_complete(table, complete) or keep is not None
-    if limit is not None and whole:
-        _check_limit(math.prod(int(mask.sum()) for mask in masks), limit, table.name)
     cells = None if whole else stored_cells(table)
+
+    def check(size: int) -> None:
+        if limit is not None and size > limit:
+            message = f"a page or workbook holds at most {limit:,} cells; this table has {size:,}"
+            hint = "write csv or parquet instead, or publish fewer codes"
+            raise PublicationError(message, code="too-large", where=table.name, hint=hint)
+
+    def shown(variables: Sequence[int]) -> IntArray:
+        """The combinations of codes to show: all, or those of the cells and the totals."""
+        if not variables:
+            return np.zeros((1, 0), dtype=np.int64)
+        if cells is None:
+            grid = np.meshgrid(*(np.flatnonzero(masks[at]) for at in variables), indexing="ij")
+            return np.stack([part.ravel() for part in grid], axis=1).astype(np.int64)
+        sizes = [len(table.dimensions[at]) for at in variables]
+        keys = flat_keys(sizes, [cells.index[at] for at in variables], len(cells))
+        parts = CellIndex(tuple(sizes)).positions(np.unique(np.append(keys, 0)))
+        return np.stack(parts, axis=1).astype(np.int64)
+
+    if whole:
+        check(math.prod(int(mask.sum()) for mask in masks))
     layout = PageLayout(
-        table=table,
-        rows=down,
-        columns=across,
-        row_codes=_shown(table, down, masks, cells),
-        column_codes=_shown(table, across, masks, cells),
+        table=table, rows=down, columns=across, row_codes=shown(down), column_codes=shown(across)
     )
-    if limit is not None:
-        _check_limit(math.prod(layout.shape), limit, table.name)
+    check(math.prod(layout.shape))
     return layout
 
 
 def laid_out(table: ProtectedTable, options: WriteOptions) -> PageLayout:
     """Lay a table out as the options say, as far as a page or a workbook holds it."""
-    return lay_out(
-        table,
-        rows=options.rows,
-        columns=options.columns,
-        complete=options.complete,
-        limit=CELL_LIMIT,
-    )
-
-
-def _check_limit(size: int, limit: int, name: str) -> None:
-    if size > limit:
-        message = f"a page or workbook holds at most {limit:,} cells; this table has {size:,}"
-        hint = "write csv or parquet instead, or publish fewer codes"
-        raise PublicationError(message, code="too-large", where=name, hint=hint)
-
-
-def _shown(
-    table: ProtectedTable,
-    variables: Sequence[int],
-    masks: Sequence[BoolArray],
-    cells: ListedCells | None,
-) -> IntArray:
-    """The combinations of codes to show: all, or those of the cells and the totals."""
-    if not variables:
-        return np.zeros((1, 0), dtype=np.int64)
-    if cells is None:
-        kept = [np.flatnonzero(masks[at]) for at in variables]
-        grid = np.meshgrid(*kept, indexing="ij")
-        return np.stack([part.ravel() for part in grid], axis=1).astype(np.int64)
-    sizes = [len(table.dimensions[at]) for at in variables]
-    keys = flat_keys(sizes, [cells.index[at] for at in variables], len(cells))
-    parts = CellIndex(tuple(sizes)).positions(np.unique(np.append(keys, 0)))
-    return np.stack(parts, axis=1).astype(np.int64)
+    rows, columns = options.rows, options.columns
+    return lay_out(table, rows=rows, columns=columns, complete=options.complete, limit=CELL_LIMIT)
 
 
 _RAISED = str.maketrans("0123456789,", "⁰¹²³⁴⁵⁶⁷⁸⁹\u02d2")
+
+#: Per dimension, the position of a code that a remark is about; None for all.
+_Place = tuple[int | None, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -298,7 +254,7 @@ class CellRemark:
     """A numbered remark and the cells it is about."""
 
     number: int  # number of its note, from 1
-    wanted: tuple[int | None, ...]  # per dimension, the position of a code; None for all
+    wanted: _Place
 
     def holds(self, cells: ListedCells) -> BoolArray:
         """Which cells it is about."""
@@ -318,20 +274,17 @@ class Footnotes:
         """Numbers of the notes that stand at the heading of a code."""
         return self.headings.get((at, code), ())
 
-    def texts(self, marks: FootnoteMarks, language: str) -> list[str]:
-        """The notes of each set of numbers as one text; empty for the empty set."""
-        return [
-            " | ".join(self.notes[number - 1].text(language) for number in numbers)
-            for numbers in marks.sets
-        ]
-
     def of_block(self, layout: PageLayout, first: int, rows: int) -> FootnoteMarks | None:
         """The marks in some rows of the body; None if there are none."""
-        inner = [part for part in self.remarks if _named(part.wanted) > 1]
         marks = FootnoteMarks(np.zeros((rows, layout.shape[1]), dtype=np.int64), [()])
-        for remark in inner:
-            down, across = layout.chosen(remark.wanted)
-            marks.add(np.outer(down[first : first + rows], across), remark.number)
+        codes = layout.row_codes[first : first + rows]
+        for remark in self.remarks:
+            if _named(remark.wanted) > 1:
+                wanted = [remark.wanted[at] for at in layout.rows]
+                down = _matching(codes.T, wanted, rows)
+                wanted = [remark.wanted[at] for at in layout.columns]
+                across = _matching(layout.column_codes.T, wanted, layout.shape[1])
+                marks.add(np.outer(down, across), remark.number)
         return marks if len(marks.sets) > 1 else None
 
     def of_cells(self, cells: ListedCells) -> FootnoteMarks:
@@ -340,6 +293,17 @@ class Footnotes:
         for remark in self.remarks:
             marks.add(remark.holds(cells), remark.number)
         return marks
+
+    def column(self, cells: ListedCells, language: str) -> dict[str, pl.Series]:
+        """The column of notes about each cell, null where there are none; nothing without notes."""
+        if not self.remarks:
+            return {}
+        marks = self.of_cells(cells)
+        texts = [
+            " | ".join(self.notes[number - 1].text(language) for number in numbers) or None
+            for numbers in marks.sets
+        ]
+        return {"note": pl.Series(texts, dtype=pl.String).gather(marks.which)}
 
 
 @dataclass(slots=True)
@@ -360,6 +324,10 @@ class FootnoteMarks:
                 self.sets.append(joint)
             self.which[mask & (before == old)] = self.sets.index(joint)
 
+    def printed(self, text: Callable[[Sequence[int]], str]) -> TextArray:
+        """The text of the marks at each cell."""
+        return np.array([text(numbers) for numbers in self.sets], object)[self.which]
+
 
 def mark(numbers: Sequence[int]) -> str:
     """Numbers of notes as raised figures.
@@ -372,10 +340,9 @@ def mark(numbers: Sequence[int]) -> str:
 
 def footnotes(table: ProtectedTable) -> Footnotes:
     """The remarks of a table; a place that it does not have is an error."""
-    places = _mark_places(table)
     notes: list[Note] = []
     remarks, heads = [], dict[tuple[int, int], tuple[int, ...]]()
-    for note, wanted in places:
+    for note, wanted in _mark_places(table):
         if not _named(wanted):
             continue
         if note not in notes:
@@ -383,10 +350,9 @@ def footnotes(table: ProtectedTable) -> Footnotes:
         number = notes.index(note) + 1
         remarks.append(CellRemark(number, wanted))
         if _named(wanted) == 1:
-            at = next(k for k, code in enumerate(wanted) if code is not None)
-            key = (at, wanted[at] or 0)
-            if number not in heads.get(key, ()):
-                heads[key] = (*heads.get(key, ()), number)
+            ((at, code),) = ((at, code) for at, code in enumerate(wanted) if code is not None)
+            if number not in heads.get((at, code), ()):
+                heads[at, code] = (*heads.get((at, code), ()), number)
     return Footnotes(tuple(notes), tuple(remarks), heads)
 
 
@@ -395,23 +361,21 @@ def whole_notes(table: ProtectedTable) -> tuple[Note, ...]:
     return tuple(note for note, wanted in _mark_places(table) if not _named(wanted))
 
 
-def _named(wanted: Iterable[int | None]) -> int:
+def _named(wanted: _Place) -> int:
     return sum(code is not None for code in wanted)
 
 
-def _mark_places(table: ProtectedTable) -> list[tuple[Note, tuple[int | None, ...]]]:
+def _mark_places(table: ProtectedTable) -> list[tuple[Note, _Place]]:
     """Each note with the positions of its codes, per dimension; also of a figure."""
     problems, mark_places = [], []
     sizes = {len(table.spanning), len(table.dimensions)}
     for number, remark in enumerate(table.cell_notes, 1):
-        where = f"{table.name}, note {number}"
-        if len(remark.codes) not in sizes:
-            message = (
-                f"a note has {len(remark.codes)} codes; the table spans {min(sizes)} variables"
-            )
+        where, width = f"{table.name}, note {number}", len(remark.codes)
+        if width not in sizes:
+            message = f"a note has {width} codes; the table spans {min(sizes)} variables"
             problems.append(Problem(message, where, "give one code per variable; None for all"))
             continue
-        codes = [*remark.codes, *[None] * (len(table.dimensions) - len(remark.codes))]
+        codes = [*remark.codes, *[None] * (len(table.dimensions) - width)]
         wanted: list[int | None] = []
         for dimension, code in zip(table.dimensions, codes, strict=True):
             if code is not None and code not in dimension.index:
@@ -434,16 +398,9 @@ class Heading:
     marks: tuple[int, ...] = ()  # numbers of the remarks about it
 
 
-@dataclass(frozen=True, slots=True)
-class _HeadingEntry:
-    """One step from the top heading down to a column; the key tells neighbours apart."""
-
-    key: tuple[int, int]
-    text: str
-    marks: tuple[int, ...] = ()
-
-
-_Path = tuple[_HeadingEntry | None, ...]
+#: One step from the top heading down to a column: variable, code, text, numbers of notes.
+_Step = tuple[int, int, str, tuple[int, ...]]
+_Path = tuple[_Step | None, ...]
 
 
 def headings(layout: PageLayout, language: str = "en") -> list[list[Heading]]:
@@ -464,7 +421,17 @@ def headings(layout: PageLayout, language: str = "en") -> list[list[Heading]]:
     ]
     whole = [tuple(itertools.chain(*parts)) for parts in zip(*paths, strict=True)]
     depth = len(whole[0])
-    rows = [_runs(whole, row, depth) for row in range(depth)]
+    rows: list[list[Heading]] = []
+    for row in range(depth):  # neighbours with the same path down to a row share a heading
+        rows.append([])
+        column = 0
+        for prefix, group in itertools.groupby(whole, key=lambda path: path[: row + 1]):
+            over = len(list(group))
+            if (step := prefix[row]) is not None:
+                below = whole[column][row + 1 :]
+                height = 1 + len(list(itertools.takewhile(lambda part: part is None, below)))
+                rows[-1].append(Heading(step[2], column, over, height, step[3]))
+            column += over
     named = [at for at in layout.columns if not is_figure(table, at)]
     if not named:
         return rows
@@ -483,44 +450,20 @@ def _paths(
     A code that is shown with parts below it stands over them and over itself; its
     own column is headed with the word for "together".
     """
-    dimension, together = layout.dimension(at), words(language).together
+    dimension, flat = layout.dimension(at), is_figure(layout.table, at)
     labels, levels = labels_at(layout.table, at, language), levels_at(layout.table, at)
-    flat = is_figure(layout.table, at)
     shown = {int(code) for code in codes}
     depth = max(1, max(int(levels[code]) for code in shown))
     above = set() if flat else {int(dimension.parents[code]) for code in shown}
-
-    def entry(code: int) -> _HeadingEntry:
-        return _HeadingEntry((at, code), labels[code], remarks.of_code(at, code))
-
     result: dict[int, _Path] = {}
     for code in shown:
-        chain = []
-        step = code
-        while step > 0 and not flat:
-            chain.append(step)
-            step = int(dimension.parents[step])
-        path: list[_HeadingEntry | None] = [entry(part) for part in reversed(chain)]
-        if code == 0 or flat:
-            path = [entry(code)]
-        elif code in above:
-            path.append(_HeadingEntry((at, -code), together))
+        chain = [code]
+        while not flat and code > 0 and (parent := int(dimension.parents[chain[0]])) > 0:
+            chain.insert(0, parent)
+        path: list[_Step | None] = [
+            (at, part, labels[part], remarks.of_code(at, part)) for part in chain
+        ]
+        if code in above and code > 0:
+            path.append((at, -code, words(language).together, ()))
         result[code] = tuple(path + [None] * (depth - len(path)))
     return [result[int(code)] for code in codes]
-
-
-def _runs(paths: Sequence[_Path], row: int, depth: int) -> list[Heading]:
-    """The headings of one row: neighbours with the same path down to it share one."""
-    found = []
-    column = 0
-    for prefix, group in itertools.groupby(paths, key=lambda path: path[: row + 1]):
-        width = sum(1 for _ in group)
-        entry = prefix[row]
-        if entry is not None:
-            path = paths[column]
-            height = 1
-            while row + height < depth and path[row + height] is None:
-                height += 1
-            found.append(Heading(entry.text, column, width, height, entry.marks))
-        column += width
-    return found

@@ -8,16 +8,17 @@ are not precise enough.
 
 from __future__ import annotations
 
-from collections.abc import Callable, MutableMapping
+from collections.abc import Callable, Mapping, MutableMapping, Sequence
 from dataclasses import dataclass
 from decimal import ROUND_HALF_UP, Decimal
+from functools import partial
 from weakref import WeakKeyDictionary
 
 import numpy as np
 
-from discreet.arrays import FloatArray, IntArray, SmallIntArray, TextArray
+from discreet.arrays import FloatArray, IntArray, PositionArray, SmallIntArray, TextArray
 from discreet.errors import PublicationError
-from discreet.publication.cells import ValueArray, distinct_figures
+from discreet.publication.cells import ValueArray
 from discreet.publication.vocabulary import words
 from discreet.tables import CellStatus, ProtectedTable
 
@@ -29,6 +30,15 @@ INAPPLICABLE = "x"
 IMPRECISE = "/"
 INTERVAL = "a–b"
 
+#: What stands in the place of a number.
+WITHOUT: Mapping[CellStatus, str] = {
+    CellStatus.suppressed: SUPPRESSED,
+    CellStatus.not_applicable: INAPPLICABLE,
+    CellStatus.imprecise: IMPRECISE,
+}
+
+#: The method of protection that changes no figure, and that of estimates from a sample.
+HIDING, ESTIMATE = "cell-suppression", "sample-estimate"
 
 _MOST_DECIMALS = 15
 #: Below, a number and its decimals have so few digits that floats hold them exactly.
@@ -54,88 +64,74 @@ def legend(table: ProtectedTable | None = None, language: str = "en") -> tuple[S
     >>> [sign.symbol for sign in legend()]
     ['–', '.', '( )', 'x', '*', '/', '0']
     """
-    text = words(language)
-    found = set(CellStatus) if table is None else _occurring(table)
-    signs = [
-        (CellStatus.zero_or_changed_to_zero, ZERO, zero_text(table, language)),
-        (CellStatus.suppressed, SUPPRESSED, text.unknown),
-        (CellStatus.bracketed, LIMITED, limited_text(table, language)),
-        (CellStatus.not_applicable, INAPPLICABLE, text.inapplicable),
-        (CellStatus.official, OFFICIAL, text.official),
-        (CellStatus.imprecise, IMPRECISE, text.imprecise),
-    ]
+    states = set(CellStatus) if table is None else _states(table)
     rounding = [0] if table is None else _rounding_to_zero(table)
     between = table is not None and table.withheld is not None and table.withheld.instead
+    text = words(language)
     return (
-        *(Sign(symbol, meaning) for status, symbol, meaning in signs if status in found),
+        *(sign for status, sign in signs_of(table, language).items() if status in states),
         *([Sign(INTERVAL, text.interval)] if between else []),
         *(Sign(number_text(0.0, places, language), text.rounded) for places in rounding),
     )
 
 
-#: The method of protection that changes no figure.
-HIDING = "cell-suppression"
-
-
-#: The method whose figures are estimates from a sample.
-ESTIMATE = "sample-estimate"
-
-
-def limited_text(table: ProtectedTable | None, language: str) -> str:
-    """What parentheses stand for: noise, or in estimates their precision."""
-    estimated = table is not None and table.provenance.method == ESTIMATE
-    return words(language).uncertain if estimated else words(language).limited
-
-
-def zero_text(table: ProtectedTable | None, language: str) -> str:
-    """What a zero of a table stands for: where cells are hidden, figures shown are true."""
+def signs_of(table: ProtectedTable | None, language: str) -> dict[CellStatus, Sign]:
+    """The sign of each state of cells, and what it means in a table."""
     text = words(language)
-    if table is None or table.provenance.method != HIDING:
-        return text.zero
-    return text.rounded_zero if table.figures else text.true_zero
+    zero, limited = text.zero, text.limited
+    if table is not None and table.provenance.method == HIDING:  # figures that are shown are true
+        zero = text.rounded_zero if table.figures else text.true_zero
+    if table is not None and table.provenance.method == ESTIMATE:  # limited by their precision
+        limited = text.uncertain
+    return {
+        CellStatus.zero_or_changed_to_zero: Sign(ZERO, zero),
+        CellStatus.suppressed: Sign(SUPPRESSED, text.unknown),
+        CellStatus.bracketed: Sign(LIMITED, limited),
+        CellStatus.not_applicable: Sign(INAPPLICABLE, text.inapplicable),
+        CellStatus.official: Sign(OFFICIAL, text.official),
+        CellStatus.imprecise: Sign(IMPRECISE, text.imprecise),
+    }
 
 
-def _occurring(table: ProtectedTable) -> frozenset[CellStatus]:
+def _states(table: ProtectedTable) -> frozenset[CellStatus]:
     """The states that cells of the whole grid have."""
     if table not in _KNOWN:
-        found = {CellStatus(status) for status in np.unique(table.status).tolist()}
+        states = {CellStatus(status) for status in np.unique(table.status).tolist()}
         if table.parts is not None:
-            found.add(CellStatus.suppressed)  # cells on parts it lacks are shown as unknown
-        if table.stored < table.grid_size:
-            found |= _absent(table)
-        _KNOWN[table] = frozenset(found)
+            states.add(CellStatus.suppressed)  # cells on parts it lacks are shown as unknown
+        if table.stored < table.grid_size:  # what the cells are that are not stored
+            if not table.figures and table.parts is None and not table.suppressed_parts:
+                states.add(CellStatus.zero_or_changed_to_zero)
+            elif table.grid_size <= _LOOKED_THROUGH:
+                states |= {CellStatus(item) for item in np.unique(table.cells(True)[2]).tolist()}
+            else:
+                summed = [figure.summed for figure in table.figures] or [True]
+                states |= {CellStatus.suppressed} if table.suppressed_parts else set()
+                states |= {CellStatus.zero_or_changed_to_zero} if any(summed) else set()
+                states |= set() if all(summed) else {CellStatus.not_applicable}
+        _KNOWN[table] = frozenset(states)
     return _KNOWN[table]
-
-
-def _absent(table: ProtectedTable) -> set[CellStatus]:
-    """What cells are that are not stored."""
-    if not table.figures and table.parts is None and not table.suppressed_parts:
-        return {CellStatus.zero_or_changed_to_zero}
-    if table.grid_size <= _LOOKED_THROUGH:
-        return {CellStatus(status) for status in np.unique(table.cells(True)[2]).tolist()}
-    kinds = [figure.summed for figure in table.figures] or [True]
-    found = {CellStatus.suppressed} if table.suppressed_parts else set()
-    if any(kinds):
-        found.add(CellStatus.zero_or_changed_to_zero)
-    if not all(kinds):
-        found.add(CellStatus.not_applicable)
-    return found
 
 
 def _rounding_to_zero(table: ProtectedTable) -> list[int]:
     """The numbers of decimals with which a value that is not zero is printed as zero."""
     if table.value.dtype.kind == "i":
         return []
-    places = np.full(table.stored, table.figure_decimals(), dtype=np.int64)
-    if table.several_figures:
-        places = np.array([figure.decimals for figure in table.figures])[table.index[-1]]
-    found = []
+    places = np.broadcast_to(decimals_of(table, table.index), table.stored)
+    rounding = []
     for decimals in np.unique(places).tolist():
         value = table.value[places == decimals]
         small = value[(value != 0) & (np.abs(value) < 10.0**-decimals)]
         if any(not rounded(float(item), decimals) for item in small):
-            found.append(decimals)
-    return found
+            rounding.append(decimals)
+    return rounding
+
+
+def decimals_of(table: ProtectedTable, index: Sequence[PositionArray]) -> int | IntArray:
+    """Digits after the decimal point of all cells, or of each if there are several figures."""
+    if not table.several_figures:
+        return table.figure_decimals()
+    return np.array([figure.decimals for figure in table.figures])[index[-1]]
 
 
 def rounded(value: int | float, decimals: int) -> Decimal:
@@ -147,28 +143,23 @@ def rounded(value: int | float, decimals: int) -> Decimal:
     return result if result else abs(result)
 
 
-def _nearest(value: float, decimals: int) -> Decimal | float:
-    """The same as `rounded`, and quicker for values that have no more decimals."""
-    near = round(value, decimals)
-    if near == value and value and abs(value) < _FEW_DIGITS / 10.0**decimals:
-        return near
-    return rounded(value, decimals)
-
-
 def number_text(value: int | float, decimals: int = 0, language: str | None = None) -> str:
     """A number as printed in a language; plain, for programs, if the language is None.
 
     >>> number_text(1234.5, 1, "en"), number_text(1234.5, 1, "de"), number_text(1234.5, 1)
     ('1,234.5', '1\u202f234,5', '1234.5')
     """
-    whole = isinstance(value, int)
-    number = value if whole else _nearest(value, decimals)
-    places = 0 if whole else decimals
+    number: int | float | Decimal = value
+    form = "d"
+    if not isinstance(value, int):
+        form = f".{decimals}f"
+        near = round(value, decimals)  # quicker for values that have no more decimals
+        exact = near == value and value and abs(value) < _FEW_DIGITS / 10.0**decimals
+        number = near if exact else rounded(value, decimals)
     if language is None:
-        return f"{number:d}" if whole else f"{number:.{places}f}"
+        return format(number, form)
     text = words(language)
-    marked = f"{number:,d}" if whole else f"{number:,.{places}f}"
-    swapped = marked.translate({44: text.group, 46: text.decimal})
+    swapped = format(number, "," + form).translate({44: text.group, 46: text.decimal})
     return swapped.replace("-", "\u2212")
 
 
@@ -187,18 +178,22 @@ def figure_texts(
     text: Callable[[int | float, int, int], str],
     decimals: int | IntArray = 0,
 ) -> TextArray:
-    """A text for each cell; equal cells are put into text once."""
+    """A text for each cell; few pairs of value and status make up most tables: each is put once."""
+    texts = np.empty(len(value), dtype=object)
     if not isinstance(decimals, int):
-        texts = np.empty(len(value), dtype=object)
         for places in np.unique(decimals).tolist():
             part = decimals == places
             texts[part] = figure_texts(value[part], status[part], text, places)
         return texts
-    values, states, where = distinct_figures(value, status)
-    texts = np.empty(len(values), dtype=object)
-    pairs = zip(values.tolist(), states.tolist(), strict=True)
-    texts[:] = [text(number, state, decimals) for number, state in pairs]
-    return texts[where]
+    order = np.lexsort((status, value))
+    values, states = value[order], status[order]
+    new = np.ones(len(order), dtype=np.bool_)
+    new[1:] = (values[1:] != values[:-1]) | (states[1:] != states[:-1])
+    pairs = zip(values[new].tolist(), states[new].tolist(), strict=True)
+    distinct = np.empty(int(new.sum()), dtype=object)
+    distinct[:] = [text(number, state, decimals) for number, state in pairs]
+    texts[order] = distinct[np.cumsum(new) - 1]
+    return texts
 
 
 def symbol(value: int | float, status: int, decimals: int, language: str | None = None) -> str:
@@ -207,12 +202,8 @@ def symbol(value: int | float, status: int, decimals: int, language: str | None 
     >>> symbol(1234, CellStatus.bracketed, 0, "en"), symbol(0, CellStatus.suppressed, 0)
     ('(1,234)', '.')
     """
-    if status == CellStatus.suppressed:
-        return SUPPRESSED
-    if status in (CellStatus.not_applicable, CellStatus.imprecise):
-        return INAPPLICABLE if status == CellStatus.not_applicable else IMPRECISE
-    if value == 0:
-        return ZERO
+    if status in WITHOUT or value == 0:
+        return WITHOUT.get(CellStatus(status), ZERO)
     text = number_text(value, decimals, language)
     if status == CellStatus.bracketed:
         return f"({text})"
@@ -245,8 +236,8 @@ def interval_texts(
     """The places of cells with an interval, and what is printed there."""
     at = np.flatnonzero(~np.isnan(bounds[0]) & ~np.isnan(bounds[1]))
     places = np.broadcast_to(decimals, len(bounds[0]))[at].tolist()
-    told = zip(bounds[0][at].tolist(), bounds[1][at].tolist(), places, strict=True)
-    return at, [interval_text(low, high, each, language) for low, high, each in told]
+    rows = zip(bounds[0][at].tolist(), bounds[1][at].tolist(), places, strict=True)
+    return at, [interval_text(low, high, digits, language) for low, high, digits in rows]
 
 
 def symbols(
@@ -257,11 +248,7 @@ def symbols(
     >>> symbols(np.array([0, 0, 1234, 12]), np.array([1, 2, 3, 4], np.int8), 0).tolist()
     ['–', '.', '(1234)', '12*']
     """
-
-    def text(number: int | float, state: int, places: int) -> str:
-        return symbol(number, state, places, language)
-
-    return figure_texts(value, status, text, decimals)
+    return figure_texts(value, status, partial(symbol, language=language), decimals)
 
 
 def check_values(table: ProtectedTable) -> None:
@@ -269,9 +256,8 @@ def check_values(table: ProtectedTable) -> None:
     if not 0 <= table.decimals <= _MOST_DECIMALS:
         message = f"a table is printed with 0 to {_MOST_DECIMALS} decimals"
         raise PublicationError(message, code="decimals", where=table.name)
-    if table.value.dtype.kind == "f":
-        bad = int((~np.isfinite(table.value)).sum())
-        if bad:
-            message = f"{bad:,} cells have a value that is not a finite number"
-            hint = "suppress them, or repair the weights"
-            raise PublicationError(message, code="values", where=table.name, hint=hint)
+    bad = int((~np.isfinite(table.value)).sum())
+    if bad:
+        message = f"{bad:,} cells have a value that is not a finite number"
+        hint = "suppress them, or repair the weights"
+        raise PublicationError(message, code="values", where=table.name, hint=hint)

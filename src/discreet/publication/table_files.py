@@ -10,19 +10,17 @@ from __future__ import annotations
 import importlib
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import fields
 from itertools import pairwise
 from pathlib import Path
-from typing import Any, Literal, Unpack
+from typing import Any
 
 from discreet.errors import Problem, PublicationError, raise_all
 from discreet.files import atomic_path
-from discreet.publication.data_structures import REFERENCE
 from discreet.publication.formats import (
     FORMATS,
     MAPS,
+    REFERENCE,
     CellColumns,
-    MapChoices,
     OutputFormat,
     WriteOptions,
     check_place,
@@ -37,6 +35,8 @@ from discreet.publication.vocabulary import title_in, words
 from discreet.tables import FIGURE, ProtectedTable
 
 _MOST_CLASSES = 7
+#: The options of maps; other files know none of them.
+_OF_MAPS = ("boundaries", "level", "at", "breaks", "classes", "coordinates")
 
 
 def write(
@@ -44,18 +44,15 @@ def write(
     path: str | os.PathLike[str],
     *,
     format: str | None = None,  # noqa: A002 - the word users know
-    language: str = "en",
-    complete: bool | None = None,
-    labels: bool = True,
-    rows: Sequence[str] | None = None,
-    columns: Sequence[str] | None = None,
-    geo: Sequence[str] = (),
-    structure: str = "",
-    sdmx: Literal["2.0", "1.0"] = "2.0",
-    formulas: bool = False,
-    **maps: Unpack[MapChoices],
+    **options: Any,
 ) -> Path:
     """Write a protected table; the same table always gives the same bytes.
+
+    Args:
+        table: The table.
+        path: The file; its suffix chooses the format.
+        format: The name of the format, for other suffixes.
+        options: Fields of `WriteOptions`, such as `language`, `complete`, `labels`, `rows`.
 
     >>> import tempfile
     >>> from discreet.publication.examples import census_example
@@ -65,55 +62,38 @@ def write(
     Total,Total,371,published,371
     """
     check_protected(table)
-    target, chosen = place_of(path), row_of(format_of(place_of(path), format))
-    options = WriteOptions(
-        language=language,
-        complete=complete,
-        labels=labels,
-        rows=rows,
-        columns=columns,
-        geo=geo,
-        structure=structure,
-        sdmx=sdmx,
-        formulas=formulas,
-        **maps,
-    )
-    _check(table, chosen, options)
+    target, row = place_of(path), row_of(format_of(place_of(path), format))
+    chosen = WriteOptions(**options)
+    words(chosen.language)
+    arrange(table, chosen.rows, chosen.columns)
+    check_values(table)
+    _check_columns(table, row.columns, labels=chosen.labels)
+    raise_all(PublicationError, _type_problems(chosen), code="options")
+    problems = [*_option_problems(table, row, chosen), *_map_problems(row, chosen)]
+    raise_all(PublicationError, problems, code="options")
     check_place(target)
     with atomic_path(target) as temporary:
-        _loaded(chosen.writer)(table, temporary, options)
+        _loaded(row.writer)(table, temporary, chosen)
     return target
 
 
 def _loaded(writer: str) -> Callable[..., Any]:
     """The function that is named; what it needs is loaded now."""
     module, _, name = writer.partition(":")
-    found: Callable[..., Any] = getattr(importlib.import_module(module), name)
-    return found
+    function: Callable[..., Any] = getattr(importlib.import_module(module), name)
+    return function
 
 
-def _check(table: ProtectedTable, form: OutputFormat, options: WriteOptions) -> None:
-    """Raise an error for what no writer should see."""
-    words(options.language)
-    arrange(table, options.rows, options.columns)
-    check_values(table)
-    columns = form.columns or CellColumns(own=(), labels=False, notes=False, reasons=False)
-    _check_columns(table, columns, labels=options.labels and columns.labels)
-    _check_options(table, form, options)
-
-
-def _check_columns(table: ProtectedTable, columns: CellColumns, *, labels: bool) -> None:
+def _check_columns(table: ProtectedTable, columns: CellColumns | None, *, labels: bool) -> None:
     """Column names must differ: those of the variables, their labels and the figures."""
     names = [dimension.name for dimension in table.dimensions]
-    every = [*names, *columns.own]
-    if columns.notes and footnotes(table).remarks:
-        every.append("note")
-    if columns.reasons and table.withheld is not None:
-        every += table.withheld.columns
-    if labels:
-        every += [f"{name}_label" for name in names]
-    if len(table.figures) == 1:
-        every.append(FIGURE)
+    every = list(names)
+    if columns is not None:
+        every += columns.own
+        every += ["note"] if columns.notes and footnotes(table).remarks else []
+        every += table.withheld.columns if columns.reasons and table.withheld is not None else []
+        every += [f"{name}_label" for name in names] if labels and columns.labels else []
+    every += [FIGURE] if len(table.figures) == 1 else []
     problems = [
         Problem(f"two columns would be called {name!r}", table.name, "rename the variable")
         for name in dict.fromkeys(every)
@@ -122,70 +102,67 @@ def _check_columns(table: ProtectedTable, columns: CellColumns, *, labels: bool)
     raise_all(PublicationError, problems, code="column-names", where=table.name)
 
 
-def _check_options(table: ProtectedTable, form: OutputFormat, options: WriteOptions) -> None:
-    """Raise an error for regions, structures and versions that there are not."""
-    geo, structure = options.geo, options.structure
-    raise_all(PublicationError, _type_problems(options), code="options")
+def _type_problems(options: Any) -> Iterator[Problem]:
+    """Texts for lists, words for yes and no: what would be taken for something else."""
+    if not isinstance(options.complete, bool | None):
+        yield Problem("complete is True, False or None", "complete")
+    if not isinstance(options.labels, bool):
+        yield Problem("labels is True or False", "labels")
+    if isinstance(options.geo, str) or not isinstance(options.geo, Sequence):
+        yield Problem("a list of names is needed", "geo", 'such as ["region"]')
+    if not isinstance(options.structure, str):
+        yield Problem("structure is a text", "structure", "write it as AGENCY:ID(1.0)")
+
+
+def _option_problems(
+    table: ProtectedTable, form: OutputFormat, options: WriteOptions
+) -> Iterator[Problem]:
+    """Regions, structures and versions that there are not."""
     names = [dimension.name for dimension in table.spanning]
-    found = f"variables: {', '.join(names)}"
-    problems = [
-        Problem(f"there is no variable {name!r}", "geo", found) for name in geo if name not in names
-    ]
+    for name in options.geo:
+        if name not in names:
+            variables = f"variables: {', '.join(names)}"
+            yield Problem(f"there is no variable {name!r}", "geo", variables)
+    structure = options.structure
     if structure and not REFERENCE.fullmatch(structure):
         message = f"{structure!r} does not name a dataflow"
-        problems.append(Problem(message, "structure", "write it as AGENCY:ID(1.0)"))
+        yield Problem(message, "structure", "write it as AGENCY:ID(1.0)")
     elif structure and not form.dataflow:
         message = f"files of format {form.name} name no dataflow"
         naming = ", ".join(item.name for item in FORMATS.values() if item.dataflow)
-        problems.append(Problem(message, "structure", f"leave it out, or write {naming}"))
+        yield Problem(message, "structure", f"leave it out, or write {naming}")
     if options.sdmx not in ("2.0", "1.0"):
-        problems.append(Problem("this is no version of SDMX-CSV", "sdmx", "versions: 2.0, 1.0"))
-    raise_all(PublicationError, [*problems, *_map_problems(form, options)], code="options")
+        yield Problem("this is no version of SDMX-CSV", "sdmx", "versions: 2.0, 1.0")
 
 
-def _map_problems(form: OutputFormat, options: WriteOptions) -> Iterator[Problem]:
-    """What is asked of a map, and of files that are none."""
-    given: Any = options
+def _map_problems(form: OutputFormat, options: Any) -> Iterator[Problem]:
+    """Wrong options of a map, and those of maps for files that are none."""
     plain = WriteOptions()
-    names = MapChoices.__annotations__
-    asked = [name for name in names if getattr(given, name) != getattr(plain, name)]
-    if asked and form.name not in MAPS:
+    chosen = [name for name in _OF_MAPS if getattr(options, name) != getattr(plain, name)]
+    if chosen and form.name not in MAPS:
         hint = f"write {', '.join(MAPS)}"
-        yield Problem(f"files of format {form.name} are no maps", asked[0], hint)
-    if given.boundaries is not None and not hasattr(given.boundaries, "polygons"):
+        yield Problem(f"files of format {form.name} are no maps", chosen[0], hint)
+    if options.boundaries is not None and not hasattr(options.boundaries, "polygons"):
         message = "the boundaries are no discreet.Boundaries"
         yield Problem(message, "boundaries", 'such as dc.Boundaries.read("areas.geojson")')
-    if not isinstance(given.at, Mapping):
+    if not isinstance(options.at, Mapping):
         yield Problem("at is a table of codes", "at", 'such as {"sex": "w"}')
-    if not isinstance(given.breaks, str):
-        bounds: list[Any] = list(given.breaks)
+    if not isinstance(options.breaks, str):
+        bounds: list[Any] = list(options.breaks)
         ordered = all(isinstance(bound, int | float) for bound in bounds) and all(
             low < high for low, high in pairwise(bounds)
         )
         if not ordered or not 1 <= len(bounds) <= _MOST_CLASSES + 1:
             hint = f"such as [0, 100, 1000]; at most {_MOST_CLASSES} classes"
             yield Problem("bounds are numbers that grow", "breaks", hint)
-    elif given.breaks not in ("quantiles", "equal"):
+    elif options.breaks not in ("quantiles", "equal"):
         yield Problem("there are no such classes", "breaks", "quantiles, equal, or bounds")
-    if isinstance(given.classes, bool) or given.classes not in range(2, _MOST_CLASSES + 1):
+    if isinstance(options.classes, bool) or options.classes not in range(2, _MOST_CLASSES + 1):
         yield Problem(f"a map has 2 to {_MOST_CLASSES} classes", "classes")
-    if given.coordinates not in ("EPSG:4326", "EPSG:3035"):
+    if options.coordinates not in ("EPSG:4326", "EPSG:3035"):
         yield Problem("coordinates are EPSG:4326 or EPSG:3035", "coordinates")
-    elif given.coordinates != "EPSG:4326" and form.name != "geoparquet":
+    elif options.coordinates != "EPSG:4326" and form.name != "geoparquet":
         yield Problem(f"{form.name} has longitude and latitude", "coordinates", "write geoparquet")
-
-
-def _type_problems(options: WriteOptions) -> Iterator[Problem]:
-    """Texts for lists, words for yes and no: what would be taken for something else."""
-    given: dict[str, Any] = {field.name: getattr(options, field.name) for field in fields(options)}
-    if not isinstance(given["complete"], bool | None):
-        yield Problem("complete is True, False or None", "complete")
-    if not isinstance(given["labels"], bool):
-        yield Problem("labels is True or False", "labels")
-    if isinstance(given["geo"], str) or not isinstance(given["geo"], Sequence):
-        yield Problem("a list of names is needed", "geo", 'such as ["region"]')
-    if not isinstance(given["structure"], str):
-        yield Problem("structure is a text", "structure", "write it as AGENCY:ID(1.0)")
 
 
 def write_workbook(
@@ -207,16 +184,16 @@ def write_workbook(
     'all.xlsx'
     """
     target = place_of(path)
-    writer = row_of(format_of(target)).workbook
-    if writer is None or format_of(target) in MAPS:
-        names = [name for name, each in FORMATS.items() if each.workbook is not None]
+    row = row_of(format_of(target))
+    if row.workbook is None or row.name in MAPS:
+        names = [name for name, item in FORMATS.items() if item.workbook is not None]
         message = f"a workbook is an {' or '.join(names)} file"
         hint = f"name it ….{names[0]}"
         raise PublicationError(message, code="format", where=target.name, hint=hint)
     listed = _listed(tables, language)
     check_place(target)
     heading = title_in(title, language)
-    _loaded(writer)(listed, target, heading, language, complete=complete, labels=labels)
+    _loaded(row.workbook)(listed, target, heading, language, complete=complete, labels=labels)
     return target
 
 
@@ -226,7 +203,7 @@ def write_atlas(
     *,
     title: str | Mapping[str, str],
     language: str = "en",
-    **maps: Unpack[MapChoices],
+    **maps: Any,
 ) -> Path:
     """Write one page with maps of several tables, which needs no other file.
 
@@ -261,16 +238,3 @@ def _listed(tables: Iterable[ProtectedTable], language: str) -> list[ProtectedTa
         check_protected(table)
         check_values(table)
     return listed
-
-
-def read_exact(path: str | os.PathLike[str]) -> ProtectedTable:
-    """A protected table out of a file of the format "exact", as it was written.
-
-    >>> import tempfile
-    >>> from discreet.publication.examples import census_example
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     read_exact(census_example().write(Path(folder) / "T1.exact.parquet"))
-    <ProtectedTable T1: sex × age, 18 cells>
-    """
-    table: ProtectedTable = _loaded("discreet.publication.writers.exact:read_file")(path)
-    return table

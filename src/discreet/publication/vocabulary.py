@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import tomllib
 from collections.abc import Mapping, MutableMapping
-from dataclasses import dataclass
+from functools import cache
 from importlib import resources
+from typing import TYPE_CHECKING
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -21,84 +22,15 @@ from discreet.errors import PublicationError
 from discreet.tables import Dimension, Figure, ProtectedTable
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
 class Words:
-    """The words a writer needs in one language; each field is a text of `words.toml`."""
+    """The words a writer needs in one language: each text of `words.toml` is an attribute."""
 
-    decimal: str
-    group: str
-    table: str
-    legend: str
-    notes: str
-    provenance: str
-    contents: str
-    files: str
-    method: str
-    shape: str
-    cells: str
-    part: str
-    summary: str
-    value: str
-    code: str
-    level: str
-    together: str
-    no_break: str
-    published: str
-    zero: str
-    true_zero: str
-    rounded_zero: str
-    unknown: str
-    interval: str
-    limited: str
-    official: str
-    inapplicable: str
-    imprecise: str
-    uncertain: str
-    rounded: str
-    add_up: str
-    add_by: str
-    add_level: str
-    add_inner: str
-    version: str
-    procedure: str
-    key_grid: str
-    digest: str
-    digests: str
-    time: str
-    each_table: str
-    note: str
-    footnotes: str
-    first_of: str
-    number: str
-    sheet: str
-    title: str
-    universe: str
-    index: str
-    figures: str
-    suppressed_parts: str
-    unlisted: str
-    unlisted_zero: str
-    unlisted_none: str
-    unlisted_suppressed: str
-    map_under: str
-    map_between: str
-    map_from: str
-    map_areas: str
-    map_one: str
-    map_area: str
-    map_level: str
-    map_of: str
-    map_search: str
-    map_nearer: str
-    map_farther: str
-    map_whole: str
-    map_table: str
-    map_listed: str
-    map_none: str
-    map_keys: str
-    statement: str
-    figured: str
-    hidden: str
+    def __init__(self, texts: Mapping[str, str]) -> None:
+        self.__dict__.update(texts)
+
+    if TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> str: ...
 
 
 #: Languages in which tables can be printed.
@@ -118,7 +50,7 @@ def read_words(package: str) -> dict[str, dict[str, str]]:
     return {one: {name: texts[one] for name, texts in document.items()} for one in LANGUAGES}
 
 
-_WORDS = {one: Words(**texts) for one, texts in read_words("discreet.publication").items()}
+_WORDS = {one: Words(texts) for one, texts in read_words("discreet.publication").items()}
 
 
 def words(language: str) -> Words:
@@ -131,6 +63,12 @@ def words(language: str) -> Words:
         message = f"there are no printed words in language {language!r}"
         raise PublicationError(message, code="language", hint=f"languages: {', '.join(LANGUAGES)}")
     return _WORDS[language]
+
+
+@cache
+def page_part(name: str) -> str:
+    """A style or a script of pages, as the package holds it."""
+    return resources.files("discreet.publication").joinpath(name).read_text("utf-8")
 
 
 def title_in(title: str | Mapping[str, str], language: str) -> str:

@@ -11,7 +11,6 @@ import shutil
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 
 from discreet.classifications import Classification
@@ -69,26 +68,6 @@ def test_what_is_hidden_has_a_sign_and_no_class(squares, tmp_path):
     assert kinds["–"] == -1
     limited = {text: marked for text, _, marked in data["tables"][0]["figures"]}
     assert [text for text, marked in limited.items() if marked] == ["(15)"]
-
-
-def test_nothing_behind_hidden_cells_reaches_the_page(squares, tmp_path):
-    written = set()
-    for value in (0, 3, 987_654):
-        values = np.where(squares.status == HIDDEN, value, squares.value)
-        again = dataclasses.replace(squares, value=values)
-        written.add(again.write(tmp_path / "T2.atlas.html").read_bytes())
-    assert len(written) == 1
-
-
-def test_zeros_of_any_kind_give_the_same_page(make_table, sex, tmp_path):
-    tree = Classification.from_squares("square", ["1kmN2684E4334", "1kmN2684E4335"], sizes=[1_000])
-    shown = {(tree.codes[1], "Total"): (5, SHOWN), ("Total", "Total"): (5, SHOWN)}
-    changed = shown | {(tree.codes[2], "m"): (0, CellStatus.zero_or_changed_to_zero)}
-    pages = [
-        make_table([tree, sex], cells).write(tmp_path / f"{k}.atlas.html").read_bytes()
-        for k, cells in enumerate((shown, changed))
-    ]
-    assert pages[0] == pages[1]
 
 
 def test_digits_that_are_not_printed_are_not_in_the_page(make_table, tmp_path):

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import csv
-import zipfile
 from pathlib import Path
-from xml.etree import ElementTree
 
 import polars as pl
 import pytest
 
 import discreet as dc
 from discreet.publication.writers.csv import harmless
+from tests.helpers.rows import for_all_rows
 
 EVIL = [
     "=1+1",
@@ -45,7 +44,7 @@ def test_no_cell_of_a_csv_begins_like_a_formula(label: str, tmp_path: Path) -> N
     assert harmless(pl.Series([label]))[0] == "'" + label
 
 
-@pytest.mark.parametrize("label", FINE)
+@for_all_rows("label", FINE)
 def test_what_is_no_formula_stays_as_it_is(label: str) -> None:
     assert harmless(pl.Series([label, None])).to_list() == [label, None]
 
@@ -63,13 +62,3 @@ def test_labels_of_published_tables_do_nothing(label: str, tmp_path: Path) -> No
     assert label in [row["sex_label"] for row in read[True]]
     for name in ("value", "status", "symbol"):
         assert [row[name] for row in read[False]] == [row[name] for row in read[True]]
-
-
-@pytest.mark.filterwarnings("ignore:the perturbation table changes no count")
-def test_workbooks_hold_texts_and_no_formulas(tmp_path: Path) -> None:
-    path = table("=1+1").write(tmp_path / "t.xlsx")
-    with zipfile.ZipFile(path) as book:
-        sheets = [name for name in book.namelist() if name.startswith("xl/worksheets/sheet")]
-        trees = [ElementTree.fromstring(book.read(name)) for name in sheets]
-    assert sheets
-    assert not [part for tree in trees for part in tree.iter() if part.tag.endswith("}f")]

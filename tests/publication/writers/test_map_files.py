@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import itertools
 import json
 import struct
@@ -190,7 +189,7 @@ def test_codes_that_are_no_place_have_no_geometry(make_table, outlines, tmp_path
     assert pl.read_parquet(path)["geometry"].is_null().to_list() == [False, False, True]
 
 
-@pytest.mark.parametrize("suffix", ["geojson", "geo.parquet"])
+@pytest.mark.parametrize("suffix", ["geojson", "geo.parquet", "svg", "atlas.html"])
 def test_zeros_of_any_kind_give_the_same_bytes(make_table, sex, outlines, tmp_path, suffix):
     tree = Classification.flat("region", ["N1", "N2", "S"])
     shown = {("Total", "Total"): (9, SHOWN), ("S", "Total"): (9, SHOWN)}
@@ -201,20 +200,6 @@ def test_zeros_of_any_kind_give_the_same_bytes(make_table, sex, outlines, tmp_pa
         for k, cells in enumerate((shown, changed))
     ]
     assert written[0].read_bytes() == written[1].read_bytes()
-
-
-@pytest.mark.parametrize("suffix", ["geojson", "geo.parquet"])
-def test_what_is_hidden_makes_no_difference(regions, outlines, tmp_path, suffix):
-    """Two tables that differ below hidden cells alone give the same bytes."""
-    values = regions.value.copy()
-    values[regions.status == HIDDEN] = 4711
-    again = dataclasses.replace(regions, value=values)
-    areas = Boundaries.read(outlines, key="ags")
-    paths = [
-        table.write(tmp_path / f"{k}.{suffix}", boundaries=areas)
-        for k, table in enumerate((regions, again))
-    ]
-    assert paths[0].read_bytes() == paths[1].read_bytes()
 
 
 @pytest.mark.parametrize(

@@ -15,9 +15,10 @@ import pytest
 from discreet.assessment.pictures.theme import luminance
 from discreet.classifications import Classification
 from discreet.errors import PublicationError
+from discreet.publication.area_figures import MapClasses, colours
 from discreet.publication.boundaries import Boundaries
-from discreet.publication.choropleth import MapClasses, colours
 from discreet.tables import CellStatus
+from tests.helpers.rows import for_all_rows
 
 SHOWN, HIDDEN = CellStatus.published, CellStatus.suppressed
 SVG = "{http://www.w3.org/2000/svg}"
@@ -115,17 +116,6 @@ def test_classes_are_made_of_what_is_printed_alone(table, areas, tmp_path):
     assert len(written) == 2
 
 
-def test_zeros_of_any_kind_look_alike(make_table, areas, tmp_path):
-    tree = Classification.flat("area", CODES)
-    shown = {(code,): (5, SHOWN) for code in CODES[2:]}
-    changed = shown | {("a0",): (0, CellStatus.zero_or_changed_to_zero)}
-    paths = [
-        make_table([tree], cells).write(tmp_path / f"{k}.svg", boundaries=areas)
-        for k, cells in enumerate((shown, changed))
-    ]
-    assert paths[0].read_bytes() == paths[1].read_bytes()
-
-
 def test_digits_that_are_not_printed_play_no_part(make_table, areas, tmp_path):
     """Classes of rounded figures: 2.46 and 2.54 are 2.5 both."""
     tree = Classification.flat("area", CODES)
@@ -141,15 +131,17 @@ def test_digits_that_are_not_printed_play_no_part(make_table, areas, tmp_path):
 def test_classes_hold_as_many_areas_or_are_as_wide():
     values = np.array([1, 1, 1, 2, 3, 5, 8, 13, 21, 100], dtype=float)
     quantiles = MapClasses.of(values, "quantiles", 5, 0)
-    assert np.bincount(quantiles.find(values)).tolist() == [4, 2, 2, 2]
+    classes = np.searchsorted(quantiles.cuts, values, side="right")
+    assert np.bincount(classes).tolist() == [4, 2, 2, 2]
     equal = MapClasses.of(values, "equal", 3, 0)
     assert equal.cuts == (34, 67)
-    assert MapClasses.of(values, [0, 10], 5, 0).find(values).tolist() == [1] * 7 + [2] * 3
+    bounds = MapClasses.of(values, [0, 10], 5, 0).cuts
+    assert np.searchsorted(bounds, values, side="right").tolist() == [1] * 7 + [2] * 3
     assert MapClasses.of(np.array([7.0, 7.0]), "quantiles", 5, 0).cuts == ()
     assert MapClasses.of(np.array([]), "equal", 5, 0).cuts == ()
 
 
-@pytest.mark.parametrize("number", range(2, 9))
+@for_all_rows("number", range(2, 9))
 def test_colours_are_told_apart_by_lightness_alone(number):
     """So they are by everyone, and in grey print."""
     light = [luminance(each) for each in colours(number)]
@@ -177,7 +169,7 @@ def test_large_maps_are_drawn_class_by_class_and_have_an_end(make_table, tmp_pat
     path = table.write(tmp_path / "T.svg")
     assert shapes(path) == {}
     assert path.stat().st_size < 800_000
-    monkeypatch.setattr("discreet.publication.choropleth.MOST_AREAS", 100)
+    monkeypatch.setattr("discreet.publication.area_figures.MOST_AREAS", 100)
     with pytest.raises(PublicationError, match="at most 100 areas"):
         table.write(tmp_path / "T2.svg")
     assert not (tmp_path / "T2.svg").exists()

@@ -14,23 +14,22 @@ import json
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from importlib import resources
 from pathlib import Path
 from typing import Any
 
-from discreet.publication.area_figures import MapLevel, areas_of
-from discreet.publication.choropleth import (
+from discreet.publication.area_figures import (
     BLANK,
     MapClasses,
-    MapFigures,
+    MapLevel,
+    areas_of,
     colours,
     drawn,
     map_figures,
 )
-from discreet.publication.description import check_texts, provenance_lines, universe
+from discreet.publication.description import below_title, check_texts, provenance_lines
 from discreet.publication.formats import WriteOptions
 from discreet.publication.notation import legend
-from discreet.publication.vocabulary import figure_line, labels_at, words
+from discreet.publication.vocabulary import labels_at, page_part, words
 from discreet.publication.writers import html as page
 from discreet.tables import ProtectedTable
 
@@ -53,9 +52,9 @@ def write_many(
     for table in tables:
         check_texts(table, language)
     data = _AtlasData(language)
-    made = [data.table(table, own) for table, own in zip(tables, options, strict=True)]
+    drawn_tables = [data.table(table, own) for table, own in zip(tables, options, strict=True)]
     with path.open("w", encoding="utf-8", newline="\n") as file:
-        file.writelines(_pieces(tables, title, data, made, language))
+        file.writelines(_pieces(tables, title, data, drawn_tables, language))
 
 
 @dataclass
@@ -87,61 +86,44 @@ class _AtlasData:
 
     def table(self, table: ProtectedTable, options: WriteOptions) -> dict[str, Any]:
         """A table with its figures, each text once."""
-        levels = areas_of(table, options)
+        levels, language = areas_of(table, options), self.language
         figures: dict[tuple[str, int, bool], int] = {}
         layout = levels[0].layout
-        about = filter(None, (figure_line(table, self.language), universe(table, self.language)))
-        drawn_levels = [
-            {
-                "name": level.name,
-                "shape": self.shape(level),
-                "columns": [
-                    _column(map_figure, options, figures)
-                    for map_figure in map_figures(level, self.language)
-                ],
-            }
-            for level in levels
-        ]
+        drawn_levels = []
+        for level in levels:
+            columns = []
+            for own in map_figures(level, language):
+                classes = MapClasses.of(own.counted, options.breaks, options.classes, own.decimals)
+                kinds, limited = own.classes(classes.cuts).tolist(), own.limited.tolist()
+                # For each area the number of its text.
+                keys = zip(own.texts.tolist(), kinds, limited, strict=True)
+                areas = [figures.setdefault(key, len(figures)) for key in keys]
+                columns.append({"texts": classes.texts(language), "areas": areas})
+            shape = self.shape(level)
+            drawn_levels.append({"name": level.name, "shape": shape, "columns": columns})
+        variables = []
+        for k, at in enumerate(layout.columns):
+            codes, labels = layout.column_codes[:, k].tolist(), labels_at(table, at, language)
+            shown = [labels[code] for code in dict.fromkeys(codes)]
+            variables.append({"label": table.dimensions[at].title(language), "codes": shown})
         return {
-            "title": table.title(self.language),
-            "about": " · ".join(about),
-            "signs": {sign.symbol: sign.meaning for sign in legend(table, self.language)},
-            "variables": [
-                {
-                    "label": table.dimensions[at].title(self.language),
-                    "codes": [
-                        labels_at(table, at, self.language)[code]
-                        for code in dict.fromkeys(layout.column_codes[:, k].tolist())
-                    ],
-                }
-                for k, at in enumerate(layout.columns)
-            ],
+            "title": table.title(language),
+            "about": " · ".join(below_title(table, language)),
+            "signs": {sign.symbol: sign.meaning for sign in legend(table, language)},
+            "variables": variables,
             "levels": drawn_levels,
             "figures": [[text, kind, limited] for text, kind, limited in figures],
         }
-
-
-def _column(
-    own: MapFigures, options: WriteOptions, figures: dict[tuple[str, int, bool], int]
-) -> dict[str, Any]:
-    """One figure of all areas: its classes, and for each area the number of its text."""
-    classes = MapClasses.of(own.counted, options.breaks, options.classes, own.decimals)
-    kinds, limited = own.classes(classes).tolist(), own.limited.tolist()
-    keys = zip(own.texts.tolist(), kinds, limited, strict=True)
-    return {
-        "texts": classes.texts(options.language),
-        "areas": [figures.setdefault(key, len(figures)) for key in keys],
-    }
 
 
 def _pieces(
     tables: Sequence[ProtectedTable],
     title: str,
     data: _AtlasData,
-    made: Sequence[Mapping[str, Any]],
+    drawn_tables: Sequence[Mapping[str, Any]],
     language: str,
 ) -> Iterator[str]:
-    script, style = (_resource(f"atlas.{kind}") for kind in ("js", "css"))
+    script, style = page_part("atlas.js"), page_part("atlas.css")
     head = page.page_head(title, language, style)
     whole_style = head.partition("<style>")[2].partition("</style>")[0]
     yield head.replace(
@@ -149,10 +131,10 @@ def _pieces(
     )
     if len(tables) > 1:
         yield f'<p class="meta">{html.escape(title)}</p>\n'
-    yield f'<h1 id="title">{html.escape(str(made[0]["title"]))}</h1>\n'
-    yield f'<p class="lead" id="about">{html.escape(str(made[0]["about"]))}</p>\n'
+    yield f'<h1 id="title">{html.escape(str(drawn_tables[0]["title"]))}</h1>\n'
+    yield f'<p class="lead" id="about">{html.escape(str(drawn_tables[0]["about"]))}</p>\n'
     yield _body(language)
-    yield _plain(made[0], data, language)
+    yield _plain(drawn_tables[0], data, language)
     for number, table in enumerate(tables):
         yield f'<div id="notes-{number}"{" hidden" if number else ""}>\n'
         yield page.legend_html(legend(table, language), language)
@@ -161,14 +143,10 @@ def _pieces(
     yield page.provenance_html(
         [(item.name, provenance_lines(item, language)) for item in tables], language
     )
-    drawn_data = _data(data, made, language)
+    drawn_data = _data(data, drawn_tables, language)
     yield f'<script type="application/json" id="atlas-data">{drawn_data}</script>\n'
     yield f"<script>{script}</script>\n"
     yield page.page_tail()
-
-
-def _resource(name: str) -> str:
-    return resources.files("discreet.publication").joinpath(name).read_text("utf-8")
 
 
 def _policy(style: str, script: str) -> str:
@@ -186,38 +164,38 @@ def _policy(style: str, script: str) -> str:
 
 def _body(language: str) -> str:
     text = words(language)
-    said = {name: html.escape(getattr(text, name)) for name in text.__slots__}
+    word = {name: html.escape(getattr(text, name)) for name in vars(text)}
     return (
         '<div class="atlas" id="atlas" hidden>\n<div class="choices" id="choices"></div>\n'
         '<div>\n<div class="map">\n'
-        f'<canvas id="map" tabindex="0" role="application" aria-roledescription="{said["map_of"]}" '
+        f'<canvas id="map" tabindex="0" role="application" aria-roledescription="{word["map_of"]}" '
         'aria-labelledby="title" aria-describedby="help"></canvas>\n'
-        f'<div class="zoom"><button type="button" id="nearer" aria-label="{said["map_nearer"]}">+'
-        f'</button><button type="button" id="farther" aria-label="{said["map_farther"]}">\u2212'
-        f'</button><button type="button" id="whole" aria-label="{said["map_whole"]}">\u2922'
-        f'</button></div>\n</div>\n<p class="help" id="help">{said["map_keys"]}</p>\n</div>\n'
+        f'<div class="zoom"><button type="button" id="nearer" aria-label="{word["map_nearer"]}">+'
+        f'</button><button type="button" id="farther" aria-label="{word["map_farther"]}">\u2212'
+        f'</button><button type="button" id="whole" aria-label="{word["map_whole"]}">\u2922'
+        f'</button></div>\n</div>\n<p class="help" id="help">{word["map_keys"]}</p>\n</div>\n'
         '<div>\n<output class="said" id="said" aria-live="polite"></output>\n'
-        f'<h2 class="vh">{said["legend"]}</h2>\n<ul class="keys" id="keys"></ul>\n'
-        f'<label>{said["map_search"]}<input type="search" id="search" autocomplete="off"></label>\n'
-        f"</div>\n<details>\n<summary>{said['map_table']}</summary>\n"
+        f'<h2 class="vh">{word["legend"]}</h2>\n<ul class="keys" id="keys"></ul>\n'
+        f'<label>{word["map_search"]}<input type="search" id="search" autocomplete="off"></label>\n'
+        f"</div>\n<details>\n<summary>{word['map_table']}</summary>\n"
         '<p class="meta" id="listed"></p>\n'
-        f'<div class="scroll" role="region" tabindex="0" aria-label="{said["map_table"]}">\n'
-        f'<table>\n<thead><tr><th class="stub" scope="col">{said["map_area"]}</th>'
-        f'<th scope="col">{said["code"]}</th><th scope="col">{said["value"]}</th></tr></thead>\n'
+        f'<div class="scroll" role="region" tabindex="0" aria-label="{word["map_table"]}">\n'
+        f'<table>\n<thead><tr><th class="stub" scope="col">{word["map_area"]}</th>'
+        f'<th scope="col">{word["code"]}</th><th scope="col">{word["value"]}</th></tr></thead>\n'
         '<tbody id="rows"></tbody>\n</table>\n</div>\n</details>\n</div>\n'
     )
 
 
-def _plain(made: Mapping[str, Any], data: _AtlasData, language: str) -> str:
+def _plain(drawn_table: Mapping[str, Any], data: _AtlasData, language: str) -> str:
     """The first figure of each area, for browsers without scripts."""
-    text, level = words(language), made["levels"][-1]
+    text, level = words(language), drawn_table["levels"][-1]
     shape, areas = data.shapes[level["shape"]], level["columns"][0]["areas"]
     if len(areas) > _PLAIN_ROWS:
         return ""
     names = shape["labels"] or [shape["prefix"] + code for code in shape["codes"]]
     rows = "".join(
         f'<tr><th scope="row">{html.escape(name)}</th>'
-        f"<td>{html.escape(made['figures'][number][0])}</td></tr>\n"
+        f"<td>{html.escape(drawn_table['figures'][number][0])}</td></tr>\n"
         for name, number in zip(names, areas, strict=True)
     )
     return (
@@ -227,7 +205,7 @@ def _plain(made: Mapping[str, Any], data: _AtlasData, language: str) -> str:
     )
 
 
-def _data(data: _AtlasData, made: Sequence[Mapping[str, Any]], language: str) -> str:
+def _data(data: _AtlasData, drawn_tables: Sequence[Mapping[str, Any]], language: str) -> str:
     """What the script draws, as JSON that cannot end the element it stands in."""
     text = words(language)
     spoken = ("table", "interval", "official")
@@ -239,6 +217,6 @@ def _data(data: _AtlasData, made: Sequence[Mapping[str, Any]], language: str) ->
         "blank": BLANK,
         "colours": {number: colours(number) for number in range(1, _MOST_CLASSES + 1)},
         "shapes": data.shapes,
-        "tables": made,
+        "tables": drawn_tables,
     }
     return json.dumps(content, ensure_ascii=False, separators=(",", ":")).replace("<", "\\u003c")

@@ -1,34 +1,38 @@
 """CSV: one line per cell, for programs and spreadsheets.
 
-In: `ProtectedTable`. Out: UTF-8 text as in RFC 4180, with codes, labels, value,
-status and the cell as printed; with the notes about it, where a table has any.
-Public. Texts that a spreadsheet would run as formulas begin with an apostrophe, unless they
-are asked for as they are.
+In: `ProtectedTable`. Out: UTF-8 text as in RFC 4180, with codes, labels, value, status and the
+cell as printed, and with the notes about it. Public. Texts that a spreadsheet would run as formulas
+begin with an apostrophe, unless they are asked for as they are.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from functools import lru_cache
 from pathlib import Path
 
 import numpy as np
 import polars as pl
 
-from discreet.publication.cells import ListedCells, cell_chunks, decimals_of, has_number
+from discreet.publication.cells import ListedCells, cell_chunks, has_number
 from discreet.publication.formats import WriteOptions
 from discreet.publication.layout import footnotes
-from discreet.publication.notation import exact_text, interval_texts, symbols
+from discreet.publication.notation import decimals_of, exact_text, interval_texts, symbols
 from discreet.publication.vocabulary import labels_at
 from discreet.tables import CellStatus, ProtectedTable
 
 
 def write_file(table: ProtectedTable, path: Path, options: WriteOptions) -> None:
     """Write the cells chunk by chunk."""
+    chunks = cell_chunks(table, options.complete)
+    write_frames(path, (_frame(table, cells, options) for cells in chunks))
+
+
+def write_frames(path: Path, frames: Iterable[pl.DataFrame]) -> None:
+    """Write frames as one file of CSV."""
     with path.open("wb") as file:
-        for number, cells in enumerate(cell_chunks(table, options.complete)):
-            _frame(table, cells, options).write_csv(
-                file, include_header=number == 0, line_terminator="\r\n"
-            )
+        for number, frame in enumerate(frames):
+            frame.write_csv(file, include_header=number == 0, line_terminator="\r\n")
 
 
 def _frame(table: ProtectedTable, cells: ListedCells, options: WriteOptions) -> pl.DataFrame:
@@ -39,23 +43,22 @@ def _frame(table: ProtectedTable, cells: ListedCells, options: WriteOptions) -> 
         if options.labels:
             labels = listed(tuple(labels_at(table, at, language)), options.formulas)
             columns[f"{dimension.name}_label"] = labels.gather(part)
-    safe = {*columns, *_OWN}
+    safe = {*columns, "value", "status", "symbol"}
     columns["value"] = values_column(table, cells)
     names = pl.Series([status.name for status in CellStatus], dtype=pl.String)
     columns["status"] = names.gather(cells.status)
-    printed = symbols(cells.value, cells.status, decimals_of(table, cells))
+    decimals = decimals_of(table, cells.index)
+    printed = symbols(cells.value, cells.status, decimals)
     if table.withheld is not None:
         bounds = table.withheld.printed(table.dimensions, cells.index, len(cells))
         if bounds is not None:
-            places, between = interval_texts(bounds, decimals_of(table, cells))
+            places, between = interval_texts(bounds, decimals)
             printed[places] = between
     columns["symbol"] = pl.Series(printed, dtype=pl.String)
     if table.withheld is not None:
         shown = has_number(cells.status)
-        columns.update(table.withheld.beside(table.dimensions, cells.index, shown))
-    notes = notes_column(table, cells, language)
-    if notes is not None:
-        columns["note"] = notes
+        columns |= table.withheld.beside(table.dimensions, cells.index, shown)
+    columns |= footnotes(table).column(cells, language)
     if options.formulas:
         return pl.DataFrame(columns)
     return pl.DataFrame(
@@ -73,8 +76,6 @@ def listed(texts: tuple[str, ...], formulas: bool) -> pl.Series:
     return series if formulas else harmless(series)
 
 
-#: Columns in which this package alone writes.
-_OWN = ("value", "status", "symbol")
 #: What spreadsheets take for a formula, also behind quotes and spaces …
 _FORMULA = r"^[\s\x00\x22']*[=+@\uFF1D\uFF0B\uFF20\uFF0D-]|^[\t\r\n]"
 #: … but for numbers and ranges of numbers, which there is nothing to run in.
@@ -105,15 +106,4 @@ def values_column(table: ProtectedTable, cells: ListedCells) -> pl.Series:
             texts = texts.scatter(np.flatnonzero(long), pl.Series(exact, dtype=pl.String))
         if table.several_figures:
             texts = texts.str.strip_suffix(".0")
-    shown = pl.Series("shown", has_number(cells.status))
-    return pl.select(pl.when(shown).then(texts)).to_series()
-
-
-def notes_column(table: ProtectedTable, cells: ListedCells, language: str) -> pl.Series | None:
-    """The notes about each cell; None if the table has none."""
-    remarks = footnotes(table)
-    if not remarks.remarks:
-        return None
-    marks = remarks.of_cells(cells)
-    texts = [text or None for text in remarks.texts(marks, language)]
-    return pl.Series(texts, dtype=pl.String).gather(marks.which)
+    return texts.set(pl.Series(~has_number(cells.status)), None)

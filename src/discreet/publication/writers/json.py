@@ -1,23 +1,37 @@
-"""JSON: one object with the description of a table and its cells as columns.
+"""JSON and JSON-stat 2: a table as one object, for programs and charts on the web.
 
-In: `ProtectedTable`. Out: UTF-8 JSON. Public. Where the grid is not complete, the
-object says what the cells are that are not listed.
+In: `ProtectedTable`. Out: UTF-8 JSON: the description of a table and its cells as columns; or a
+dataset of JSON-stat 2.0, whose values stand in the order of the grid; of a sparse table only
+those that are stored, by their number in the grid. Public. Where the grid is not complete, the
+file says what the cells are that are not listed.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Iterator
+import re
+from collections.abc import Iterable
 from pathlib import Path
 from typing import IO, Any
 
 import numpy as np
 
-from discreet.publication.cells import ListedCells, cell_chunks, has_number, is_complete
-from discreet.publication.description import describe
+from discreet.publication.cells import (
+    ListedCells,
+    cell_chunks,
+    flat_keys,
+    has_number,
+    is_complete,
+    published_columns,
+)
+from discreet.publication.description import describe, printed_notes, unlisted_text
 from discreet.publication.formats import WriteOptions
-from discreet.publication.notes import unlisted_text
-from discreet.tables import CellStatus, Dimension, ProtectedTable
+from discreet.publication.layout import footnotes
+from discreet.publication.notation import signs_of
+from discreet.publication.vocabulary import labels_of, words
+from discreet.tables import FIGURE, CellStatus, Dimension, ProtectedTable, figure_dimension
+
+_DATE = re.compile(r"\d{4}-\d{2}-\d{2}(T\S+)?")
 
 
 def write_file(table: ProtectedTable, path: Path, options: WriteOptions) -> None:
@@ -27,51 +41,149 @@ def write_file(table: ProtectedTable, path: Path, options: WriteOptions) -> None
     if not whole["complete"]:
         whole["unlisted"] = unlisted_text(table, options.language)
     head = json.dumps(whole, ensure_ascii=False, indent=1).removesuffix("\n}")
-    columns = [(d.name, _codes(d, at)) for at, d in enumerate(table.dimensions)]
-    columns += [("value", numbers_of), ("status", _status), *_withheld(table)]
+    names = [dimension.name for dimension in table.dimensions]
+    columns = [*names, "value", "status"]
+    columns += [] if table.withheld is None else table.withheld.columns
+
+    def column(number: int, cells: ListedCells) -> list[Any]:
+        if number < len(names):
+            codes = np.array(table.dimensions[number].codes, dtype=object)
+            return list(codes[cells.index[number]])
+        if number == len(names):
+            return _numbers(cells)
+        return published_columns(table, cells)[columns[number]].to_list()
+
     with path.open("w", encoding="utf-8", newline="\n") as file:
         file.write(f'{head},\n "cells": {{')
-        for number, (name, column) in enumerate(columns):
+        for number, name in enumerate(columns):
             file.write(",\n  " if number else "\n  ")
             file.write(f"{json.dumps(name, ensure_ascii=False)}: [")
-            write_items(file, map(column, cell_chunks(table, options.complete)))
+            chunks = cell_chunks(table, options.complete)
+            _write_items(file, (column(number, cells) for cells in chunks))
             file.write("]")
         file.write("\n }\n}\n")
 
 
-def write_items(file: IO[str], chunks: Iterable[list[Any]]) -> None:
-    """Write the items of several lists as those of one, without its brackets."""
-    for number, items in enumerate(chunks):
-        text = json.dumps(items, ensure_ascii=False, allow_nan=False)
-        file.write((", " if number else "") + text[1:-1])
+def _write_items(file: IO[str], chunks: Iterable[list[Any] | dict[str, Any]]) -> None:
+    """Write the items of several lists or objects as those of one, without its brackets."""
+    first = True
+    for items in chunks:
+        if items:
+            text = json.dumps(items, ensure_ascii=False, allow_nan=False)
+            file.write(("" if first else ", ") + text[1:-1])
+            first = False
 
 
-def _codes(dimension: Dimension, at: int) -> Callable[[ListedCells], list[Any]]:
-    codes = np.array(dimension.codes, dtype=object)
-    return lambda cells: list(codes[cells.index[at]])
-
-
-def _withheld(table: ProtectedTable) -> Iterator[tuple[str, Callable[[ListedCells], list[Any]]]]:
-    """Reasons and intervals of hidden cells, where a table says them."""
-    said = table.withheld
-    for name in () if said is None else said.columns:
-
-        def column(cells: ListedCells, name: str = name) -> list[Any]:
-            assert said is not None
-            shown = has_number(cells.status)
-            found: list[Any] = said.beside(table.dimensions, cells.index, shown)[name].to_list()
-            return found
-
-        yield name, column
-
-
-def numbers_of(cells: ListedCells) -> list[Any]:
+def _numbers(cells: ListedCells) -> list[Any]:
     """The values; None for cells without a number."""
     values: Any = cells.value.astype(object)
     values[~has_number(cells.status)] = None
     return list(values)
 
 
-def _status(cells: ListedCells) -> list[Any]:
+def write_stat(table: ProtectedTable, path: Path, options: WriteOptions) -> None:
+    """Write the description, then values and status in chunks, as JSON-stat."""
+    # Cells on parts that a table lacks have no place in an array without gaps.
+    dense = is_complete(table, options.complete) and table.parts is None
+    head = json.dumps(_dataset(table, options), ensure_ascii=False, indent=1)
     names = np.array([status.name for status in CellStatus], dtype=object)
-    return list(names[cells.status])
+
+    sizes = [len(dimension) for dimension in table.dimensions]
+
+    def placed(cells: ListedCells, items: Any, shown: Any = slice(None)) -> dict[str, Any]:
+        """Items of some cells, by their number in the complete grid."""
+        keys = flat_keys(sizes, cells.index, len(cells))[shown]
+        return dict(zip(map(str, keys.tolist()), items, strict=True))
+
+    def marked(cells: ListedCells) -> dict[str, Any]:
+        shown = cells.status != CellStatus.published
+        return placed(cells, names[cells.status[shown]], shown)
+
+    with path.open("w", encoding="utf-8", newline="\n") as file:
+        file.write(head.removesuffix("\n}"))
+        file.write(f',\n "value": {"[" if dense else "{"}')
+        chunks = cell_chunks(table, options.complete)
+        if dense:
+            _write_items(file, map(_numbers, chunks))
+        else:
+            _write_items(file, (placed(cells, _numbers(cells)) for cells in chunks))
+        file.write(f'{"]" if dense else "}"},\n "status": {{')
+        _write_items(file, map(marked, cell_chunks(table, options.complete)))
+        file.write("}\n}\n")
+
+
+def _dataset(table: ProtectedTable, options: WriteOptions) -> dict[str, Any]:
+    """Everything but the values and their status."""
+    language = options.language
+    figures = [figure_dimension(table.figures)] if table.figures else []
+    dimensions = (*table.spanning, *figures)
+    roles = {"metric": [FIGURE] if figures else [], "geo": list(options.geo)}
+    notes = [note.text(language) for note in printed_notes(table)]
+    if not is_complete(table, options.complete):
+        notes.append(unlisted_text(table, language))
+    whole: dict[str, Any] = {
+        "version": "2.0",
+        "class": "dataset",
+        "label": table.title(language),
+        "source": f"discreet {table.provenance.version}",
+        "updated": table.provenance.time if _DATE.fullmatch(table.provenance.time) else "",
+        "id": [dimension.name for dimension in dimensions],
+        "size": [len(dimension) for dimension in dimensions],
+        "role": {role: names for role, names in roles.items() if names},
+        "dimension": {
+            dimension.name: _described(table, at, dimension, language)
+            for at, dimension in enumerate(dimensions)
+        },
+        "note": notes,
+        "extension": _extension(table, language),
+    }
+    return {key: value for key, value in whole.items() if value or key == "role"}
+
+
+def _described(
+    table: ProtectedTable, at: int, dimension: Dimension, language: str
+) -> dict[str, Any]:
+    """Codes, labels, hierarchy, units and notes of a dimension."""
+    codes, remarks = dimension.codes, footnotes(table)
+    category: dict[str, Any] = {
+        "index": list(codes),
+        "label": dict(zip(codes, labels_of(dimension, language), strict=True)),
+    }
+    if at == len(table.spanning):
+        category["unit"] = {}
+        for figure in table.figures:
+            unit = figure.unit_text(language)
+            labelled = {"label": unit} if unit else {}
+            category["unit"][figure.name] = {"decimals": figure.decimals, **labelled}
+    else:
+        children: dict[str, list[str]] = {}
+        for code, parent in enumerate(dimension.parents.tolist()):
+            if parent >= 0:
+                children.setdefault(codes[parent], []).append(codes[code])
+        category["child"] = children
+    notes = {  # those about single codes; those about cells stand in the extension
+        codes[code]: [remarks.notes[number - 1].text(language) for number in numbers]
+        for (where, code), numbers in remarks.headings.items()
+        if where == at
+    }
+    if notes:
+        category["note"] = notes
+    described = {"label": dimension.title(language), "category": category}
+    levels = [list(tree.level_names) for tree in dimension.classifications if tree.level_names]
+    # JSON-stat has no place for the names of levels, coarsest first; of each breakdown its own.
+    return {**described, "extension": {"levels": levels}} if levels else described
+
+
+def _extension(table: ProtectedTable, language: str) -> dict[str, Any]:
+    """What JSON-stat has no place for: universe, decimals, status, provenance, …"""
+    about = describe(table, language)
+    names = ("name", "universe", "figures", "cell_notes", "suppressed_parts")
+    own = {name: about[name] for name in names if name in about}
+    if not table.figures:
+        own["decimals"] = table.decimals
+    signs, plain = signs_of(None, language), words(language).published
+    own["status"] = {
+        "label": {s.name: signs[s].meaning if s in signs else plain for s in CellStatus},
+        "symbol": {s.name: signs[s].symbol if s in signs else "" for s in CellStatus},
+    }
+    return {**own, "provenance": about["provenance"]}

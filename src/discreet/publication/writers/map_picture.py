@@ -15,26 +15,28 @@ from pathlib import Path
 
 import numpy as np
 
-from discreet.arrays import BoolArray, IntArray
-from discreet.publication.area_figures import MapLevel
-from discreet.publication.choropleth import (
+from discreet.publication.area_figures import (
     BLANK,
     HIDDEN,
     INAPPLICABLE,
     ZERO,
-    DrawnAreas,
     MapClasses,
     MapFigures,
+    MapLevel,
     drawn,
     map_figures,
     pictured_level,
     shown_codes,
 )
-from discreet.publication.description import check_texts, provenance_lines, universe
+from discreet.publication.description import (
+    below_title,
+    check_texts,
+    printed_notes,
+    provenance_lines,
+)
 from discreet.publication.formats import WriteOptions
 from discreet.publication.notation import INTERVAL, OFFICIAL, legend, number_text
-from discreet.publication.notes import printed_notes
-from discreet.publication.vocabulary import figure_line, words
+from discreet.publication.vocabulary import words
 from discreet.tables import ProtectedTable
 
 #: Above so many areas, those of a class are one shape without names.
@@ -74,106 +76,92 @@ def _fill(name: str, prefix: str = "") -> str:
 def write_file(table: ProtectedTable, path: Path, options: WriteOptions) -> None:
     """Write the picture piece by piece."""
     check_texts(table, options.language)
-    level, language = pictured_level(table, options), options.language
-    (figures,) = map_figures(level, language)
+    level = pictured_level(table, options)
+    (figures,) = map_figures(level, options.language)
     classes = MapClasses.of(figures.counted, options.breaks, options.classes, figures.decimals)
-    outlines = drawn(level)
-    parts = _PicturedMap(level, figures, classes, figures.classes(classes), language)
+    pieces = list(_pieces(level, figures, classes, options))
     with path.open("w", encoding="utf-8", newline="\n") as file:
-        file.writelines(_pieces(parts, outlines))
+        file.writelines(pieces)
 
 
-class _PicturedMap:
-    """What is drawn, and in which class each area is."""
-
-    def __init__(
-        self,
-        level: MapLevel,
-        figures: MapFigures,
-        classes: MapClasses,
-        which: IntArray,
-        language: str,
-    ) -> None:
-        self.level, self.table = level, level.layout.table
-        self.figures, self.classes, self.which = figures, classes, which
-        self.language, self.words = language, words(language)
-
-    @property
-    def heading(self) -> list[str]:
-        """Title; then level, codes, figure and universe."""
-        table, language = self.table, self.language
-        about = [
-            self.level.name,
-            *shown_codes(self.level, 0, language),
-            figure_line(table, language),
-            universe(table, language),
-        ]
-        return [table.title(language), " · ".join(filter(None, about))]
-
-    @property
-    def keys(self) -> list[tuple[str, str]]:
-        """The entries of the legend: a fill, and what it says with the number of areas."""
-        said = {sign.symbol: sign.meaning for sign in legend(self.table, self.language)}
-        pairs = list(zip(self.classes.colours, self.classes.texts(self.language), strict=True))
-        entries = [(fill, text, self.which == k) for k, (fill, text) in enumerate(pairs)]
-        entries = entries if len(self.figures.counted) else []
-        signs = np.array([text if text in said else INTERVAL for text in self.figures.texts])
-        for kind, fill in _FILLS.items():
-            for sign in dict.fromkeys(signs[self.which == kind].tolist()):
-                mask = (self.which == kind) & (signs == sign)
-                entries.append((fill, f"{sign}  {said.get(sign, '')}", mask))
-        limited = f"( )  {said.get('( )', '')}"
-        entries.append((_LIMITED, limited, self.figures.limited))
-        return [
-            (fill, f"{text} ({self._areas(mask)})")
-            for k, (fill, text, mask) in enumerate(entries)
-            if k < len(pairs) or mask.any()
-        ]
-
-    def _areas(self, mask: BoolArray) -> str:
+def _pieces(
+    level: MapLevel, figures: MapFigures, classes: MapClasses, options: WriteOptions
+) -> Iterator[str]:
+    table, language, outlines = level.layout.table, options.language, drawn(level)
+    text, which = words(language), figures.classes(classes.cuts)
+    signs = {sign.symbol: sign.meaning for sign in legend(table, language)}
+    # The entries of the legend: a fill, what it says, and which areas have it.
+    entries = [
+        (fill, meaning, which == k)
+        for k, (fill, meaning) in enumerate(
+            zip(classes.colours, classes.texts(language), strict=True)
+        )
+        if len(figures.counted)
+    ]
+    own = np.array([shown if shown in signs else INTERVAL for shown in figures.texts])
+    for kind, fill in _FILLS.items():
+        for sign in dict.fromkeys(own[which == kind].tolist()):
+            meaning = f"{sign}  {signs.get(sign, '')}"
+            entries.append((fill, meaning, (which == kind) & (own == sign)))
+    entries.append((_LIMITED, f"( )  {signs.get('( )', '')}", figures.limited))
+    keys = []
+    for k, (fill, meaning, mask) in enumerate(entries):
         number = int(mask.sum())
-        text = number_text(number, 0, self.language)
-        return self.words.map_one if number == 1 else self.words.map_areas.format(number=text)
-
-    @property
-    def remarks(self) -> list[str]:
-        """What stands below the map: signs without a fill, notes, provenance."""
-        table, language = self.table, self.language
-        signs = [
-            f"{sign.symbol}  {sign.meaning}"
-            for sign in legend(table, language)
-            if sign.symbol == OFFICIAL
-        ]
-        notes = [note.text(language) for note in printed_notes(table)]
-        source = [f"{name}: {value}" for name, value in provenance_lines(table, language)]
-        return [*signs, *notes, " · ".join(source)]
-
-
-def _pieces(parts: _PicturedMap, outlines: DrawnAreas) -> Iterator[str]:
+        if k < len(classes.colours) or number:
+            areas = text.map_areas.format(number=number_text(number, 0, language))
+            sentence = f"{meaning} ({text.map_one if number == 1 else areas})"
+            keys.append((fill, textwrap.wrap(sentence, 100)))
+    codes = shown_codes(level, 0, language)
+    about = " · ".join(filter(None, [level.name, *codes, *below_title(table, language)]))
+    # Below the map stand signs without a fill, notes and provenance.
+    remarks = [f"{OFFICIAL}  {signs[OFFICIAL]}"] if OFFICIAL in signs else []
+    remarks += [note.text(language) for note in printed_notes(table)]
+    source = provenance_lines(table, language)
+    remarks.append(" · ".join(f"{name}: {value}" for name, value in source))
     wide, high = _WIDTH - 2 * _MARGIN, _HIGHEST
     scale = min(wide / max(outlines.width, 1), high / max(outlines.height, 1))
-    title, about = parts.heading
-    lines, said = textwrap.wrap(title, 62), textwrap.wrap(about, 105)
-    keys = [(fill, textwrap.wrap(text, 100)) for fill, text in parts.keys]
-    remarks = [line for text in parts.remarks for line in textwrap.wrap(text, 118)]
+    title = table.title(language)
+    lines, below_lines = textwrap.wrap(title, 62), textwrap.wrap(about, 105)
+    foot = [line for remark in remarks for line in textwrap.wrap(remark, 118)]
     start = _MARGIN + 28 * len(lines) + 12
-    top = start + _LINE * len(said)
+    top = start + _LINE * len(below_lines)
     middle = top + outlines.height * scale + 30
-    below = middle + sum(_LINE * len(each) + 6 for _, each in keys) + 12
-    described = ". ".join([about, *(" ".join(each) for _, each in keys)])
-    yield _opening(parts.language, title, described, below + 16 * len(remarks) + _MARGIN)
+    below = middle + sum(_LINE * len(entry) + 6 for _, entry in keys) + 12
+    described = ". ".join([about, *(" ".join(entry) for _, entry in keys)])
+    yield _opening(language, title, described, below + 16 * len(foot) + _MARGIN)
     yield f"<defs>{_patterns('', 1)}{_patterns('map-', scale)}</defs>\n"
     yield '<rect width="100%" height="100%" fill="#ffffff"/>\n'
     yield _lines(lines, _MARGIN + 18, 28, f'font-size="22" font-weight="600" fill="{_INK}"')
-    yield _lines(said, start, _LINE, f'font-size="14" fill="{_SOFT}"')
+    yield _lines(below_lines, start, _LINE, f'font-size="14" fill="{_SOFT}"')
     yield (
         f'<g transform="translate({_MARGIN} {top:.1f}) scale({scale:.6f})" fill-rule="evenodd" '
         f'stroke="{_BORDER}" stroke-width="{0.6 / scale:.3f}" stroke-linejoin="round">\n'
     )
-    yield from _areas(parts, outlines)
+    # The areas, those of a class together; then dots on those in parentheses.
+    names = level.labels(language)
+    for kind, fill in {**_FILLS, **dict(enumerate(classes.colours))}.items():
+        mine = np.flatnonzero(which == kind).tolist()
+        shapes = f'<path d="{"".join(outlines.paths[k] for k in mine)}"/>\n'
+        if len(names) <= _NAMED:
+            shapes = "".join(
+                f'<path d="{outlines.paths[k]}">'
+                f"<title>{_text(names[k])}: {_text(figures.texts[k])}</title></path>\n"
+                for k in mine
+            )
+        if mine:
+            yield f'<g fill="{_fill(fill, "map-")}">\n{shapes}</g>\n'
+    limited = "".join(outlines.paths[k] for k in np.flatnonzero(figures.limited).tolist())
+    if limited:
+        yield f'<path d="{limited}" fill="{_fill(_LIMITED, "map-")}" pointer-events="none"/>\n'
     yield "</g>\n"
-    yield from _keys(keys, middle)
-    yield _lines(remarks, below, 16, f'font-size="12" fill="{_SOFT}"')
+    for fill, entry in keys:  # a box and a text for each class and sign
+        yield (
+            f'<rect x="{_MARGIN}" y="{middle - 13:.1f}" width="26" height="16" '
+            f'fill="{_fill(fill)}" stroke="{_BORDER}" stroke-width=".8"/>\n'
+        )
+        yield _lines(entry, middle, _LINE, f'font-size="14" fill="{_INK}"', x=_MARGIN + 36)
+        middle += _LINE * len(entry) + 6
+    yield _lines(foot, below, 16, f'font-size="12" fill="{_SOFT}"')
     yield "</svg>\n"
 
 
@@ -185,40 +173,6 @@ def _opening(language: str, title: str, described: str, height: float) -> str:
         f'<title id="map-title">{_text(title)}</title>\n'
         f'<desc id="map-about">{_text(described)}</desc>\n'
     )
-
-
-def _keys(keys: Sequence[tuple[str, list[str]]], at: float) -> Iterator[str]:
-    """The legend: a box and a text for each class and sign."""
-    for fill, lines in keys:
-        yield (
-            f'<rect x="{_MARGIN}" y="{at - 13:.1f}" width="26" height="16" fill="{_fill(fill)}" '
-            f'stroke="{_BORDER}" stroke-width=".8"/>\n'
-        )
-        yield _lines(lines, at, _LINE, f'font-size="14" fill="{_INK}"', x=_MARGIN + 36)
-        at += _LINE * len(lines) + 6
-
-
-def _areas(parts: _PicturedMap, outlines: DrawnAreas) -> Iterator[str]:
-    """The areas, those of a class together; then dots on those in parentheses."""
-    colours, texts = parts.classes.colours, parts.figures.texts
-    names = parts.level.labels(parts.language)
-    for kind in (*_FILLS, *range(len(colours))):
-        mine = np.flatnonzero(parts.which == kind).tolist()
-        fill = _fill(_FILLS[kind] if kind in _FILLS else colours[kind], "map-")
-        if len(names) <= _NAMED:
-            shapes = "".join(
-                f'<path d="{outlines.paths[k]}">'
-                f"<title>{_text(names[k])}: {_text(texts[k])}</title></path>\n"
-                for k in mine
-            )
-        else:
-            shapes = f'<path d="{"".join(outlines.paths[k] for k in mine)}"/>\n'
-        if mine:
-            yield f'<g fill="{fill}">\n{shapes}</g>\n'
-    if limited := "".join(
-        outlines.paths[k] for k in np.flatnonzero(parts.figures.limited).tolist()
-    ):
-        yield f'<path d="{limited}" fill="{_fill(_LIMITED, "map-")}" pointer-events="none"/>\n'
 
 
 def _text(text: str) -> str:

@@ -11,19 +11,17 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain
 from pathlib import Path
 
 import numpy as np
 
-from discreet.arrays import IntArray
 from discreet.errors import PublicationError
-from discreet.publication.cells import stored_cells
-from discreet.publication.description import check_texts, provenance_lines, universe
+from discreet.publication.description import check_texts, printed_notes, provenance_lines, universe
 from discreet.publication.formats import WriteOptions
-from discreet.publication.layout import BodyRows, Footnotes, PageLayout, footnotes, laid_out
+from discreet.publication.layout import BodyRows, PageLayout, footnotes, laid_out
 from discreet.publication.notation import (
     IMPRECISE,
     INAPPLICABLE,
@@ -33,7 +31,6 @@ from discreet.publication.notation import (
     legend,
     number_text,
 )
-from discreet.publication.notes import printed_notes
 from discreet.publication.vocabulary import LANGUAGES, figure_line, has_total, labels_of, words
 from discreet.tables import CellStatus, Dimension, Figure, ProtectedTable
 
@@ -115,28 +112,21 @@ _MARKS = {CellStatus.bracketed: _BRACKETS, CellStatus.official: OFFICIAL}
 def write_file(table: ProtectedTable, path: Path, options: WriteOptions) -> None:
     """Write the keywords, then the figures row by row."""
     layout = laid_out(table, replace(options, complete=True))
-    languages = (options.language, *_others(table, options.language))
+    further = [one for one in LANGUAGES if one in table.titles and one != options.language]
+    languages = (options.language, *further)
     for language in languages:
         check_texts(table, language)
-    spoken = [_Spoken.of(layout, language) for language in languages]
+    spoken = [_Spoken.of(table, language) for language in languages]
     keyed = options.complete is False and bool(layout.rows)
     with path.open("w", encoding="utf-8", newline="") as file:
-        for part in (_head, _variables, _codes, _figures, _remarks):
+        for part in (_head, _variables, _figures, _remarks):
             file.writelines(line + "\r\n" for line in part(layout, spoken))
-        file.writelines(line + "\r\n" for line in _marked(layout))
-        if keyed:
-            file.writelines(
-                keyword("KEYS", "CODES", key=[spoken[0].names[at]]) + "\r\n" for at in layout.rows
-            )
+        for at in layout.rows if keyed else ():
+            file.write(keyword("KEYS", "CODES", key=[spoken[0].names[at]]) + "\r\n")
         file.write("DATA=\r\n")
         for block in layout.blocks():
             file.writelines(line + " \r\n" for line in _rows(layout, block, keyed=keyed))
         file.write(";\r\n")
-
-
-def _others(table: ProtectedTable, language: str) -> list[str]:
-    """The further languages in which the table has a title."""
-    return [other for other in LANGUAGES if other in table.titles and other != language]
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,50 +138,36 @@ class _Spoken:
     labels: tuple[tuple[str, ...], ...]
 
     @classmethod
-    def of(cls, layout: PageLayout, language: str) -> _Spoken:
-        """The texts of a layout; names and labels that occur twice carry their codes."""
-        dimensions = layout.table.dimensions
-        names = [dimension.title(language) for dimension in dimensions]
-        labels = [labels_of(dimension, language) for dimension in dimensions]
-        spoken = cls(
-            language,
-            _told_apart(names, [dimension.name for dimension in dimensions]),
-            tuple(
-                _told_apart(texts, dimension.codes)
-                for texts, dimension in zip(labels, dimensions, strict=True)
-            ),
-        )
-        _check_lengths(layout.table, spoken)
-        return spoken
+    def of(cls, table: ProtectedTable, language: str) -> _Spoken:
+        """The texts of a table; names and labels that occur twice carry their codes."""
+
+        def told_apart(texts: Sequence[str], codes: Sequence[str]) -> tuple[str, ...]:
+            times, pairs = Counter(texts), zip(texts, codes, strict=True)
+            return tuple(text if times[text] == 1 else f"{text} ({code})" for text, code in pairs)
+
+        dimensions = table.dimensions
+        titles = [dimension.title(language) for dimension in dimensions]
+        names = told_apart(titles, [dimension.name for dimension in dimensions])
+        labels = tuple(told_apart(labels_of(item, language), item.codes) for item in dimensions)
+        every = [*names, *chain(*labels), *chain(*(item.codes for item in dimensions))]
+        bad = sum(len(quoted(text)) > LONGEST_TEXT for text in every)
+        if bad:
+            message = f"{bad:,} labels or codes are too long for a px file"
+            hint = f"shorten them to {LONGEST_TEXT - 2} characters"
+            raise PublicationError(message, code="texts", where=table.name, hint=hint)
+        return cls(language, names, labels)
 
 
-def _told_apart(texts: Sequence[str], codes: Sequence[str]) -> tuple[str, ...]:
-    seen = Counter(texts)
-    return tuple(
-        text if seen[text] == 1 else f"{text} ({code})"
-        for text, code in zip(texts, codes, strict=True)
-    )
-
-
-def _check_lengths(table: ProtectedTable, spoken: _Spoken) -> None:
-    every = [*spoken.names, *chain(*spoken.labels), *chain(*(d.codes for d in table.dimensions))]
-    bad = sum(len(quoted(text)) > LONGEST_TEXT for text in every)
-    if bad:
-        message = f"{bad:,} labels or codes are too long for a px file"
-        hint = f"shorten them to {LONGEST_TEXT - 2} characters"
-        raise PublicationError(message, code="texts", where=table.name, hint=hint)
-
-
-def _each(
+def _keywords(
     name: str,
     spoken: Sequence[_Spoken],
-    values: Sequence[str],
-    keys: Sequence[Sequence[str]] | None = None,
+    values: Iterable[str],
+    keys: Iterable[Sequence[str]] | None = None,
 ) -> Iterator[str]:
     """A keyword in every language, the main one first and without its name."""
-    for number, one in enumerate(spoken):
-        language, key = one.language if number else "", keys[number] if keys else ()
-        yield keyword(name, values[number], language=language, key=key)
+    rows = zip(spoken, values, keys or [()] * len(spoken), strict=True)
+    for number, (one, value, key) in enumerate(rows):
+        yield keyword(name, value, language=one.language if number else "", key=key)
 
 
 def _head(layout: PageLayout, spoken: Sequence[_Spoken]) -> Iterator[str]:
@@ -221,59 +197,50 @@ def _head(layout: PageLayout, spoken: Sequence[_Spoken]) -> Iterator[str]:
         "CONTENTS": [figure_line(table, language) for language in languages],
     }.items():
         pairs = zip(texts, titles, strict=True)
-        yield from _each(name, spoken, [text_value(text or title) for text, title in pairs])
+        yield from _keywords(name, spoken, [text_value(text or title) for text, title in pairs])
     first = table.figures[0] if table.figures else None
-    yield from _each("UNITS", spoken, [quoted(_unit(first, language)) for language in languages])
+    yield from _keywords("UNITS", spoken, [_unit(first, one) for one in spoken])
 
 
-def _unit(figure: Figure | None, language: str) -> str:
+def _unit(figure: Figure | None, one: _Spoken) -> str:
     if figure is None or (figure.kind == "count" and not figure.unit):
-        return words(language).number
-    return figure.unit_text(language) or _NO_UNIT
+        return quoted(words(one.language).number)
+    return quoted(figure.unit_text(one.language) or _NO_UNIT)
 
 
 def _variables(layout: PageLayout, spoken: Sequence[_Spoken]) -> Iterator[str]:
-    """Which variables go down and across, and which of them holds the figures."""
-    for name, places in (("STUB", layout.rows), ("HEADING", layout.columns)):
+    """Which variables go down and across, and which of them holds the figures; their codes."""
+    for keyword_name, places in (("STUB", layout.rows), ("HEADING", layout.columns)):
         if places:
             names = [listing([one.names[at] for at in places]) for one in spoken]
-            yield from _each(name, spoken, names)
+            yield from _keywords(keyword_name, spoken, names)
     if layout.table.several_figures:
-        yield from _each("CONTVARIABLE", spoken, [quoted(one.names[-1]) for one in spoken])
-
-
-def _codes(layout: PageLayout, spoken: Sequence[_Spoken]) -> Iterator[str]:
-    """Labels, codes and totals of the variables."""
+        yield from _keywords("CONTVARIABLE", spoken, [quoted(one.names[-1]) for one in spoken])
     order = (*layout.rows, *layout.columns)
-    names = {at: [[one.names[at]] for one in spoken] for at in order}
+    keys = {at: [[one.names[at]] for one in spoken] for at in order}
     for at in order:
-        yield from _each("VALUES", spoken, [listing(one.labels[at]) for one in spoken], names[at])
+        labels = [listing(one.labels[at]) for one in spoken]
+        yield from _keywords("VALUES", spoken, labels, keys[at])
     for at in order:
-        codes = listing(layout.dimension(at).codes)
-        yield from _each("CODES", spoken, [codes for _ in spoken], names[at])
+        codes = [listing(layout.dimension(at).codes)] * len(spoken)
+        yield from _keywords("CODES", spoken, codes, keys[at])
     for at in order:
         if has_total(layout.table, at):
             totals = [quoted(one.labels[at][0]) for one in spoken]
-            yield from _each("ELIMINATION", spoken, totals, names[at])
+            yield from _keywords("ELIMINATION", spoken, totals, keys[at])
     for at in order:
-        below = _hierarchy(layout.dimension(at))
-        if below:
-            yield from _levels(layout.dimension(at), spoken, names[at])
-            yield keyword("HIERARCHIES", below, key=names[at][0])
-
-
-def _levels(
-    dimension: Dimension, spoken: Sequence[_Spoken], names: Sequence[Sequence[str]]
-) -> Iterator[str]:
-    """Number and names of levels, where all codes that have no parts stand at the lowest one."""
-    tree = dimension.classifications[0]
-    depth = int(dimension.levels.max(initial=0))
-    regular = set(dimension.levels[dimension.is_leaf].tolist()) == {depth}
-    if not regular or len(dimension.classifications) > 1 or len(tree.level_names) != depth:
-        return
-    yield keyword("HIERARCHYLEVELS", str(depth + 1), key=names[0])
-    texts = [listing([labels_of(dimension, one.language)[0], *tree.level_names]) for one in spoken]
-    yield from _each("HIERARCHYNAMES", spoken, texts, names)
+        dimension = layout.dimension(at)
+        if below := _hierarchy(dimension):
+            # Number and names of levels, where all codes without parts stand at the lowest one.
+            tree, depth = dimension.classifications[0], int(dimension.levels.max(initial=0))
+            regular = set(dimension.levels[dimension.is_leaf].tolist()) == {depth}
+            alone = len(dimension.classifications) == 1
+            if regular and alone and len(tree.level_names) == depth:
+                yield keyword("HIERARCHYLEVELS", str(depth + 1), key=keys[at][0])
+                wholes = [labels_of(dimension, one.language)[0] for one in spoken]
+                texts = [listing([whole, *tree.level_names]) for whole in wholes]
+                yield from _keywords("HIERARCHYNAMES", spoken, texts, keys[at])
+            yield keyword("HIERARCHIES", below, key=keys[at][0])
 
 
 def _hierarchy(dimension: Dimension) -> str:
@@ -295,14 +262,14 @@ def _figures(layout: PageLayout, spoken: Sequence[_Spoken]) -> Iterator[str]:
     """Units and decimals of several figures; the signs."""
     figures = layout.table.figures if layout.table.several_figures else ()
     for at, figure in enumerate(figures):
-        units = [quoted(_unit(figure, one.language)) for one in spoken]
-        yield from _each("UNITS", spoken, units, [[one.labels[-1][at]] for one in spoken])
+        units = [_unit(figure, one) for one in spoken]
+        yield from _keywords("UNITS", spoken, units, [[one.labels[-1][at]] for one in spoken])
     least = min((figure.decimals for figure in figures), default=0)
     for at, figure in enumerate(figures):
         if figure.decimals > least:
-            places = str(min(figure.decimals, _MOST_SHOWN))
+            places = [str(min(figure.decimals, _MOST_SHOWN))] * len(spoken)
             keys = [[one.names[-1], one.labels[-1][at]] for one in spoken]
-            yield from _each("PRECISION", spoken, [places for _ in spoken], keys)
+            yield from _keywords("PRECISION", spoken, places, keys)
     yield keyword("DATASYMBOL1", quoted(SUPPRESSED))
     yield keyword("DATASYMBOL2", quoted(INAPPLICABLE))
     yield keyword("DATASYMBOL3", quoted(IMPRECISE))
@@ -310,8 +277,9 @@ def _figures(layout: PageLayout, spoken: Sequence[_Spoken]) -> Iterator[str]:
 
 
 def _remarks(layout: PageLayout, spoken: Sequence[_Spoken]) -> Iterator[str]:
-    """Source, signs, notes, and the notes about codes and cells."""
-    table = layout.table
+    """Source, signs, notes, the notes about codes and cells, and the marks of figures."""
+    table, remarks = layout.table, footnotes(layout.table)
+    order = (*layout.rows, *layout.columns)
 
     def source(one: _Spoken) -> str:
         lines = provenance_lines(table, one.language)
@@ -322,49 +290,33 @@ def _remarks(layout: PageLayout, spoken: Sequence[_Spoken]) -> Iterator[str]:
         own = [note.text(one.language) for note in printed_notes(table)]
         return text_value("#".join([*signs, *own]))
 
-    yield from _each("SOURCE", spoken, [source(one) for one in spoken])
-    yield from _each("NOTE", spoken, [notes(one) for one in spoken])
-    remarks = footnotes(table)
+    def numbered(numbers: Iterable[int]) -> list[str]:
+        own = [remarks.notes[number - 1] for number in numbers]
+        return [text_value("#".join(note.text(one.language) for note in own)) for one in spoken]
+
+    yield from _keywords("SOURCE", spoken, map(source, spoken))
+    yield from _keywords("NOTE", spoken, map(notes, spoken))
     for (at, code), numbers in remarks.headings.items():
         keys = [[one.names[at], one.labels[at][code]] for one in spoken]
-        yield from _each("VALUENOTE", spoken, _note_texts(remarks, numbers, spoken), keys)
-    yield from _cell_notes(layout, spoken, remarks)
-
-
-def _note_texts(remarks: Footnotes, numbers: Sequence[int], spoken: Sequence[_Spoken]) -> list[str]:
-    notes = [remarks.notes[number - 1] for number in numbers]
-    return [text_value("#".join(note.text(one.language) for note in notes)) for one in spoken]
-
-
-def _cell_notes(layout: PageLayout, spoken: Sequence[_Spoken], remarks: Footnotes) -> Iterator[str]:
-    """The notes about cells, those about the same cells together."""
-    together: dict[tuple[int | None, ...], list[int]] = {}
+        yield from _keywords("VALUENOTE", spoken, numbered(numbers), keys)
+    together: dict[tuple[int | None, ...], dict[int, None]] = {}
     for remark in remarks.remarks:
         if sum(code is not None for code in remark.wanted) > 1:
-            numbers = together.setdefault(remark.wanted, [])
-            numbers += [remark.number] if remark.number not in numbers else []
-    for wanted, numbers in together.items():
-        places = [(at, wanted[at]) for at in (*layout.rows, *layout.columns)]
+            together.setdefault(remark.wanted, {})[remark.number] = None
+    for wanted, marks in together.items():
+        places = [(at, wanted[at]) for at in order]
         keys = [
             ["*" if code is None else one.labels[at][code] for at, code in places] for one in spoken
         ]
-        yield from _each("CELLNOTE", spoken, _note_texts(remarks, numbers, spoken), keys)
-
-
-def _marked(layout: PageLayout) -> Iterator[str]:
-    """The marks of bracketed and official figures, by the codes of each cell."""
-    table = layout.table
-    cells = stored_cells(table)
-    for status, sign in _MARKS.items():
-        part = np.flatnonzero(cells.status == status)
-        if not len(part):
-            continue
+        yield from _keywords("CELLNOTE", spoken, numbered(marks), keys)
+    for status, sign in _MARKS.items():  # of figures, by the codes of each cell
+        part = np.flatnonzero(table.status == status)
         key = np.full(len(part), "", dtype=object)
-        for number, at in enumerate((*layout.rows, *layout.columns)):
+        for number, at in enumerate(order):
             codes = np.array([quoted(c) for c in table.dimensions[at].codes], dtype=object)
-            key = key + ("," if number else "") + codes[cells.index[at][part]]
-        where = [f"({item})" if item else "" for item in key.tolist()]
-        yield from (f"DATANOTECELL{item}={quoted(sign)};" for item in where)
+            key = key + ("," if number else "") + codes[table.index[at][part]]
+        for item in key.tolist():
+            yield f"DATANOTECELL{f'({item})' if item else ''}={quoted(sign)};"
 
 
 def _rows(layout: PageLayout, block: BodyRows, *, keyed: bool) -> Iterator[str]:
@@ -373,19 +325,13 @@ def _rows(layout: PageLayout, block: BodyRows, *, keyed: bool) -> Iterator[str]:
     With keys, a row begins with its codes, and rows in which everything is zero are
     left out.
     """
-    rows = block.texts(_cell)
-    if not keyed:
-        for row in rows.tolist():
+    shown = (block.status != CellStatus.zero_or_changed_to_zero).any(axis=1)
+    for number, row in enumerate(block.texts(_cell).tolist()):
+        if keyed:
+            pairs = zip(layout.rows, layout.row_codes[block.first + number].tolist(), strict=True)
+            row[:0] = [quoted(layout.dimension(at).codes[code]) + "," for at, code in pairs]
+        if shown[number] or not keyed:
             yield from _lines(row)
-        return
-    kept = (block.status != CellStatus.zero_or_changed_to_zero).any(axis=1)
-    for number in np.flatnonzero(kept).tolist():
-        yield from _lines([*_keys(layout, layout.row_codes[block.first + number]), *rows[number]])
-
-
-def _keys(layout: PageLayout, codes: IntArray) -> list[str]:
-    pairs = zip(layout.rows, codes.tolist(), strict=True)
-    return [quoted(layout.dimension(at).codes[code]) + "," for at, code in pairs]
 
 
 def _cell(value: int | float, status: int, decimals: int) -> str:

@@ -1,8 +1,8 @@
-"""SDMX-ML 2.1: observations and their data structure as messages, for the exchange of statistics.
+"""SDMX-CSV 2.0 and 1.0, and SDMX-ML 2.1: observations and their structure, for exchange.
 
-In: lines of observations as `sdmx_csv` makes them, and their `DataStructure`. Out: UTF-8 text,
-a message of data specific to its structure, and the message of the structure with concepts and
-code lists. As public as the observations are.
+In: `ProtectedTable`, or lines of observations and their `DataStructure`. Out: UTF-8 text: lines of
+observations, or messages of data, concepts and code lists. Public. OBS_STATUS and CONF_STATUS
+say what a cell is; the dimension MEASURE tells several figures apart.
 """
 
 from __future__ import annotations
@@ -10,12 +10,21 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
-from typing import TYPE_CHECKING
+from pathlib import Path
 
-from discreet.publication.data_structures import DataStructure, ListedCode, StructureDimension
+import polars as pl
 
-if TYPE_CHECKING:
-    import polars as pl
+from discreet.publication.cells import ListedCells, cell_chunks
+from discreet.publication.data_structures import (
+    MEASURE,
+    DataStructure,
+    ListedCode,
+    own_reference,
+)
+from discreet.publication.formats import WriteOptions
+from discreet.publication.layout import footnotes
+from discreet.publication.writers.csv import listed, values_column, write_frames
+from discreet.tables import CellStatus, ProtectedTable
 
 _SCHEMAS = "http://www.sdmx.org/resources/sdmxml/schemas/v2_1"
 _URN = "urn:sdmx:org.sdmx.infomodel"
@@ -82,6 +91,57 @@ ATTRIBUTES: Mapping[str, StatedAttribute] = {
 }
 
 
+def write_sdmx(table: ProtectedTable, path: Path, options: WriteOptions) -> None:
+    """Write the observations chunk by chunk."""
+    structure = options.structure or own_reference(table.name)
+    chunks = cell_chunks(table, options.complete)
+    write_frames(path, (observations(table, cells, structure, options) for cells in chunks))
+
+
+def observations(
+    table: ProtectedTable, cells: ListedCells, structure: str, options: WriteOptions
+) -> pl.DataFrame:
+    """Cells of a table as lines of SDMX-CSV.
+
+    >>> from discreet.publication.cells import stored_cells
+    >>> from discreet.publication.examples import census_example
+    >>> some = census_example()
+    >>> observations(some, stored_cells(some), "OFFICE:POP(1.0)", WriteOptions()).columns[:5]
+    ['STRUCTURE', 'STRUCTURE_ID', 'ACTION', 'sex', 'age']
+    """
+    figures = table.figures
+
+    def alike(text: str | None) -> pl.Series:
+        return pl.repeat(text, len(cells), dtype=pl.String, eager=True)
+
+    def of_figures(texts: list[str] | list[str | None]) -> pl.Series:
+        if not table.several_figures:
+            return alike(texts[0])
+        return pl.Series(texts, dtype=pl.String).gather(cells.index[-1])
+
+    # The columns that say which structure the line belongs to.
+    leading = {"STRUCTURE": "dataflow", "STRUCTURE_ID": structure, "ACTION": "I"}
+    if options.sdmx == "1.0":
+        leading = {"DATAFLOW": structure}
+    columns = {name: alike(text) for name, text in leading.items()}
+    for dimension, part in zip(table.spanning, cells.index, strict=False):
+        columns[dimension.name] = listed(dimension.codes, options.formulas).gather(part)
+    if figures:
+        columns[MEASURE] = of_figures([figure.name for figure in figures])
+    columns["OBS_VALUE"] = values_column(table, cells)
+    for at, name in enumerate(("OBS_STATUS", "CONF_STATUS")):
+        codes = pl.Series([status.sdmx[at] for status in CellStatus], dtype=pl.String)
+        columns[name] = codes.gather(cells.status)
+    decimals = [str(figure.decimals) for figure in figures] or [str(table.decimals)]
+    columns["DECIMALS"] = of_figures(decimals)
+    units = [figure.unit_text(options.language) or None for figure in figures]
+    if any(units):
+        columns["UNIT_MEASURE"] = of_figures(units)
+    for notes in footnotes(table).column(cells, options.language).values():
+        columns["COMMENT_OBS"] = notes
+    return pl.DataFrame(columns)
+
+
 def data_message(
     structure: DataStructure, chunks: Iterable[pl.DataFrame], *, prepared: str = ""
 ) -> Iterator[str]:
@@ -109,10 +169,13 @@ def data_message(
     about += ["OBS_VALUE", *(name for name, one in ATTRIBUTES.items() if not one.whole)]
     for number, lines in enumerate(chunks):
         if not number:
-            said = _whole(lines)
+            whole = [
+                name for name, one in ATTRIBUTES.items() if one.whole and name in lines.columns
+            ]
+            stated = (f" {name}={_quoted(lines[name][0])}" for name in whole if lines.height)
             yield (
                 '<message:DataSet ss:structureRef="S1" xsi:type="own:DataSetType" '
-                f'ss:dataScope="DataStructure" action="Information"{said}>\n'
+                f'ss:dataScope="DataStructure" action="Information"{"".join(stated)}>\n'
             )
         names = [name for name in about if name in lines.columns]
         for row in lines.select(names).iter_rows():
@@ -125,12 +188,6 @@ def data_message(
     yield "</message:DataSet>\n</message:StructureSpecificData>\n"
 
 
-def _whole(lines: pl.DataFrame) -> str:
-    """The attributes of the data set as a whole."""
-    named = [name for name, one in ATTRIBUTES.items() if one.whole and name in lines.columns]
-    return "".join(f" {name}={_quoted(lines[name][0])}" for name in named if lines.height)
-
-
 def structure_message(*structures: DataStructure, prepared: str = "") -> str:
     """Structures as a message, with their dataflows, concepts and code lists."""
     lists: dict[tuple[str, str], str] = {}
@@ -139,10 +196,10 @@ def structure_message(*structures: DataStructure, prepared: str = "") -> str:
             if dimension.codelist:
                 text = _code_list(one, dimension.codelist, dimension.titles, dimension.codes)
                 lists.setdefault((one.agency, dimension.codelist), text)
-        for name, said in ATTRIBUTES.items():
-            if said.codes:
-                codes = [ListedCode(code, "", labels) for code, labels in said.codes.items()]
-                text = _code_list(one, f"CL_{name}", said.titles, codes)
+        for name, attribute in ATTRIBUTES.items():
+            if attribute.codes:
+                codes = [ListedCode(code, "", labels) for code, labels in attribute.codes.items()]
+                text = _code_list(one, f"CL_{name}", attribute.titles, codes)
                 lists.setdefault((one.agency, f"CL_{name}"), text)
     parts = {
         "Dataflows": map(_flow, structures),
@@ -240,60 +297,50 @@ def _flow(structure: DataStructure) -> str:
     )
 
 
-def _identity(structure: DataStructure, name: str) -> str:
+def _component(structure: DataStructure, name: str, codelist: str, kind: str) -> str:
+    """The concept of a dimension, an attribute or the measure, and its code list or kind."""
     concept = _reference(structure, name, "Concept", f"CS_{structure.name}")
-    return f"<str:ConceptIdentity>{concept}</str:ConceptIdentity>"
-
-
-def _represented(structure: DataStructure, codelist: str, kind: str) -> str:
     inner = f'<str:TextFormat textType="{kind}"/>'
     if codelist:
         listed = _reference(structure, codelist, "Codelist")
         inner = f"<str:Enumeration>{listed}</str:Enumeration>"
-    return f"<str:LocalRepresentation>{inner}</str:LocalRepresentation>"
+    return (
+        f"<str:ConceptIdentity>{concept}</str:ConceptIdentity>"
+        f"<str:LocalRepresentation>{inner}</str:LocalRepresentation>"
+    )
 
 
 def _data_structure(structure: DataStructure) -> str:
-    dimensions = [
-        dimension for dimension in structure.dimensions if dimension.name != structure.period
-    ]
-    periods = [
-        dimension for dimension in structure.dimensions if dimension.name == structure.period
-    ]
-    lines = [_dimension(structure, each, at) for at, each in enumerate([*dimensions, *periods], 1)]
-    attributes = []
+    dimensions, attributes = [], []
+    last = sorted(structure.dimensions, key=lambda dimension: dimension.name == structure.period)
+    for place, dimension in enumerate(last, 1):
+        time, name = dimension.name == structure.period, dimension.name
+        kind = "ObservationalTimePeriod" if time else "String"
+        element = "TimeDimension" if time else "Dimension"
+        dimensions.append(
+            f'<str:{element} id={_quoted(name)} position="{place}">'
+            f"{_component(structure, name, dimension.codelist, kind)}</str:{element}>\n"
+        )
     for name, one in ATTRIBUTES.items():
         kind = "Integer" if name == "DECIMALS" else "String"
         about = '<str:PrimaryMeasure><Ref id="OBS_VALUE"/></str:PrimaryMeasure>'
         attributes.append(
             f'<str:Attribute id="{name}" assignmentStatus="Conditional">'
-            f"{_identity(structure, name)}"
-            f"{_represented(structure, f'CL_{name}' if one.codes else '', kind)}"
+            f"{_component(structure, name, f'CL_{name}' if one.codes else '', kind)}"
             f"<str:AttributeRelationship>{'<str:None/>' if one.whole else about}"
             "</str:AttributeRelationship></str:Attribute>\n"
         )
     measure = (
-        f'<str:PrimaryMeasure id="OBS_VALUE">{_identity(structure, "OBS_VALUE")}'
-        f"{_represented(structure, '', 'Double')}</str:PrimaryMeasure>\n"
+        f'<str:PrimaryMeasure id="OBS_VALUE">{_component(structure, "OBS_VALUE", "", "Double")}'
+        "</str:PrimaryMeasure>\n"
     )
     return (
         f"{_maintained(structure, 'DataStructure', structure.name)}"
         f"{_names(structure.titles, structure.name)}\n<str:DataStructureComponents>\n"
-        f'<str:DimensionList id="DimensionDescriptor">\n{"".join(lines)}</str:DimensionList>\n'
+        f'<str:DimensionList id="DimensionDescriptor">\n{"".join(dimensions)}</str:DimensionList>\n'
         f'<str:AttributeList id="AttributeDescriptor">\n{"".join(attributes)}</str:AttributeList>\n'
         f'<str:MeasureList id="MeasureDescriptor">\n{measure}</str:MeasureList>\n'
         "</str:DataStructureComponents></str:DataStructure>\n"
-    )
-
-
-def _dimension(structure: DataStructure, each: StructureDimension, place: int) -> str:
-    time = each.name == structure.period
-    kind = "ObservationalTimePeriod" if time else "String"
-    element = "TimeDimension" if time else "Dimension"
-    return (
-        f'<str:{element} id={_quoted(each.name)} position="{place}">'
-        f"{_identity(structure, each.name)}{_represented(structure, each.codelist, kind)}"
-        f"</str:{element}>\n"
     )
 
 
