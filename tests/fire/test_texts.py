@@ -13,11 +13,12 @@ from hypothesis import strategies as st
 from discreet.errors import OutputCheckError
 from discreet_fire.findings import Finding, Severity, gravest
 from discreet_fire.texts import Lines, decode_source, read_source
+from tests.helpers.rows import for_all_rows
 
 GERMAN = "* Löhne über 1.000 €\r\nsu lohn\rtab x\n"
 
 
-@pytest.mark.parametrize(
+@for_all_rows(
     ("data", "encoding"),
     [
         (b"su x\n", "utf-8"),
@@ -62,7 +63,7 @@ def test_bytes_of_no_encoding_are_a_finding_and_lose_nothing() -> None:
     assert source.encoded(source.text) == data
 
 
-@pytest.mark.parametrize(
+@for_all_rows(
     ("data", "words"),
     [
         (b"su x\x00", "zero bytes"),

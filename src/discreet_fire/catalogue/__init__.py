@@ -1,8 +1,8 @@
-"""What is known of each command, in data: one row for each, in which no fact may be left out.
+"""What is known of each command, in data: one file a language, in which each fact stands once.
 
-In: the TOML files of this folder, and a centre's own policy. Out: names (`command_names`), what
-reading needs to know (`commands`), verdicts (`policy`), what running changes and shows
-(`execution`), what functions tell (`functions`). Nothing here is confidential.
+In: the TOML files of this folder, and a centre's own. Out: rules (`rules` reads them for all
+languages), what becomes of do-files (`policy`), scripts and programs (`script_policy`), and the
+names and facts of Stata commands (`commands`). Nothing here is confidential.
 """
 
 from typing import TYPE_CHECKING
@@ -10,29 +10,26 @@ from typing import TYPE_CHECKING
 from discreet.faces import lazy_face
 
 if TYPE_CHECKING:
-    from .command_names import canonical as canonical
-    from .command_names import is_community as is_community
-    from .command_names import meanings as meanings
-    from .command_names import prefix_kind as prefix_kind
     from .commands import SAFE as SAFE
-    from .commands import command_table as command_table
-    from .commands import commands_where as commands_where
-    from .execution import CommandFacts as CommandFacts
-    from .execution import execution_rows as execution_rows
-    from .execution import facts_of as facts_of
-    from .functions import check_function_names as check_function_names
-    from .functions import function_table as function_table
-    from .functions import statistic_facts as statistic_facts
-    from .package_policy import PackageLanguage as PackageLanguage
-    from .package_policy import PackagePolicy as PackagePolicy
-    from .package_policy import PackageRule as PackageRule
-    from .package_policy import PartRule as PartRule
+    from .commands import StatisticRow as StatisticRow
+    from .commands import canonical as canonical
+    from .commands import commands_with as commands_with
+    from .commands import is_community as is_community
+    from .commands import meanings as meanings
+    from .commands import prefix_kind as prefix_kind
+    from .commands import stata_catalogue as stata_catalogue
+    from .commands import statistic_row as statistic_row
+    from .commands import statistic_rows as statistic_rows
+    from .commands import values_of as values_of
     from .policy import Policy as Policy
+    from .policy import known_commands as known_commands
+    from .rules import Action as Action
+    from .rules import CommandRule as CommandRule
+    from .rules import PartRule as PartRule
+    from .rules import strictest as strictest
+    from .script_policy import PackageLanguage as PackageLanguage
+    from .script_policy import PackagePolicy as PackagePolicy
     from .script_policy import ScriptLanguage as ScriptLanguage
     from .script_policy import ScriptPolicy as ScriptPolicy
-    from .script_policy import ScriptRule as ScriptRule
-    from .verdicts import Action as Action
-    from .verdicts import CommandVerdict as CommandVerdict
-    from .verdicts import strictest as strictest
 
 lazy_face(__name__)

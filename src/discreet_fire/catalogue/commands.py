@@ -1,257 +1,201 @@
-"""What reading a do-file needs to know of each command: one row for each.
+"""Stata commands: their names, how each is read, where figures go, what safe statistics show.
 
-In: ``commands.toml``. Out: the row of a command, and the commands for which something holds. A
-field that is left out or not understood is an error, and so is a name that stands twice; the
-policy and this file must name the same commands. Nothing here is confidential.
+In: ``stata.toml``. Out: names and facts. A word is written as in a program; commands of Stata may
+be shortened as far as Stata itself allows, those of users may not. Nothing here is confidential.
 """
 
 from __future__ import annotations
 
-import dataclasses
-from collections.abc import Callable, Iterable, Mapping
+import tomllib
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 from typing import Any, Literal
 
-from discreet_fire.catalogue.facts import check_facts, check_keys, document, leaves, row_of
-
-
-@dataclass(frozen=True, kw_only=True)
-class ReadingFacts:
-    """How a command is read."""
-
-    #: How it stands before another: "bare" needs no colon, "colon" needs one, "word" takes the next
-    #: word without one, "condition" is `if`, `else` and `while`
-    prefix: Literal["none", "bare", "colon", "word", "condition"]
-    parts: Literal["usual", "own"]  # whether it parts its command in an "own" way
-    block: bool  # whether a block in braces may follow
-    #: Whether the body of a "program" follows, a "block" of another language, "data", or the "text"
-    #: of a document; "end" closes one
-    body: Literal["none", "program", "end", "block", "data", "text"]
-    #: Whether its text "defines" what may be run later, "runs" commands within quotes, or "lists"
-    #: words that may be commands
-    text: Literal["none", "defines", "runs", "lists"]
-    loop: bool  # whether its head ends with a brace
-
-
-@dataclass(frozen=True, kw_only=True)
-class FlowFacts:
-    """Where figures go through a command."""
-
-    gives: Literal[
-        "nothing", "macro", "names", "new_names", "scalar", "matrix", "columns", "variable",
-        "collapsed", "foreach", "tokens", "first_token", "result", "numbers",
-    ]  # fmt: skip
-    #: Whether it gives texts to macros: to "some", to all ("all"), or "names" made up
-    texts: Literal["none", "some", "all", "names"]
-    #: What its options put into macros and matrices: the distinct "values" of a variable, the
-    #: "cells" of a table, "records"
-    option: Literal["nothing", "values", "cells", "records"]
-    #: Whether as a prefix it gathers figures as "variables", in output that is "shown", or "both"
-    gathers: Literal["nothing", "variables", "shown", "both"]
-    #: Whether its words may be scalars ("figures"), are "coefficients", or "free": shown as they
-    #: stand, or taken for files, variables or names of graphs
-    words: Literal["figures", "free", "coefficients"]
-    control: bool  # whether it decides only what else runs
-    tests: bool  # whether its error or its count tells of the records, as that of `assert`
-    #: Whether names or labels of variables that it makes hold values of others: always ("made"), or
-    #: "by option"; or whether it lists such names
-    columns: Literal["none", "made", "by option", "listed"]
-    #: Whether it shows its arguments, with some second words or all
-    shows: Literal["none", "some", "all"]
-    #: Whether it takes values and shows none of them, with some second words or all
-    uses: Literal["none", "some", "all"]
-
-
-@dataclass(frozen=True, kw_only=True)
-class RewritingFacts:
-    """What rewriting looks at besides the policy."""
-
-    calls: bool  # whether it runs a do-file
-    #: Whether it runs "any" command behind it, runs it "as it is", or "safely"
-    runs: Literal["nothing", "any", "as it is", "safely"]
-    #: Whether it may give or list names that are the centre's: as `global`, `macro` or `program`
-    reserved: Literal["none", "global", "macro", "program"]
-    table: bool  # whether it makes tables of stored results
-    #: Whether as a prefix it runs a model of its own, so that a safe command goes before
-    before: bool
-    #: Whether it may put "any" other data into memory, has them "kept", changed by nothing but what
-    #: the statement says, or "drawn" and kept; or draws "models" that are stored
-    data: Literal["any", "kept", "drawn", "models"]
-
-
-@dataclass(frozen=True, kw_only=True)
-class CatalogueRow:
-    """The row of one command."""
-
-    #: Whether it is of "stata", written by "users", or "rare": then no text is taken for a command
-    #: because it starts with its name
-    origin: Literal["stata", "users", "rare"]
-    reading: ReadingFacts  # how it is read
-    flow: FlowFacts  # where figures go
-    rewriting: RewritingFacts  # what rewriting looks at
-    #: Whether in a log it "loads" data and prints their label, or displays "results", or all that
-    #: it prints is "withheld"
-    log: Literal["usual", "loads", "results", "withheld"]
-
-
-#: Parts of a policy, what they have rules for, and these rules.
-Outline = Mapping[str, Mapping[str, frozenset[str]]]
-
-
-@dataclass(frozen=True, kw_only=True)
-class CommandTable:
-    """All commands."""
-
-    rows: Mapping[str, CatalogueRow]  # the row of each, by its full name
-    shortest: Mapping[str, str]  # shortest forms, of those that may be shortened
-    also: Mapping[str, str]  # other words for commands
-    forms: Mapping[str, tuple[str, ...]]  # how the lines look that safe commands print
-    policy: Outline  # what the policy must hold besides a rule for each command
-
-
-@cache
-def command_table() -> CommandTable:
-    """The commands that come with discreet.
-
-    >>> row = command_table().rows["levelsof"]
-    >>> row.flow.option, row.rewriting.calls
-    ('values', False)
-    """
-    return read_commands(document("commands.toml"))
-
-
-def commands_where(holds: Callable[[CatalogueRow], bool]) -> frozenset[str]:
-    """The commands for which something holds.
-
-    >>> sorted(commands_where(lambda row: row.rewriting.calls))
-    ['do', 'include', 'run']
-    """
-    return frozenset(name for row, names in _alike() if holds(row) for name in names)
-
-
-@cache
-def _alike() -> list[tuple[CatalogueRow, list[str]]]:
-    """Rows with all commands that share them."""
-    names_of: dict[int, tuple[CatalogueRow, list[str]]] = {}
-    for name, row in command_table().rows.items():
-        names_of.setdefault(id(row), (row, []))[1].append(name)
-    return list(names_of.values())
-
+from discreet_fire.catalogue.rules import shipped
 
 #: What the names of safe commands start with.
 SAFE = "fdz"
-_ORIGINS = ("stata", "users", "rare")
-_CLASSES = {"reading": ReadingFacts, "flow": FlowFacts, "rewriting": RewritingFacts}
-_TOP = {*_ORIGINS, *_CLASSES, "also", "forms", "plain", "rows", "policy", "facts"}
+_YES = ("true",)
+#: What is known of commands besides their rules, and the values it may have; for commands that
+#: ``stata.toml`` does not name nothing of it holds.
+FACTS: Mapping[str, tuple[str, ...]] = {
+    # How it stands before another command: "bare" needs no colon, "colon" needs one, "word" takes
+    # the next word without one, "condition" is `if`, `else` and `while`.
+    "prefix": ("bare", "colon", "condition", "word"),
+    "parts": ("own",),  # whether it parts its command in a way of its own
+    "block": _YES,  # whether a block in braces may follow
+    # Whether the body of a "program" follows, a "block" of another language, "data", or the "text"
+    # of a document; "end" closes one.
+    "body": ("block", "data", "end", "program", "text"),
+    # Whether its text "defines" what may be run later, "runs" commands within quotes, or "lists"
+    # words that may be commands.
+    "text": ("defines", "lists", "runs"),
+    "loop": _YES,  # whether its head ends with a brace
+    "gives": (
+        "collapsed",
+        "columns",
+        "first_token",
+        "foreach",
+        "macro",
+        "matrix",
+        "names",
+        "new_names",
+        "numbers",
+        "result",
+        "scalar",
+        "tokens",
+        "variable",
+    ),  # what it gives figures to
+    # Whether it gives texts to "some" macros, to "all", or "names" made up.
+    "texts": ("all", "names", "some"),
+    # What its options put into macros and matrices: the distinct "values" of a variable, the
+    # "cells" of a table, "records".
+    "option": ("cells", "records", "values"),
+    "gathers": _YES,  # whether as a prefix it gathers figures as variables
+    # Whether its words are "coefficients", or "free": shown as they stand, or taken for files,
+    # variables or names of graphs. Those of others may be scalars.
+    "words": ("coefficients", "free"),
+    "control": _YES,  # whether it decides only what else runs
+    "tests": _YES,  # whether its error or its count tells of the records, as that of `assert`
+    # Whether names or labels of variables that it makes hold values of others: always ("made"),
+    # or "by option"; or whether it lists such names.
+    "columns": ("by option", "listed", "made"),
+    "calls": _YES,  # whether it runs a do-file
+    # Whether it runs "any" command behind it, runs it "as it is", or "safely".
+    "runs": ("any", "as it is", "safely"),
+    # Whether it may give or list names that are the centre's.
+    "reserved": ("global", "macro", "program"),
+    "table": _YES,  # whether it makes tables of stored results
+    # Whether it leaves the data as they are but for what the statement says ("kept"), draws and
+    # keeps them ("drawn"), draws "models" that are stored, or puts "figures" in the place of
+    # records. Others may load any data.
+    "data": ("drawn", "figures", "kept", "models"),
+    # Whether in a log it "loads" data and prints their label, or displays "results", or all that
+    # it prints is "withheld".
+    "log": ("loads", "results", "withheld"),
+}
 
 
-def read_commands(told: Mapping[str, Any]) -> CommandTable:
-    """The commands of a document.
+@dataclass(frozen=True, kw_only=True)
+class StatisticRow:
+    """What one safe statistic shows."""
 
-    Raises:
-        ValueError: Something is missing, stands twice or is not understood.
+    statistic: str  # its function in `discreet_fire.statistics`
+    #: Who looks at samples that leave few out: "checked" by the runner, the "model" itself, or
+    #: nobody, as only their number is "counted"
+    sample: Literal["checked", "model", "counted"]
+    #: Whom a ledger is told it is about: all variables in "cells", "each" variable by itself, in
+    #: "groups" if there are some, in "pairs", all "together", a "model" with the categories of its
+    #: factors
+    universes: Literal["cells", "each", "groups", "pairs", "together", "model"]
+    #: What numbers over groups of records it shows, which are held against those of all other
+    #: outputs: of "cells" that variables span, of "variables" with those who have a value, of one
+    #: "sample", or others that are "unfollowed", which is said in a finding. "nothing": none at all
+    groups: Literal["nothing", "cells", "variables", "sample", "unfollowed"]
+    remote: bool  # whether it may be asked for in remote analysis
+
+
+@cache
+def stata_catalogue() -> Mapping[str, Any]:
+    """The document with all that is known of Stata commands."""
+    return tomllib.loads(shipped("stata"))
+
+
+@cache
+def _names() -> tuple[dict[str, str], frozenset[str]]:
+    """Every word that stands for a command, with the full name; and the commands of users."""
+    names, also = stata_catalogue()["names"], stata_catalogue()["also"]
+    words: dict[str, str] = {}
+    for written in names["stata"].split():
+        shortest = max((at for at, sign in enumerate(written, 1) if sign.isupper()), default=0)
+        name = written.lower()
+        words |= {name[:length]: name for length in range(shortest or len(name), len(name))}
+        words[name] = name
+    users = names["users"].split()
+    return words | dict(zip(users, users, strict=True)) | also, frozenset(users)
+
+
+@cache
+def values_of(fact: str) -> Mapping[str, str]:
+    """The commands for which something holds, each with what it is.
+
+    >>> values_of("option")["levelsof"], "regress" in values_of("option")
+    ('values', False)
     """
-    check_keys("commands.toml", told, _TOP)
-    classes: dict[str, dict[str, Any]] = {
-        part: {name: row_of(f"{part}: {name}", of, one) for name, one in told[part].items()}
-        for part, of in _CLASSES.items()
-    }
-    plain = told["plain"]
-    rows: dict[str, CatalogueRow] = {}
-    shortest: dict[str, str] = {}
-    lists = [{**plain, "origin": one, "names": told[one]} for one in _ORIGINS]
-    for entry in (*lists, *told["rows"]):
-        fields = dict(entry)
-        words = str(fields.pop("names", "")).split()
-        if not words:
-            raise ValueError("commands.toml: a row without names")
-        row = _row(words[0], fields, classes)
-        names = words if row.origin != "stata" else [word.lower() for word in words]
-        _add(rows, names, row)
-        for word, name in zip(words, names, strict=True):
-            if word is not name and word != name:
-                shortest[name] = name[: max(at for at, one in enumerate(word) if one.isupper()) + 1]
-    for word, name in told["also"].items():
-        if name not in rows or word in rows:
-            raise ValueError(f"{word}: it stands for no command, or is one")
-    used = {(part, row[part]) for row in (plain, *told["rows"]) for part in classes}
-    for part, known in classes.items():
-        if unused := known.keys() - {name for of, name in used if of == part}:
-            raise ValueError(f"classes of {part} without a command: {', '.join(sorted(unused))}")
-    forms = {name: tuple(lines) for name, lines in told["forms"].items()}
-    check_keys("forms", forms, {name for name in rows if name.startswith(SAFE)})
-    values = leaves(rows)
-    lengths = {name: str(len(word)) for name, word in shortest.items()}
-    counts = {name: str(len(lines)) for name, lines in forms.items()}
-    letters = lengths | dict.fromkeys(told["also"], "also")
-    for field, one_each in (("forms", counts), ("letters", letters)):
-        for name, value in one_each.items():
-            values.setdefault(field, {}).setdefault(value, set()).add(name)
-    check_facts(values, told["facts"])
-    policy = {
-        part: {
-            key: frozenset(words.split() if isinstance(words, str) else words)
-            for key, words in keys.items()
-        }
-        for part, keys in told["policy"].items()
-    }
-    return CommandTable(rows=rows, shortest=shortest, also=told["also"], forms=forms, policy=policy)
+    content = stata_catalogue()["facts"][fact]
+    lists = {"true": content} if isinstance(content, str) else content
+    if tuple(sorted(lists)) != FACTS[fact]:
+        raise ValueError(f"{fact}: the catalogue and its values differ")
+    return {name: value for value, names in lists.items() for name in names.split()}
 
 
-def _add(rows: dict[str, CatalogueRow], names: list[str], row: CatalogueRow) -> None:
-    new = dict.fromkeys(names, row)
-    if len(new) < len(names) or rows.keys() & new.keys():
-        twice = {name for name in names if name in rows or names.count(name) > 1}
-        raise ValueError(f"{', '.join(sorted(twice))}: it has two rows")
-    rows |= new
+@cache
+def commands_with(fact: str, *values: str) -> frozenset[str]:
+    """The commands for which something holds, with one of these values where some are named.
 
-
-def _row(
-    where: str, fields: Mapping[str, Any], classes: Mapping[str, Mapping[str, Any]]
-) -> CatalogueRow:
-    """One row, whose classes are looked up."""
-    check_keys(where, fields, {one.name for one in dataclasses.fields(CatalogueRow)})
-    parts = {part: known.get(fields[part]) for part, known in classes.items()}
-    if None in parts.values():
-        raise ValueError(f"{where}: a class that is not there")
-    row: CatalogueRow = row_of(where, CatalogueRow, {**fields, **parts})
-    return row
-
-
-def check_policy_names(
-    names: Iterable[str], roles: Mapping[str, Mapping[str, str]], gather: Iterable[str]
-) -> None:
-    """The policy that comes with discreet and the catalogue must agree.
-
-    Raises:
-        ValueError: They differ.
+    >>> sorted(commands_with("calls")), sorted(commands_with("data", "models"))
+    (['do', 'include', 'run'], ['coefplot'])
     """
-    rows = command_table().rows
-    if differ := rows.keys() ^ set(names):
-        raise ValueError(f"the policy and the catalogue differ in {', '.join(sorted(differ))}")
-    for role, own in roles.items():
-        roles_of: dict[str, str] = {}
-        for row, members in _alike():
-            how = row.flow.shows if role == "shows" else row.flow.uses
-            roles_of |= dict.fromkeys(members, how) if how != "none" else {}
-        if wrong := {name for name, _ in set(roles_of.items()) ^ set(own.items())}:
-            raise ValueError(f"{role}: policy and catalogue differ in {', '.join(sorted(wrong))}")
-    if set(gather) != commands_where(lambda row: row.flow.gathers in ("shown", "both")):
-        raise ValueError("the policy and the catalogue differ in prefixes that gather")
+    if set(values) - set(FACTS[fact]):
+        raise ValueError(f"{fact}: it has no value {values}")
+    return frozenset(
+        name for name, value in values_of(fact).items() if not values or value in values
+    )
 
 
-def check_policy_outline(before: Iterable[str], outline: Outline) -> None:
-    """Nothing that the policy holds besides its rules on commands may be lost, here or there.
+@cache
+def statistic_rows() -> Mapping[str, StatisticRow]:
+    """All rows of safe statistics, by the full name of their command."""
+    rows = stata_catalogue()["statistics"].items()
+    return {name: StatisticRow(**fields) for name, fields in rows}
 
-    Raises:
-        ValueError: They differ.
+
+def statistic_row(name: str) -> StatisticRow | None:
+    """The row of a command by its full name; None for what has no safe statistic.
+
+    >>> statistic_row("tabulate").universes, statistic_row("list")
+    ('cells', None)
     """
-    if set(before) != commands_where(lambda row: row.rewriting.before):
-        raise ValueError("the policy and the catalogue differ in prefixes with a safe command")
-    policy = command_table().policy
-    for part in policy.keys() | outline.keys():
-        here, there = policy.get(part, {}), outline.get(part, {})
-        wrong = sorted(key for key in here.keys() | there.keys() if here.get(key) != there.get(key))
-        if wrong or part not in outline or part not in policy:
-            raise ValueError(f"{part}: policy and catalogue differ in {', '.join(wrong)}")
+    return statistic_rows().get(name)
+
+
+@cache
+def meanings() -> Mapping[str, tuple[str, str | None]]:
+    """The full name of every word that stands for a command, and its kind as a prefix.
+
+    >>> meanings()["qui"], meanings()["su"]
+    (('quietly', 'bare'), ('summarize', None))
+    """
+    return {word: (name, prefix_kind(name)) for word, name in _names()[0].items()}
+
+
+def canonical(word: str) -> str | None:
+    """The full name of the command that `word` stands for.
+
+    Stata tells capitals from small letters, and so does this.
+
+    >>> canonical("su"), canonical("summarize"), canonical("ta"), canonical("s")
+    ('summarize', 'summarize', 'tabulate', None)
+    >>> canonical("xtreg"), canonical("xtre"), canonical("List")
+    ('xtreg', None, None)
+    """
+    return _names()[0].get(word)
+
+
+def is_community(name: str) -> bool:
+    """Whether a command is written by users and not part of Stata.
+
+    >>> is_community("reghdfe"), is_community("regress")
+    (True, False)
+    """
+    return name in _names()[1]
+
+
+def prefix_kind(name: str) -> str | None:
+    """How a prefix stands before its command; None for what is no prefix.
+
+    >>> prefix_kind("quietly"), prefix_kind("bysort"), prefix_kind("if"), prefix_kind("list")
+    ('bare', 'colon', 'condition', None)
+    """
+    return values_of("prefix").get(name)

@@ -162,24 +162,13 @@ def pre(
 ) -> None:
     """Rewrite do-files and scripts so that safe commands run in place of unsafe ones."""
     from discreet_fire.catalogue import Policy
-    from discreet_fire.rewriting import (
-        described,
-        parted,
-        policies_of,
-        prepared_files,
-        prepared_scripts,
-        report,
-    )
+    from discreet_fire.rewriting import described, policies_of, report, rewrite_files
 
     rules = Policy.default() if policy is None else Policy.read(policy)
     own = policies_of(python_policy, r_policy, spss_policy, sas_policy)
-    scripts, others = parted(files)
-    # Nothing is written before all files are known to be in order.
-    writing = [prepared_scripts(scripts, policies=own, language=language, overwrite=overwrite)]
-    if others:
-        ready = prepared_files(others, policy=rules, language=language, overwrite=overwrite)
-        writing.append(ready)
-    outcomes = [outcome for write in writing for outcome in write()]
+    outcomes = rewrite_files(
+        files, policy=rules, policies=own, language=language, overwrite=overwrite
+    )
     show(report(outcomes, language=language), described(outcomes, rules), as_json=as_json)
     if any(outcome.state == "refused" for outcome in outcomes):
         raise typer.Exit(WRONG_INPUT)

@@ -1,12 +1,7 @@
 """Where values go: which names of a program hold figures that must not be shown.
 
 In: parsed do-files, Python and R scripts, and a policy. Out: names that hold stored results or
-data, and the places that show them. Nothing is run and nothing is changed here.
-
-`engine` is shared: levels, rounds until nothing changes, what is changed under which conditions,
-and single values. `stata_values`, `stata_names` and `stata_outputs` are its front end for
-do-files, `python_names` and `python_single_values` for Python, `r_names` and `r_single_values`
-for R.
+data, and the places that show them. `engine` is shared by all languages; nothing is run.
 """
 
 from typing import TYPE_CHECKING
@@ -18,24 +13,25 @@ if TYPE_CHECKING:
     from .engine import SingleValues as SingleValues
     from .engine import grown as grown
     from .python_names import PythonNames as PythonNames
+    from .python_names import PythonPicks as PythonPicks
     from .python_names import failing as failing
-    from .python_single_values import PythonPicks as PythonPicks
     from .r_names import OPERATORS as OPERATORS
     from .r_names import SYNTAX as SYNTAX
     from .r_names import RNames as RNames
+    from .r_names import RPicks as RPicks
     from .r_names import arguments as arguments
     from .r_names import is_assignment as is_assignment
     from .r_names import root_of as root_of
     from .r_names import sides as sides
-    from .r_single_values import RPicks as RPicks
-    from .stata_counts import CONDITION as CONDITION
-    from .stata_counts import OF_MISSING as OF_MISSING
-    from .stata_counts import atoms as atoms
-    from .stata_datasets import copies_of_chosen as copies_of_chosen
-    from .stata_datasets import described_originals as described_originals
-    from .stata_datasets import estimates_drawn as estimates_drawn
+    from .stata_conditions import CONDITION as CONDITION
+    from .stata_conditions import OF_MISSING as OF_MISSING
+    from .stata_conditions import atoms as atoms
     from .stata_names import MADE_OF_VALUES as MADE_OF_VALUES
     from .stata_names import FigureFlow as FigureFlow
+    from .stata_outputs import StatementJudge as StatementJudge
+    from .stata_outputs import copies_of_chosen as copies_of_chosen
+    from .stata_outputs import described_originals as described_originals
+    from .stata_outputs import estimates_drawn as estimates_drawn
     from .stata_values import UNTOUCHED as UNTOUCHED
     from .stata_values import HeldNames as HeldNames
     from .stata_values import StatementParts as StatementParts

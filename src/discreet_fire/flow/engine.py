@@ -10,10 +10,11 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import Generic, NamedTuple, TypeVar
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Generic, Literal, NamedTuple, TypeVar
 
-from discreet_fire.catalogue import Action, ScriptPolicy, ScriptRule
+from discreet_fire.catalogue import Action, CommandRule, ScriptPolicy
 
 _Node = TypeVar("_Node")
 _Item = TypeVar("_Item")
@@ -67,83 +68,24 @@ def settled(
 
 
 def grown(
-    found: set[str], pairs: Iterable[tuple[str, _Node | None]], holds: Callable[[_Node], bool]
+    found: set[str],
+    units: Iterable[tuple[Collection[str], _Node | None]],
+    holds: Callable[[_Node], bool],
 ) -> None:
     """Add the names that are bound to what holds something.
 
-    >>> found = set()
-    >>> grown(found, [("a", "b"), ("b", "max"), ("c", "d")], lambda x: x == "max" or x in found)
+    >>> found, units = set(), [("a", "b"), ("b", "max"), ("c", "d")]
+    >>> grown(found, units, lambda x: x == "max" or x in found)
     >>> sorted(found)
     ['a', 'b']
     """
 
-    def look(pair: tuple[str, _Node | None]) -> None:
-        name, value = pair
-        if name not in found and value is not None and holds(value):
-            found.add(name)
+    def look(unit: tuple[Collection[str], _Node | None]) -> None:
+        names, value = unit
+        if value is not None and not found.issuperset(names) and holds(value):
+            found.update(names)
 
-    settled(reversed(list(pairs)), look, lambda: len(found))
-
-
-def kept(
-    found: set[str],
-    values: Mapping[str, Sequence[_Node | None]],
-    holds: Callable[[_Node], bool],
-) -> None:
-    """Leave the names that are bound to nothing but what holds something.
-
-    >>> found = {"a", "b", "c"}
-    >>> kept(found, {"a": ["b"], "b": ["1"], "c": ["a", "x"]}, lambda x: x == "1" or x in found)
-    >>> sorted(found)
-    ['a', 'b']
-    """
-
-    def look(name: str) -> None:
-        bound = values[name]
-        if name in found and not all(item is not None and holds(item) for item in bound):
-            found.remove(name)
-
-    settled(reversed(list(values)), look, lambda: len(found))
-
-
-def spread(
-    found: set[str],
-    units: Sequence[tuple[_Node, Iterable[str]]],
-    clean: Callable[[_Node], bool],
-    mentioned: Callable[[_Node], Iterable[str]],
-    held: Mapping[str, Iterable[str]],
-) -> None:
-    """Add the names that get what is not clean, and those of objects that such names hold.
-
-    >>> found = {"d"}
-    >>> spread(found, [("b", "c"), ("d", "b")], lambda x: x not in found, set, {"c": ["e"]})
-    >>> sorted(found)
-    ['b', 'c', 'd', 'e']
-    """
-    waiting = sorted(found)
-    places: dict[str, list[int]] = defaultdict(list)
-    done = [False] * len(units)
-
-    def look(place: int) -> None:
-        value, targets = units[place]
-        if not done[place] and not clean(value):
-            done[place] = True
-            add(targets)
-
-    def add(names: Iterable[str]) -> None:
-        new = set(names) - found
-        found.update(new)
-        waiting.extend(sorted(new))
-
-    for place, (value, _) in enumerate(units):
-        look(place)
-        for name in () if done[place] else set(mentioned(value)):
-            places[name].append(place)
-    while waiting:
-        name = waiting.pop()
-        add(held.get(name, ()))
-        for place in places.get(name, ()):
-            look(place)
+    settled(reversed(list(units)), look, lambda: len(found))
 
 
 class ControlFlow(ABC, Generic[_Node]):
@@ -228,11 +170,11 @@ class Names(ABC, Generic[_Node]):
         self.tainted: set[str] = set()
 
     @abstractmethod
-    def rules(self, function: _Node) -> list[ScriptRule]:
+    def rules(self, function: _Node) -> list[CommandRule]:
         """The rules on what an expression may be as a function."""
 
     @abstractmethod
-    def facts(self, function: _Node) -> list[ScriptRule]:
+    def facts(self, function: _Node) -> list[CommandRule]:
         """The rules that state what a call may do with values."""
 
     @abstractmethod
@@ -273,6 +215,16 @@ class Names(ABC, Generic[_Node]):
                 todo.extend(waiting.get(name, ()))
 
 
+class View(NamedTuple, Generic[_Node]):
+    """What a node of a tree is, in the words of any language."""
+
+    #: ``name``, ``plain`` (tells no single value), ``compared``, ``part``, ``place``, ``call``, or
+    #: ``other``
+    kind: str
+    pieces: Sequence[_Node]  # of a call the function first; of a place or part its object
+    word: str = ""  # the name, or the last word of the function that is called
+
+
 class SingleValues(ABC, Generic[_Node]):
     """Judges single values that are put into columns and labels that are made of data.
 
@@ -287,34 +239,32 @@ class SingleValues(ABC, Generic[_Node]):
         nodes: Iterable[_Node],
     ) -> None:
         self._names = names
+        bound = [({name}, value) for name, value in pairs]
         #: Names of names of columns, and of what chooses records.
         self.schemas, self.masks = set(names.values), set(names.values)
-        kept(self.schemas, names.values, self._schema)
-        kept(self.masks, names.values, self._mask)
+        for kept, holds in ((self.schemas, self._schema), (self.masks, self._mask)):
+            before = -1
+            while before != (before := len(kept)):
+                for name in reversed(list(names.values)):
+                    bound_to = names.values[name] if name in kept else ()
+                    if not all(value is not None and holds(value) for value in bound_to):
+                        kept.remove(name)
         #: Names of records that a condition has chosen; `cut` are also those that a script has
         #: only made fewer, under the same name.
         self.chosen, self.cut = set[str](), set[str]()
-        grown(self.cut, pairs, self.chooses)
+        grown(self.cut, bound, self.chooses)
         own = {name for name, value in pairs if value is not None and self._copies(name, value)}
-        self.chosen |= {name for name in self.cut if name in own}
-        grown(self.chosen, [one for one in pairs if one[0] in own], self.chooses)
+        self.chosen |= self.cut & own
+        grown(self.chosen, [({n}, value) for n, value in pairs if n in own], self.chooses)
         self.picked: set[str] = set()
-        grown(self.picked, pairs, self.picks)
+        grown(self.picked, bound, self.picks)
         #: Names of frames whose columns are called by values.
-        self.turned = {name for node in nodes if (name := self._names_column(node))}
-        grown(self.turned, pairs, self.turns)
+        self.turned = {one for node in nodes if (one := self._names_column(node))}
+        grown(self.turned, bound, self.turns)
 
     @abstractmethod
-    def _kind(self, node: _Node) -> str:
-        """What it is: name, plain (tells no single value), part, place, call, set or other."""
-
-    @abstractmethod
-    def _pieces(self, node: _Node) -> Sequence[_Node]:
-        """What it is made of: of a call the function first; of a place or part its object."""
-
-    @abstractmethod
-    def _name_of(self, node: _Node) -> str:
-        """The name that a node is."""
+    def view(self, node: _Node) -> View[_Node]:
+        """What a node is."""
 
     @abstractmethod
     def _names_column(self, node: _Node) -> str | None:
@@ -329,12 +279,8 @@ class SingleValues(ABC, Generic[_Node]):
         """Whether a call gives single values, or is made of them."""
 
     @abstractmethod
-    def _turns_part(self, node: _Node) -> bool:
-        """Whether a part of an object is a frame whose columns are called by values."""
-
-    @abstractmethod
-    def _turns_call(self, node: _Node) -> bool:
-        """Whether a call gives a frame whose columns are called by values."""
+    def _turns(self, node: _Node) -> bool:
+        """Whether a call or a part of an object is a frame whose columns are called by values."""
 
     @abstractmethod
     def _part_that_gets(self, node: _Node) -> _Node | None:
@@ -352,28 +298,6 @@ class SingleValues(ABC, Generic[_Node]):
     def _schema_of(self, node: _Node) -> bool:
         """Whether an expression that is no name is made of names of columns."""
 
-    def picks(self, node: _Node) -> bool:
-        """Whether an expression holds single values of data; comparisons of columns with them do
-        not, those of single values alone do: their answer is about one record.
-        """
-        if compared := self._compared(node):
-            single = [side for side in compared if self.picks(side)]
-            return bool(single) and all(
-                side in single or self._names.clean(side) for side in compared
-            )
-        kind = self._kind(node)
-        if kind == "name":
-            return self._name_of(node) in self.picked
-        if kind == "place":
-            return self._picks_place(node)
-        if kind == "call":
-            return self._picks_call(node) or self._reduces(node)
-        return kind != "plain" and any(map(self.picks, self._pieces(node)))
-
-    @abstractmethod
-    def _compared(self, node: _Node) -> Sequence[_Node]:
-        """What a comparison compares; nothing of what is none."""
-
     @abstractmethod
     def _selects(self, node: _Node) -> bool:
         """Whether an expression itself chooses records: ``df[df.id == 17]``."""
@@ -383,53 +307,6 @@ class SingleValues(ABC, Generic[_Node]):
         """Whether a name is bound to what comes from another name."""
 
     @abstractmethod
-    def _called(self, node: _Node) -> str:
-        """The last word of the function of a call."""
-
-    def _does(self, node: _Node, what: str) -> bool:
-        """Whether the function of a call is one of the words of the policy that do this."""
-        return self._called(node) in self._names.policy.words[what]
-
-    def chooses(self, node: _Node) -> bool:
-        """Whether an expression holds records that a condition has chosen."""
-        kind = self._kind(node)
-        if kind == "name":
-            return self._name_of(node) in self.chosen | self.cut
-        if kind == "plain":
-            return False
-        pieces = self._pieces(node)
-        return self._selects(node) or any(
-            map(self.chooses, pieces[: 1 if kind == "place" else None])
-        )
-
-    def _reduces(self, node: _Node) -> bool:
-        """Whether a call gives one figure of chosen records, or of a condition: it may be that of
-        one person.
-        """
-        if not self._does(node, "reduces"):
-            return False
-        return self._of_chosen(self._pieces(node)) or any(map(self._mask, self._operands(node)))
-
-    def _of_chosen(self, pieces: Iterable[_Node]) -> bool:
-        """Whether one of several expressions holds records chosen under another name."""
-        whole, self.cut = self.cut, set()
-        try:
-            return any(map(self.chooses, pieces))
-        finally:
-            self.cut = whole
-
-    def _joins(self, node: _Node) -> bool:
-        """Whether a call puts chosen records beside all others, or each beside each."""
-        if not self._does(node, "joins"):
-            return False
-        first, *others = self._operands(node)
-        return self._of_chosen([first]) or any(map(self.chooses, others)) or self._crosses(node)
-
-    def _carries(self, node: _Node) -> bool:
-        """Whether a call carries values on to the records behind."""
-        return self._does(node, "carries")
-
-    @abstractmethod
     def _operands(self, node: _Node) -> Sequence[_Node]:
         """What a call joins, the one whose records stay first."""
 
@@ -437,29 +314,83 @@ class SingleValues(ABC, Generic[_Node]):
     def _crosses(self, node: _Node) -> bool:
         """Whether a call puts each record beside each."""
 
+    def picks(self, node: _Node) -> bool:
+        """Whether an expression holds single values of data; comparisons of columns with them do
+        not, those of single values alone do: their answer is about one record.
+        """
+        kind, pieces, word = self.view(node)
+        if kind == "compared":
+            single = [side for side in pieces if self.picks(side)]
+            return bool(single) and all(
+                side in single or self._names.clean(side) for side in pieces
+            )
+        if kind == "name":
+            return word in self.picked
+        if kind == "place":
+            return self._picks_place(node)
+        if kind == "call":
+            return self._picks_call(node) or self._reduces(node)
+        return kind != "plain" and any(map(self.picks, pieces))
+
+    def _does(self, node: _Node, act: str) -> bool:
+        kind, _, word = self.view(node)
+        return kind == "call" and word in self._names.policy.words[act]
+
+    def chooses(self, node: _Node) -> bool:
+        """Whether an expression holds records that a condition has chosen."""
+        kind, pieces, word = self.view(node)
+        if kind == "name":
+            return word in self.chosen or word in self.cut
+        if kind in ("plain", "compared"):
+            return False
+        return self._selects(node) or any(
+            map(self.chooses, pieces[: 1 if kind == "place" else None])
+        )
+
+    def _reduces(self, node: _Node) -> bool:
+        """One figure of chosen records, or of a condition, may be that of one person."""
+        if not self._does(node, "reduces"):
+            return False
+        return self._of_chosen(self.view(node).pieces) or any(map(self._mask, self._operands(node)))
+
+    @contextmanager
+    def forgotten(self, kind: Literal["picked", "cut"] = "picked") -> Iterator[None]:
+        """Judge as if no name held a single value, or records that were only made fewer."""
+        names = getattr(self, kind)
+        setattr(self, kind, set())
+        try:
+            yield
+        finally:
+            setattr(self, kind, names)
+
+    def _of_chosen(self, pieces: Iterable[_Node]) -> bool:
+        with self.forgotten("cut"):
+            return any(map(self.chooses, pieces))
+
     def turns(self, node: _Node) -> bool:
         """Whether an expression may be a frame whose columns are called by values."""
-        kind = self._kind(node)
+        kind, pieces, word = self.view(node)
         if kind == "name":
-            return self._name_of(node) in self.turned
+            return word in self.turned
         if kind == "place":
-            pieces = self._pieces(node)
             return not self._names.clean(pieces[-1]) and self.turns(pieces[0])
-        if kind == "part":
-            return self._turns_part(node)
-        if kind == "call":
-            return self._turns_call(node)
-        return kind != "plain" and any(map(self.turns, self._pieces(node)))
+        if kind in ("part", "call"):
+            return self._turns(node)
+        return kind == "other" and any(map(self.turns, pieces))
 
     def spreads(self, node: _Node) -> bool:
         """Whether an assignment or call puts single values into many records."""
-        if self._kind(node) == "call":
-            if self._joins(node) or self._carries(node):
+        kind, pieces, _ = self.view(node)
+        if kind != "call":
+            value = self._part_that_gets(node)
+            return value is not None and self.picks(value)
+        if self._does(node, "carries"):
+            return True
+        if self._does(node, "joins"):
+            first, *others = self._operands(node)
+            if self._of_chosen([first]) or any(map(self.chooses, others)) or self._crosses(node):
                 return True
-            function, *given = self._pieces(node)
-            return self._names.may(function, "spreads") and any(map(self.picks, given))
-        value = self._part_that_gets(node)
-        return value is not None and self.picks(value)
+        return self._names.may(pieces[0], "spreads") and any(map(self.picks, pieces[1:]))
 
     def labels(self, node: _Node) -> bool:
         """Whether an assignment or call makes labels of data."""
@@ -469,6 +400,5 @@ class SingleValues(ABC, Generic[_Node]):
         """Whether an expression is made of names of columns only, and of constants."""
         if self._names.clean(node):
             return True
-        if self._kind(node) == "name":
-            return self._name_of(node) in self.schemas
-        return self._schema_of(node)
+        kind, _, word = self.view(node)
+        return word in self.schemas if kind == "name" else self._schema_of(node)

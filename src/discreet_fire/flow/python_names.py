@@ -16,8 +16,8 @@ import sys
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator
 
-from discreet_fire.catalogue import Action, ScriptPolicy, ScriptRule
-from discreet_fire.flow.engine import ControlFlow, Names, spread
+from discreet_fire.catalogue import Action, CommandRule, ScriptPolicy
+from discreet_fire.flow.engine import ControlFlow, Names, SingleValues, View, grown
 from discreet_fire.scripts import (
     HOLDERS,
     PythonBindings,
@@ -122,7 +122,6 @@ class PythonFlows(ControlFlow[ast.AST]):
 
 
 def _children(node: ast.AST) -> Iterator[tuple[ast.AST, list[ast.AST]]]:
-    """The parts of a node, each with the conditions under which it runs."""
     conditions: list[ast.AST] = []
     free: set[int] = set()
     if isinstance(node, ast.If | ast.While | ast.IfExp):
@@ -207,7 +206,8 @@ class PythonNames(Names[ast.AST]):
         self._held: dict[str, set[str]] = defaultdict(set)
         varied = {name for name, value in self.bindings if not isinstance(value, _CONSTANT)}
         self._fixed = {name for name, _ in self.bindings} - varied - set(self.own)
-        spread(self.tainted, self._units(), self.clean, _mentioned, self._held)
+        units = [*self._units(), *((names, ast.Name(name)) for name, names in self._held.items())]
+        grown(self.tainted, units, lambda node: not self.clean(node))
 
     def resolved(self, node: ast.AST) -> frozenset[str]:
         """The full names that an expression may stand for; none if it is no plain name."""
@@ -233,7 +233,7 @@ class PythonNames(Names[ast.AST]):
             return frozenset()
         return frozenset(f"{base}.{attribute[1]}" for base in self.resolved(attribute[0]))
 
-    def rules(self, node: ast.AST) -> list[ScriptRule]:
+    def rules(self, node: ast.AST) -> list[CommandRule]:
         """The rules on a function or value, by its full names or as a method of anything."""
         full = self.resolved(node)
         rules = [rule for name in sorted(full) for rule in self.of_name(name)]
@@ -250,7 +250,7 @@ class PythonNames(Names[ast.AST]):
             rules = rules or [method]
         return rules
 
-    def of_name(self, name: str) -> list[ScriptRule]:
+    def of_name(self, name: str) -> list[CommandRule]:
         """The rules on a full name; what a rule on a whole module covers is judged further.
 
         A method of a class of a module is judged as a method too, a module that another one
@@ -277,7 +277,7 @@ class PythonNames(Names[ast.AST]):
             rules.append(builtin)
         return rules
 
-    def _of_modules(self, parts: list[str], first: int) -> list[ScriptRule]:
+    def _of_modules(self, parts: list[str], first: int) -> list[CommandRule]:
         """The rules on modules that another one has loaded: ``typing.sys.modules``."""
         rules = []
         for place in range(first, len(parts) - 1):
@@ -296,7 +296,7 @@ class PythonNames(Names[ast.AST]):
         unbound = root is not None and root not in self.aliases and root not in _BUILTINS
         return frozenset() if unbound and attribute_of(function) is not None else full
 
-    def facts(self, function: ast.AST) -> list[ScriptRule]:
+    def facts(self, function: ast.AST) -> list[CommandRule]:
         """The rules that state what a call may do with values; none for functions of the script."""
         full = self.given_names(function)
         attribute = attribute_of(function)
@@ -307,7 +307,7 @@ class PythonNames(Names[ast.AST]):
         rule = self.policy.rule(f".{attribute[1]}")
         return [rule] if rule.known or attribute[1] not in self.methods else []
 
-    def _facts_of(self, name: str) -> list[ScriptRule]:
+    def _facts_of(self, name: str) -> list[CommandRule]:
         """Where a rule on a whole module states nothing, a method of that name counts.
 
         So it does where there is no rule at all: on an object that nothing here binds.
@@ -352,7 +352,6 @@ class PythonNames(Names[ast.AST]):
         return is_safe and not self._rebound(node.func)
 
     def _rebound(self, node: ast.AST) -> bool:
-        """Whether the script gives a meaning of its own to the name of a function."""
         root = root_of(node)
         return root in self.own or root in self._given or root in self._whole
 
@@ -383,7 +382,7 @@ class PythonNames(Names[ast.AST]):
         return False
 
     @staticmethod
-    def _gives_clean(rule: ScriptRule) -> bool:
+    def _gives_clean(rule: CommandRule) -> bool:
         return rule.known and rule.action is Action.ALLOWED and rule.role == "clean"
 
     def _clean_name(self, name: str) -> bool:
@@ -441,22 +440,22 @@ class PythonNames(Names[ast.AST]):
 
     # ------------------------------------------------------------ what is tainted
 
-    def _units(self) -> list[tuple[ast.AST, Iterable[str]]]:
+    def _units(self) -> list[tuple[set[str], ast.AST]]:
         """Expressions with the names that hold data if the expression does."""
-        units: list[tuple[ast.AST, Iterable[str]]] = []
+        units: list[tuple[set[str], ast.AST]] = []
         targets = self.bound - set(self.aliases)
         for name, value in self.bindings:
             if value is None:
                 self.tainted.add(name)
                 continue
-            units.append((value, {name}))
+            units.append(({name}, value))
             if isinstance(value, ast.Attribute) and self.acts(value.attr):
                 self.tainted |= self._fillable(roots_of(value) & targets)
             if isinstance(value, HOLDERS):
                 self._held[name] |= self._fillable(_names(value))
             elif isinstance(value, ast.Subscript) or _is_view(value):
                 self._held[name] |= self._fillable(roots_of(value))
-        units += [(unit, changed & targets) for unit, changed in self.flows.under]
+        units += [(changed & targets, unit) for unit, changed in self.flows.under]
         self.tainted |= self.flows.loose & targets
         for node in ast.walk(self.tree):
             if isinstance(node, ast.Call):
@@ -464,10 +463,9 @@ class PythonNames(Names[ast.AST]):
         return units
 
     def _fillable(self, names: Iterable[str]) -> set[str]:
-        """Names of what something can be put into."""
         return set(names) - self._fixed - self.functions
 
-    def _fill(self, call: ast.Call, units: list[tuple[ast.AST, Iterable[str]]]) -> None:
+    def _fill(self, call: ast.Call, units: list[tuple[set[str], ast.AST]]) -> None:
         """A method with data makes its object data; own functions may fill what they get."""
         arguments = arguments_of(call)
         attribute = attribute_of(call.func)
@@ -480,9 +478,9 @@ class PythonNames(Names[ast.AST]):
         out = [keyword.value for keyword in call.keywords if keyword.arg == "out"]
         targets |= {name for item in out for name in roots_of(item)}
         if targets := self._fillable(targets & self.bound):
-            units.extend((item, targets) for item in arguments)
+            units.extend((targets, item) for item in arguments)
             if out and attribute is not None:
-                units.append((attribute[0], targets))
+                units.append((targets, attribute[0]))
         plain = {item.id for item in arguments if isinstance(item, ast.Name)} & self.bound
         if self.is_own(call.func) or not (full or attribute):
             self.tainted |= self._fillable(plain)
@@ -515,7 +513,6 @@ def _is_view(node: ast.AST) -> bool:
 
 
 def _names(node: ast.AST) -> set[str]:
-    """Names that a display holds as they are."""
     if isinstance(node, ast.Name):
         return {node.id}
     if isinstance(node, HOLDERS):
@@ -523,5 +520,241 @@ def _names(node: ast.AST) -> set[str]:
     return set()
 
 
-def _mentioned(node: ast.AST) -> Iterator[str]:
-    return (item.id for item in ast.walk(node) if isinstance(item, ast.Name))
+_SMALL = 10
+_NAMING = frozenset(("name", "names", "columns", "keys", "schema", None))
+_QUANTILES = (0.01, 0.99)
+
+
+class PythonPicks(SingleValues[ast.AST]):
+    r"""Judges what is put into columns and labels.
+
+    >>> from discreet_fire.catalogue.script_policy import ScriptPolicy
+    >>> tree = ast.parse("import pandas as pd\nd = pd.read_csv('a')\nd['m'] = d.x.max()")
+    >>> picks = PythonPicks(PythonNames(tree, ScriptPolicy.default("python")))
+    >>> picks.spreads(tree.body[2]), picks.labels(tree.body[2])
+    (True, False)
+    """
+
+    def __init__(self, names: PythonNames) -> None:
+        self.names = names
+        pairs = [*names.direct]
+        for name in sorted(names.functions):
+            given = (n for n in ast.walk(names.own[name]) if isinstance(n, ast.Return))
+            pairs += [(name, item.value) for item in given]
+        super().__init__(names, pairs, ast.walk(names.tree))
+
+    def view(self, node: ast.AST) -> View[ast.AST]:
+        """What a node is."""
+        if isinstance(node, ast.Name):
+            return View("name", [], node.id)
+        if isinstance(node, ast.Call):
+            return View("call", [node.func, *arguments_of(node)], word_of(node.func))
+        if isinstance(node, ast.Subscript):
+            return View("place", [node.value, node.slice])
+        if isinstance(node, ast.Attribute):
+            return View("part", [node.value])
+        if isinstance(node, ast.Compare):
+            return View("compared", [node.left, *node.comparators])
+        if isinstance(node, ast.Lambda | ast.Constant):
+            return View("plain", [])
+        return View("other", list(ast.iter_child_nodes(node)))
+
+    def _selects(self, node: ast.AST) -> bool:
+        if isinstance(node, ast.Subscript):
+            return self._mask(_parts(node.slice)[0])
+        if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Mult):
+            return any(self._mask(_unwrapped(side)) for side in (node.left, node.right))
+        return isinstance(node, ast.Call) and self._does(node, "selects")
+
+    def _copies(self, name: str, value: ast.AST) -> bool:
+        root = root_of(value)
+        return root is not None and root != name and root in self.names.values
+
+    def _does(self, node: ast.AST, act: str) -> bool:
+        filled = act == "carries" and isinstance(node, ast.Call) and (
+            word_of(node.func) in ("fillna", "fill_null")
+            and any(keyword.arg in ("method", "strategy") for keyword in node.keywords)
+        )  # fmt: skip
+        return filled or super()._does(node, act)
+
+    def _operands(self, node: ast.AST) -> list[ast.expr]:
+        assert isinstance(node, ast.Call)
+        attribute = attribute_of(node.func)
+        full = self.names.given_names(node.func)
+        inside = [attribute[0]] if attribute is not None and not full else []
+        return [*inside, *arguments_of(node)] or [node.func]
+
+    def _crosses(self, node: ast.AST) -> bool:
+        assert isinstance(node, ast.Call)
+        return any(
+            text_of(keyword.value) == "cross" for keyword in node.keywords if keyword.arg == "how"
+        )
+
+    def _picks_place(self, node: ast.AST) -> bool:
+        assert isinstance(node, ast.Subscript)
+        if self.picks(node.value):
+            return True
+        place = _parts(node.slice)[0]
+        if self._is_place(node.value):
+            single = isinstance(place, ast.Constant | ast.UnaryOp | ast.Name)
+            return single and not self._mask(place) and not self.names.clean(node.value)
+        inner = place.operand if isinstance(place, ast.UnaryOp) else place
+        number = isinstance(inner, ast.Constant) and type(inner.value) is int
+        word = getattr(node.value, "attr", "")
+        return number and word not in ("str", "shape") and not self._schema(node.value)
+
+    def _is_place(self, node: ast.AST) -> bool:
+        return isinstance(node, ast.Attribute) and self.names.states(f".{node.attr}", "place")
+
+    def _picks_call(self, node: ast.AST) -> bool:
+        assert isinstance(node, ast.Call)
+        arguments = arguments_of(node)
+        attribute = attribute_of(node.func)
+        dirty = attribute is not None and not self.names.clean(attribute[0])
+        if self.names.given_names(node.func):
+            dirty = dirty or not all(map(self.names.clean, arguments))
+        may = self.names.may
+        if dirty and (
+            may(node.func, "picks")
+            or (may(node.func, "ends") and not all(map(_inner_quantile, arguments)))
+            or (may(node.func, "few") and any(map(_is_small, arguments)))
+            or (may(node.func, "runs") and any(map(self._names_picking, arguments)))
+        ):
+            return True
+        inside = attribute[0] if attribute is not None else node.func
+        return any(map(self.picks, [inside, *arguments]))
+
+    def _names_picking(self, node: ast.AST) -> bool:
+        """Whether a text or a name is that of a function that picks."""
+        text = text_of(node)
+        if text is not None:
+            return self.names.states(f".{text}", "picks")
+        return bool(self.names.resolved(node)) and self.names.may(node, "picks")
+
+    def _part_that_gets(self, node: ast.AST) -> ast.AST | None:
+        targets: list[ast.expr] = []
+        if isinstance(node, ast.Assign | ast.AugAssign):
+            targets = node.targets if isinstance(node, ast.Assign) else [node.target]
+            if any(isinstance(target, ast.Attribute | ast.Subscript) for target in targets):
+                return node.value if self._of_data(targets) else None
+        return None
+
+    def _of_data(self, targets: list[ast.expr]) -> bool:
+        """Whether targets are parts of names that hold data from elsewhere too."""
+        return any(root_of(target) in self.names.tainted for target in targets)
+
+    def _label_from(self, node: ast.AST) -> list[ast.expr]:
+        if isinstance(node, ast.Assign):
+            parts = [target for target in node.targets if isinstance(target, ast.Attribute)]
+            labels = any(map(self._is_label, parts)) and self._of_data(node.targets)
+            return [node.value] if labels else []
+        if isinstance(node, ast.Call) and attribute_of(node.func) is not None:
+            return arguments_of(node) if self.names.does(node.func, "labels") else []
+        return []
+
+    def _is_label(self, node: ast.Attribute) -> bool:
+        own = root_of(node) in {*self.names.made.selves, *self.names.own}
+        rule = self.names.policy.rule(f".{node.attr}")
+        return rule.may("named") and (rule.known or not own)
+
+    def _turns(self, node: ast.AST) -> bool:
+        if not isinstance(node, ast.Call):
+            inner = node
+            while isinstance(inner, ast.Attribute) and inner.attr == "T":
+                inner = inner.value
+            if inner is not node:
+                return not self.names.clean(inner)
+            return self._is_place(node) and self.turns(self.view(node).pieces[0])
+        attribute = attribute_of(node.func)
+        full = self.names.given_names(node.func)
+        inside = [*([attribute[0]] if attribute is not None and not full else []), *node.args]
+        values = [keyword.value for keyword in node.keywords]
+        if self.names.may(node.func, "turns"):
+            given = [*inside, *([] if full == {"builtins.dict"} else values)]
+            return not all(map(self.names.clean, given))
+        named = [keyword.value for keyword in node.keywords if keyword.arg in _NAMING]
+        if self.names.may(node.func, "frames") and not all(map(self._schema, named)):
+            return True
+        if isinstance(node.func, ast.Name):
+            inside.append(node.func)
+        return any(map(self.turns, [*inside, *values]))
+
+    def turns(self, node: ast.AST) -> bool:
+        """Whether an expression may be a frame whose columns are called by values."""
+        if isinstance(node, ast.Dict | ast.DictComp):
+            keys = [node.key] if isinstance(node, ast.DictComp) else node.keys
+            if not all(key is None or self._schema(key) for key in keys):
+                return True
+        return super().turns(node)
+
+    def _names_column(self, node: ast.AST) -> str | None:
+        places: list[ast.expr] = []
+        target: ast.expr | None = None
+        if isinstance(node, ast.Assign):
+            for item in node.targets:
+                if isinstance(item, ast.Subscript) and getattr(item.value, "attr", "") != "iloc":
+                    target = item
+                    places.append(_parts(item.slice)[-1])
+        elif isinstance(node, ast.Call) and getattr(node.func, "attr", "") == "insert":
+            target, places = node.func, node.args[1:2]
+        if target is None or all(self._schema(place) or self._mask(place) for place in places):
+            return None
+        return root_of(target)
+
+    def _mask(self, node: ast.AST) -> bool:
+        if isinstance(node, ast.Name):
+            return node.id in self.masks
+        if isinstance(node, ast.BinOp):
+            return self._mask(node.left) and self._mask(node.right)
+        if isinstance(node, ast.UnaryOp):
+            return self._mask(node.operand)
+        attribute = attribute_of(node.func) if isinstance(node, ast.Call) else None
+        chooses = attribute is not None and self.names.has(f".{attribute[1]}", "chooses")
+        return isinstance(node, ast.Compare) or chooses
+
+    def _schema_of(self, node: ast.AST) -> bool:
+        if isinstance(node, ast.Lambda):
+            return True
+        if isinstance(node, ast.Attribute):
+            inner: ast.expr = node
+            while isinstance(inner, ast.Attribute):
+                if self.names.has(f".{inner.attr}", "schema"):
+                    return True
+                inner = inner.value
+            return self._schema(inner)
+        if isinstance(node, ast.Call):
+            inside = arguments_of(node)
+            full = self.names.resolved(node.func)
+            if any(not name.startswith("builtins.") for name in full):
+                return False
+            if not full and isinstance(node.func, ast.Attribute):
+                inside.append(node.func.value)
+            return all(map(self._schema, inside))
+        if isinstance(node, ast.expr | ast.comprehension):
+            return all(map(self._schema, ast.iter_child_nodes(node)))
+        return True
+
+
+def _parts(place: ast.expr) -> list[ast.expr]:
+    """Rows and columns of a place; itself where these are not told apart."""
+    return place.elts if isinstance(place, ast.Tuple) and place.elts else [place]
+
+
+def _unwrapped(node: ast.expr) -> ast.expr:
+    """A condition without what makes it numbers: ``(df.id == 17).astype(int)``."""
+    inner = attribute_of(node.func) if isinstance(node, ast.Call) else None
+    return inner[0] if inner is not None and inner[1] in ("astype", "cast") else node
+
+
+def _is_small(node: ast.AST) -> bool:
+    return isinstance(node, ast.Constant) and type(node.value) is int and node.value < _SMALL
+
+
+def _inner_quantile(node: ast.AST) -> bool:
+    shares = node.elts if isinstance(node, ast.List | ast.Tuple) else [node]
+    return all(
+        isinstance(share, ast.Constant)
+        and isinstance(share.value, float)
+        and _QUANTILES[0] <= share.value <= _QUANTILES[1]
+        for share in shares
+    )

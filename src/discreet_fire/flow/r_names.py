@@ -1,17 +1,17 @@
 """What the names of an R script stand for, and which of them tell of the data.
 
 In: the syntax tree. Out: for each call the function's name, for each expression whether it is
-clean: made of constants only, and for each condition the names that are changed only if it
-holds, or as often as it holds: ``for (v in d$x) n <- n + 1`` counts the records, and reads none.
-Scopes are not told apart.
+clean: made of constants only, and whether it picks single values that are handed to many records;
+for each condition the names that are changed only if it holds, or as often as it holds:
+``for (v in d$x) n <- n + 1`` counts the records, and reads none. Scopes are not told apart.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
-from discreet_fire.catalogue import Action, ScriptPolicy, ScriptRule
-from discreet_fire.flow.engine import ControlFlow, Names, spread
+from discreet_fire.catalogue import Action, CommandRule, ScriptPolicy
+from discreet_fire.flow.engine import ControlFlow, Names, SingleValues, View, grown
 from discreet_fire.scripts import RNode
 from discreet_fire.texts import words
 
@@ -106,7 +106,6 @@ def assigned(node: RNode) -> list[tuple[str, RNode | None]]:
 
 
 def _places(node: RNode) -> list[RNode]:
-    """The indexes of a target."""
     places: list[RNode] = []
     while node.kind in ("index", "call", "binary") and node.parts:
         if node.kind == "binary":
@@ -168,22 +167,25 @@ class RNames(Names[RNode]):
         self._models: dict[str, bool] = {}
         #: Assignments.
         self.changes: list[RNode] = []
+        #: What a pipe gives its left side to, by the id of its node.
+        self.piped: set[int] = set()
         self.flows = RFlows(tree, self._decides)
         for top in tree:
             for node in top.walk():
                 self._bind(node)
+                if node.kind == "binary" and node.value in _PIPES:
+                    self.piped.add(id(node.parts[1]))
         self.bound = set(self.values)
         self.follow_aliases(self.bindings)
         #: Functions that a method of this script may stand in for.
         self.dispatched: set[str] = set()
         #: Methods, which run without being called by name.
         self.own_methods = {name for name in self.functions if self._generic(name)}
-        units: list[tuple[RNode, Iterable[str]]] = [
-            (value, {name}) for name, value in self.bindings if value is not None
-        ]
         self.tainted |= {name for name, value in self.bindings if value is None}
         self.tainted |= self.flows.loose
-        spread(self.tainted, [*units, *self.flows.under], self.clean, _mentioned, {})
+        units = [({name}, value) for name, value in self.bindings]
+        units += [(changed, unit) for unit, changed in self.flows.under]
+        grown(self.tainted, units, lambda node: not self.clean(node))
 
     def _decides(self, name: str) -> bool:
         return self.policy.rule(name).may("decides")
@@ -245,11 +247,11 @@ class RNames(Names[RNode]):
             return self.called(function.parts[0])
         return set()
 
-    def rules(self, function: RNode) -> list[ScriptRule]:
+    def rules(self, function: RNode) -> list[CommandRule]:
         """The rules on what an expression may be as a function."""
         return [self.policy.rule(name) for name in sorted(self.called(function))]
 
-    def facts(self, function: RNode) -> list[ScriptRule]:
+    def facts(self, function: RNode) -> list[CommandRule]:
         """The same: each rule states what a call may do with values, or it may do anything."""
         return self.rules(function)
 
@@ -318,10 +320,179 @@ class RNames(Names[RNode]):
         return self._models[node.value]
 
 
-def _mentioned(node: RNode) -> Iterator[str]:
-    return (item.value for item in node.walk() if item.kind == "name")
-
-
 def arguments(node: RNode) -> Iterator[tuple[str | None, RNode]]:
     """The arguments of a call with their names."""
     return zip(node.names, node.parts[1:], strict=True)
+
+
+_COMPARED = ("==", "!=", "<", ">", "<=", ">=", "%in%")
+_NAMED = ("FUN", "f", ".f", "fn")
+
+
+class RPicks(SingleValues[RNode]):
+    """Judges what is put into columns and labels.
+
+    >>> from discreet_fire.catalogue.script_policy import ScriptPolicy
+    >>> from discreet_fire.scripts.r_syntax import parse_r
+    >>> tree = parse_r("d <- read.csv('a'); d$m <- max(d$x)")
+    >>> RPicks(RNames(tree, ScriptPolicy.default("r"))).spreads(tree[1])
+    True
+    """
+
+    def __init__(self, names: RNames) -> None:
+        self.names = names
+        bound = ((name, value) for name, value in names.direct if value is not None)
+        pairs = [(name, item) for name, value in bound for item in _given(value)]
+        super().__init__(names, pairs, names.changes)
+
+    def view(self, node: RNode) -> View[RNode]:
+        """What a node is."""
+        if node.kind == "binary":
+            plain = node.value == "~" or is_assignment(node)
+            if node.value in ("$", "@"):
+                return View("part", node.parts[:1])
+            compared = "compared" if node.value in _COMPARED else "other"
+            return View("plain" if plain else compared, node.parts)
+        if node.kind == "call":
+            function = node.parts[0]
+            while function.kind == "binary" and function.value.startswith("::"):
+                function = function.parts[-1]
+            return View("call", node.parts, function.value)
+        kinds = {"name": "name", "index": "place"}
+        plain = not node.parts or node.kind == "function"
+        return View(kinds.get(node.kind, "plain" if plain else "other"), node.parts, node.value)
+
+    def _selects(self, node: RNode) -> bool:
+        if node.kind == "index":
+            place = node.parts[1] if len(node.parts) > 1 else node
+            return place.kind not in ("index", "missing") and self._mask(place)
+        if node.kind == "binary" and node.value == "*":
+            return any(self._mask(_unwrapped(side)) for side in node.parts)
+        return self._does(node, "selects")
+
+    def _copies(self, name: str, value: RNode) -> bool:
+        return any(
+            node.kind == "name" and node.value != name and node.value in self.names.values
+            for node in value.walk()
+        )
+
+    def _operands(self, node: RNode) -> Sequence[RNode]:
+        return [
+            each for name, each in arguments(node) if name in ("", None, "x", "y")
+        ] or node.parts
+
+    def _crosses(self, node: RNode) -> bool:
+        crossed = any(name == "by" and each.value == "NULL" for name, each in arguments(node))
+        return crossed or self._does(node, "crosses")
+
+    def _picks_place(self, node: RNode) -> bool:
+        base, *places = node.parts
+        if any(map(self.picks, places)):
+            return True
+        first = bool(places) and places[0].kind in ("number", "unary")
+        if first and not (node.value == "[[" and base.kind == "name"):
+            return not self.names.clean(base)
+        return self.picks(base)
+
+    def _picks_call(self, node: RNode) -> bool:
+        if self._picks_by(node):
+            return not all(map(self.names.clean, node.parts[1:]))
+        return any(map(self.picks, node.parts))
+
+    def _picks_by(self, node: RNode) -> bool:
+        """Whether a call is of a function that picks, or is given one: ``ave(x, k, FUN = max)``."""
+        if self.names.may(node.parts[0], "picks"):
+            return True
+        for name, each in arguments(node):
+            given = each.kind == "name" or (each.kind == "string" and name in _NAMED)
+            rules = self.names.rules(each) if given else []
+            if any(rule.known and rule.may("picks") for rule in rules):
+                return True
+            if each.kind == "function" and any(map(self.picks, _given(each))):
+                return True
+        return False
+
+    def _part_that_gets(self, node: RNode) -> RNode | None:
+        target, value = sides(node) if is_assignment(node) else (None, None)
+        return value if target is not None and target.kind in ("binary", "index") else None
+
+    def spreads(self, node: RNode) -> bool:
+        """Also what is chosen from a vector: where it is one value, all records get it."""
+        value = self._part_that_gets(node)
+        if value is not None and value.kind == "index" and self._selects(value):
+            target = sides(node)[0]
+            return not (target.kind == "index" and self._selects(target))
+        return super().spreads(node)
+
+    def _label_from(self, node: RNode) -> Sequence[RNode]:
+        if is_assignment(node):
+            target, value = sides(node)
+            if target.kind == "unary":  # `!!name := value`
+                return [target]
+            while target.kind in ("index", "binary") and target.parts:
+                target = target.parts[0]
+            label = target.kind == "call" and self.names.does(target.parts[0], "named")
+            return [value] if label else []
+        if node.kind != "call" or not self.names.does(node.parts[0], "labels"):
+            return []
+        # What is labelled stands first, or before a pipe.
+        pairs = list(arguments(node))
+        piped = (
+            id(node) in self.names.piped or not pairs or pairs[0][0] not in (None, "", "x", ".data")
+        )
+        return [value for _, value in pairs[0 if piped else 1 :]]
+
+    def _turns(self, node: RNode) -> bool:
+        if node.kind != "call":
+            return False
+        if self.names.may(node.parts[0], "turns"):
+            return not all(map(self.names.clean, node.parts[1:]))
+        return any(map(self.turns, node.parts))
+
+    def _names_column(self, node: RNode) -> str | None:
+        target, _ = sides(node)
+        if target.kind != "index" or len(target.parts) < 2:
+            return None
+        place = target.parts[-1]
+        return None if self._schema(place) or self._mask(place) else root_of(target)
+
+    def _mask(self, node: RNode) -> bool:
+        if node.kind == "name":
+            return node.value in self.masks
+        if node.kind == "call":
+            return self.names.has(node.parts[0], "chooses")
+        if node.kind == "binary" and node.value in ("&", "|", ":", "+", "-"):
+            return all(self._mask(part) or self.names.clean(part) for part in node.parts)
+        if node.kind in ("unary", "paren"):
+            return self._mask(node.parts[0])
+        return node.kind == "missing" or (node.kind == "binary" and node.value in _COMPARED)
+
+    def _schema_of(self, node: RNode) -> bool:
+        if node.kind == "call":
+            if self.names.has(node.parts[0], "schema"):
+                return True
+            rules = self.names.rules(node.parts[0])
+            plain = all(rule.role == "clean" for rule in rules)
+            return bool(rules) and plain and all(map(self._schema, node.parts[1:]))
+        pieces = ("binary", "unary", "index", "paren")
+        return node.kind == "function" or (
+            node.kind in pieces and all(map(self._schema, node.parts))
+        )
+
+
+def _unwrapped(node: RNode) -> RNode:
+    """A condition without brackets and what makes it numbers: ``as.numeric(d$id == 17)``."""
+    while node.parts and (node.kind == "paren" or node.kind == "call"):
+        node = node.parts[-1]
+    return node
+
+
+def _given(value: RNode) -> list[RNode]:
+    """What a value is; for a function, what it may give back."""
+    if value.kind != "function":
+        return [value]
+    last = value.parts[-1]
+    while last.kind in ("block", "paren") and last.parts:
+        last = last.parts[-1]
+    calls = (node for node in value.walk() if node.kind == "call" and len(node.parts) > 1)
+    return [last, *(call.parts[1] for call in calls if call.parts[0].value == "return")]

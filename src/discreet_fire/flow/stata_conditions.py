@@ -8,11 +8,11 @@ compares: a text that is set under it, a loop that ends, a return code. Nothing 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Set
+from collections.abc import Iterable, Iterator, Sequence, Set
 from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
-from discreet_fire.catalogue import Policy, commands_where
+from discreet_fire.catalogue import commands_with
 from discreet_fire.flow.engine import BAD, CLEAN, RECORD, Held
 from discreet_fire.flow.stata_values import (
     RETURN_CODE,
@@ -24,7 +24,7 @@ from discreet_fire.flow.stata_values import (
     without_macros,
 )
 
-LOOPS = commands_where(lambda row: row.reading.loop)
+LOOPS = commands_with("loop")
 _TESTS = ("if", "while")
 
 
@@ -122,7 +122,6 @@ def surroundings_of(parts: Iterable[StatementParts]) -> Iterator[Surroundings]:
 
 
 def _tests(part: StatementParts) -> Iterator[Condition]:
-    """The conditions of one line."""
     statement = part.statement
     for prefix in statement.prefixes:
         if prefix.canonical in _TESTS and prefix.arguments:
@@ -142,13 +141,13 @@ def any_record(conditions: Iterable[Condition]) -> bool:
     return False
 
 
-def decided(condition: Condition, taints: Taints, policy: Policy) -> Held:
+def decided(condition: Condition, taints: Taints) -> Held:
     """What a condition compares, if nothing must tell of how it turned out.
 
     In a condition of its own line of a program Stata takes a variable by its first record.
     """
     kind, outside, inside = condition
-    held = taints.held(outside, inside, policy)
+    held = taints.held(outside, inside)
     if kind != "loop" and held.rank < RECORD:
         if held.rank and (held.what == VALUES.what or RETURN_CODE.search(outside)):
             held = max(held, Held(BAD, held.what))
@@ -179,19 +178,82 @@ def chosen_files(placed: Iterable[tuple[StatementParts, Surroundings]]) -> set[s
     """Files that are saved of records which a condition has chosen: they may be of few."""
     chosen, kept, files = False, False, set[str]()
     for part, _ in placed:
-        text = part.statement.source[part.start : part.statement.end]
         if part.name == "preserve":
             kept = chosen
         elif part.name == "restore":
             chosen = kept
         elif part.name in _LOADING:
             chosen = _CHOSEN_BY.search(part.outside.partition("using")[0]) is not None
-            chosen = chosen or file_named(text.rpartition("using")[2]) in files
+            chosen = chosen or file_named(part.code.rpartition("using")[2]) in files
         elif part.name in _CHOOSING:
             match = _CHOSEN_BY.search(part.outside)
             chosen |= match is not None and not all(
                 map(_PLAIN_CHOICE.fullmatch, re.split(r"[&|]", match[1]))
             )
         elif part.name in ("save", "saveold") and chosen:
-            files.add(file_named(text))
+            files.add(file_named(part.code))
     return files
+
+
+#: What a log shows of counts: a table made count by count, and a group as a difference.
+_OF_LOOP = "counts of a loop, which are the cells of a table"
+_NESTED = "a group as the difference of two counts"
+CONDITION = re.compile(r"\bif\b(.*)", re.DOTALL)
+#: Missing values of one variable after the other are no cells of one table.
+OF_MISSING = re.compile(r"!?mi(?:ssing)?\(`?\w+'?|`?\w+'?(?:[=!~]=|[<>]=?)\.")
+_COUNT = re.compile(r"\br\(N\)")
+_GIVEN = re.compile(r"\s*([A-Za-z_]\w*)\s*=?")
+
+
+def atoms(condition: str) -> frozenset[str]:
+    """The single comparisons of a condition, without blanks and brackets around them.
+
+    >>> sorted(atoms("(a == 1) & b==2"))
+    ['a==1', 'b==2']
+    """
+    parts = re.split(r"[&|]", re.sub(r"\s", "", condition))
+    return frozenset(part.strip("()") for part in parts if part.strip("()"))
+
+
+def related_counts(
+    placed: Sequence[tuple[StatementParts, Surroundings]], moving: Set[str]
+) -> dict[int, str]:
+    """What counts show together with others, by the place of their statement."""
+    counts: dict[int, str] = {}
+    before: list[frozenset[str]] = []
+    for part, around in _shown_counts(placed):
+        condition = CONDITION.search(part.code)
+        counters = names_that_move(part, around.all, moving)
+        own = atoms(condition[1]) if condition else frozenset()
+        if all(map(OF_MISSING.fullmatch, own)):
+            continue
+        if not counters.isdisjoint(names_in(part.outside)):
+            counts[part.statement.start] = _OF_LOOP
+        elif any(one < own or own < one for one in before):
+            counts[part.statement.start] = _NESTED
+        before.append(own)
+    return counts
+
+
+def _shown_counts(
+    placed: Iterable[tuple[StatementParts, Surroundings]],
+) -> Iterator[tuple[StatementParts, Surroundings]]:
+    """Counts whose result a log shows: by themselves, or by a statement that takes it up."""
+    quiet: tuple[StatementParts, Surroundings] | None = None
+    holders: set[str] = set()
+    for part, around in placed:
+        prefixes = {prefix.canonical for prefix in part.statement.prefixes}
+        if part.name == "count":
+            quiet, holders = (part, around), set()
+            if "noisily" in prefixes or not prefixes & {"quietly", "capture"}:
+                yield part, around
+                quiet = None
+        elif quiet is not None and part.name not in ("if", "while", "assert"):
+            if not _COUNT.search(part.code) and holders.isdisjoint(re.findall(r"\w+", part.code)):
+                continue
+            match = _GIVEN.match(part.outside)
+            if part.name in ("local", "global", "scalar") and match is not None:
+                holders.add(match[1])
+            else:
+                yield quiet
+                quiet = None

@@ -1,20 +1,17 @@
 """Which names of a do-file hold figures that must not be shown.
 
 In: the statements of a do-file and a policy. Out: what macros, scalars, matrices and variables
-hold, and the statements that would show a stored result such as ``r(max)``, the value of a
-record, or a name that holds one. Loops and conditions that only use such figures are left alone.
-
-Names are followed without regard to the order of statements and to programs they stand
-in: a name that holds such a figure anywhere is taken to hold it everywhere. A macro of which
-all texts are known, as in ``scalar `m' = r(max)``, names one of these and nothing else.
+hold, without regard to the order of statements and to programs they stand in: a name that holds
+such a figure anywhere is taken to hold it everywhere. A macro of which all texts are known, as in
+``scalar `m' = r(max)``, names one of these and nothing else.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
+from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 
-from discreet_fire.catalogue import Policy, command_table, commands_where
+from discreet_fire.catalogue import commands_with, known_commands, values_of
 from discreet_fire.flow.engine import BAD, CLEAN, DOUBT, RECORD, Held, settled
 from discreet_fire.flow.stata_conditions import (
     LOOPS,
@@ -24,21 +21,17 @@ from discreet_fire.flow.stata_conditions import (
     decided,
     surroundings_of,
 )
-from discreet_fire.flow.stata_outputs import (
-    ShownStatement,
-    StatementJudge,
-    all_numbers,
-    may_name,
-    named,
-)
 from discreet_fire.flow.stata_values import (
     CONDITION,
     GIVEN_BY_OPTION,
     HeldNames,
     StatementParts,
     Taints,
+    all_numbers,
     bare_words,
+    may_name,
     name_ends,
+    named,
     note,
     statements_of,
     without_macros,
@@ -48,12 +41,12 @@ from discreet_fire.stata import DoFile
 _NUMBER = re.compile(r"\s++(?>(?:\w++|`\w++')+)\s*+=\s*+r\((?:N|mean|sd|Var|sum)\)\s*+")
 _SAVES = re.compile(r"\b(?:sa(?:v\w*)?|\w+save|copy|export)\b")
 #: Other languages, which may write anything.
-_LANGUAGES = commands_where(lambda row: row.reading.body == "block")
-_TEMPORARY = commands_where(lambda row: row.flow.texts == "names")
+_LANGUAGES = commands_with("body", "block")
+_TEMPORARY = commands_with("texts", "names")
 #: Commands that give texts to macros, or may do so in a way that is not read.
-_GIVE_TEXTS = commands_where(lambda row: row.flow.texts == "some")
+_GIVE_TEXTS = commands_with("texts", "some")
 #: Commands that may give a text to any macro.
-_GIVE_ALL = commands_where(lambda row: row.flow.texts == "all")
+_GIVE_ALL = commands_with("texts", "all")
 #: What `syntax` gives texts to besides the names in it.
 _BY_SYNTAX = frozenset((
     "varlist", "varname", "namelist", "anything", "using", "if", "in", "exp", "weight", "options",
@@ -81,25 +74,23 @@ def known_names(parts: Iterable[StatementParts]) -> Mapping[str, frozenset[str]]
     through: list[tuple[str, str]] = []
     others: set[str] = set()
     for part in parts:
-        statement = part.statement
-        text = statement.source[part.start : statement.end]
-        if "loc" in text:
-            others.update(_OPTION.findall(text))
+        if "loc" in part.code:
+            others.update(_OPTION.findall(part.code))
         if part.name in _TEMPORARY:
-            for name in text.split():
+            for name in part.code.split():
                 held.setdefault(name, set())
-        elif part.name in _GIVE_ALL or (part.name == "macro" and "`" in text):
+        elif part.name in _GIVE_ALL or (part.name == "macro" and "`" in part.code):
             return {}
-        elif part.name == "local" and _MACRO_IN_NAME.match(text):
-            begun.append(_ends(text))
-        elif part.name == "local" and (plain := _PLAIN.fullmatch(text)) is not None:
+        elif part.name == "local" and _MACRO_IN_NAME.match(part.code):
+            begun.append(_ends(part.code))
+        elif part.name == "local" and (plain := _PLAIN.fullmatch(part.code)) is not None:
             held.setdefault(plain[1], set()).update((plain[2] or "").split())
-        elif part.name == "foreach" and (listed := _LISTED.fullmatch(text)) is not None:
+        elif part.name == "foreach" and (listed := _LISTED.fullmatch(part.code)) is not None:
             held.setdefault(listed[1], set()).update(listed[2].split())
-        elif part.name == "foreach" and (of_local := _OF_LOCAL.fullmatch(text)) is not None:
+        elif part.name == "foreach" and (of_local := _OF_LOCAL.fullmatch(part.code)) is not None:
             through.append((of_local[1], of_local[2]))
         elif part.name in _GIVE_TEXTS or part.by_macro:
-            words = _WORD.findall(_MACRO.sub(" ", text))
+            words = _WORD.findall(_MACRO.sub(" ", part.code))
             others |= set(words) | {word.lower() for word in words}
             others |= _BY_SYNTAX if part.name == "syntax" else set()
     others |= {name for name in held if _may_be_meant(name, begun)}
@@ -126,17 +117,16 @@ def temporary_files(parts: Iterable[StatementParts], *, or_numbers: bool = False
     others: set[str] = set()
     begun: list[tuple[str, str]] = []
     for part in parts:
-        text = part.statement.source[part.start : part.statement.end]
         if part.name in _GIVE_ALL:
             return frozenset()
-        if or_numbers and part.name == "local" and _NUMBER.fullmatch(text):
+        if or_numbers and part.name == "local" and _NUMBER.fullmatch(part.code):
             continue
-        if part.name in _GIVE_TEXTS and _MACRO_IN_NAME.match(text):
-            begun.append(_ends(text))
+        if part.name in _GIVE_TEXTS and _MACRO_IN_NAME.match(part.code):
+            begun.append(_ends(part.code))
         if part.name == "tempfile":
-            names.update(text.split())
-        elif part.name in _GIVE_TEXTS or part.name == "tokenize" or part.by_macro or "loc" in text:
-            others.update(_WORD.findall(_MACRO.sub(" ", text)))
+            names.update(part.code.split())
+        elif part.name in {*_GIVE_TEXTS, "tokenize"} or part.by_macro or "loc" in part.code:
+            others.update(_WORD.findall(_MACRO.sub(" ", part.code)))
     left = {name for name in names - others if name.isidentifier()}
     return frozenset(name for name in left if not _may_be_meant(name, begun))
 
@@ -147,21 +137,31 @@ def _saved_words(parts: Sequence[StatementParts], programs: Set[str]) -> set[str
     """
     saved_words: set[str] = set()
     temporary = temporary_files(parts, or_numbers=True)
-    known = command_table().rows.keys() | programs
+    known = known_commands() | programs
     for part in parts:
-        stated = part.statement.source[part.statement.start : part.statement.end]
+        stated = part.statement.text
         if part.by_macro or part.name not in known or part.name in _LANGUAGES:
             saved_words.add("*")
         if not _SAVES.search(stated):
             continue
         saved_words.update(map(str.lower, _WORD.findall(stated)))
         last = re.split(r"[/\\]", stated)[-1]
-        whole = part.statement.source[part.start : part.statement.end]
-        if part.name in ("save", "saveold") and not whole.partition(",")[0].strip():
+        if part.name in ("save", "saveold") and not part.code.partition(",")[0].strip():
             saved_words.add("*")  # it goes to the file it came from
         if any(name not in temporary for name in re.findall(r"[`$]\{?(\w*)", last)):
             saved_words.add("*")
     return saved_words
+
+
+def _replacing(parts: Sequence[StatementParts], programs: Set[str]) -> set[str]:
+    """The commands after which the data in memory may be no records: other languages and
+    commands that are not known, too.
+    """
+    names = {part.name if not part.by_macro else "*" for part in parts} | {
+        prefix.canonical or "*" for part in parts for prefix in part.statement.prefixes
+    }
+    replace = commands_with("data", "figures") | _LANGUAGES
+    return {name for name in names if name in replace or name not in known_commands() | programs}
 
 
 def _through_lists(
@@ -202,12 +202,12 @@ _EXTREMES = re.compile(r"\((max|min|first\w*|last\w*|p1|p5|p95|p99)\)([^(]*)")
 #: Functions of `egen` that give records the value of one of them.
 _ONE_OF_MANY = re.compile(r"\s*(?:max|min|first|last|firstnm|lastnm|pctile|mode|range)\s*\(")
 #: Commands that give a bound a value, unless it comes from a variable.
-_GIVE_BOUNDS = commands_where(lambda row: row.flow.gives in ("macro", "scalar", "variable"))
+_GIVE_BOUNDS = commands_with("gives", "macro", "scalar", "variable")
 _GIVEN_NAME = re.compile(
     r"\s*+(?:de\w*\s+)?(?:\+\+|--)?(\w+)\s*+(?:=?(?>(?:\s|[\d.()*/+-]|`\w+'|\$\w+)*)\Z)"
 )
 _CONSTANT = re.compile(r"\s*(?:byte\s+|int\s+|long\s+|float\s+|double\s+)?(\w+)\s*=[\s\d.()*+-]*")
-_GIVE_VARIABLES = commands_where(lambda row: row.flow.gives == "variable")
+_GIVE_VARIABLES = commands_with("gives", "variable")
 _OVERALL = re.compile(r"\s*(?:mean|total|sum|median|sd|iqr|mad|mdev|skew|kurt)\s*\(")
 _BY_OPTION = re.compile(r"\bby\s*\(")
 #: ``replace x = x[_n-1] if _n > 1`` hands one value to all.
@@ -221,29 +221,28 @@ _REPEATS = re.compile(r"\+\+|--|^\s*(?:de\w*\s+)?(\w+)\b.*(?<!\w)(?:`\1'|\$\{?\1
 _COUNTED = re.compile(r"`(?:\+\+|--)(\w+)'|`(\w+)(?:\+\+|--)'")
 #: What names and labels of variables may tell.
 MADE_OF_VALUES = Held(DOUBT, "names or labels made of values")
-_MAKE_COLUMNS = commands_where(lambda row: row.flow.columns == "made")
-_MAY_MAKE = commands_where(lambda row: row.flow.columns == "by option")
+_MAKE_COLUMNS = commands_with("columns", "made")
+_MAY_MAKE = commands_with("columns", "by option")
 _GENERATE = re.compile(r"\bg\w*\s*\(")
-_TESTING = commands_where(lambda row: row.flow.tests)
+_TESTING = commands_with("tests")
+_CALLS = commands_with("calls")
 _AROUND = ("capture", "quietly", "noisily")
-_GATHERING = commands_where(lambda row: row.flow.gathers in ("variables", "both"))
+_GATHERING = commands_with("gathers")
 
 
 class FigureFlow:
     """Follows figures through one do-file."""
 
-    def __init__(self, dofile: DoFile, policy: Policy, taints: Taints) -> None:
-        self.policy = policy
+    def __init__(self, dofile: DoFile, taints: Taints) -> None:
         self.taints = taints
         parts = [StatementParts(one) for one in statements_of(dofile)]
         self.placed = list(zip(parts, surroundings_of(parts), strict=True))
-        different = list(_different(self.placed))
-        self.givers = [one for one in different if _may_give(*one)]
         #: Local macros that hold nothing but known names.
-        self.known = known_names(part for part, _ in different)
-        self.temporary_files = temporary_files(part for part, _ in different)
+        self.known = known_names(parts)
+        self.temporary_files = temporary_files(parts)
         taints.saved |= _saved_words(parts, dofile.programs)
         taints.chosen |= chosen_files(self.placed)
+        taints.replaced |= _replacing(parts, dofile.programs)
         #: What is known of a figure because a statement ran at all.
         self._decided = CLEAN
         #: Macros whose text may be the name of a variable; globals with ``$``.
@@ -282,17 +281,16 @@ class FigureFlow:
         lines takes few of them.
         """
         self.settled = settled(
-            self.givers, self._learn, lambda: self.taints.size() + len(self.names), _MOST_ROUNDS
+            self.placed, self._learn, lambda: self.taints.size() + len(self.names), _MOST_ROUNDS
         )
 
     def _learn(self, placed: tuple[StatementParts, Surroundings]) -> None:
-        """Note what one statement gives to a name."""
         part, around = placed
         self._decided = self._deciding(part, around)
         for before, behind in _COUNTED.findall(part.outside):
             name = before or behind
             self.taints.local.give(name, self._counted(part, around))
-        if around.caught:
+        if around.caught and part.name not in _AROUND:
             self._give_return_code(part, around)
         if part.name in _MAKE_COLUMNS or (
             part.name in _MAY_MAKE and _GENERATE.search(part.outside.partition(",")[2])
@@ -313,7 +311,7 @@ class FigureFlow:
                     self._note_variable(part, name, self._held(result, ""))
 
     def _held(self, outside: str, inside: str) -> Held:
-        return max(self.taints.held(outside, inside, self.policy), self._decided)
+        return max(self.taints.held(outside, inside), self._decided)
 
     def _deciding(self, part: StatementParts, around: Surroundings) -> Held:
         """What is known because a statement runs, or how often it did."""
@@ -322,24 +320,26 @@ class FigureFlow:
             return CLEAN
         if not _REPEATS.search(part.outside):
             conditions = tuple(one for one in conditions if one.kind != "loop")
-        held = max((decided(one, self.taints, self.policy) for one in conditions), default=CLEAN)
+        held = max((decided(one, self.taints) for one in conditions), default=CLEAN)
         if held.rank == 0 and any_record(around.all):
             held = Held(BAD, "whether there is any record")
         return Held(DOUBT, f"whether a condition on {held.what} holds") if held.rank else CLEAN
 
     def _counted(self, part: StatementParts, around: Surroundings) -> Held:
         """What a macro tells that a condition itself counts up: ``while x[1] > `++i' {``."""
-        held = max((decided(one, self.taints, self.policy) for one in around.all), default=CLEAN)
+        held = max((decided(one, self.taints) for one in around.all), default=CLEAN)
         if part.name in ("if", "while"):
-            held = max(held, self.taints.held(part.outside, part.inside, self.policy))
+            held = max(held, self.taints.held(part.outside, part.inside))
         return held.at_most(DOUBT) if held.rank >= BAD else CLEAN
 
     def _give_return_code(self, part: StatementParts, around: Surroundings) -> None:
         """``capture assert x[1] > 5`` makes ``_rc`` tell of a record."""
-        held = self.taints.held(part.outside, part.inside, self.policy)
+        held = self.taints.held(part.outside, part.inside)
         if held.rank < BAD and self._decided.rank:
             held = Held(BAD, self._decided.what)
-        if held.rank < BAD and (part.by_macro or part.name in _TESTING or _is_own(part.name)):
+        # What fails in a do-file, or in a command that is not known, may be anything.
+        tests = part.by_macro or part.name in _TESTING or part.name not in known_commands()
+        if held.rank < BAD and (tests or part.name in _CALLS):
             held = Held(BAD, "the records")
         if held.rank >= BAD:
             message = f"whether {part.name} failed, which tells of {held.what}"
@@ -362,7 +362,7 @@ class FigureFlow:
             return
         table = self.taints.local if kind == "local" else self.taints.globals
         name, rest = match.group(1), text[match.end() :]
-        by_name = self.taints.within(name, self.policy)
+        by_name = self.taints.within(name)
         if by_name.rank >= BAD:  # whether the macro is there tells the figure
             table.give(name, by_name.at_most(DOUBT))
         if _COUNTING.search(rest):
@@ -385,10 +385,9 @@ class FigureFlow:
 
     def _in_texts(self, part: StatementParts) -> Held:
         """The value of a record in a text that may be used as code: ``local c "x[1] > 5"``."""
-        text = part.statement.source[part.start : part.statement.end]
-        if "[" not in text:
+        if "[" not in part.code:
             return CLEAN
-        held = self.taints.within(text, self.policy, words=False)
+        held = self.taints.within(part.code, words=False)
         return held if held.rank >= RECORD else CLEAN
 
     def _unknown_words(self, code: str) -> list[tuple[int, str]]:
@@ -397,7 +396,6 @@ class FigureFlow:
         return [(at, word) for at, word in bare_words(plain) if word not in known]
 
     def _may_be_first(self, code: str) -> bool:
-        """Whether an expression may be the first value of a variable."""
         return bool(self._unknown_words(code) or named(code, self.names))
 
     def _give_names(self, part: StatementParts) -> None:
@@ -443,7 +441,6 @@ class FigureFlow:
             self.taints.matrices.give(name, GIVEN_BY_OPTION[part.name])
 
     def _note(self, name: str, held: Held, kind: str, known: set[str]) -> None:
-        """Note a scalar or matrix; one named by a macro makes the macro hold its value."""
         if macro := _ONE_MACRO.fullmatch(name):
             self.taints.local.give(macro[1], held)
         known |= {name, *self._give(kind, name, held)}
@@ -457,10 +454,10 @@ class FigureFlow:
             table.give(name, held)
             return frozenset()
         if held.rank:
-            table.give_temporary(name, held)
+            note(table.held, name, held)
         if words is None and held.rank:
             doubt = held.at_most(DOUBT)
-            self.taints.unnamed[kind] = max(self.taints.without_name(kind), doubt)
+            self.taints.unnamed[kind] = max(self.taints.unnamed.get(kind, CLEAN), doubt)
         for word in words or ():
             table.give(word, held)
         return words or frozenset()
@@ -470,7 +467,7 @@ class FigureFlow:
         left, equals, right = part.outside.partition("=")
         words = re.sub(r"\(.*", "", left).split()
         condition = CONDITION.search(right)
-        if "`" in left and self.taints.within(left, self.policy).rank:
+        if "`" in left and self.taints.within(left).rank:
             self.taints.columns["values"] = MADE_OF_VALUES
         if equals and words and part.name.endswith("egen"):
             if _ONE_OF_MANY.match(right):
@@ -542,65 +539,18 @@ class FigureFlow:
             self.taints.returned.add((part.name[0], match[1]))
 
     def _give_numbers(self, part: StatementParts) -> None:
-        """``numlist`` gives ``r(numlist)``."""
         note(self.taints.results, ("r", part.name), self._held(part.outside, part.inside))
 
     def tells_nothing(self, part: StatementParts) -> bool:
         """Whether all that a statement names is known, and holds no figure of single records."""
         handle = _FIRST.match(part.outside)
         code = part.outside[handle.end() if handle else 0 :]
-        held = self.taints.held(code, part.inside, self.policy)
+        held = self.taints.held(code, part.inside)
         scalars = {name for item in _NAMED_SCALAR.findall(code) for name in item.split()}
         known = scalars <= self.taints.known_scalars
         return held.rank == 0 and known and not self._may_be_first(code) and "$" not in code
 
-    def shown(self) -> list[ShownStatement]:
-        """The statements that would show a figure, in the order of the text."""
-        judge = StatementJudge(
-            self.policy,
-            self.taints,
-            self.names,
-            self.since,
-            arguments=self.arguments,
-            moving=self.moving,
-            known=self.known.keys(),
-            constants=self.constants,
-        )
-        return judge.shown(self.placed)
-
 
 _GIVERS: dict[str, Callable[[FigureFlow, StatementParts], None]] = {
-    name: getattr(FigureFlow, f"_give_{row.flow.gives}")
-    for name, row in command_table().rows.items()
-    if row.flow.gives != "nothing"
+    name: getattr(FigureFlow, f"_give_{what}") for name, what in values_of("gives").items()
 }
-
-
-def _is_own(name: str) -> bool:
-    """Whether a command is none of the catalogue, or a do-file: what fails in it is not known."""
-    row = command_table().rows.get(name)
-    return row is None or row.rewriting.calls
-
-
-def _may_give(part: StatementParts, around: Surroundings) -> bool:
-    """Whether a statement gives anything to a name, or to the return code."""
-    gathers = any(prefix.canonical in _GATHERING for prefix in part.statement.prefixes)
-    if _COUNTED.search(part.statement.source, part.start, part.statement.end):
-        return True
-    gives = part.name in _GIVERS or part.name in GIVEN_BY_OPTION or part.name in _MAKE_COLUMNS
-    return gives or gathers or (around.caught and part.name not in _AROUND)
-
-
-def _different(
-    placed: Iterable[tuple[StatementParts, Surroundings]],
-) -> Iterator[tuple[StatementParts, Surroundings]]:
-    """The first statement of each form: the others give the same, and no sooner."""
-    seen = set()
-    for part, around in placed:
-        statement = part.statement
-        if statement.form is not None:
-            key = statement.form, bool(statement.depth or statement.in_program), around
-            if key in seen:
-                continue
-            seen.add(key)
-        yield part, around

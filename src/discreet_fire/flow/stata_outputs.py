@@ -1,21 +1,28 @@
-"""What statements of a do-file show, once it is known what names hold.
+"""What statements of a do-file show, once it is known what names hold, and which data they show.
 
-In: statements, a policy and what names hold. Out: the statements that would show a figure
-of single records. What `display` and lists of matrices show is told apart: scalars, and what
-holds records. Statements of the same form that stand under the same conditions are judged once.
+In: statements, a policy and what names hold. Out: the statements that would show a figure of single
+records. What `display` and lists of matrices show is told apart: scalars, and what holds records.
+Of graphs those that show nothing but figures posted from models: any doubt is for records, such as
+a file that something else may write to, a command that may load data, a loop, a program.
 """
 
 from __future__ import annotations
 
 import re
-from bisect import bisect_left
-from collections.abc import Collection, Mapping, Sequence, Set
-from dataclasses import dataclass, replace
+from collections.abc import Sequence, Set
+from dataclasses import dataclass
 
-from discreet_fire.catalogue import Action, Policy, commands_where
+from discreet_fire.catalogue import Action, commands_with, known_commands
 from discreet_fire.flow.engine import BAD, CLEAN, DOUBT, RECORD, Held
-from discreet_fire.flow.stata_conditions import Condition, Surroundings, any_record, decided, scans
-from discreet_fire.flow.stata_counts import related_counts
+from discreet_fire.flow.stata_conditions import (
+    Condition,
+    any_record,
+    decided,
+    file_named,
+    related_counts,
+    scans,
+)
+from discreet_fire.flow.stata_names import FigureFlow
 from discreet_fire.flow.stata_values import (
     CONDITION,
     FILES,
@@ -24,25 +31,12 @@ from discreet_fire.flow.stata_values import (
     among,
     bare_words,
     expansions,
+    named,
     without_macros,
 )
-from discreet_fire.stata import DoStatement
+from discreet_fire.stata import DoFile, DoStatement, Kind, Why
 
 _MACRO = re.compile(r"`(\w+)'")
-#: A word that is nothing but a macro.
-_MACRO_ONLY = re.compile(r"(?<!\w)`(\w+)'")
-_GLOBAL_ONLY = re.compile(r"(?<!\w)\$\{?(\w+)")
-#: Stored results that name variables.
-_NAMING = re.compile(
-    r"`[re]\((?:varlist|depvar|indepvars|varname|ivar|tvar|panelvar|timevar|clustvar|sortlist)\)'"
-)
-#: Brackets in which a name is no variable: of estimates, stored results and scalars.
-_BRACKETED = re.compile(
-    r"\b_(?:b|se|coef)\[[^\[\]]*\]|\b(?:[rsec]|[es]?return|scalar|el)\s*\([^()]*\)"
-)
-_NUMERIC = re.compile(r"[\s\d.,()+*/^<>=&|!-]*")
-_LIST = re.compile(r"\s*(?:in|of\s+numlist)\b")
-_STRING = re.compile(r"\"[^\"]*\"")
 _COMPOSED = re.compile(r"(?<![\w`'(\[.])([A-Za-z_]\w*)(?:`\w+'\w*)+(?![\w(\[`'])")
 _SCALAR = re.compile(r"\bscalar\(\s*([A-Za-z_]\w*)\s*\)")
 
@@ -57,52 +51,6 @@ class ShownStatement:
     #: Places of bare names that can only be meant as scalars; they are safe once they are written
     #: ``scalar(name)``
     scalars: tuple[tuple[int, int], ...] = ()
-
-
-def may_name(part: StatementParts, at: int, names: set[str]) -> bool:
-    """Whether the text that a macro is given may be the name of a variable."""
-    rest = part.outside[at:]
-    if not rest.strip():  # all of it is one string, whose quotes Stata takes off
-        texts = (
-            part.statement.source[first:last]
-            for kind, first, last in part.statement.spans
-            if kind == "string" and first >= part.start + at
-        )
-        rest = _STRING.sub(" ", next(texts, "").strip("`\"'"))
-    if named(rest, names):
-        return True
-    return not rest.lstrip().startswith(":") and bool(bare_words(without_macros(rest)))
-
-
-def named(code: str, names: Set[str]) -> list[str]:
-    """The macros in an expression whose text may be the name of a variable."""
-    plain = _with_outer_macros(_BRACKETED.sub(" ", code))
-    used = [*_MACRO_ONLY.findall(plain), *(f"${name}" for name in _GLOBAL_ONLY.findall(plain))]
-    return [name for name in used if name in names] + _NAMING.findall(code)
-
-
-def _with_outer_macros(code: str) -> str:
-    """The code without macros that are part of the name of another, ```m_`a'`b''``."""
-    if code.count("`") < 2:
-        return code
-    out, depth = [], 0
-    for sign in code:
-        closes = sign == "'" and depth > 0
-        depth -= closes
-        out.append(" " if depth and (sign == "`" or closes) else sign)
-        depth += sign == "`"
-    return "".join(out)
-
-
-def all_numbers(part: StatementParts, at: int, known: Collection[str] | None) -> bool:
-    """Whether a loop goes through numbers, which name no variable."""
-    text = part.statement.source[part.start + at : part.statement.end]
-    words = " ".join(known) if known else text
-    kind = _LIST.match(words)
-    if kind is not None and "numlist" in kind.group():
-        return True
-    numbers = words[kind.end() if kind else 0 :].rstrip().removesuffix("{").replace('"', "")
-    return _NUMERIC.fullmatch(numbers) is not None
 
 
 def displayed(
@@ -150,36 +98,30 @@ _NAMES = re.compile(r"`\w+'|[A-Za-z_]\w*")
 _DIMENSIONS = re.compile(r"\b\w+\[([^\[\]=]*)\]")
 _TAG = re.compile(r"\btags?\s*\((?:[^()]|\([^()]*\))*\)")
 #: Commands that show words as they stand, or take them for files, variables or names of graphs.
-_FREE_WORDS = commands_where(lambda row: row.flow.words == "free")
+_FREE_WORDS = commands_with("words", "free")
 #: Commands whose words are coefficients; it is not sure that they never are scalars.
-_COEFFICIENTS = commands_where(lambda row: row.flow.words == "coefficients")
+_COEFFICIENTS = commands_with("words", "coefficients")
 #: The colour of `display`, ``in red``; ranges start with a figure, a macro, `f` or `l`.
 _COLOUR = re.compile(r"\bin\s+(?=[a-eg-km-z])")
 #: Conditions without ranges of records.
 _IF = re.compile(CONDITION.pattern.replace("(?:if|in)", "if"))
 #: The record before or after.
 _SHIFT = re.compile(r"\[\s*_n\s*(?:[-+]\s*\d+\s*)?\]")
-#: As many names are looked for one by one before the words of a statement are.
-_FEW = 50
-#: How much a command shows: nothing, statistics of variables, or what it is given.
-_SILENT, _OF_VARIABLES, _LOUD = range(3)
-_CONTROL = commands_where(lambda row: row.flow.control)
+_CONTROL = commands_with("control")
 #: Commands that only give figures to names, which are followed.
-_FOLLOWED = commands_where(
-    lambda row: row.flow.gives not in ("nothing", "variable", "columns", "collapsed")
-)
+_FOLLOWED = commands_with("gives") - commands_with("gives", "variable", "columns", "collapsed")
 #: Commands that take expressions.
-_EXPRESSIONS = commands_where(
-    lambda row: row.flow.gives in ("variable", "scalar", "macro") or row.log == "results"
+_EXPRESSIONS = commands_with("gives", "variable", "scalar", "macro") | commands_with(
+    "log", "results"
 )
 _PLACES = re.compile(r"\[([^\[\]]*)\]")
 #: The first two or last two of a group, or a record beside each; also weights and elements.
 _OF_GROUP = re.compile(r"\s*(?:[12]|_N(?:\s*-\s*1)?|_n\s*(?:[-+]\s*\d+)?|.*[,=].*)\s*")
-_MACROS = commands_where(lambda row: row.flow.gives == "macro")
+_MACROS = commands_with("gives", "macro")
 _POSITIONS = frozenset("123456789")
 #: Commands whose count or error tells how many records there are beyond a bound.
-_COUNTING = commands_where(lambda row: row.flow.tests and row.flow.gives == "nothing")
-_LIST_COLUMNS = commands_where(lambda row: row.flow.columns == "listed")
+_COUNTING = commands_with("tests") - commands_with("gives")
+_LIST_COLUMNS = commands_with("columns", "listed")
 #: What such a command gives a figure to.
 _TARGET = re.compile(r"\s*(?:de\w*\s+)?(?:`[^'\s]*'|[^\s=:`])*")
 #: A macro that is part of a name, with what it is joined to.
@@ -189,40 +131,25 @@ _GLUED = re.compile(r"(?<=\w)`[^`']*'|`[^`']*'(?=\w)")
 class StatementJudge:
     """Judges statements, once it is known what names hold."""
 
-    def __init__(
-        self,
-        policy: Policy,
-        taints: Taints,
-        names: set[str],
-        since: Mapping[str, int],
-        *,
-        arguments: Set[str],
-        moving: Set[str],
-        known: Set[str],
-        constants: Set[str],
-    ) -> None:
-        self.policy = policy
-        self.taints = taints
-        self.names = names
-        self.since = since
-        self.arguments = arguments
-        self.moving = moving
-        self.known = known
-        self.constants = constants
-        self._places = sorted(since.values())
-        self._forms: dict[tuple[str, Held, int], ShownStatement | None] = {}
+    def __init__(self, following: FigureFlow) -> None:
+        self.following = following
+        self.taints, self.names = following.taints, following.names
+        self.policy = following.taints.policy
         self._decided: dict[Condition, Held] = {}
-        self._silence: dict[str, int] = {}
-        named = [*taints.scalars.all(), *taints.matrices.all()]
-        self._by_word = any(held.rank >= RECORD for held in named)
-        self._by_variables = bool(taints.variables.any or taints.unnamed)
 
-    def shown(self, placed: Sequence[tuple[StatementParts, Surroundings]]) -> list[ShownStatement]:
+    def shown(self) -> list[ShownStatement]:
         """The statements that would show a figure, in their order."""
         statements = []
-        counts = related_counts(placed, self.moving)
+        placed = self.following.placed
+        counts = related_counts(placed, self.following.moving)
+        reported: set[tuple[Condition, ...]] = set()
         for part, around in placed:
-            one = self._by_form(part, self._decided_around(part, around.all))
+            held = self._decided_around(part, around.all)
+            one = self._judge(part, held)
+            if one and one.what == _whether(held) and not (one.scalars or around.own):
+                # In a block a condition is told of once, where something first runs under it.
+                one = None if around.all in reported else one
+                reported.add(around.all)
             if one is None and (reason := counts.get(part.statement.start)) is not None:
                 one = ShownStatement(part.statement, Action.REVIEW, reason)
             if one is not None:
@@ -231,73 +158,28 @@ class StatementJudge:
 
     def _decided_around(self, part: StatementParts, conditions: Sequence[Condition]) -> Held:
         """What the conditions around a statement compare, if it must not be told of."""
-        held = CLEAN
+        held, name = CLEAN, part.name
+        prints = self.policy.may_show(name) or self.policy.verdict(name).action.rank > 0
         for condition in conditions:
             known = self._decided.get(condition)
             if known is None:
-                known = decided(condition, self.taints, self.policy)
+                known = decided(condition, self.taints)
                 self._decided[condition] = known
             # How often a loop runs up to a largest value is told by what it prints.
-            if condition.kind != "loop" or known.rank >= RECORD or self._prints(part.name):
+            if condition.kind != "loop" or known.rank >= RECORD or prints:
                 held = max(held, known)
         if held.rank == 0 and self.policy.may_show(part.name) and any_record(conditions):
             held = Held(BAD, "whether there is any record")
-        if held.rank == 0 and part.name in _COUNTING and scans(part, conditions, self.moving):
+        if (
+            held.rank == 0
+            and part.name in _COUNTING
+            and scans(part, conditions, self.following.moving)
+        ):
             held = Held(BAD, "a bound that moves")
         return held
 
-    def _prints(self, name: str) -> bool:
-        return self.policy.may_show(name) or self.policy.verdict(name).action.rank > 0
-
-    def _by_form(self, part: StatementParts, around: Held) -> ShownStatement | None:
-        """The judgement of a statement, or of an earlier one that differs in nothing."""
-        statement = part.statement
-        if not (around.rank or statement.prefixes) and self._shows_nothing(part):
-            return None
-        if statement.form is None:
-            return self._judge(part, around)
-        key = (statement.form, around, bisect_left(self._places, statement.start))
-        if key not in self._forms:
-            self._forms[key] = self._judge(part, around)
-        known = self._forms[key]
-        if known is None or known.statement is statement:
-            return known
-        by = statement.start - known.statement.start
-        scalars = tuple((start + by, end + by) for start, end in known.scalars)
-        return replace(known, statement=statement, scalars=scalars)
-
-    def _shows_nothing(self, part: StatementParts) -> bool:
-        """Whether a command has nothing in it that it could show."""
-        name = part.name
-        silence = self._silence.get(name)
-        if silence is None:
-            silence = self._silence[name] = self._silence_of(name)
-        if silence == _LOUD or self._by_word or part.by_macro or part.expands() or part.reaches():
-            return False
-        return silence == _SILENT or self._without_figures(part)
-
-    def _silence_of(self, name: str) -> int:
-        """Whether a command shows nothing, or nothing but statistics of variables."""
-        policy = self.policy
-        if not name or name in _CONTROL:
-            return _SILENT
-        if name == "ereturn" or (name in _LIST_COLUMNS and self.taints.columns):
-            return _LOUD
-        if name in policy.gather or policy.may_show(name):
-            return _LOUD
-        acts = self._by_variables and policy.verdict(name).action.rank > 0
-        return _OF_VARIABLES if acts else _SILENT
-
-    def _without_figures(self, part: StatementParts) -> bool:
-        """Whether no variable that holds a figure is named anywhere in a statement."""
-        names = self.taints.variables
-        if self.taints.without_name("variables").rank or names.begun or len(names.held) > _FEW:
-            return False
-        text, start, end = part.statement.source, part.start, part.statement.end
-        return all(text.find(name, start, end) < 0 for name in names.held)
-
     def _held(self, outside: str, inside: str) -> Held:
-        return self.taints.held(outside, inside, self.policy)
+        return self.taints.held(outside, inside)
 
     def _judge(self, part: StatementParts, around: Held) -> ShownStatement | None:
         statement = part.statement
@@ -310,9 +192,10 @@ class StatementJudge:
         held = CLEAN
         if part.by_macro:  # it may show all that stands behind it
             held = self._by_macro(part)
-        elif part.expands() and not self.policy.uses(part.name, part.word):
+        elif not self.policy.uses(part.name, part.word):
             held = self._in_other(part)
-        if self._by_variables and self._tells_of_variables(part):
+        verdict = self.policy.verdict(part.name, [part.word])
+        if verdict.action.rank > 0 and verdict.inserted != "quietly ":  # it is looked at
             held = max(held, self._in_variables(part))
         if held.rank == 0:
             held = self._hidden(part, around, part.outside)
@@ -327,7 +210,7 @@ class StatementJudge:
             if prefix.arguments and prefix.canonical not in _CONTROL
         ]
         if part.name in self.policy.gather:
-            prefixes.append((part.name, part.word, statement.source[part.start : statement.end]))
+            prefixes.append((part.name, part.word, part.code))
         for name, word, code in prefixes:
             held = self._held(_gathered(name, word, code), "")
             if name not in self.policy.gather:
@@ -342,27 +225,26 @@ class StatementJudge:
         if part.name == "ereturn" and part.word.startswith(("pos", "rep")):
             held = self._held(outside, "")
             return Held(DOUBT, f"{held.what} as estimates") if held.rank else CLEAN
-        text = part.statement.source[part.start : part.statement.end]
-        if FILES.search(text) or (part.name in _EXPRESSIONS and _calls_by_macro(part)):
+        if FILES.search(part.code) or (part.name in _EXPRESSIONS and _calls_by_macro(part)):
             return Held(DOUBT, "a file that a function reads or writes")
         if part.name in _FOLLOWED:
             target = _TARGET.match(outside)
             return self._joined(target.group() if target else "")
-        used = self._held(outside, part.inside) if self._may_use(part) else CLEAN
+        used = self._held(outside, part.inside)
         if used.rank >= RECORD and not self._of_groups(part):
             return Held(DOUBT, f"what it makes of {used.what}")
-        if (joined := self._joined(outside) if part.expands() else CLEAN).rank:
+        if (joined := self._joined(outside)).rank:
             return joined
         if part.name in _LIST_COLUMNS and self.taints.columns:
             return self.taints.columns["values"]
         if around.rank:
-            return Held(DOUBT, f"whether a condition on {around.what} holds")
+            return Held(DOUBT, _whether(around))
         return CLEAN
 
     def _of_groups(self, part: StatementParts) -> bool:
         """Whether the records that are named are first or last ones of groups."""
         by = part.by_words()
-        if not by or by <= self.constants:
+        if not by or by <= self.following.constants:
             return False
         places = _PLACES.findall(part.outside)
         return all(_OF_GROUP.fullmatch(place) for place in places)
@@ -370,14 +252,10 @@ class StatementJudge:
     def _joined(self, code: str) -> Held:
         """What macros hold that are part of a name: ``generate v`top' = 1``."""
         parts = " ".join(match.group() for match in _GLUED.finditer(code))
-        held = self.taints.within(parts, self.policy) if parts else CLEAN
+        held = self.taints.within(parts) if parts else CLEAN
         return Held(DOUBT, f"{held.what}, by a name") if held.rank >= BAD else CLEAN
 
-    def _may_use(self, part: StatementParts) -> bool:
-        return part.reaches() or part.expands() or self._by_word
-
     def _judge_showing(self, part: StatementParts, around: Held) -> ShownStatement | None:
-        """A command that shows its arguments."""
         statement = part.statement
         outside = _CHARACTERISTIC.sub(" ", part.outside) if part.name == "char" else part.outside
         outside = _gathered(part.name, part.word, outside)
@@ -387,9 +265,11 @@ class StatementJudge:
             held = max(held, displayed(part, self.names, self.taints, scalars))
             if held.rank == 0 and part.by_groups():
                 held = Held(DOUBT, "something of each group")
-            if self.taints.columns and self._names_columns(part):
+            macros = set(_MACRO.findall(part.outside + part.inside))
+            if self.taints.columns and macros & self.names - self.following.known.keys():
                 held = max(held, self.taints.columns["values"])
-            arguments = self.arguments | _POSITIONS if statement.in_program else self.arguments
+            arguments = self.following.arguments
+            arguments = arguments | _POSITIONS if statement.in_program else arguments
             if held.rank == 0 and (words := named(part.outside, arguments)):
                 held = Held(DOUBT, f"the first value of what {words[0]} names")
         elif part.name in ("matlist", "matrix"):
@@ -404,11 +284,6 @@ class StatementJudge:
             return None
         return ShownStatement(statement, held.action, held.what, tuple(scalars))
 
-    def _names_columns(self, part: StatementParts) -> bool:
-        """Whether a macro is shown whose text may be the name of a variable."""
-        words = _MACRO.findall(part.outside + part.inside)
-        return any(word in self.names and word not in self.known for word in words)
-
     def _written(self, name: str, outside: str, inside: str) -> Held:
         """What the words of a command hold, as far as it takes them for names of scalars."""
         held = self._held(outside, inside)
@@ -417,13 +292,12 @@ class StatementJudge:
         if "function" in outside:  # a graph of an expression
             return held
         certain = max(
-            self.taints.within(outside, self.policy, words=False),
+            self.taints.within(outside, words=False),
             self._held(expansions(outside), inside),
         )
         return max(certain, held.at_most(DOUBT)) if name in _COEFFICIENTS else certain
 
     def _by_macro(self, part: StatementParts) -> Held:
-        """What a command whose word is known at run time only may show."""
         code = _SHIFT.sub(" ", CONDITION.sub(" ", _COLOUR.sub(" ", part.outside)))
         word = part.statement.command.text if part.statement.command is not None else ""
         held = max(self._held(code, part.inside), self._held(word, ""))  # an error names the word
@@ -434,27 +308,23 @@ class StatementJudge:
     def _in_other(self, part: StatementParts) -> Held:
         """Any other command: titles are shown, conditions are not, the rest is a doubt."""
         inside = part.inside_without(CONDITION)
-        held = self.taints.within(inside, self.policy) if inside else CLEAN
+        held = self.taints.within(inside) if inside else CLEAN
         # Without conditions it can only be less.
-        if held.rank == 0 and self.taints.within(expansions(part.outside), self.policy).rank:
+        if held.rank == 0 and self.taints.within(expansions(part.outside)).rank:
             code = expansions(CONDITION.sub(" ", part.outside))
-            held = self.taints.within(code, self.policy).at_most(DOUBT)
+            held = self.taints.within(code).at_most(DOUBT)
         return held
 
-    def _tells_of_variables(self, part: StatementParts) -> bool:
-        """Whether a command is looked at, and does not run quietly."""
-        verdict = self.policy.verdict(part.name, [part.word])
-        return verdict.action.rank > 0 and verdict.inserted != "quietly "
-
     def _in_variables(self, part: StatementParts) -> Held:
-        """A command that shows statistics of a variable which is one figure throughout."""
-        if self._without_figures(part):
-            return CLEAN
         words = set(_NAMES.findall(CONDITION.sub(" ", part.outside)))
         start = part.statement.start
-        later = [word for word in words if self.since.get(word, -1) < start]
+        later = [word for word in words if self.following.since.get(word, -1) < start]
         known = (self.taints.variables.of(word) for word in later)
-        return max([CLEAN, *known, self.taints.without_name("variables") if words else CLEAN])
+        return max([CLEAN, *known, self.taints.unnamed.get("variables", CLEAN) if words else CLEAN])
+
+
+def _whether(around: Held) -> str:
+    return f"whether a condition on {around.what} holds"
 
 
 def _calls_by_macro(part: StatementParts) -> bool:
@@ -464,7 +334,182 @@ def _calls_by_macro(part: StatementParts) -> bool:
 
 
 def _gathered(name: str | None, word: str, code: str) -> str:
-    """What is gathered or shown; the dimensions of a collection are no subscripts."""
     if name != "collect":
         return code
     return _TAG.sub(" ", code) if word == "get" else _DIMENSIONS.sub(r" \1 ", code)
+
+
+_KEPT = commands_with("data", "kept", "drawn")
+_DRAWN = commands_with("data", "drawn")
+#: Other languages, which may give a macro any text.
+_LANGUAGES = commands_with("body", "block")
+_GRAPH = re.compile(r"\s+(?:tw\w*|bar|hbar|dot|line|sc\w*|pie|box|hbox)\b")
+_SAVING = re.compile(r"\bsav\w*\s*\(")
+_USE = re.compile(r"\s+\"?`(\w+)'\"?\s*,\s*clear\s*")
+_POSTED = re.compile(
+    r"\s++(?:\w++|`\w++')\s++(?:\w++\s++)+?using\s++\"?`(\w++)'\"?\s*+(?:,\s*+replace\s*+)?"
+)
+#: A macro named by another: which file it means is not known.
+_NESTED_MACRO = re.compile(r"`[^'`]*[`$]")
+#: What names the file in memory without its macro, or data beside those in memory.
+_OTHER_NAME = re.compile(r"\bfilename\b|\$\{?S_|\br\(\s*fn|\bst_|\$\{?`|\btempname\s*\(", re.I)
+_UNNAMED = re.compile(r"\s*(?:,.*)?", re.S)
+_ANY_MACRO = re.compile(r"`([^']*)'")
+_WORD = re.compile(r"[A-Za-z_]\w*")
+#: A name with a macro in it, first or anywhere, or in an option that gives one a text.
+_NAMED = re.compile(r"\s*(?:\+\+|--)?\w*[`$]")
+_EXPANDS = re.compile(r"[^`$]*[`$]")
+_GIVEN_BY_MACRO = re.compile(r"\bloc\w*\s*\([^()]*[`$]")
+_READS = re.compile(r"\s+(?!(?:o|w|c)\w*\s)")
+_COUNTER = re.compile(r"\s+(\w+)\s*=")
+_GIVE_TEXTS = commands_with("texts") | commands_with("gives", "macro", "tokens", "foreach")
+#: What is no figure of a model: other results, scalars, elements of matrices, records elsewhere.
+_NO_ESTIMATE = re.compile(r"\b(?:[rsc]|scalar|el|_?frval)\s*\(|\bfileread")
+#: Kept commands that give the data no figure.
+_GIVE_NONE = ("display", "local", "count", "preserve")
+#: Prefixes that change nothing of the data that are meant.
+_QUIET = ("quietly", "noisily")
+
+
+def estimates_drawn(dofile: DoFile, following: FigureFlow, programs: Set[str]) -> frozenset[int]:
+    """Where statements begin that draw nothing but estimates that the file has posted."""
+    files = _posted_files(dofile, following)
+    if not files or programs:  # one may run where a command is meant
+        return frozenset()
+    drawn = set()
+    known = False
+    for part, around in following.placed:
+        statement = part.statement
+        alone = not (statement.depth or statement.in_program or statement.block or around.all)
+        plain = alone and all(one.canonical in _QUIET for one in statement.prefixes)
+        if part.by_macro or any(one.why is not Why.IN_STRING for one in statement.readings):
+            known = False
+        elif part.name == "use":
+            loaded = _USE.fullmatch(part.code) if plain else None
+            known = loaded is not None and loaded[1] in files
+        elif part.name not in _KEPT or any(one.canonical == "frame" for one in statement.prefixes):
+            known = False
+        elif part.name not in _DRAWN:
+            known = known and _is_clean(part, following)
+        elif part.name == "graph" and _GRAPH.match(part.code) is None:
+            known = False
+        elif known and plain and _SAVING.search(part.code) is None and _is_clean(part, following):
+            drawn.add(statement.start)
+    return frozenset(drawn)
+
+
+_LOADED = re.compile(
+    r"\s++(?:(?:\w++\s++)+?using\s++)?\"?(?:[^\",\n]*[/\\])?([A-Za-z]\w*)(?:\.dta)?\"?\s*+(?:,\s*+clear\s*+)?"
+)
+#: Built into Stata, and without a new name or label for a variable.
+_SAME_NAMES = ("sort", "keep", "drop", "format", "display", "count", "local")
+
+
+def described_originals(following: FigureFlow) -> frozenset[int]:
+    """Where `describe` lists the variables of a file that no program of the submission writes."""
+    saved, found, known = following.taints.saved, set(), False
+    for part, around in following.placed if "*" not in saved else ():
+        statement = part.statement
+        alone = not (statement.depth or statement.in_program or statement.block or around.all)
+        plain = alone and not part.by_macro and not statement.readings
+        plain = plain and all(one.canonical in _QUIET for one in statement.prefixes)
+        if part.name == "use":
+            loaded = _LOADED.fullmatch(part.code) if plain else None
+            known = loaded is not None and loaded[1].lower() not in saved
+        elif part.name == "describe":
+            listed = re.fullmatch(r"(?!.*using)[\w\s*,]*", part.code, re.S)
+            if known and plain and listed:
+                found.add(statement.start)
+        elif part.name not in _SAME_NAMES or not plain:
+            known = False
+    return frozenset(found)
+
+
+_JOINING = ("merge", "fmerge", "mmerge", "joinby", "cross", "stack")
+_USING = re.compile(r"\busing\b\s*([^,]*)")
+#: The file has one record for several, or nobody knows.
+_COPYING = re.compile(r"\s*(?:m:1|m:m)\b|(?!.*:)", re.S)
+
+
+def copies_of_chosen(following: FigureFlow) -> frozenset[int]:
+    """Where values of chosen records are copied to many: they may be those of one person."""
+    files, found = following.taints.chosen, set[int]()
+    for part, _ in following.placed:
+        if part.name not in _JOINING:
+            continue
+        using = _USING.search(part.code)
+        several = part.name not in ("merge", "fmerge") or _COPYING.match(part.code) is not None
+        if part.name in ("cross", "stack") or (several and using and file_named(using[1]) in files):
+            found.add(part.statement.start)
+    return frozenset(found)
+
+
+def _is_clean(part: StatementParts, following: FigureFlow) -> bool:
+    """Whether all macros in a statement are texts of the program, and no figure of it is one of
+    single records.
+    """
+    if part.name in _GIVE_NONE:
+        return True
+    held = following.taints.held(part.outside, part.inside)
+    if held.rank or "$" in part.code or _NO_ESTIMATE.search(part.code):
+        return False
+    return following.known.keys() >= set(_ANY_MACRO.findall(part.code))
+
+
+def _counters(following: FigureFlow) -> set[str]:
+    counting, others = set[str](), set[str]()
+    for part, _ in following.placed:
+        counter = _COUNTER.match(part.code) if part.name == "forvalues" else None
+        if counter is not None:
+            counting.add(counter[1])
+        elif part.name == "file" and _READS.match(part.code) is None:
+            continue
+        elif part.by_macro or part.name in _GIVE_TEXTS or "loc" in part.code:
+            first = _NAMED if part.name in ("local", "global", "foreach") else _EXPANDS
+            if first.match(part.code) or _GIVEN_BY_MACRO.search(part.code):
+                return set()
+            others |= set(_WORD.findall(part.code))
+    return counting - others
+
+
+def _posted_files(dofile: DoFile, following: FigureFlow) -> frozenset[str]:
+    """Macros of temporary files that hold figures posted from models, and can hold nothing else."""
+    unread = (Kind.OTHER, Kind.BLOCK_LINE, Kind.DATA)
+    if any(one.kind in unread for one in dofile.statements) or dofile.findings:
+        return frozenset()
+    read = known_commands() - commands_with("calls") | dofile.programs
+    counters = _counters(following)
+    posted: set[str] = set()
+    others = []
+    for part, _ in following.placed:
+        stated = part.statement.text
+        match = _POSTED.fullmatch(part.code) if part.name == "postfile" else None
+        if part.name not in read:
+            return frozenset()  # it may post anything
+        if part.name in _LANGUAGES or (part.name == "program" and _EXPANDS.match(part.code)):
+            return frozenset()
+        if part.name in ("save", "saveold") and _UNNAMED.fullmatch(part.code):
+            return frozenset()  # what is in memory goes to the file it came from
+        if _OTHER_NAME.search(stated) or (
+            part.name == "post" and not _of_models(part, following, counters)
+        ):
+            return frozenset()
+        if match is not None and not (part.statement.prefixes or part.statement.readings):
+            posted.add(match[1])
+        elif part.name not in ("tempfile", "use", "postfile") or part.statement.prefixes:
+            others.append(stated)
+        elif part.name == "postfile":
+            return frozenset()
+    whole = "\n".join(others)
+    if _NESTED_MACRO.search(whole):
+        return frozenset()
+    named = {name for name in posted if re.search(rf"(?<!\w){name}(?!\w)", whole)}
+    return frozenset((posted - named) & following.temporary_files)
+
+
+def _of_models(part: StatementParts, following: FigureFlow, counters: Set[str]) -> bool:
+    _, _, rest = part.code.lstrip().partition(" ")
+    if part.statement.readings or '"' in rest or _NO_ESTIMATE.search(rest):
+        return False
+    named = set(_ANY_MACRO.findall(rest))
+    return following.tells_nothing(part) and following.known.keys() | counters >= named

@@ -9,11 +9,11 @@ before. Programs of researchers, no data.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Set
 from dataclasses import dataclass, field, replace
 from typing import TypeVar
 
-from discreet_fire.catalogue import Action, Policy, command_table
+from discreet_fire.catalogue import Action, Policy, values_of
 from discreet_fire.flow.engine import BAD, CLEAN, DOUBT, RECORD, Held
 from discreet_fire.stata import DoFile, DoStatement, Kind, Why
 
@@ -27,8 +27,6 @@ _OLD_RESULT = re.compile(r"\b_result\s*\(|\$\{?S_(?:E_|[\d`$])")
 _SUBSCRIPT = re.compile(r"([A-Za-z_]\w*|['})])\[([^\[\]]*)\]")
 #: What the running program has returned so far: `return(top)`.
 _OWN_RESULT = re.compile(r"\b([es]?)return\s*\(\s*(\w+)\s*\)")
-#: A sign of any of these.
-_VALUES = re.compile(r"\[|(?:[rse]|return)\s*\(|_result|\$\{?S_|_rc\b|\bc\(\s*rc")
 #: The return code of what was caught last.
 RETURN_CODE = re.compile(r"(?<!\w)_rc\b|\bc\(\s*rc\s*\)")
 _WEIGHT = re.compile(r"\s*[a-z]+\s*=(?!=)")
@@ -42,8 +40,6 @@ _DIRECTIVE = re.compile(
     r"\b(?:as|in)\s+\w+|(?<!\w)_(?:n|new\w*|c|cont\w*|col\w*|s|sk\w*|dup|quote|asis|char|request|N|pi|rc|cons)(?!\w)"
 )
 _BRACKETS = re.compile(r"\w*\[[^\[\]]*\]")
-#: What holds no names, and a sign without which it cannot be there.
-_HIDDEN = (("%", _FORMAT), ("", _DIRECTIVE), ("[", _BRACKETS))
 _OF_RESULTS = re.compile(r"\b(?:[rsec]|[es]?return|scalar|el|rowsof|colsof)\s*\([^()]*\)")
 _INLINE = re.compile(r"`(?:=|:\s*di(?:s\w*)?\s)([^`']*)")
 #: Macro functions that are called on the spot: ```:list uniq levels'``.
@@ -64,16 +60,11 @@ _BLANK = re.compile(r"\S")
 VALUES = Held(DOUBT, "the distinct values of a variable")
 #: What options put into macros and matrices.
 _OPTION_GIVES = {
-    "nothing": CLEAN,
     "values": VALUES,
     "cells": Held(DOUBT, "the cells of a table"),
     "records": Held(RECORD, "values of records"),
 }
-GIVEN_BY_OPTION = {
-    name: _OPTION_GIVES[row.flow.option]
-    for name, row in command_table().rows.items()
-    if row.flow.option != "nothing"
-}
+GIVEN_BY_OPTION = {name: _OPTION_GIVES[option] for name, option in values_of("option").items()}
 _RANKS = {Action.ALLOWED: 0, Action.WRAPPED: 0, Action.REVIEW: DOUBT, Action.REFUSED: BAD}
 
 
@@ -85,23 +76,13 @@ class HeldNames:
     #: Beginnings and ends of names with a macro in them: ``max`i'`` and ```v'_max``.
     begun: dict[tuple[str, str], Held] = field(default_factory=dict)
 
-    def give(self, name: str, held: Held) -> bool:
-        """Note what a name holds; whether that is news."""
-        if held.rank == 0:
-            return False
+    def give(self, name: str, held: Held) -> None:
+        """Note what a name holds."""
         ends = name_ends(name)
         if ends is None:
-            return note(self.held, name, held)
-        return note(self.begun, ends, held if any(ends) else held.at_most(DOUBT))
-
-    def give_temporary(self, macro: str, held: Held) -> None:
-        """Note what the name holds that stands in a macro, ```m'``; no word is that name."""
-        note(self.held, macro, held)
-
-    @property
-    def any(self) -> bool:
-        """Whether any name holds something."""
-        return bool(self.held or self.begun)
+            note(self.held, name, held)
+        else:
+            note(self.begun, ends, held if any(ends) else held.at_most(DOUBT))
 
     def all(self) -> list[Held]:
         """What all names hold."""
@@ -110,8 +91,6 @@ class HeldNames:
     def of(self, name: str) -> Held:
         """What a name holds."""
         best = self.held.get(name, CLEAN)
-        if not self.begun:
-            return best
         for (head, tail), held in self.begun.items():
             if held.rank <= best.rank or not name.startswith(head) or not name.endswith(tail):
                 continue
@@ -131,12 +110,10 @@ class HeldNames:
         return best if head else best.at_most(DOUBT)
 
 
-def note(table: dict[_Key, Held], key: _Key, held: Held) -> bool:
-    """Note what a name holds, unless worse is known; whether that is news."""
-    if table.get(key, CLEAN).rank >= held.rank:
-        return False
-    table[key] = held
-    return True
+def note(table: dict[_Key, Held], key: _Key, held: Held) -> None:
+    """Note what a name holds, unless worse is known."""
+    if table.get(key, CLEAN).rank < held.rank:
+        table[key] = held
 
 
 def name_ends(name: str) -> tuple[str, str] | None:
@@ -152,6 +129,7 @@ def name_ends(name: str) -> tuple[str, str] | None:
 class Taints:
     """All names that hold figures which must not be shown, across the files of a run."""
 
+    policy: Policy
     local: HeldNames = field(default_factory=HeldNames)
     globals: HeldNames = field(default_factory=HeldNames)
     scalars: HeldNames = field(default_factory=HeldNames)
@@ -168,6 +146,8 @@ class Taints:
     saved: set[str] = field(default_factory=set)
     #: Data sets of records that a condition has chosen, in any of the files.
     chosen: set[str] = field(default_factory=set)
+    #: Commands that may put figures, or anything, in the place of records, in any of the files.
+    replaced: set[str] = field(default_factory=set)
     #: Names that the files give to scalars and matrices at all.
     known_scalars: set[str] = field(default_factory=set)
     known_matrices: set[str] = field(default_factory=set)
@@ -185,30 +165,20 @@ class Taints:
         known = len(self.known_scalars) + len(self.known_matrices) + len(self.returned)
         return sum(held.rank for held in noted) + known
 
-    def without_name(self, kind: str) -> Held:
-        """What any name of a kind may hold, since some are named in ways that are not known."""
-        return self.unnamed.get(kind, CLEAN)
-
-    def held(self, outside: str, inside: str, policy: Policy) -> Held:
+    def held(self, outside: str, inside: str) -> Held:
         """What a piece of code holds, and what is expanded in its strings."""
-        held = self.within(outside, policy)
-        return max(held, self.within(inside, policy)) if inside else held
+        held = self.within(outside)
+        return max(held, self.within(inside)) if inside else held
 
-    def within(self, code: str, policy: Policy, *, words: bool = True) -> Held:
+    def within(self, code: str, *, words: bool = True) -> Held:
         """What a piece of code holds."""
-        best = CLEAN
-        # Hardly any code has these signs, and to look for a sign is quick.
-        expands = "`" in code or "$" in code
-        if expands or "[" in code or "(" in code or "_rc" in code:
-            held_values = [*self._values(code, policy)] if _VALUES.search(code) else []
-            if expands:
-                held_values += [*self._macros(code), *self._inline(code)]
-            best = max([best, *held_values])
-        if words and (self.scalars.any or self.matrices.any or self.unnamed):
-            found_words = set(_NAME.findall(code))
+        best = max([CLEAN, *self._values(code), *self._macros(code), *self._inline(code)])
+        if words:
             if self.unnamed and (bare_words(without_macros(code)) or _SCALAR.search(code)):
-                best = max(best, self.without_name("scalars"), self.without_name("matrices"))
-            for word, goes_on in found_words:
+                best = max(
+                    best, self.unnamed.get("scalars", CLEAN), self.unnamed.get("matrices", CLEAN)
+                )
+            for word, goes_on in _NAME.findall(code):
                 best = max(best, self.scalars.of(word), self.matrices.of(word))
                 if goes_on:
                     begun = max(self.scalars.of_begun(word), self.matrices.of_begun(word))
@@ -249,22 +219,22 @@ class Taints:
                 elif word not in self.known_matrices:
                     yield Held(RECORD, f"the first value of {word}")
 
-    def _values(self, code: str, policy: Policy) -> Iterator[Held]:
-        for kind, name, close in _RESULT.findall(code) if "(" in code else ():
+    def _values(self, code: str) -> Iterator[Held]:
+        for kind, name, close in _RESULT.findall(code):
             if close != ")":
                 yield Held(DOUBT, f"a stored result {kind}(…) whose name is a macro")
                 continue
             yield self.results.get((kind, name), CLEAN)
-            if (kind, name) in self.returned and not policy.names_stored(kind, name):
+            if (kind, name) in self.returned and not self.policy.names_stored(kind, name):
                 continue  # what a program of the run returns is followed
-            yield Held(_RANKS[policy.stored(kind, name)], f"the stored result {kind}({name})")
+            yield Held(_RANKS[self.policy.stored(kind, name)], f"the stored result {kind}({name})")
         if RETURN_CODE.search(code):
             yield self.results.get(("c", "rc"), CLEAN)
         for kind, name in _OWN_RESULT.findall(code):  # what the program itself gave so far
             yield self.results.get((kind or "r", name), CLEAN)
         if _OLD_RESULT.search(code):
             yield Held(BAD, "a stored result")
-        for name, inside in _SUBSCRIPT.findall(code) if "[" in code else ():
+        for name, inside in _SUBSCRIPT.findall(code):
             if _ESTIMATES.match(name):
                 yield self.results.get(("e", "b"), CLEAN)
                 continue
@@ -307,12 +277,10 @@ def bare_words(code: str) -> list[tuple[int, str]]:
     >>> bare_words("as text %9.2f income + sqrt(wage) _n")
     [(14, 'income'), (28, 'wage')]
     """
-    for sign, hidden in _HIDDEN:
-        if sign in code:
-            code = hidden.sub(lambda found: _BLANK.sub(" ", found.group()), code)
+    for hidden in (_FORMAT, _DIRECTIVE, _BRACKETS):  # these hold no names
+        code = hidden.sub(lambda found: _BLANK.sub(" ", found.group()), code)
     # Names of stored results and of scalars stand in brackets of their own.
-    if "(" in code:
-        code = _OF_RESULTS.sub(lambda found: " " * len(found.group()), code)
+    code = _OF_RESULTS.sub(_blank, code)
     return [(match.start(), match.group()) for match in _WORD.finditer(code)]
 
 
@@ -352,8 +320,6 @@ def expansions(text: str) -> str:
     >>> expansions('"up to `max' + "' and $x\"")
     "`max' $x"
     """
-    if "`" not in text and "$" not in text:
-        return ""
     expanded = []
     depth = start = 0
     for sign in _SIGNS.finditer(text):
@@ -389,7 +355,6 @@ _SORTED = re.compile(r"\([^()]*\)")
 _BY = ("by", "bysort", "qby")
 #: Functions that read or write files.
 FILES = re.compile(r"\bfile(?:read|write)")
-_REACHING = re.compile(rf"\[|'\(|{FILES.pattern}")
 
 
 def pieces(statement: DoStatement, start: int, end: int) -> tuple[str, str]:
@@ -431,42 +396,25 @@ def _with_readings(statement: DoStatement) -> Iterator[DoStatement]:
 
 
 class StatementParts:
-    """What a statement says after its command word; worked out when someone asks."""
-
-    __slots__ = ("_pieces", "name", "start", "statement")
+    """What a statement says after its command word."""
 
     def __init__(self, statement: DoStatement) -> None:
         command = statement.command
         self.statement = statement
         self.name = (command.canonical or command.text) if command is not None else ""
+        #: Whether the command word has a macro.
+        self.by_macro = command is not None and command.has_macro
         #: Where it starts.
         self.start = command.end if command is not None else statement.start
-        self._pieces: tuple[str, str] | None = None
-
-    def _split(self) -> tuple[str, str]:
-        if self._pieces is None:
-            self._pieces = pieces(self.statement, self.start, self.statement.end)
-        return self._pieces
-
-    @property
-    def by_macro(self) -> bool:
-        """Whether the command word has a macro."""
-        return self.statement.command is not None and self.statement.command.has_macro
-
-    @property
-    def outside(self) -> str:
-        """The code, strings and comments blanked."""
-        return self._split()[0]
-
-    @property
-    def inside(self) -> str:
-        """What the strings expand."""
-        return self._split()[1]
+        #: What follows; the same, strings and comments blanked; what the strings expand.
+        self.code = statement.source[self.start : statement.end]
+        self.outside, self.inside = pieces(statement, self.start, statement.end)
+        word = _FIRST.match(self.outside)
+        #: The second word of the command.
+        self.word = word.group(1) if word else ""
 
     def inside_without(self, left_out: re.Pattern[str]) -> str:
         """What the strings expand, but for those within some parts of the code."""
-        if not self.inside:
-            return ""
         gone = [match.span() for match in left_out.finditer(self.outside)]
         source = self.statement.source
         return " ".join(
@@ -475,12 +423,6 @@ class StatementParts:
             if kind == "string" and first >= self.start
             if not any(start <= first - self.start < end for start, end in gone)
         )
-
-    @property
-    def word(self) -> str:
-        """The second word of the command."""
-        word = _FIRST.match(self.outside)
-        return word.group(1) if word else ""
 
     def by_groups(self) -> bool:
         """Whether a place such as ``x[1]`` is another one in each group of records."""
@@ -496,11 +438,64 @@ class StatementParts:
         ]
         return {word for text in texts for word in _SORTED.sub(" ", text).split(",")[0].split()}
 
-    def reaches(self) -> bool:
-        """Whether it may name a record, or use a function that reads or writes files."""
-        return _REACHING.search(self.statement.source, self.start, self.statement.end) is not None
 
-    def expands(self) -> bool:
-        """Whether there is any macro in it."""
-        text, start, end = self.statement.source, self.start, self.statement.end
-        return text.find("`", start, end) >= 0 or text.find("$", start, end) >= 0
+#: A word that is nothing but a macro.
+_MACRO_ONLY = re.compile(r"(?<!\w)`(\w+)'")
+_GLOBAL_ONLY = re.compile(r"(?<!\w)\$\{?(\w+)")
+#: Stored results that name variables.
+_NAMING = re.compile(
+    r"`[re]\((?:varlist|depvar|indepvars|varname|ivar|tvar|panelvar|timevar|clustvar|sortlist)\)'"
+)
+#: Brackets in which a name is no variable: of estimates, stored results and scalars.
+_BRACKETED = re.compile(
+    r"\b_(?:b|se|coef)\[[^\[\]]*\]|\b(?:[rsec]|[es]?return|scalar|el)\s*\([^()]*\)"
+)
+_NUMERIC = re.compile(r"[\s\d.,()+*/^<>=&|!-]*")
+_LIST = re.compile(r"\s*(?:in|of\s+numlist)\b")
+_STRING = re.compile(r"\"[^\"]*\"")
+
+
+def may_name(part: StatementParts, at: int, names: set[str]) -> bool:
+    """Whether the text that a macro is given may be the name of a variable."""
+    rest = part.outside[at:]
+    if not rest.strip():  # all of it is one string, whose quotes Stata takes off
+        texts = (
+            part.statement.source[first:last]
+            for kind, first, last in part.statement.spans
+            if kind == "string" and first >= part.start + at
+        )
+        rest = _STRING.sub(" ", next(texts, "").strip("`\"'"))
+    if named(rest, names):
+        return True
+    return not rest.lstrip().startswith(":") and bool(bare_words(without_macros(rest)))
+
+
+def named(code: str, names: Set[str]) -> list[str]:
+    """The macros in an expression whose text may be the name of a variable."""
+    plain = _with_outer_macros(_BRACKETED.sub(" ", code))
+    used = [*_MACRO_ONLY.findall(plain), *(f"${name}" for name in _GLOBAL_ONLY.findall(plain))]
+    return [name for name in used if name in names] + _NAMING.findall(code)
+
+
+def _with_outer_macros(code: str) -> str:
+    """The code without macros that are part of the name of another, ```m_`a'`b''``."""
+    if code.count("`") < 2:
+        return code
+    out, depth = [], 0
+    for sign in code:
+        closes = sign == "'" and depth > 0
+        depth -= closes
+        out.append(" " if depth and (sign == "`" or closes) else sign)
+        depth += sign == "`"
+    return "".join(out)
+
+
+def all_numbers(part: StatementParts, at: int, known: Collection[str] | None) -> bool:
+    """Whether a loop goes through numbers, which name no variable."""
+    text = part.statement.source[part.start + at : part.statement.end]
+    words = " ".join(known) if known else text
+    kind = _LIST.match(words)
+    if kind is not None and "numlist" in kind.group():
+        return True
+    numbers = words[kind.end() if kind else 0 :].rstrip().removesuffix("{").replace('"', "")
+    return _NUMERIC.fullmatch(numbers) is not None

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from .stored_tables import read_tables as read_tables
     from .stored_tables import table_bytes as table_bytes
     from .stored_tables import with_records as with_records
+    from .sum_relations import related_sums as related_sums
     from .system import sum_systems_of as sum_systems_of
     from .system import systems_of as systems_of
     from .withheld_cells import more_withheld as more_withheld

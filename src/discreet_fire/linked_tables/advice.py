@@ -20,6 +20,7 @@ from discreet_fire.findings import Finding, Severity
 from discreet_fire.linked_tables.attack import CellRange, LinkedAttack, TimeOverError
 from discreet_fire.linked_tables.outputs import ShownTable
 from discreet_fire.linked_tables.small_counts import ShownCounts, ShownSums
+from discreet_fire.linked_tables.sum_relations import related_sums
 from discreet_fire.linked_tables.system import LinkedSystem, sum_systems_of, systems_of
 from discreet_fire.linked_tables.withheld_cells import more_withheld
 from discreet_fire.statistics import SafeLimits
@@ -71,7 +72,34 @@ def linked_findings(
         ranges = [item for item in one.ranges if one.system.name(item.cell) not in names]
         news += [replace(one, ranges=ranges)] if ranges else []
     mixed = _mixed([*tables, *earlier])
-    return (*_told(news, until), *_not_told(looked), *mixed)
+    before = {finding.what for finding in _related(earlier)}
+    related = [one for one in _related([*tables, *earlier]) if one.what not in before]
+    return (*_told(news, until), *related, *_not_told(looked), *mixed)
+
+
+def _related(tables: Sequence[ShownTable]) -> Iterator[Finding]:
+    """Sums that add up to a withheld one, and relations that were not followed further."""
+    left: dict[str, None] = {}
+    named: dict[str, str] = {}
+    for related in related_sums([one for one in tables if isinstance(one, ShownSums)]):
+        opened = list(related.opened())
+        first = [own[0] for own in related.sums]
+        for at, cell in opened:
+            others = ", ".join(
+                f"{one.variable} of {one.place.name}" for one in first if one is not first[at]
+            )
+            place = f"{first[at].place.name}: {first[at].variable} of {first[at].place.place(cell)}"
+            named.setdefault(f"{place} follows from {others}", related.relation.text)
+        if not opened and not related.alike:
+            left[related.relation.text] = None
+    for what, text in list(named.items())[:_FINDINGS]:
+        yield _finding(f"{what}: {text}", "withhold the same cells of all these variables")
+    if len(named) > _FINDINGS:
+        yield _finding(f"{len(named) - _FINDINGS} more withheld sums follow from others", "")
+    if left:
+        message = f"sums that add up were not held against each other: {'; '.join(left)}"
+        hint = "withhold the same cells of all these variables, or leave one of them out"
+        yield replace(_finding(message, hint), rule=LEFT)
 
 
 def _mixed(tables: Sequence[ShownTable]) -> Iterator[Finding]:

@@ -27,7 +27,7 @@ from discreet_fire.statistics import number_text
 
 ShownTable = ShownCounts | ShownSums
 #: How numbers over groups are laid out, as in the catalogue.
-GroupsShown = Literal["nothing", "cells", "variables", "sample", "notes", "unfollowed"]
+GroupsShown = Literal["nothing", "cells", "variables", "sample", "unfollowed"]
 #: Columns of commands on single variables that hold the number of records; others are the axes.
 _COUNTS = ("N", "n")
 _NO_AXES = frozenset(("variable", "type", "missing"))

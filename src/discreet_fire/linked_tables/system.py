@@ -156,13 +156,13 @@ def _counted_cells(
 
 def sum_systems_of(tables: Sequence[ShownSums], limits: SafeLimits) -> Iterator[LinkedSystem]:
     """The systems of sums of the same variable, whatever it is called."""
-    for group in _same_values(tables):
+    for group in same_values(tables):
         places = {id(one.place): one for one in group}
         for system in systems_of([one.place for one in group], limits):
             yield _of_sums(system, [places[id(one)] for one in system.tables], limits)
 
 
-def _same_values(tables: Sequence[ShownSums]) -> list[list[ShownSums]]:
+def same_values(tables: Sequence[ShownSums]) -> list[list[ShownSums]]:
     """Sums of variables that have the same values wherever both are known."""
     same_values: list[list[ShownSums]] = []
     for one in tables:

@@ -12,8 +12,9 @@ import re
 import tomllib
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
+from functools import cache
 from importlib.resources import files
-from typing import Literal, NamedTuple, TypeVar, overload
+from typing import Any, Literal, NamedTuple, TypeVar
 
 from discreet_fire.logs.lines import LogLine
 from discreet_fire.logs.rules import CleaningRules
@@ -34,22 +35,46 @@ _RULE = re.compile(r"\s*[-+|]{3,}\s*")
 _PIECE = re.compile(r"(?<!\?P)<([a-z_]+)>")
 
 
-class OutputForms:
-    """The forms of output of one part of ``forms.toml``, as attributes."""
+@cache
+def _forms() -> dict[str, Any]:
+    return tomllib.loads((files(__package__) / "forms.toml").read_text(encoding="utf-8"))
 
-    def __init__(self, part: str, names: str) -> None:
-        document = (files(__package__) / "forms.toml").read_text(encoding="utf-8")
-        texts, pieces = {"number": _NUMBER}, {"number"}
-        for name, form in tomllib.loads(document)[part].items():
+
+class OutputForms:
+    """The forms of output of one part of ``forms.toml``, as attributes; lists are choices."""
+
+    def __init__(self, part: str) -> None:
+        texts = {"number": _NUMBER}
+        for name, form in _forms()[part].items():
             text = form if isinstance(form, str) else "|".join(form)
-            pieces |= set(_PIECE.findall(text))
-            texts[name] = _PIECE.sub(lambda found: texts[found[1]], text)
-        if texts.keys() - pieces != set(names.split()):
-            raise ValueError(f"forms.toml: {part} holds other forms than its module reads")
-        vars(self).update({name: re.compile(texts[name]) for name in names.split()})
+            texts[name] = _PIECE.sub(lambda piece: texts[piece[1]], text)
+            vars(self)[name] = re.compile(texts[name])
 
     def __getattr__(self, name: str) -> re.Pattern[str]:
         raise AttributeError(name)
+
+
+class ListForm(NamedTuple):
+    """The form of a list: its first line, its lines, and whether some may be blank."""
+
+    first: re.Pattern[str]
+    lines: tuple[re.Pattern[str], ...]
+    gaps: bool
+
+
+def list_forms() -> dict[str, ListForm]:
+    """The forms of lists by name; a counted number is written by its role, such as ``<part>``."""
+
+    def pattern(text: str) -> re.Pattern[str]:
+        text = text.replace("<number>", _NUMBER)
+        return re.compile(re.sub(r"(?<!P)<(\w+)>", r"(?P<\1>[\\d,]{1,15}|#)", text))
+
+    return {
+        name: ListForm(
+            pattern(form["first"]), tuple(map(pattern, form["lines"])), form.get("gaps", False)
+        )
+        for name, form in _forms()["lists"].items()
+    }
 
 
 class LogCut(NamedTuple):
@@ -85,9 +110,20 @@ class LogFigure(NamedTuple):
         """Whether it is withheld already."""
         return self.text == HIDDEN
 
-    def cut(self, rule: str) -> LogCut:
-        """The order to withhold it."""
-        return LogCut(self.line, self.start, self.end, rule)
+
+@dataclass(slots=True)
+class FigureRow:
+    """A row of a table: what stands before its figures, these, and where they start and end."""
+
+    stub: str
+    figures: list[LogFigure]
+    start: int = 0
+    end: int = 0
+
+    @property
+    def count(self) -> LogFigure:
+        """The count, which is the first figure."""
+        return self.figures[0]
 
 
 @dataclass(slots=True)
@@ -135,17 +171,25 @@ def figures(text: str, line: int, start: int = 0) -> list[LogFigure] | None:
     >>> figures("74 cases", 0) is None
     True
     """
-    found = [
-        LogFigure(match[0], line, match.start(), match.end())
-        for match in _FIGURE.finditer(text, start)
-    ]
-    length = sum(figure.end - figure.start for figure in found)
-    return found if length == len("".join(text[start:].split())) else None
+    shown = [LogFigure(one[0], line, *one.span()) for one in _FIGURE.finditer(text, start)]
+    length = sum(figure.end - figure.start for figure in shown)
+    return shown if length == len("".join(text[start:].split())) else None
 
 
-def withheld(shown: Iterable[LogFigure], rule: str) -> list[LogCut]:
+def bar_row(text: str, at: int) -> FigureRow | None:
+    """A row with nothing but figures behind its first bar."""
+    stub, bar, _ = text.partition("|")
+    shown = figures(text, at, len(stub) + 1) if bar else None
+    return FigureRow(stub.strip(), shown) if shown else None
+
+
+def withheld(shown: Iterable[LogFigure], rule: str, align: Align = "right") -> list[LogCut]:
     """The order to withhold some figures, but those that are withheld already."""
-    return [figure.cut(rule) for figure in shown if not figure.hidden]
+    return [
+        LogCut(figure.line, figure.start, figure.end, rule, align=align)
+        for figure in shown
+        if not figure.hidden
+    ]
 
 
 def is_rule(text: str) -> bool:
@@ -186,13 +230,7 @@ class Window(Sequence[LogLine]):
     def __len__(self) -> int:
         return self.end - self.start
 
-    @overload
-    def __getitem__(self, at: int) -> LogLine: ...
-
-    @overload
-    def __getitem__(self, at: slice) -> Sequence[LogLine]: ...
-
-    def __getitem__(self, at: int | slice) -> LogLine | Sequence[LogLine]:
+    def __getitem__(self, at: Any) -> Any:
         if isinstance(at, slice):
             first, last, _ = at.indices(len(self))
             return Window(self.lines, self.start + first, self.start + max(first, last))

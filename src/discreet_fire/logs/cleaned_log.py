@@ -8,9 +8,10 @@ a cleaned log that is cleaned again stays the same.
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
-from itertools import accumulate
+from itertools import accumulate, takewhile
+from operator import eq
 from typing import Any, NamedTuple
 
 from discreet.files import texts_of
@@ -21,8 +22,6 @@ from discreet_fire.logs.lines import LogLine, log_lines
 from discreet_fire.logs.listings import ListingKind, listing_blocks, listing_kind
 from discreet_fire.logs.outputs import (
     WITHHELD,
-    BlockJudgement,
-    EchoBlock,
     Passages,
     blocks_of,
     checked_block,
@@ -43,39 +42,40 @@ class SourceChange(NamedTuple):
     rule: str  # why
 
 
-class PlaceMoves:
-    """Where places of a text are after some changes.
+def moves_of(changes: Sequence[SourceChange]) -> Callable[[int], int]:
+    """Where a place of a text is after some changes; inside one, where what is put starts.
 
-    >>> PlaceMoves([SourceChange(2, 6, "#", "rule")]).place(8)
+    >>> moves_of([SourceChange(2, 6, "#", "rule")])(8)
     5
     """
+    ends = [change.end for change in changes]
+    longer = (len(change.put) - (change.end - change.start) for change in changes)
+    shifts = list(accumulate(longer, initial=0))
 
-    __slots__ = ("changes", "ends", "shifts")
+    def moved(place: int) -> int:
+        done = bisect_right(ends, place)
+        if done < len(changes):
+            place = min(place, changes[done].start)
+        return place + shifts[done]
 
-    def __init__(self, changes: Sequence[SourceChange]) -> None:
-        self.changes = changes
-        self.ends = [change.end for change in changes]
-        longer = (len(change.put) - (change.end - change.start) for change in changes)
-        self.shifts = list(accumulate(longer, initial=0))
-
-    def place(self, place: int) -> int:
-        """The new place; inside a change, where what is put starts."""
-        done = bisect_right(self.ends, place)
-        if done < len(self.changes) and self.changes[done].start < place:
-            place = self.changes[done].start
-        return place + self.shifts[done]
+    return moved
 
 
 def changes_of(lines: Sequence[LogLine], cuts: Iterable[LogCut]) -> list[SourceChange]:
-    """The changes of the source that carry out some cuts."""
+    """The changes of the source that carry out some cuts; those that overlap become one."""
     by_line: dict[int, list[LogCut]] = {}
     for cut in cuts:
-        by_line.setdefault(cut.line, []).append(cut)
+        by_line.setdefault(cut.line, []).append(_widened(lines[cut.line], cut))
     changes: list[SourceChange] = []
     for number in sorted(by_line):
-        line = lines[number]
-        for cut in _without_overlaps(line, by_line[number]):
-            changes += _carried_out(line, cut)
+        apart: list[LogCut] = []
+        for cut in sorted(by_line[number], key=lambda cut: (cut.start, -cut.end)):
+            if not apart or cut.start >= apart[-1].end:
+                apart.append(cut)
+            elif cut.end > apart[-1].end:
+                apart[-1] = apart[-1]._replace(end=cut.end, put=HIDDEN, align="none")
+        for cut in apart:
+            changes += _carried_out(lines[number], cut)
     return changes
 
 
@@ -89,70 +89,38 @@ def applied(source: str, changes: Sequence[SourceChange]) -> str:
     return "".join([*parts, source[at:]])
 
 
-def _without_overlaps(line: LogLine, cuts: list[LogCut]) -> list[LogCut]:
-    """Cuts that do not touch: those that overlap become one."""
-    widened = sorted((_widened(line, cut) for cut in cuts), key=lambda cut: (cut.start, -cut.end))
-    apart: list[LogCut] = []
-    for cut in widened:
-        if apart and cut.start < apart[-1].end:
-            before = apart[-1]
-            if cut.end > before.end:
-                apart[-1] = before._replace(end=cut.end, put=HIDDEN, align="none")
-        else:
-            apart.append(cut)
-    return apart
-
-
 def _widened(line: LogLine, cut: LogCut) -> LogCut:
     """A cut with the blanks of its column, so that nothing tells how wide a figure was."""
+
+    def fixed(at: int) -> bool:
+        """Whether it comes from a column position, which says nothing about a figure."""
+        piece = next(line.covering(at, at + 1), None)
+        return piece is not None and not piece.literal and piece.fixed
+
+    start, end = cut.start, cut.end
+    if cut.align == "right":
+        while start > 0 and line.text[start - 1] == " " and not fixed(start - 1):
+            start -= 1
+        return cut._replace(start=start, put=cut.put.rjust(end - start))
     if cut.align == "none":
         return cut
-    plain = len(line.pieces) == 1
-    if cut.align == "right":
-        start = len(line.text[: cut.start].rstrip(" ")) if plain else cut.start
-        while (
-            not plain and start > 0 and line.text[start - 1] == " " and not _fixed(line, start - 1)
-        ):
-            start -= 1
-        return cut._replace(start=start, put=cut.put.rjust(cut.end - start))
-    end = cut.end
-    while end < len(line.text) and line.text[end] == " " and not _fixed(line, end):
+    while end < len(line.text) and line.text[end] == " " and not fixed(end):
         end += 1
-    if end == len(line.text) or _fixed(line, end):
-        return cut._replace(end=end)
-    return cut._replace(end=end, put=cut.put.ljust(end - cut.start))
-
-
-def _fixed(line: LogLine, at: int) -> bool:
-    """Whether a blank comes from a column position, which says nothing about a figure."""
-    for piece in line.covering(at, at + 1):
-        return not piece.literal and piece.fixed
-    return False
-
-
-def _trimmed(line: LogLine, cut: LogCut) -> LogCut:
-    """A cut over markup without what it would put back: the markup there stays in its place.
-
-    Not where a line goes on: from where it was broken one could tell how long it was before.
-    """
-    if cut.align != "none" or line.wraps or len(list(line.covering(cut.start, cut.end))) < 2:
-        return cut
-    before = line.text[cut.start : cut.end]
-    head = _alike(before, cut.put)
-    tail = _alike(before[:head:-1], cut.put[:head:-1])
-    put = cut.put[head : len(cut.put) - tail]
-    return cut._replace(start=cut.start + head, end=cut.end - tail, put=put)
-
-
-def _alike(one: str, other: str) -> int:
-    """How many letters at the beginning of two texts are the same."""
-    pairs = enumerate(zip(one, other, strict=False))
-    return next((at for at, (a, b) in pairs if a != b), min(len(one), len(other)))
+    last = end == len(line.text) or fixed(end)
+    return cut._replace(end=end, put=cut.put if last else cut.put.ljust(end - start))
 
 
 def _carried_out(line: LogLine, cut: LogCut) -> list[SourceChange]:
     """Put the new text where the figure stood; what else belongs to the cut goes."""
-    cut = _trimmed(line, cut)
+    pieces = list(line.covering(cut.start, cut.end))
+    # A cut over markup does not put back what stands there: the markup stays in its place. Not
+    # where a line goes on: from where it was broken one could tell how long it was before.
+    if cut.align == "none" and not line.wraps and len(pieces) > 1:
+        before, put = line.text[cut.start : cut.end], cut.put
+        head = sum(takewhile(bool, map(eq, before, put)))
+        tail = sum(takewhile(bool, map(eq, before[:head:-1], put[:head:-1])))
+        put = put[head : len(put) - tail]
+        cut = cut._replace(start=cut.start + head, end=cut.end - tail, put=put)
     spans: list[tuple[int, int]] = []
     for piece in line.covering(cut.start, cut.end):
         start, end = piece.start, piece.end
@@ -161,8 +129,6 @@ def _carried_out(line: LogLine, cut: LogCut) -> list[SourceChange]:
             start += max(cut.start - piece.at, 0)
         if end > start and (piece.literal or not piece.fixed):
             spans.append((start, end))
-    if not spans:
-        return []
     # The last stretch holds the figure if it is right-aligned, the first if it starts here.
     chosen = len(spans) - 1 if cut.align == "right" else 0
     return [
@@ -259,7 +225,11 @@ def clean_log(
     in_smcl = is_smcl(text) if smcl is None else smcl
     checked = evidence is not None and evidence.covers(text, passages.rules)
     listing = None if in_smcl or checked else listing or listing_kind(text)
-    rounds = [_own_round(text, passages, smcl=in_smcl)] if passages.rules.own_first else []
+    rounds: list[_Round] = []
+    if passages.rules.own_first:
+        lines = log_lines(text, smcl=in_smcl)
+        cuts = (cut for at, line in enumerate(lines) for cut in passages.own_texts(line.text, at))
+        rounds.append(_Round(changes_of(lines, cuts), [], {}))
     texts = [text, *(applied(text, one.changes) for one in rounds)]
     first = len(rounds)
     while len(rounds) < _MOST_ROUNDS + first:
@@ -275,44 +245,37 @@ def clean_log(
         hint = words["again_hint"]
         findings.append(Lines("").finding("own-list", Severity.REVIEW, _EN["again"], *whole, hint))
     places = Lines(texts[-1])
-    moves = [PlaceMoves(one.changes) for one in rounds]
+    moves = [moves_of(one.changes) for one in rounds]
+
+    def end_place(place: int, first_move: int) -> int:
+        for move in moves[first_move:]:
+            place = move(place)
+        return place
+
+    corrections: list[Correction] = []
+    removed: list[str] = []
+    for number, (one, before) in enumerate(zip(rounds, texts, strict=False)):
+        for change in one.changes:
+            line, _ = places.place(end_place(change.start, number))
+            fields = {**change._asdict(), "line": line, "round": number + 1}
+            removed.append(before[change.start : change.end])
+            corrections.append(Correction(**fields))
+    # A place in the cleaned log tells no length of what is gone.
+    moved = []
+    for finding in findings:
+        start, end = (end_place(at, first) for at in (finding.start, finding.end))
+        line, column = places.place(start)
+        moved.append(replace(finding, line=line, column=column, start=start, end=end))
     return CleanedLog(
         text=texts[-1],
         smcl=in_smcl,
         listing=listing,
-        corrections=tuple(_corrections(rounds, moves, places)),
-        removed=tuple(
-            before[change.start : change.end]
-            for before, one in zip(texts, rounds, strict=False)
-            for change in one.changes
-        ),
-        findings=tuple(_by_cause((_moved(one, moves[first:], places) for one in findings), words)),
+        corrections=tuple(corrections),
+        removed=tuple(removed),
+        findings=tuple(_by_cause(moved, words)),
         blocks=rounds[first].blocks,
         checked=checked,
     )
-
-
-def _corrections(
-    rounds: Sequence[_Round], moves: Sequence[PlaceMoves], places: Lines
-) -> Iterator[Correction]:
-    for number, one in enumerate(rounds):
-        for change in one.changes:
-            line, _ = places.place(_end_place(change.start, moves[number:]))
-            yield Correction(
-                rule=change.rule,
-                line=line,
-                start=change.start,
-                end=change.end,
-                put=change.put,
-                round=number + 1,
-            )
-
-
-def _moved(finding: Finding, moves: Sequence[PlaceMoves], places: Lines) -> Finding:
-    """A finding with its place in the cleaned log, which tells no length of what is gone."""
-    start, end = (_end_place(place, moves) for place in (finding.start, finding.end))
-    line, column = places.place(start)
-    return replace(finding, line=line, column=column, start=start, end=end)
 
 
 def _by_cause(findings: Iterable[Finding], words: Mapping[str, str]) -> Iterator[LogFinding]:
@@ -344,12 +307,6 @@ def _said(message: str, words: Mapping[str, str]) -> str:
     return message if name is None else words[name]
 
 
-def _end_place(place: int, moves: Sequence[PlaceMoves]) -> int:
-    for move in moves:
-        place = move.place(place)
-    return place
-
-
 @dataclass(slots=True)
 class _Round:
     """What one look at a log finds."""
@@ -357,13 +314,6 @@ class _Round:
     changes: list[SourceChange]
     findings: list[Finding]
     blocks: dict[str, int]
-
-
-def _own_round(text: str, passages: Passages, *, smcl: bool) -> _Round:
-    """What the centre's own list changes, before any other rule looks at a log."""
-    lines = log_lines(text, smcl=smcl)
-    cuts = (cut for at, line in enumerate(lines) for cut in passages.own_texts(line.text, at))
-    return _Round(changes_of(lines, cuts), [], {})
 
 
 def _round(
@@ -382,90 +332,55 @@ def _round(
     withheld: list[tuple[int, int]] = []
     findings: list[Finding] = []
     blocks = dict.fromkeys(("silent", "safe", "cleaned", "withheld", "review"), 0)
-    judgements = list(_judgements(lines, passages, checked=checked, listing=listing))
+    judge = checked_block if checked else judged
+    if listing is None:
+        judgements = [(block, judge(lines, block, passages)) for block in blocks_of(lines)]
+    else:
+        judgements = list(listing_blocks(lines, listing, passages))
     add_related_counts(lines, judgements, passages.rules)
+
+    def note(at: int, rule: str, message: str) -> Finding:
+        start, end = lines[at].start, lines[at].end
+        return places.finding(rule, Severity.REVIEW, message, start, end)
+
     for block, judgement in judgements:
-        more = list(_known_passages(lines, block, judgement, passages))
+        # Messages, paths and texts of the centre's own list; what a person must look at.
+        more: list[LogCut] = []
+        notes: list[Finding] = []
+        if judgement.unknown:
+            message = _EN["unknown"].format(names=", ".join(block.names[:_SHOWN_NAMES]))
+            notes.append(note(judgement.unknown[0], "unknown-output", message))
+        notes += [note(at, "doubtful-output", why) for at, why in judgement.reasons]
+        for at in block.echo:
+            more += passages.in_command(lines[at].text, at)
+            more += observation_numbers(lines[at].text, at)
+        for at in range(block.start, block.end):
+            text = lines[at].text
+            if at in judgement.tabled:
+                more += passages.everywhere(text, at)
+            else:
+                more += passages.in_output(text, at)
+                notes += [note(at, name, why) for name, why in passages.reviews(text)]
         cuts += judgement.cuts + more
         withheld += judgement.withheld
-        notes = list(_findings(lines, block, judgement, passages, places))
         findings += notes
-        if notes or judgement.withheld:
-            state = "review" if notes else "withheld"
-        elif judgement.cuts or more:
-            state = "cleaned"
-        else:
-            shown = any(lines[at].text.strip() for at in range(block.start, block.end))
-            state = "safe" if shown else "silent"
+        shown = any(lines[at].text.strip() for at in range(block.start, block.end))
+        state = "safe" if shown else "silent"
+        state = "cleaned" if judgement.cuts or more else state
+        state = "review" if notes else "withheld" if judgement.withheld else state
         blocks[state] += 1
-    for at, line in enumerate(lines):
-        if line.hidden:
-            findings.append(_note(lines, at, places, "hidden-text", _EN["hidden"]))
+    hidden = [at for at, line in enumerate(lines) if line.hidden]
+    findings += [note(at, "hidden-text", _EN["hidden"]) for at in hidden]
     withheld_text = WITHHELD[passages.rules.language]
     put = f"{{txt}}{withheld_text}" if smcl else withheld_text
     gone = [
         SourceChange(lines[first].start, lines[last].end, put, "withheld")
         for first, last in withheld
     ]
-    return _Round(_merged(gone, changes_of(lines, cuts)), findings, blocks)
-
-
-def _judgements(
-    lines: Sequence[LogLine], passages: Passages, *, checked: bool, listing: ListingKind | None
-) -> Iterator[tuple[EchoBlock, BlockJudgement]]:
-    """The blocks of a log or of a listing, each judged."""
-    if listing is not None:
-        yield from listing_blocks(lines, listing, passages)
-        return
-    for block in blocks_of(lines):
-        yield block, (checked_block if checked else judged)(lines, block, passages)
-
-
-def _known_passages(
-    lines: Sequence[LogLine], block: EchoBlock, judgement: BlockJudgement, passages: Passages
-) -> Iterator[LogCut]:
-    """Messages, paths and texts of the centre's own list."""
-    for at in block.echo:
-        yield from passages.in_command(lines[at].text, at)
-        yield from observation_numbers(lines[at].text, at)
-    for at in range(block.start, block.end):
-        if at in judgement.tabled:
-            yield from passages.everywhere(lines[at].text, at)
-        else:
-            yield from passages.in_output(lines[at].text, at)
-
-
-def _merged(whole: list[SourceChange], single: list[SourceChange]) -> list[SourceChange]:
-    """All changes in order; inside what goes as a whole there are no others."""
+    # Inside what goes as a whole there are no other changes.
     changes: list[SourceChange] = []
-    end = -1
-    for change in sorted([*whole, *single], key=lambda one: (one.start, -one.end)):
-        if change.start >= end:
+    every = [*gone, *changes_of(lines, cuts)]
+    for change in sorted(every, key=lambda one: (one.start, -one.end)):
+        if not changes or change.start >= changes[-1].end:
             changes.append(change)
-            end = change.end
-    return changes
-
-
-def _findings(
-    lines: Sequence[LogLine],
-    block: EchoBlock,
-    judgement: BlockJudgement,
-    passages: Passages,
-    places: Lines,
-) -> Iterator[Finding]:
-    """What a person must look at in one block."""
-    if judgement.unknown:
-        message = _EN["unknown"].format(names=", ".join(block.names[:_SHOWN_NAMES]))
-        yield _note(lines, judgement.unknown[0], places, "unknown-output", message)
-    for at, why in judgement.reasons:
-        yield _note(lines, at, places, "doubtful-output", why)
-    for at in range(block.start, block.end):
-        if at in judgement.tabled:
-            continue
-        for name, why in passages.reviews(lines[at].text):
-            yield _note(lines, at, places, name, why)
-
-
-def _note(lines: Sequence[LogLine], at: int, places: Lines, rule: str, message: str) -> Finding:
-    start, end = lines[at].start, lines[at].end
-    return places.finding(rule, Severity.REVIEW, message, start, end)
+    return _Round(changes, findings, blocks)

@@ -38,12 +38,6 @@ class _ShownCount:
     values: dict[str, str]
     data: int
 
-    def apart(self, other: _ShownCount) -> bool:
-        """Whether no record is in both: a variable has another value in each."""
-        return self.data == other.data and any(
-            other.values.get(name, value) != value for name, value in self.values.items()
-        )
-
 
 def add_related_counts(
     lines: Sequence[LogLine],
@@ -54,54 +48,55 @@ def add_related_counts(
     single: list[_ShownCount] = []
     gone: set[int | None] = set()
     data = 0
-    for block, found in judgements:
+    for block, judgement in judgements:
         data += not _READING.issuperset(block.names)
-        condition = _condition(block) if found.counted or found.cases else ""
+        if not (judgement.counted or judgement.cases):
+            continue
+        # The condition; none where several commands have several.
+        conditions = {
+            match[1] if (match := CONDITION.search(one.text, one.command.end - one.start)) else ""
+            for one in block.statements
+            if one.command is not None and one.command.canonical in _COUNTING
+        }
+        condition = conditions.pop() if len(conditions) == 1 else ""
         whole = atoms(condition)
-        if len(found.counted) > 1:
+        if len(judgement.counted) > 1:
             missing = bool(whole) and all(map(OF_MISSING.fullmatch, whole))
-            gone |= set() if missing else {*found.counted}
+            gone |= set() if missing else {*judgement.counted}
             continue
         equals = () if _MIXED.search(condition) else map(_EQUAL.fullmatch, sorted(whole))
         values = {one[1]: one[2] for one in equals if one is not None}
-        single += [
-            _ShownCount(at, numeric(lines[at].text.strip()), whole, values, data)
-            for at in found.counted
-        ]
-        single += [_ShownCount(None, one, whole, values, data) for one in found.cases]
+        shown: list[tuple[int | None, float | None]] = [(None, one) for one in judgement.cases]
+        shown += [(at, numeric(lines[at].text.strip())) for at in judgement.counted]
+        single += [_ShownCount(at, one, whole, values, data) for at, one in shown]
     gone.update(_near(single, rules), _in_series(single, rules))
-    for _, found in judgements:
-        for at in (line for line in found.counted if line in gone):
-            text = lines[at].text
+    for _, judgement in judgements:
+        for at in gone.intersection(judgement.counted):
+            text = lines[at or 0].text
             if numeric(text.strip()) is not None:
                 start = len(text) - len(text.lstrip())
-                found.cuts.append(LogCut(at, start, len(text.rstrip()), "related-counts"))
-
-
-def _condition(block: EchoBlock) -> str:
-    """The condition of a block; none where several commands have several."""
-    found = {
-        match[1] if (match := CONDITION.search(one.text, one.command.end - one.start)) else ""
-        for one in block.statements
-        if one.command is not None and one.command.canonical in _COUNTING
-    }
-    return found.pop() if len(found) == 1 else ""
+                cut = LogCut(at or 0, start, len(text.rstrip()), "related-counts")
+                judgement.cuts.append(cut)
 
 
 def _near(counts: Sequence[_ShownCount], rules: CleaningRules) -> Iterator[int | None]:
-    """Lines of counts that differ by too few cases, unless no record is in both."""
+    """Lines of counts that differ by too few cases, unless no record is in both: a variable has
+    another value in each.
+    """
     by_figure: dict[float, list[_ShownCount]] = defaultdict(list)
     for one in counts:
         if one.figure is not None:
             by_figure[one.figure].append(one)
     figures = sorted(by_figure)
-    for place, figure in enumerate(figures):
-        for larger in figures[place + 1 :]:
+    for place, figure in enumerate(figures, 1):
+        for larger in figures[place:]:
             if not rules.few(larger - figure):
                 break
             for one, other in product(by_figure[figure], by_figure[larger]):
-                if not one.apart(other):
-                    yield from (one.line, other.line)
+                apart = one.data == other.data and any(
+                    other.values.get(name, value) != value for name, value in one.values.items()
+                )
+                yield from () if apart else (one.line, other.line)
 
 
 def _in_series(counts: Sequence[_ShownCount], rules: CleaningRules) -> Iterator[int | None]:

@@ -1,96 +1,101 @@
-"""Output of models: headers, tables of coefficients, iterations, tests.
+"""Output of models: headers, tables of coefficients, iterations; tables of several models.
 
 In: lines of output. Out: a claim; nothing of a model with too few cases, clusters or
-residual degrees of freedom is shown.
+residual degrees of freedom is shown, and a table of models only if it tells their cases.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
+from itertools import chain, pairwise
 
-from discreet_fire.logs.claims import NUMBER, Claim, LogCut, OutputForms, is_rule, numeric
+from discreet_fire.logs.claims import (
+    HIDDEN,
+    NUMBER,
+    Claim,
+    FigureRow,
+    LogCut,
+    OutputForms,
+    is_rule,
+    numeric,
+)
 from discreet_fire.logs.lines import LogLine
 from discreet_fire.logs.rules import CleaningRules
+from discreet_fire.logs.stata_tables import cells_behind_bar, cells_behind_gap, rows_as_one
 
-_FORM = OutputForms(
-    "estimates",
-    "part phrase counted f_test start anova anova_row anova_rule iteration words title "
-    "coefficients above word_row section row_values row_value clusters foot",
-)
+_FORM = OutputForms("estimates")
+_TABLES = OutputForms("summary_tables")
 _OF_GROUPS = ("Mean", "Total", "Ratio", "Proportion", "Margin")
+_CASES = ("Number of obs", "Number of observations")
 _LONGEST = 4000
+_MOST_LINES = 2000
 
 
 def read_model(lines: Sequence[LogLine], rules: CleaningRules) -> Claim | None:
     """The output of one estimation command, or a table of coefficients alone."""
-    if _FORM.iteration.fullmatch(lines[0].text):
-        return Claim(1, "iteration", held=list(_likelihood(lines[0].text)))
-    head = _head(lines)
-    table = _first_table(lines, head)
+    step = _FORM.iteration.fullmatch(lines[0].text)
+    if step is not None:
+        # The value of a step goes if the model goes.
+        shown = step["value"] not in (None, HIDDEN)
+        cut = LogCut(0, *step.span("value"), "model", align="none")
+        return Claim(1, "iteration", held=[cut] * shown)
+    # The header: known names with values, words, or sums of squares, only.
+    first = lines[0].text
+    known = bool(_FORM.start.fullmatch(first) or _FORM.anova.match(first))
+    places = range(1, min(len(lines), 40)) if known else ()
+    head = next((at for at in places if _starts_table(lines, at)), 0)
+    if known and not (head and all(_is_header(line.text) for line in lines[:head])):
+        return None
+    table = _table(lines, head) if _starts_table(lines, head) else None
     if table is None:
         return None
-    end, rows = table
-    groups = _groups(lines[head:end])
-    values = [cut for at in range(head) for cut in _values(lines[at].text, at)]
-    body = [cut for at in rows for cut in _row_values(lines[at].text, at)]
+    end, rows, heading, stub = table
+    texts = [lines[at].text for at in rows]
+    parts = [(at, part) for at in range(head) for part in _FORM.part.finditer(lines[at].text)]
+    # Means, totals or shares of groups, not of all cases.
+    groups = ""
+    if heading in _OF_GROUPS:
+        named = (line.text for line in lines[head:end] if _FORM.section.fullmatch(line.text))
+        sections = {name.partition("|")[0].strip() for name in named} - {"", "_at"}
+        if heading == "Proportion" or sections or stub == "Over":
+            groups = "statistics of groups without their number of cases"
     reason = _reason(lines[:head], 0 if groups else len(rows), rules)
-    cases = _cases(lines[:head])
-    if groups and any(_is_alone(lines[at].text) for at in rows):
+    values = [text.partition("|")[2].split() for text in texts]
+    # A row has no error where it is of a group of one case.
+    if groups and any(len(some) > 1 and some[1] in (".", "0", HIDDEN) for some in values):
         reason = reason or "few-cases"
-    shares = _shares(lines[head:end], [lines[at].text for at in rows])
-    if cases is not None and shares:
-        total = shares == "Total"
-        few = (_is_share_of_few(lines[at].text, cases, rules, total=total) for at in rows)
-        reason = "few-cases" if any(few) else reason
-    panel = [cut for at in range(head) for cut in _panel_extremes(lines[at].text, at)]
-    known = any(
-        _FORM.start.fullmatch(line.text) or _FORM.anova.match(line.text) for line in lines[:head]
-    )
-    cuts = [*values, *body] if reason else panel
-    named = [cut._replace(rule=reason or cut.rule) for cut in cuts]
+    alone = len(texts) == 1 and texts[0].partition("|")[0].strip() == "_cons"
+    counted = (numeric(part["value"]) for _, part in parts if part["key"] in _CASES)
+    cases = next(counted, None)
+    if cases is not None and (alone or heading in _OF_GROUPS):
+        total = heading == "Total"
+        if any(_is_share_of_few(some, cases, rules, total=total) for some in values):
+            reason = "few-cases"
+    shown_parts = [(at, part) for at, part in parts if part["value"] != HIDDEN]
+    if reason:
+        cuts = [LogCut(at, *part.span("value"), reason) for at, part in shown_parts]
+        for at in range(head):
+            if (row := _FORM.anova_row.fullmatch(lines[at].text)) is not None:
+                names = (name for name in ("ss", "df", "ms") if row[name] not in (HIDDEN, "."))
+                cuts += [LogCut(at, *row.span(name), reason) for name in names]
+        for at, text in zip(rows, texts, strict=True):
+            bar = text.find("|") + 1
+            figures = _FORM.row_value.finditer(text[bar:])
+            cuts += [LogCut(at, bar + one.start(), bar + one.end(), reason) for one in figures]
+    else:  # length of the shortest and the longest series
+        ends = ((at, part) for at, part in shown_parts if part["key"] in ("min", "max"))
+        cuts = [LogCut(at, *part.span("value"), "extremes") for at, part in ends]
     kind = "model" if known else "coefficients"
-    return Claim(end, kind, list(dict.fromkeys(named)), groups, gone=bool(reason))
+    return Claim(end, kind, list(dict.fromkeys(cuts)), groups, gone=bool(reason))
 
 
-def _heading(table: Sequence[LogLine]) -> re.Match[str] | None:
-    """The heading of a table of coefficients."""
-    return next(filter(None, (_FORM.coefficients.fullmatch(line.text) for line in table)), None)
-
-
-def _groups(table: Sequence[LogLine]) -> str:
-    """Why a person must look: means, totals or shares of groups, not of all cases."""
-    heading = _heading(table)
-    if heading is None or heading["heading"] not in _OF_GROUPS:
-        return ""
-    named = [
-        line.text.partition("|")[0].strip() for line in table if _FORM.section.fullmatch(line.text)
-    ]
-    sections = any(name not in ("", "_at") for name in named)
-    if heading["heading"] == "Proportion" or sections or heading["stub"].strip() == "Over":
-        return "statistics of groups without their number of cases"
-    return ""
-
-
-def _is_alone(text: str) -> bool:
-    """Whether a row has no error, as of a group of one case."""
-    values = text.partition("|")[2].split()
-    return len(values) > 1 and values[1] in (".", "0", "#")
-
-
-def _shares(table: Sequence[LogLine], rows: Sequence[str]) -> str:
-    """What the figures of a table are called that may be shares or numbers of all cases."""
-    table_heading = _heading(table)
-    heading = "" if table_heading is None else table_heading["heading"]
-    alone = len(rows) == 1 and rows[0].partition("|")[0].strip() == "_cons"
-    return heading if alone or heading in _OF_GROUPS else ""
-
-
-def _is_share_of_few(text: str, cases: float, rules: CleaningRules, *, total: bool) -> bool:
+def _is_share_of_few(
+    values: Sequence[str], cases: float, rules: CleaningRules, *, total: bool
+) -> bool:
     """Whether the first figure of a row is a share, or a number, of too few cases or of all but
     too few.
     """
-    values = text.partition("|")[2].split()
     shown = numeric(values[0]) if values else None
     if shown is None or not 0 < shown <= cases:
         return False
@@ -100,36 +105,17 @@ def _is_share_of_few(text: str, cases: float, rules: CleaningRules, *, total: bo
     return rules.few(round(part)) or rules.few(round(cases - part))
 
 
-def _head(lines: Sequence[LogLine]) -> int:
-    """How many lines of a header there are, from the first."""
-    text = lines[0].text
-    if not (_FORM.start.fullmatch(text) or _FORM.anova.match(text)):
-        return 0
-    if not _is_header(text):
-        return 0
-    for at, line in enumerate(lines[1:40], 1):
-        if _is_table_start(lines, at):
-            return at
-        if not _is_header(line.text):
-            return 0
-    return 0
-
-
 def _is_header(text: str) -> bool:
-    """Whether a line holds known names with values, words, or sums of squares, only."""
     if (match := _FORM.anova.match(text)) is not None:
         text = re.sub(r"^.{0,40}\bMS\b|^.{0,60}Prob ?> ?F", "", text)
     elif (match := _FORM.anova_row.fullmatch(text) or _FORM.anova_rule.fullmatch(text)) is not None:
         text = match["rest"]
-    if _FORM.clusters.fullmatch(text):
-        return True
-    return bool(
-        _FORM.words.fullmatch(_FORM.phrase.sub("", _FORM.part.sub("", text)).replace("|", " "))
-        or _FORM.title.fullmatch(text)
-    )
+    left = _FORM.phrase.sub("", _FORM.part.sub("", text)).replace("|", " ")
+    forms = ((_FORM.clusters, text), (_FORM.words, left), (_FORM.title, text))
+    return any(form.fullmatch(some) for form, some in forms)
 
 
-def _is_table_start(lines: Sequence[LogLine], at: int) -> bool:
+def _starts_table(lines: Sequence[LogLine], at: int) -> bool:
     """Whether a rule and the heading of coefficients stand here."""
     if at >= len(lines) or not is_rule(lines[at].text):
         return False
@@ -141,14 +127,12 @@ def _is_table_start(lines: Sequence[LogLine], at: int) -> bool:
     return False
 
 
-def _first_table(lines: Sequence[LogLine], head: int) -> tuple[int, list[int]] | None:
-    """Where the table of coefficients ends, and which lines of it hold values."""
-    at = head
-    if not _is_table_start(lines, at):
-        return None
-    at += 1
-    while not _FORM.coefficients.fullmatch(lines[at].text):
+def _table(lines: Sequence[LogLine], at: int) -> tuple[int, list[int], str, str] | None:
+    """Where a table of coefficients ends, which lines hold values, the heading, its stub."""
+    heading = None
+    while heading is None:
         at += 1
+        heading = _FORM.coefficients.fullmatch(lines[at].text)
     rows: list[int] = []
     end = at + 1
     for place in range(at + 1, min(len(lines), at + _LONGEST)):
@@ -170,7 +154,7 @@ def _first_table(lines: Sequence[LogLine], head: int) -> tuple[int, list[int]] |
         end = place + 1
     while end < len(lines) and _FORM.foot.fullmatch(lines[end].text):
         end += 1
-    return (end, rows) if rows else None
+    return (end, rows, heading["heading"], heading["stub"].strip()) if rows else None
 
 
 def _reason(header: Sequence[LogLine], rows: int, rules: CleaningRules) -> str:
@@ -188,58 +172,77 @@ def _reason(header: Sequence[LogLine], rows: int, rules: CleaningRules) -> str:
             return "few-cases"
         for part in _FORM.part.finditer(line.text):
             value = numeric(part["value"])
-            if not clustered and _has_few_left(part["key"], rules):
-                return "degrees-of-freedom"
+            test = None if clustered else _FORM.f_test.fullmatch(part["key"])
+            left = None if test is None else numeric(test["df"])
+            if left is not None and left < rules.residual_df:
+                return "degrees-of-freedom"  # absorbed effects count there
             if _FORM.counted.fullmatch(part["key"]):
                 if value is None or rules.few(value):
                     return "few-cases"
-                if part["key"] in ("Number of obs", "Number of observations"):
+                if part["key"] in _CASES:
                     cases = value
-    if cases is not None and cases - rows < rules.residual_df:
-        return "degrees-of-freedom"
-    return ""
+    few = cases is not None and cases - rows < rules.residual_df
+    return "degrees-of-freedom" if few else ""
 
 
-def _has_few_left(key: str, rules: CleaningRules) -> bool:
-    """Whether an F test has too few residual degrees of freedom: absorbed effects count there."""
-    match = _FORM.f_test.fullmatch(key)
-    left = None if match is None else numeric(match["df"])
-    return left is not None and left < rules.residual_df
+def read_estimates_table(lines: Sequence[LogLine], rules: CleaningRules) -> Claim | None:
+    """The table of ``estimates table``."""
+    head = [line.text for line in lines[:2]]
+    if len(lines) < 4 or not is_rule(head[0]) or not _TABLES.model_head.fullmatch(head[1]):
+        return None
+    parts: list[list[FigureRow]] = []
+    for at, line in enumerate(lines[2:], 2):
+        if is_rule(line.text):
+            if "+" not in line.text and "|" not in line.text:
+                return _models(lines, at + 1, [part for part in parts if part], rules)
+            parts.append([])
+        elif parts:
+            row = cells_behind_bar(line.text, at)
+            if row is None:
+                return None
+            parts[-1].append(row)
+    return None
 
 
-def _cases(header: Sequence[LogLine]) -> float | None:
-    """The number of observations that a header tells."""
-    parts = (part for line in header for part in _FORM.part.finditer(line.text))
-    counts = (part for part in parts if part["key"] in ("Number of obs", "Number of observations"))
-    return next((numeric(part["value"]) for part in counts), None)
+def read_esttab(lines: Sequence[LogLine], rules: CleaningRules) -> Claim | None:
+    """The table of ``esttab`` and ``estout``."""
+    rules_at = [at for at, line in enumerate(lines[:_MOST_LINES]) if is_rule(line.text)]
+    if len(rules_at) < 3 or rules_at[0] != 0:
+        return None
+    heading = [line.text for line in lines[1 : rules_at[1]]]
+    if not any(map(_TABLES.models_head.fullmatch, heading)):
+        return None
+    if any(map(_TABLES.figure_words.search, heading)):
+        return None
+    parts: list[list[FigureRow]] = []
+    for start, end in pairwise(rules_at[1:4]):
+        rows = [cells_behind_gap(lines[at].text, at) for at in range(start + 1, end)]
+        parts.append([row for row in rows if row is not None])
+        if None in rows:
+            return None
+    return _models(lines, rules_at[min(len(rules_at) - 1, 3)] + 1, parts, rules)
 
 
-def _values(text: str, at: int) -> Iterator[LogCut]:
-    """All values of one line of a header."""
-    if (match := _FORM.anova_row.fullmatch(text)) is not None:
-        for name in ("ss", "df", "ms"):
-            if match[name] not in ("#", "."):
-                yield LogCut(at, *match.span(name), "model")
-    for part in _FORM.part.finditer(text):
-        if part["value"] != "#":
-            yield LogCut(at, *part.span("value"), "model")
-
-
-def _likelihood(text: str) -> Iterator[LogCut]:
-    """The value of a step; it goes if the model goes."""
-    match = _FORM.iteration.fullmatch(text)
-    if match is not None and match["value"] not in (None, "#"):
-        yield LogCut(0, *match.span("value"), "model", align="none")
-
-
-def _panel_extremes(text: str, at: int) -> Iterator[LogCut]:
-    """Length of the shortest and the longest series."""
-    for part in _FORM.part.finditer(text):
-        if part["key"] in ("min", "max") and part["value"] != "#":
-            yield LogCut(at, *part.span("value"), "extremes")
-
-
-def _row_values(text: str, at: int) -> Iterator[LogCut]:
-    bar = text.find("|")
-    for match in _FORM.row_value.finditer(text[bar + 1 :]):
-        yield LogCut(at, bar + 1 + match.start(), bar + 1 + match.end(), "model")
+def _models(
+    lines: Sequence[LogLine], end: int, parts: Sequence[Sequence[FigureRow]], rules: CleaningRules
+) -> Claim:
+    """What becomes of a table of models whose last part may hold numbers of cases."""
+    while end < len(lines) and _TABLES.legend.fullmatch(lines[end].text):
+        end += 1
+    named = [row for row in parts[-1] if row.stub] if len(parts) > 1 else []
+    numbers = [row for row in named if _TABLES.stats_counts.fullmatch(row.stub)]
+    known = [row for row in named if _TABLES.stats_name.fullmatch(row.stub)]
+    odd = [row for row in named if row not in known and row not in numbers]
+    rows = chain.from_iterable(parts[:-1] if numbers or known else parts)
+    coefficients = sum(bool(row.stub and row.figures) for row in rows)
+    cases = [one for row in numbers for one in row.figures]
+    left = [one.value - coefficients for one in cases if one.value is not None]
+    few = any(one.hidden or rules.few(one.value) for one in cases)
+    if few or any(one < rules.residual_df for one in left):
+        reason = "few-cases" if few else "degrees-of-freedom"
+        return Claim(end, "models", rows_as_one(list(chain.from_iterable(parts)), reason))
+    cuts = rows_as_one([row for row in odd if _TABLES.figure_words.search(row.stub)], "extremes")
+    review = "" if cases else "models without their number of cases"
+    if any(figure.value is not None for row in odd for figure in row.figures) and not cuts:
+        review = review or "statistics of models that no rule knows"
+    return Claim(end, "models", cuts, review)

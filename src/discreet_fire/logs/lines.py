@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import NamedTuple
 
 _HEAD = re.compile(
@@ -31,6 +31,8 @@ _ALIGNED = frozenset(("ralign", "lalign", "center", "centre", "rcenter", "rcentr
 _LAYOUT = frozenset(("c", "char", "col", "dup", "hline", "p", "p2colset", "p2line", "space"))
 _LAYOUT_NUMBER = re.compile(r"\d{4,}")
 _DIGIT = re.compile(r"\d")
+_PHYSICAL = re.compile(r"[^\r\n]*(?:\r\n|\n|\r|\Z)")
+_WRAPPED = "> "
 
 
 class ShownPiece(NamedTuple):
@@ -42,148 +44,6 @@ class ShownPiece(NamedTuple):
     width: int  # length of what is shown
     literal: bool  # whether source and shown text are the same characters
     fixed: bool = False  # whether it is layout that does not depend on a figure
-
-
-class _Open(NamedTuple):
-    name: str
-    argument: str
-    at: int
-    piece: int
-
-
-@dataclass(slots=True)
-class _Shown:
-    """The text of a line while it is put together."""
-
-    parts: list[str] = field(default_factory=list)
-    width: int = 0
-    pieces: list[ShownPiece] = field(default_factory=list)
-    hidden: bool = False
-    joins: bool = False
-
-    @property
-    def text(self) -> str:
-        """What a reader sees."""
-        return "".join(self.parts)
-
-    def put(
-        self, text: str, start: int, end: int, *, literal: bool = False, fixed: bool = False
-    ) -> None:
-        """Add text to the end of the line."""
-        if text:
-            self.pieces.append(ShownPiece(self.width, start, end, len(text), literal, fixed))
-            self.parts.append(text)
-            self.width += len(text)
-
-
-def shown(source: str, start: int, end: int) -> _Shown:
-    """The text of one line of the source, without its line end.
-
-    >>> shown("{ralign 6:mpg} {c |}{res}{space 2}74", 0, 36).text
-    '   mpg |  74'
-    """
-    seen = _Shown()
-    opened: list[_Open] = []
-    at = start
-    while at < end:
-        match = (_BRACE if opened else _OPENING).search(source, at, end)
-        brace = end if match is None else match.start()
-        if brace > at:
-            seen.put(source[at:brace], at, brace, literal=True)
-        if brace >= end:
-            break
-        at = _directive(source, brace, end, seen, opened)
-    return seen
-
-
-def _directive(source: str, at: int, end: int, seen: _Shown, opened: list[_Open]) -> int:
-    """Take one directive, or a brace that is none; where to go on."""
-    if source[at] == "}":
-        if opened:
-            _close(opened.pop(), seen, at)
-        else:
-            seen.put("}", at, at + 1, literal=True)
-        return at + 1
-    head = _HEAD.match(source, at, end)
-    if head is None or len(opened) > _DEEPEST:
-        seen.put("{", at, at + 1, literal=True)
-        return at + 1
-    name, argument = head["name"] or "", head["rest"].strip()
-    seen.hidden = seen.hidden or _hides(name, argument)
-    if head["close"] == ":":
-        opened.append(_Open(name, argument, seen.width, len(seen.pieces)))
-    elif name == "...":
-        seen.joins = True
-    else:
-        drawn = _drawn(name, argument, seen.width)
-        fixed = name != "space" and not drawn.isalnum()
-        seen.put(drawn, at, head.end(), fixed=fixed)
-    return head.end()
-
-
-def _hides(name: str, argument: str) -> bool:
-    """Whether a number could be read in the source that no reader of the text sees."""
-    if name in _LAYOUT or name in _ALIGNED:
-        return bool(_LAYOUT_NUMBER.search(argument))
-    if name == "search":  # error numbers: {search r(111), local:r(111);}
-        return not argument.startswith("r(")
-    return name == "*" or bool(_DIGIT.search(argument))
-
-
-def _drawn(name: str, argument: str, at: int) -> str:
-    """What a directive without text of its own puts on the screen."""
-    if name == "space":
-        return " " * _number(argument, 1)
-    if name == "col":
-        return " " * max(_number(argument, 1) - 1 - at, 0)
-    if name in ("hline", ".-"):
-        return "-" * (_number(argument, 1) if argument else _RULE_WIDTH)
-    if name in ("c", "char"):
-        return _character(argument)
-    return ""
-
-
-def _character(argument: str) -> str:
-    try:
-        code = int(argument, 0)
-    except ValueError:
-        return _BOX.get(argument, "")
-    return chr(code) if 32 <= code < 0xD800 else ""
-
-
-def _number(argument: str, otherwise: int) -> int:
-    digits = argument.strip()
-    if not digits.isdecimal() or len(digits) > 6:
-        return otherwise
-    return min(int(digits), _WIDEST)
-
-
-def _close(opened: _Open, seen: _Shown, at: int) -> None:
-    """Line up the text of a directive that ends here, or repeat it."""
-    width = seen.width - opened.at
-    if opened.name == "dup":
-        again = min(max(_number(opened.argument, 1) - 1, 0), _WIDEST // max(width, 1))
-        inner = "".join(seen.parts[opened.piece :])
-        seen.put(inner * again, at, at)
-        return
-    if opened.name not in _ALIGNED:
-        return
-    room = max(_number(opened.argument, width) - width, 0)
-    left = {"lalign": 0, "ralign": room, "right": room}.get(opened.name, room // 2)
-    if left:
-        inside = seen.pieces[opened.piece :]
-        place = inside[0].start if inside else at
-        pad = ShownPiece(opened.at, place, place, left, literal=False)
-        moved = [piece._replace(at=piece.at + left) for piece in inside]
-        seen.pieces[opened.piece :] = [pad, *moved]
-        seen.parts.insert(opened.piece, " " * left)
-        seen.width += left
-    seen.put(" " * (room - left), at, at)
-
-
-_PHYSICAL = re.compile(r"[^\r\n]*(?:\r\n|\n|\r|\Z)")
-_ENDS = "\r\n"
-_WRAPPED = "> "
 
 
 @dataclass(slots=True, repr=False)
@@ -210,11 +70,108 @@ class LogLine:
                 yield piece
 
 
-class _Physical(NamedTuple):
-    """A line of the source, and how many of its first characters only say that it goes on."""
+class _Open(NamedTuple):
+    name: str
+    argument: str
+    at: int
+    piece: int
 
-    line: LogLine
-    skip: int
+
+class _Markup:
+    """A line of SMCL, shown directive by directive."""
+
+    def __init__(self, source: str, start: int, end: int) -> None:
+        self.source, self.end = source, end
+        self.parts: list[str] = []
+        self.width = 0
+        self.pieces: list[ShownPiece] = []
+        self.opened: list[_Open] = []
+        self.hidden = self.joins = False
+        at = start
+        while at < end:
+            match = (_BRACE if self.opened else _OPENING).search(source, at, end)
+            brace = end if match is None else match.start()
+            self.put(source[at:brace], at, brace, literal=True)
+            at = self.directive(brace) if brace < end else end
+
+    def put(
+        self, text: str, start: int, end: int, *, literal: bool = False, fixed: bool = False
+    ) -> None:
+        if text:
+            self.pieces.append(ShownPiece(self.width, start, end, len(text), literal, fixed))
+            self.parts.append(text)
+            self.width += len(text)
+
+    def directive(self, at: int) -> int:
+        """Take one directive, or a brace that is none; where to go on."""
+        brace = self.source[at]
+        if brace == "}" and self.opened:
+            self.close(self.opened.pop(), at)
+            return at + 1
+        head = None if brace == "}" else _HEAD.match(self.source, at, self.end)
+        if head is None or len(self.opened) > _DEEPEST:
+            self.put(brace, at, at + 1, literal=True)
+            return at + 1
+        name, argument = head["name"] or "", head["rest"].strip()
+        # Whether a number could be read in the source that no reader of the text sees.
+        if name in _LAYOUT or name in _ALIGNED:
+            self.hidden |= bool(_LAYOUT_NUMBER.search(argument))
+        elif name == "search":  # error numbers: {search r(111), local:r(111);}
+            self.hidden |= not argument.startswith("r(")
+        else:
+            self.hidden |= name == "*" or bool(_DIGIT.search(argument))
+        if head["close"] == ":":
+            self.opened.append(_Open(name, argument, self.width, len(self.pieces)))
+        elif name == "...":
+            self.joins = True
+        else:
+            drawn = _drawn(name, argument, self.width)
+            fixed = name != "space" and not drawn.isalnum()
+            self.put(drawn, at, head.end(), fixed=fixed)
+        return head.end()
+
+    def close(self, opened: _Open, at: int) -> None:
+        """Line up the text of a directive that ends here, or repeat it."""
+        width = self.width - opened.at
+        if opened.name == "dup":
+            again = min(max(_number(opened.argument, 1) - 1, 0), _WIDEST // max(width, 1))
+            self.put("".join(self.parts[opened.piece :]) * again, at, at)
+        if opened.name not in _ALIGNED:
+            return
+        room = max(_number(opened.argument, width) - width, 0)
+        left = {"lalign": 0, "ralign": room, "right": room}.get(opened.name, room // 2)
+        if left:
+            inside = self.pieces[opened.piece :]
+            place = inside[0].start if inside else at
+            pad = ShownPiece(opened.at, place, place, left, literal=False)
+            moved = [piece._replace(at=piece.at + left) for piece in inside]
+            self.pieces[opened.piece :] = [pad, *moved]
+            self.parts.insert(opened.piece, " " * left)
+            self.width += left
+        self.put(" " * (room - left), at, at)
+
+
+def _drawn(name: str, argument: str, at: int) -> str:
+    """What a directive without text of its own puts on the screen."""
+    if name == "space":
+        return " " * _number(argument, 1)
+    if name == "col":
+        return " " * max(_number(argument, 1) - 1 - at, 0)
+    if name in ("hline", ".-"):
+        return "-" * (_number(argument, 1) if argument else _RULE_WIDTH)
+    if name not in ("c", "char"):
+        return ""
+    try:
+        code = int(argument, 0)
+    except ValueError:
+        return _BOX.get(argument, "")
+    return chr(code) if 32 <= code < 0xD800 else ""
+
+
+def _number(argument: str, otherwise: int) -> int:
+    digits = argument.strip()
+    plain = digits.isdecimal() and len(digits) <= 6
+    return min(int(digits), _WIDEST) if plain else otherwise
 
 
 def log_lines(text: str, *, smcl: bool) -> list[LogLine]:
@@ -222,57 +179,55 @@ def log_lines(text: str, *, smcl: bool) -> list[LogLine]:
 
     >>> [line.text for line in log_lines("{com}. count{txt}\n{space 2}{res}74\n", smcl=True)]
     ['. count', '  74']
+    >>> log_lines("{ralign 6:mpg} {c |}{res}{space 2}74", smcl=True)[0].text
+    '   mpg |  74'
     """
-    groups: list[list[_Physical]] = []
+    # Lines that belong together; of each how many characters only say that it goes on.
+    groups: list[list[tuple[LogLine, int]]] = []
     joined = False
     for match in _PHYSICAL.finditer(text):
         if match.start() == match.end():
             break
-        start = match.start()
-        end = start + len(match[0].rstrip(_ENDS))
+        start, end = match.start(), match.start() + len(match[0].rstrip("\r\n"))
+        joins = False
         if smcl:
-            seen = shown(text, start, end)
-            line, joins = LogLine(seen.text, start, end, seen.pieces, (), seen.hidden), seen.joins
+            markup = _Markup(text, start, end)
+            shown, joins = "".join(markup.parts), markup.joins
+            line = LogLine(shown, start, end, markup.pieces, hidden=markup.hidden)
         else:  # without markup: one piece
             pieces = [ShownPiece(0, start, end, end - start, True)] if end > start else []
-            line, joins = LogLine(text[start:end], start, end, pieces), False
+            line = LogLine(text[start:end], start, end, pieces)
         if joined:
-            groups[-1].append(_Physical(line, 0))
-        elif groups and line.text.startswith(_WRAPPED) and groups[-1][-1].line.text:
-            groups[-1].append(_Physical(line, len(_WRAPPED)))
+            groups[-1].append((line, 0))
+        elif groups and line.text.startswith(_WRAPPED) and groups[-1][-1][0].text:
+            groups[-1].append((line, len(_WRAPPED)))
         else:
-            groups.append([_Physical(line, 0)])
+            groups.append([(line, 0)])
         joined = joins
     # Stata wrapped lines at the length of the longest of those that go on
-    lengths = (len(part.line.text) for group in groups for part in group[:-1])
+    lengths = (len(line.text) for group in groups for line, _ in group[:-1])
     width = max(lengths, default=0)
-    return [_whole(group, width) for group in groups]
+    return [group[0][0] if len(group) == 1 else _whole(group, width) for group in groups]
 
 
-def _whole(group: list[_Physical], width: int) -> LogLine:
+def _whole(group: list[tuple[LogLine, int]], width: int) -> LogLine:
     """Put continuations behind their beginning, without the signs that they are such."""
-    if len(group) == 1:
-        return group[0].line
-    whole = LogLine("", group[0].line.start, group[-1].line.end, [], wraps=True)
+    whole = LogLine("", group[0][0].start, group[-1][0].end, [], wraps=True)
     parts: list[str] = []
-    length = 0
-    before = ""
+    length, before = 0, ""
     for line, skip in group:
         if skip and (before.endswith("///") or len(before) < width):
             whole.echo_breaks += (length,)
-        whole.pieces.extend(_moved(line.pieces, skip, length))
+        for piece in line.pieces:
+            cut = max(skip - piece.at, 0)
+            if cut < piece.width:
+                start = piece.start + (cut if piece.literal else 0)
+                at = piece.at + cut - skip + length
+                kept = piece._replace(at=at, start=start, width=piece.width - cut)
+                whole.pieces.append(kept)
         whole.hidden = whole.hidden or line.hidden
         parts.append(line.text[skip:])
         length += len(line.text) - skip
         before = line.text
     whole.text = "".join(parts)
     return whole
-
-
-def _moved(pieces: list[ShownPiece], skip: int, length: int) -> Iterator[ShownPiece]:
-    for piece in pieces:
-        cut = max(skip - piece.at, 0)
-        if cut < piece.width:
-            start = piece.start + (cut if piece.literal else 0)
-            at = piece.at + cut - skip + length
-            yield ShownPiece(at, start, piece.end, piece.width - cut, piece.literal, piece.fixed)

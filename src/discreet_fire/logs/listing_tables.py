@@ -8,9 +8,10 @@ the table odd, and nothing in an odd table is known.
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import pairwise
 
 from discreet_fire.logs.claims import HIDDEN, LogFigure, is_rule, numeric
@@ -41,7 +42,9 @@ _POINT = re.compile(r"(?<![\d.,])\d*\.\d+(?![\d.,])")
 _COMMA = re.compile(r"(?<![\d.,])\d*,\d+(?![\d.,])")
 _GROUPED = re.compile(r"[1-9]\d{0,2}[.,]\d{3}")
 _DASHES = re.compile(r"(?<![^\s|+])[-_=]{3,}(?![^\s|+])")
+_REACH = re.compile(r"-{2,}|(?<!\S)-(?=\w)|(?<=\w)-(?!\S)")
 _MOST_HEADS = 12
+_FARTHEST = 12
 _TAB = 400
 
 
@@ -95,9 +98,18 @@ class ListingRow:
     ruled: bool
     text: str
 
-    def filled(self, start: int) -> list[LogFigure]:
-        """All cells from a column on that hold something."""
-        return [one for some in self.cells[start:] for one in some if one.text]
+    def filled(self, start: int, end: int | None = None) -> list[LogFigure]:
+        """All cells of some columns that hold something."""
+        return [one for some in self.cells[start:end] for one in some if one.text]
+
+
+@dataclass(slots=True)
+class _LabelPiece:
+    """A part of a label, which may go on in lines below."""
+
+    start: int
+    text: str
+    end: int
 
 
 @dataclass(slots=True)
@@ -109,15 +121,14 @@ class ListingTable:
     title: str  # what stands above it
     heads: list[list[str]]  # the heading of each column, from the top down
     rows: list[ListingRow] = field(default_factory=list)  # its lines with cells
-    spans: list[tuple[int, int]] = field(default_factory=list)  # where each column starts and ends
+    tabs: bool = False  # whether tabs part its columns
     odd: bool = False  # whether something in it did not fit
     bare: bool = False  # whether only blanks part its columns, and the first may hold figures too
 
     @property
     def doubtful(self) -> bool:
         """Whether lines taken for headings may be rows: they hold figures like those of cells."""
-        words = " ".join(part for parts in self.heads for part in parts)
-        return bool(_VALUE_IN_HEAD.search(words))
+        return bool(_VALUE_IN_HEAD.search(" ".join(map(" ".join, self.heads))))
 
     def figures(self, start: int = 1) -> list[LogFigure]:
         """All cells from a column on that hold something."""
@@ -131,46 +142,30 @@ class ListingTable:
         labels: list[tuple[list[_LabelPiece], ListingRow]] = []
         above: list[_LabelPiece] = []
         for row in self.rows:
-            own = _pieces(_label_text(row, first, tabs=not self.spans))
+            text = ""
+            if self.tabs:  # all parts are equally wide
+                text = "".join(part.ljust(_TAB) for part in row.text.split("\t")[:first])
+            for cell in () if self.tabs else itertools.chain(*row.cells[:first]):
+                text = text.ljust(cell.start) + row.text[cell.start : cell.end]
+            own = [_LabelPiece(one.start(), one[0], one.end()) for one in _GAP.finditer(text)]
             if row.filled(first):
-                from_above = own[0].start if own else 0
-                above = [one.until(from_above) for one in above if one.start < from_above] + own
+                place = own[0].start if own else 0
+                above = [replace(one) for one in above if one.start < place]
+                for one in above:
+                    one.text = (
+                        one.text[: place - one.start].rstrip() if one.end > place else one.text
+                    )
+                    one.end = min(one.end, place)
+                above += own
                 labels.append((above, row))
             elif labels and not row.ruled:
                 for piece in own:
                     near = [one for one in above if one.start <= piece.start]
-                    (near[-1] if near else piece).text += f" {piece.text}" if near else ""
+                    if near:
+                        near[-1].text += f" {piece.text}"
             else:
                 above = own
         return [(" ".join(one.text for one in label), row) for label, row in labels]
-
-
-@dataclass(slots=True)
-class _LabelPiece:
-    """A part of a label, which may go on in lines below."""
-
-    start: int
-    text: str
-    end: int
-
-    def until(self, place: int) -> _LabelPiece:
-        """What of it stands before a place."""
-        short = self.text[: place - self.start].rstrip() if self.end > place else self.text
-        return _LabelPiece(self.start, short, min(self.end, place))
-
-
-def _pieces(text: str) -> list[_LabelPiece]:
-    return [_LabelPiece(one.start(), one[0], one.end()) for one in _GAP.finditer(text)]
-
-
-def _label_text(row: ListingRow, first: int, *, tabs: bool) -> str:
-    """The label of a row, each part where it stands; between tabs all parts are equally wide."""
-    if tabs:
-        return "".join(part.ljust(_TAB) for part in row.text.split("\t")[:first])
-    text = ""
-    for one in (one for some in row.cells[:first] for one in some):
-        text = text.ljust(one.start) + row.text[one.start : one.end]
-    return text
 
 
 def _cell(text: str, line: int, start: int, *, commas: bool) -> LogFigure:
@@ -205,33 +200,48 @@ def framed_table(
     texts: Sequence[str], start: int, end: int, title: str, *, commas: bool
 ) -> ListingTable:
     """A table in a frame of bars and dashes."""
-    places = [at for at in range(start, end) if "|" in texts[at] and not _is_drawn(texts[at])]
+    places = [
+        at
+        for at in range(start, end)
+        if "|" in texts[at]
+        and not (_FULL_RULE.fullmatch(texts[at]) or _PARTIAL_RULE.fullmatch(texts[at]))
+    ]
     bars = max((_edges(texts[at]) for at in places), key=len, default=[])
     if len(bars) < 3:
         return ListingTable(start, end, title, [], odd=True)
-    whole = _edges(texts[places[0]])
-    if len(whole) == 2 and whole[1] == len(texts[places[0]].rstrip()) - 1:  # a title in the frame
-        title, places = texts[places[0]].strip().strip("|").strip(), places[1:]
+    whole, first = _edges(texts[places[0]]), texts[places[0]]
+    if len(whole) == 2 and whole[1] == len(first.rstrip()) - 1:  # a title in the frame
+        title, places = first.strip().strip("|").strip(), places[1:]
     spans = [(a + 1, b) for a, b in pairwise(bars)]
-    heads, body = _framed_heads(texts, places, spans, end)
-    table = ListingTable(start, end, title, heads, spans=spans)
+    # Headings go down to the first rule without a gap; a crossing of rules parts them, too.
+    body = places[0] + 1 if places else end
+    while body < end and not (_FULL_RULE.fullmatch(texts[body]) and " " not in texts[body].strip()):
+        body += 1
+    heads: list[list[str]] = []
+    for left, right in spans:
+        middle, parts = (left + right) // 2, [""]
+        for text in texts[places[0] : body] if places else ():
+            edges = [-1, *_edges(text), len(text)]
+            begin = max(edge for edge in edges if edge <= middle and edge < len(text)) + 1
+            cell = text[begin : min(edge for edge in edges if edge >= begin)].strip()
+            if cell.strip("-_=+"):
+                parts[-1] = f"{parts[-1]} {cell}".strip()
+            elif cell:
+                parts.append("")
+        heads.append([part.replace("- ", "-") for part in parts if part])
+    table = ListingTable(start, end, title, heads)
     before = places[0] if places else start
     for at in places:
-        if at < body:
-            before = at
-            continue
-        text = _DASHES.sub(lambda one: " " * len(one[0]), texts[at])
-        ruled = any(_DASHES.search(above) for above in texts[before:at])
-        fits = _edges(texts[at]) == bars
-        cells = [[_cell(text[a:b], at, a, commas=commas)] for a, b in spans] if fits else []
-        table.rows += [ListingRow(at, cells, ruled, text)] if fits else []
-        table.odd = table.odd or not fits
+        if at >= body:
+            text = _DASHES.sub(lambda one: " " * len(one[0]), texts[at])
+            ruled = any(map(_DASHES.search, texts[before:at]))
+            if _edges(texts[at]) == bars:
+                cells = [[_cell(text[a:b], at, a, commas=commas)] for a, b in spans]
+                table.rows.append(ListingRow(at, cells, ruled, text))
+            else:
+                table.odd = True
         before = at
     return table
-
-
-def _is_drawn(text: str) -> bool:
-    return bool(_FULL_RULE.fullmatch(text) or _PARTIAL_RULE.fullmatch(text))
 
 
 def _edges(text: str) -> list[int]:
@@ -243,51 +253,19 @@ def _edges(text: str) -> list[int]:
     ]
 
 
-def _framed_heads(
-    texts: Sequence[str], places: Sequence[int], spans: Sequence[tuple[int, int]], end: int
-) -> tuple[list[list[str]], int]:
-    """The headings of each column, and the first line below them."""
-    heads: list[list[str]] = [[] for _ in spans]
-    if not places:
-        return heads, end
-    body = places[0] + 1
-    while body < end and not (_FULL_RULE.fullmatch(texts[body]) and not _has_gap(texts[body])):
-        body += 1
-    for at, (start, stop) in enumerate(spans):
-        middle, parts = (start + stop) // 2, [""]
-        for line in range(places[0], body):
-            text = texts[line]
-            edges = [-1, *_edges(text), len(text)]
-            left = max(edge for edge in edges if edge <= middle and edge < len(text)) + 1
-            cell = text[left : min(edge for edge in edges if edge >= left)].strip()
-            if cell.strip("-_=+"):
-                parts[-1] = f"{parts[-1]} {cell}".strip()
-            elif cell:
-                parts.append("")
-        heads[at] = [part.replace("- ", "-") for part in parts if part]
-    return heads, body
-
-
-def _has_gap(text: str) -> bool:
-    return " " in text.strip()
-
-
-def is_part(table: ListingTable, part: ListingTable) -> bool:
-    """Whether a table without a title is the next part of a wide one: its labels are the same."""
-
-    def labels(one: ListingTable) -> list[str]:
-        return [row.cells[0][0].text for row in one.rows]
-
-    return not (part.title or part.odd or table.odd) and labels(table) == labels(part)
-
-
-def join_part(table: ListingTable, part: ListingTable) -> None:
-    """Put the columns of a further part beside those of a table."""
+def joined_parts(table: ListingTable, part: ListingTable) -> bool:
+    """Put the columns of the next part of a wide table beside it; whether the labels are the same
+    and it has no title.
+    """
+    labels, own = ([row.cells[0][0].text for row in one.rows] for one in (table, part))
+    if part.title or part.odd or table.odd or labels != own:
+        return False
     above = table.heads[-1][:-1]  # a heading over several columns is not printed again
     table.heads += [above + parts if len(parts) < 2 else parts for parts in part.heads[1:]]
     table.end = part.end
     for row, more in zip(table.rows, part.rows, strict=True):
         row.cells += more.cells[1:]
+    return True
 
 
 # Tabs ---------------------------------------------------------------------------------------------
@@ -305,25 +283,20 @@ def tabbed_table(
             place += len(text) + 1
         rows.append(cells)
     width = max(map(len, rows))
-    body = next((at for at, row in enumerate(rows) if any(map(_is_number, row[1:]))), len(rows))
+    numbers = (any(numeric(one.text) is not None for one in row[1:]) for row in rows)
+    body = next((at for at, shown in enumerate(numbers) if shown), len(rows))
     heads: list[list[str]] = [[] for _ in range(width)]
     for row in rows[:body]:
         last = ""
         for column in range(width):
             text = row[column].text if column < len(row) else ""
-            lowest = row is rows[body - 1]
-            last = text or ("" if lowest else last)
+            last = text or ("" if row is rows[body - 1] else last)
             heads[column] += [last] if last and column else []
-    table = ListingTable(start, end, title, heads)
+    table = ListingTable(start, end, title, heads, tabs=True, odd=body == len(rows))
     for at, row in enumerate(rows[body:], start + body):
         padded = [[one] for one in row] + [[] for _ in range(width - len(row))]
         table.rows.append(ListingRow(at, padded, at > start + body, texts[at]))
-    table.odd = not table.rows
     return table
-
-
-def _is_number(cell: LogFigure) -> bool:
-    return numeric(cell.text) is not None
 
 
 # Columns of SPSS, each at its left edge -----------------------------------------------------------
@@ -341,69 +314,53 @@ def spaced_table(
     texts: Sequence[str], start: int, end: int, title: str, *, commas: bool
 ) -> ListingTable | None:
     """A table whose cells stand at the left edge of their columns; None if nothing is one."""
-    body = _body(texts, start, end)
+
+    def shows(word: str) -> bool:
+        return bool(_NO_VALUE.fullmatch(word)) or figure_text(word, commas=False) is not None
+
+    # The lines with figures behind a label; headings start right of where figures do.
+    rows: list[tuple[int, int, int]] = []
+    for at in range(start, end):
+        words = list(_WORD.finditer(texts[at]))
+        last = len(words)
+        while last > 1 and shows(words[last - 1][0]):
+            last -= 1
+        if last < len(words):
+            rows.append((at, words[0].start(), words[last].start()))
+    left = min((figures for _, _, figures in rows), default=0)
+    body = [at for at, label, _ in rows if label < left]
     if not body:
         return None
     width = max(len(text) for text in texts[start:end])
     filled = [any(texts[at][place : place + 1].strip() for at in body) for place in range(width)]
     starts = [at for at in range(width) if filled[at] and not (at and filled[at - 1])]
-    edges = [*starts, width + 1]
-    columns = [(a, b - 1) for a, b in pairwise(edges)]
-    first = next(
-        (at for at, span in enumerate(columns) if at and _all_figures(texts, body, span)), 0
-    )
+    columns = [(a, b - 1) for a, b in pairwise([*starts, width + 1])]
+    first = 0
+    for place, span in enumerate(columns[1:], 1):
+        shown = [cell for at in body if (cell := texts[at][slice(*span)].strip())]
+        if shown and all(map(shows, shown)):
+            first = place
+            break
     if first:
         columns = [(columns[0][0], columns[first][0] - 1), *columns[first:]]
-    begins = [a for a, _ in columns]
-    heads = [_spaced_head(texts[start : body[0]], begins, at) for at in range(len(columns))]
-    table = ListingTable(start, end, title, heads if first else [], spans=columns, odd=not first)
+    heads: list[list[str]] = [[] for _ in columns] if first else []
+    for text in texts[start : body[0]]:
+        # A heading is a text that starts above a column, or reaches over it.
+        edges = [
+            edge
+            for edge, _ in columns
+            if text[edge : edge + 1].strip() and not text[max(edge - 1, 0) : edge].strip()
+        ]
+        for head, (place, _) in zip(heads, columns, strict=False):
+            begin = max((edge for edge in edges if edge <= place), default=place)
+            stop = min((edge for edge in edges if edge > place), default=len(text))
+            piece = text[begin:stop].split("  ")[0].rstrip()
+            head += [piece.strip()] if piece and begin + len(piece) > place else []
+    table = ListingTable(start, end, title, heads, odd=not first)
     for at in range(body[0], end):
         cells = [[_cell(texts[at][a:b], at, a, commas=commas)] for a, b in columns]
         table.rows.append(ListingRow(at, cells, ruled=False, text=texts[at]))
     return table
-
-
-def _body(texts: Sequence[str], start: int, end: int) -> list[int]:
-    """The lines with figures behind a label; headings start right of where figures do."""
-    rows: list[tuple[int, int, int]] = []
-    for at in range(start, end):
-        words = list(_WORD.finditer(texts[at]))
-        last = len(words)
-        while last > 1 and _shows(words[last - 1][0]):
-            last -= 1
-        if last < len(words):
-            rows.append((at, words[0].start(), words[last].start()))
-    left = min((figures for _, _, figures in rows), default=0)
-    return [at for at, label, _ in rows if label < left]
-
-
-def _shows(word: str) -> bool:
-    return bool(_NO_VALUE.fullmatch(word)) or figure_text(word, commas=False) is not None
-
-
-def _all_figures(texts: Sequence[str], body: Sequence[int], span: tuple[int, int]) -> bool:
-    cells = [texts[at][slice(*span)].strip() for at in body]
-    shown = [one for one in cells if one]
-    return bool(shown) and all(
-        figure_text(one, commas=False) is not None or _NO_VALUE.fullmatch(one) for one in shown
-    )
-
-
-def _spaced_head(lines: Sequence[str], starts: Sequence[int], at: int) -> list[str]:
-    """What stands in headings above a column: a text that starts there, or reaches over it."""
-    heads: list[str] = []
-    for text in lines:
-        edges = [
-            start
-            for start in starts
-            if text[start : start + 1].strip() and not text[max(start - 1, 0) : start].strip()
-        ]
-        begin = max((edge for edge in edges if edge <= starts[at]), default=starts[at])
-        end = min((edge for edge in edges if edge > starts[at]), default=len(text))
-        piece = text[begin:end].split("  ")[0].rstrip()
-        if piece and begin + len(piece) > starts[at]:
-            heads.append(piece.strip())
-    return heads
 
 
 # Columns ------------------------------------------------------------------------------------------
@@ -425,71 +382,46 @@ def columned_table(
     texts: Sequence[str], heads: Sequence[int], rows: Sequence[int], title: str, *, commas: bool
 ) -> ListingTable:
     """A table whose columns only blanks part."""
-    lines = [stretches(_undashed(texts[at]), at, commas=False) for at in heads[-_MOST_HEADS:]]
-    columns: list[list[tuple[int, int, str]]] = []
-    for line in reversed(lines):
-        for one in line:
-            over = _below(one, columns)
-            for some in over:
-                some.append((one.start, one.end, one.text))
-            if not over:
-                columns.append([(one.start, one.end, one.text)])
-    columns.sort(key=lambda some: some[0][0])
+    # The pieces of each heading, the lowest first; a higher one stands over some columns.
+    columns: list[list[LogFigure]] = []
+    for at in reversed(heads[-_MOST_HEADS:]):
+        # Dashes show how far a heading over several columns reaches.
+        text = _REACH.sub(lambda one: " " * len(one[0]), texts[at])
+        for head in stretches(text, at, commas=False):
+            over: list[list[LogFigure]] = []
+            nearest, most = list[list[LogFigure]](), 0
+            for some in columns:
+                shared = min(some[0].end, head.end) - max(some[0].start, head.start)
+                if 2 * shared >= min(some[0].end - some[0].start, head.end - head.start):
+                    over.append(some)
+                if shared > most:
+                    nearest, most = [some], shared
+            for some in over or nearest:
+                some.append(head)
+            if not over and not nearest:
+                columns.append([head])
+    columns.sort(key=lambda some: some[0].start)
     labels = [one for at in rows for one in stretches(texts[at], at, commas=commas)[:1]]
-    before = columns[0][0][0] if columns else 0
+    before = columns[0][0].start if columns else 0
     outside = [one for one in labels if one.end <= before and not is_figure(one)]
     if outside:  # labels without a heading
         ends = min(one.start for one in outside), max(one.end for one in outside)
-        columns.insert(0, [(*ends, "")])
-    names = [[" ".join(part[2] for part in reversed(some)).strip()] for some in columns]
-    names = [[one for one in parts if one] for parts in names]
-    table = ListingTable(min(heads, default=rows[0]), rows[-1] + 1, title, names)
-    bounds = [
-        (min(part[0] for part in some[:1]), max(part[1] for part in some[:1])) for some in columns
-    ]
-    table.spans, table.bare = bounds, True
+        columns.insert(0, [LogFigure("", 0, *ends)])
+    names = [" ".join(part.text for part in reversed(some)).strip() for some in columns]
+    heading = [[name] if name else [] for name in names]
+    start = min(heads, default=rows[0])
+    table = ListingTable(start, rows[-1] + 1, title, heading, bare=True)
     for at in rows:
         cells: list[list[LogFigure]] = [[] for _ in columns]
         for one in stretches(texts[at], at, commas=commas):
-            place = _column_of(one, bounds)
-            if place is None:
-                table.odd = True
+            # The column below whose heading a cell stands, or the nearest one.
+            far = [max(some[0].start - one.end, one.start - some[0].end) for some in columns]
+            if min(far, default=_FARTHEST) < _FARTHEST:
+                cells[far.index(min(far))].append(one)
             else:
-                cells[place].append(one)
+                table.odd = True
         table.rows.append(ListingRow(at, cells, ruled=False, text=texts[at]))
     return table
-
-
-def _below(
-    head: LogFigure, columns: Sequence[list[tuple[int, int, str]]]
-) -> list[list[tuple[int, int, str]]]:
-    """The columns over which most of a heading stands, or which stand mostly below it."""
-    shared = [(min(some[0][1], head.end) - max(some[0][0], head.start), some) for some in columns]
-    over = [
-        some
-        for both, some in shared
-        if 2 * both >= min(some[0][1] - some[0][0], head.end - head.start)
-    ]
-    most = max(shared, key=lambda one: one[0], default=(0, []))
-    return over or ([most[1]] if most[0] > 0 else [])
-
-
-def _undashed(text: str) -> str:
-    """A heading over several columns without the dashes that show how far it reaches."""
-    return re.sub(r"-{2,}|(?<!\S)-(?=\w)|(?<=\w)-(?!\S)", lambda one: " " * len(one[0]), text)
-
-
-def _column_of(cell: LogFigure, bounds: Sequence[tuple[int, int]]) -> int | None:
-    """The column below whose heading a cell stands, or the nearest one."""
-
-    def distance(bound: tuple[int, int]) -> int:
-        return max(bound[0] - cell.end, cell.start - bound[1])
-
-    near = min(range(len(bounds)), key=lambda at: distance(bounds[at]), default=None)
-    return near if near is not None and distance(bounds[near]) < _FARTHEST else None
-
-
-_FARTHEST = 12
 
 
 # Crosstabulations of SAS --------------------------------------------------------------------------
@@ -510,28 +442,24 @@ class BoxedCounts:
 def boxed_counts(texts: Sequence[str], start: int, *, commas: bool) -> BoxedCounts | None:
     """The table that starts here: the box that names its lines, rows between rules, totals."""
     head = start
-    kinds: list[str] = []
     while head < len(texts) and "|" in texts[head] and not is_rule(texts[head]):
-        kinds.append(texts[head].partition("|")[0].strip())
         head += 1
+    kinds = [text.partition("|")[0].strip() for text in texts[start:head]]
+    kinds = [kind for kind in kinds if kind]
     if not kinds or head >= len(texts) or not (is_rule(texts[head]) and "+" in texts[head]):
         return None
     names = [part.strip() for part in texts[head - 1].split("|")[1:]]
     edges = [at for at, letter in enumerate(texts[head]) if letter == "+"]
-    kinds = [kind for kind in kinds if kind]
-    if not kinds:
-        return None
     counts = BoxedCounts(start, head + 1, kinds, [name for name in names if name], [], odd=False)
     for at in range(head + 1, len(texts)):
         text = texts[at]
         if not text.strip():
             break
         if not is_rule(text):
-            label = text[: edges[0]].strip()
             inner = [(a + 1, b) for a, b in pairwise([*edges, max(len(text), edges[-1] + 2)])]
             cells = [_cell(text[a:b].rstrip("| "), at, a, commas=commas) for a, b in inner]
             shown = [one for one in cells if one.text]
             counts.odd = counts.odd or not all(map(is_figure, shown))
-            counts.rows.append((label, shown))
+            counts.rows.append((text[: edges[0]].strip(), shown))
         counts.end = at + 1
     return counts

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
 from enum import StrEnum
+from itertools import product
 
 from discreet_fire.logs.claims import HIDDEN, LogCut, LogFigure, withheld
 from discreet_fire.logs.lines import LogLine
@@ -20,7 +20,6 @@ from discreet_fire.logs.listing_outputs import (
     MODELS,
     UNKNOWN,
     ProcedureScope,
-    TableJudgement,
     judged_box,
     judged_table,
     opens,
@@ -37,8 +36,7 @@ from discreet_fire.logs.listing_tables import (
     framed_table,
     is_figure,
     is_framed,
-    is_part,
-    join_part,
+    joined_parts,
     spaced_end,
     spaced_table,
     stretches,
@@ -47,7 +45,7 @@ from discreet_fire.logs.listing_tables import (
 )
 from discreet_fire.logs.outputs import WITHHELD, BlockJudgement, EchoBlock, Passages
 from discreet_fire.logs.rules import CleaningRules
-from discreet_fire.logs.statistics import StatisticsRecord, statistics_claim
+from discreet_fire.logs.table_rules import StatisticsRecord, statistics_claim
 
 _LONGEST = 2_000
 _MOST_HEADS = 12
@@ -75,6 +73,7 @@ _FRAME = re.compile(
 )
 _PAGE = re.compile(r"(?i)<(?:!doctype html|html|table)\b")
 _DIGIT = re.compile(r"\d")
+_RULED = re.compile(r"\s*[-_=]{3,}[-_= +]*")
 _PAGE_NUMBER = re.compile(r"\s{3,}\d{1,5}\s*$")
 
 
@@ -115,43 +114,35 @@ def listing_blocks(
 ) -> Iterator[tuple[EchoBlock, BlockJudgement]]:
     """The blocks of a listing in order, each judged."""
     texts = drawn([line.text for line in lines])
-    reader = _LogReader if kind is ListingKind.SAS_LOG else _ListingReader
-    own = passages.rules.safe[len(CleaningRules.default().safe) :]
     pages = frozenset(at for at, line in enumerate(lines) if line.text.startswith("\f"))
-    yield from reader(texts, kind, passages, own, pages).blocks()
+    reader = _LogReader if kind is ListingKind.SAS_LOG else _ListingReader
+    yield from reader(texts, kind, passages, pages).blocks()
 
 
-@dataclass(slots=True)
 class _ListingReader:
     """Goes through a listing from the top, table after table."""
 
-    texts: list[str]
-    kind: ListingKind
-    passages: Passages
-    safe: tuple[re.Pattern[str], ...]
-    pages: frozenset[int]
-    scope: ProcedureScope = field(default_factory=ProcedureScope)
-    commas: bool = False
-    named: bool = False
-    spaced: set[int] = field(default_factory=set)
-    no_table: int = 0
-    done: list[tuple[EchoBlock, BlockJudgement]] = field(default_factory=list)
-
-    @property
-    def rules(self) -> CleaningRules:
-        """The rules."""
-        return self.passages.rules
+    def __init__(
+        self, texts: list[str], kind: ListingKind, passages: Passages, pages: frozenset[int]
+    ) -> None:
+        self.texts, self.kind, self.passages, self.pages = texts, kind, passages, pages
+        self.rules = passages.rules
+        self.safe = self.rules.safe[len(CleaningRules.default().safe) :]
+        self.commas = writes_commas(texts)
+        self.scope = ProcedureScope()
+        self.named = False  # whether the page names its procedure
+        self.spaced: set[int] = set()
+        self.no_table = 0
+        self.done: list[tuple[EchoBlock, BlockJudgement]] = []
 
     def blocks(self) -> list[tuple[EchoBlock, BlockJudgement]]:
-        """All blocks."""
-        self.commas = writes_commas(self.texts)
         at = 0
         while at < len(self.texts):
             end = self._blank(at) or self._framed(at) or self._tabbed(at) or self._spaced(at)
             if not end:
                 end = self._sas(at) if self.kind is ListingKind.SAS else self._words(at)
             at = end
-        self._close()
+        self._open(self.scope.line)
         for _, judged in self.done:
             judged.cuts = [
                 cut._replace(align="left") if cut.line in self.spaced else cut
@@ -169,7 +160,6 @@ class _ListingReader:
         gone: bool = False,
         echo: bool = False,
     ) -> int:
-        """Add a block of some lines."""
         block = EchoBlock(list(range(start, end)) if echo else [], end if echo else start, end)
         judged = BlockJudgement(cuts=list(cuts))
         judged.withheld += [(start, end - 1)] if gone else []
@@ -183,21 +173,16 @@ class _ListingReader:
         return self.put(at, at + 1) if not text or text in WITHHELD.values() else 0
 
     def _open(self, at: int) -> None:
-        self._close()
-        self.scope = ProcedureScope(at)
-
-    def _close(self) -> None:
-        """What hangs on the procedure as a whole: tests and models."""
+        """Begin with a procedure; what hangs on the one above as a whole: tests and models."""
         cuts, reasons = self.scope.ended(self.rules)
         if cuts or reasons:
             line = self.scope.line
             self.done.append(
                 (EchoBlock([], line, line), BlockJudgement(cuts=cuts, reasons=reasons))
             )
-        self.scope = ProcedureScope(self.scope.line)
+        self.scope = ProcedureScope(at)
 
     def _title(self, at: int) -> str:
-        """The text right above a table."""
         above = self.texts[at - 1].strip() if at else ""
         if at > 1 and FORM.count_word.fullmatch(above):  # what stands in all cells
             above = f"{self.texts[at - 2].strip()} {above}"
@@ -207,20 +192,21 @@ class _ListingReader:
         if self.kind is ListingKind.SPSS and opens(table, self.scope):
             self._open(table.start)
         judged = judged_table(table, self.scope, self.rules)
-        odd = table.odd or table.doubtful or not judged.cuts
-        gone = judged.whole and (whole or odd)
-        return self._told(table.start, table.end, judged, gone=gone)
+        gone = judged.whole and (whole or table.odd or table.doubtful or not judged.cuts)
+        texts = self.texts[table.start : table.end]
+        if gone and not any(map(_DIGIT.search, texts)):
+            gone = any(HIDDEN not in text for text in texts)
+        return self.put(table.start, table.end, judged.cuts, review=judged.review, gone=gone)
 
-    def _told(self, start: int, end: int, judged: TableJudgement, *, gone: bool = False) -> int:
-        if gone and not any(map(_DIGIT.search, self.texts[start:end])):
-            gone = any(HIDDEN not in text for text in self.texts[start:end])
-        return self.put(start, end, judged.cuts, review=judged.review, gone=gone)
+    def _is_safe(self, text: str) -> bool:
+        return len(text) <= _LONGEST and any(form.fullmatch(text) for form in self.safe)
 
     # Frames and tabs ------------------------------------------------------------------------------
 
     def _framed(self, at: int) -> int:
         if self.kind is ListingKind.SAS and (box := self._box(at)) is not None:
-            return self._told(box.start, box.end, judged_box(box, self.scope, self.rules))
+            judged = judged_box(box, self.scope, self.rules)
+            return self.put(box.start, box.end, judged.cuts, review=judged.review)
         end = framed_end(self.texts, at)
         if end == at:
             return 0
@@ -228,9 +214,8 @@ class _ListingReader:
         while end + 1 < len(self.texts) and not self.texts[end].strip():
             more = framed_end(self.texts, end + 1)
             part = framed_table(self.texts, end + 1, more, "", commas=self.commas)
-            if more == end + 1 or not is_part(table, part):
+            if more == end + 1 or not joined_parts(table, part):
                 break
-            join_part(table, part)
             end = more
         if not self.named and self.kind is ListingKind.SAS:
             self._open(at)  # PROC TABULATE names no procedure
@@ -245,11 +230,10 @@ class _ListingReader:
             end += 1
         if end == at:
             return 0
-        table = tabbed_table(self.texts, at, end, self._title(at), commas=self.commas)
-        return self._judge(table)
+        title = self._title(at)
+        return self._judge(tabbed_table(self.texts, at, end, title, commas=self.commas))
 
     def _spaced(self, at: int) -> int:
-        """A table of SPSS without a frame."""
         if self.kind is not ListingKind.SPSS or at < self.no_table:
             return 0
         end = spaced_end(self.texts, at)
@@ -279,26 +263,26 @@ class _ListingReader:
             return self._footnote(at)
         title = self._is_title(at)
         if title or not _DIGIT.search(text):
-            rows = FORM.text_row.search(text.strip()) and not title
-            return self.put(at, at + 1, gone=bool(rows), review=UNKNOWN if rows else "")
-        cells = stretches(text, at, commas=self.commas)
+            rows = bool(FORM.text_row.search(text.strip())) and not title
+            return self.put(at, at + 1, gone=rows, review=UNKNOWN if rows else "")
         words = [figure_text(word, commas=self.commas) for word in text.split()]
-        if len(cells) > 1 or 2 * sum(word is not None for word in words) >= len(words):
+        if len(self._cells(at)) > 1 or 2 * sum(word is not None for word in words) >= len(words):
             return self.put(at, at + 1, gone=True, review=UNKNOWN)
         return self.put(at, at + 1, review=_TEXT)
 
     def _is_title(self, at: int) -> bool:
-        """Whether a table follows."""
-        after = _next_filled(self.texts, at + 1)
+        after = self._next_filled(at + 1)
         if after >= len(self.texts) or after > at + 2:
             return False
         text = self.texts[after]
-        table = after == at + 1 and (is_framed(text) or "\t" in text.strip())
+        if after == at + 1 and (is_framed(text) or "\t" in text.strip()):
+            return True
         end = spaced_end(self.texts, after) if after >= self.no_table else after
-        spaced = (
-            spaced_table(self.texts, after, end, "", commas=self.commas) if end > after else None
-        )
-        return table or spaced is not None
+        return end > after and bool(spaced_table(self.texts, after, end, "", commas=self.commas))
+
+    def _next_filled(self, start: int) -> int:
+        filled = (at for at in range(start, len(self.texts)) if self.texts[at].strip())
+        return next(filled, len(self.texts))
 
     def _goes_on(self, at: int) -> bool:
         """Whether a line belongs to the command above."""
@@ -310,7 +294,7 @@ class _ListingReader:
         """A footnote; how few cases were expected in a cell of a table that is gone goes too."""
         text = self.texts[at]
         closed = self.scope.closed and FORM.expected_note.fullmatch(text)
-        numbers = list(FORM.figure_in_note.finditer(text)) if closed else []
+        numbers = FORM.figure_in_note.finditer(text) if closed else ()
         cuts = [LogCut(at, *one.span(), "small-cells", align="none") for one in numbers]
         return self.put(at, at + 1, cuts)
 
@@ -320,9 +304,6 @@ class _ListingReader:
             if message.may_be_in(text):
                 text = message.find.sub("", text)
         return not _DIGIT.search(text)
-
-    def _is_safe(self, text: str) -> bool:
-        return len(text) <= _LONGEST and any(form.fullmatch(text) for form in self.safe)
 
     # SAS ------------------------------------------------------------------------------------------
 
@@ -343,17 +324,18 @@ class _ListingReader:
             return self.put(at, at + 1, review=_TEXT if odd else "")
         if not self.named:
             return self._records(at)
-        if FORM.label_line.fullmatch(text) or FORM.group_line.fullmatch(text):
-            if FORM.group_line.fullmatch(text):
-                self._open(at)
+        if FORM.group_line.fullmatch(text):
+            self._open(at)
             return self.put(at, at + 1)
-        cuts = list(_small_missing(self.texts, at, self.rules))
-        if cuts or FORM.missing_line.fullmatch(text) or FORM.sample_line.fullmatch(text):
-            return self.put(at, at + 1, cuts)
+        if FORM.label_line.fullmatch(text) or FORM.plain_words.fullmatch(text):
+            return self.put(at, at + 1)
         if FORM.footnote.fullmatch(text):
             return self._footnote(at)
-        if FORM.plain_words.fullmatch(text):
-            return self.put(at, at + 1)
+        counted = FORM.missing_line.fullmatch(text) or FORM.sample_line.fullmatch(text)
+        if counted is not None:  # lines such as Frequency Missing = 2
+            figure = LogFigure(counted["count"], at, *counted.span("count"))
+            few = self.rules.few(figure.value)
+            return self.put(at, at + 1, withheld([figure] if few else (), "few-cases", "none"))
         return self._pairs(at) or self._columns(at)
 
     def _records(self, at: int) -> int:
@@ -363,31 +345,23 @@ class _ListingReader:
             last = end if self.texts[end].strip() else last
             end += 1
         centred = self.texts[at].startswith(" " * 8) and len(self._cells(at)) == 1
-        if last == at and centred and not _DIGIT.search(self.texts[at]):
-            return self.put(at, at + 1)  # another line of the title
-        return self.put(at, last + 1, gone=True)
+        title = last == at and centred and not _DIGIT.search(self.texts[at])
+        return self.put(at, last + 1, gone=not title)
 
     def _is_page(self, at: int) -> bool:
-        """Whether a page starts here."""
         text = self.texts[at]
         starts = at in self.pages and bool(text.strip())
         return bool(starts or FORM.page.fullmatch(text) or FORM.system.fullmatch(text))
 
     def _heading(self, at: int) -> bool:
         text = self.texts[at]
-        return bool(
-            FORM.procedure.fullmatch(text)
-            or self._is_page(at)
-            or text.strip() in WITHHELD.values()
-            or is_framed(text)
-            or self._box(at)
-        )
+        known = FORM.procedure.fullmatch(text) or text.strip() in WITHHELD.values()
+        return bool(known or self._is_page(at) or is_framed(text) or self._box(at))
 
     def _cells(self, at: int) -> list[LogFigure]:
         return stretches(self.texts[at], at, commas=self.commas)
 
     def _pairs(self, at: int) -> int:
-        """Lines of words and figures that take turns."""
         pairs: list[tuple[str, LogFigure]] = []
         end = last = at
         while end < len(self.texts):
@@ -404,14 +378,29 @@ class _ListingReader:
     def _columns(self, at: int) -> int:
         """Headings and the rows below them, or a line of words."""
         heads, rows, last = self._gathered(at)
-        title = self._title_above(at, heads)
-        if not rows:
-            return self._line_of_words(at, heads)
-        if not heads:
+        # The title: the first lines of the headings that are one text each.
+        titles = [self._title(at)]
+        while len(heads) > 1 and len(self._cells(heads[0])) == 1:
+            text = self.texts[heads[0]].strip()
+            more = FORM.plain_words.fullmatch(text) or FORM.matrix_title.fullmatch(text)
+            if heads[1] == heads[0] + 1 and not more:
+                break
+            titles.append(text)
+            del heads[0]
+        title = next((one for one in titles[::-1] if FORM.matrix_title.fullmatch(one)), titles[-1])
+        if rows and not heads:
             return self.put(at, last + 1, gone=True, review=UNKNOWN)
-        table = columned_table(self.texts, heads, rows, title, commas=self.commas)
-        table.start, table.end = at, last + 1
-        return self._judge(table, whole=True)
+        if rows:
+            table = columned_table(self.texts, heads, rows, title, commas=self.commas)
+            table.start, table.end = at, last + 1
+            return self._judge(table, whole=True)
+        follows = any(one.strip() in WITHHELD.values() for one in self.texts[at : at + 8])
+        boxed = any(map(self._box, range(at + 1, min(at + 4, len(self.texts)))))
+        after = self._next_filled(at + 1)
+        paired = after < len(self.texts) and bool(_pairs_of(self._cells(after)))
+        if len(self._cells(at)) > 1 and not (follows or boxed or paired):
+            return self.put(at, max(heads, default=at) + 1, gone=True, review=UNKNOWN)
+        return self.put(at, at + 1, review="" if self._counts_only(self.texts[at]) else _TEXT)
 
     def _gathered(self, at: int) -> tuple[list[int], list[int], int]:
         """The lines of headings from one on, the rows below, and the last line of all."""
@@ -420,8 +409,9 @@ class _ListingReader:
         last = at
         for line in range(at, len(self.texts)):
             text = self.texts[line]
-            if not text.strip() or _is_ruled(text):
-                last = line if _is_ruled(text) and (rows or heads) else last
+            ruled = _RULED.fullmatch(text)
+            if not text.strip() or ruled:
+                last = line if ruled and (rows or heads) else last
                 continue
             if len(heads) > _MOST_HEADS and not rows:
                 break
@@ -430,7 +420,9 @@ class _ListingReader:
             is_row = not plain and any(map(is_figure, cells))
             width = len(self._cells(heads[-1])) if heads else 0
             paired = bool(_pairs_of(cells)) and len(cells) != width
-            if rows and (not is_row or paired) and not self._wraps(line, last):
+            # A line may go on with the label of the row above.
+            wraps = line == last + 1 and len(cells) == 1 and len(self._cells(last)) > 1
+            if rows and (not is_row or paired) and not wraps:
                 break
             named = not is_row and FORM.label_line.fullmatch(text)
             if line > at and (named or self._heading(line)):
@@ -440,44 +432,6 @@ class _ListingReader:
             (rows if is_row or rows else heads).append(line)
             last = line
         return heads, rows, last
-
-    def _wraps(self, line: int, last: int) -> bool:
-        """Whether a line goes on with the label of the row above."""
-        cells = self._cells(line)
-        return line == last + 1 and len(cells) == 1 and len(self._cells(last)) > 1
-
-    def _title_above(self, at: int, heads: list[int]) -> str:
-        """The title of a table: the first lines of its headings that are one text each."""
-        titles = [self._title(at)]
-        while len(heads) > 1 and len(self._cells(heads[0])) == 1:
-            text = self.texts[heads[0]].strip()
-            more = FORM.plain_words.fullmatch(text) or FORM.matrix_title.fullmatch(text)
-            if heads[1] == heads[0] + 1 and not more:
-                break
-            titles.append(text)
-            del heads[0]
-        return next((one for one in titles[::-1] if FORM.matrix_title.fullmatch(one)), titles[-1])
-
-    def _line_of_words(self, at: int, heads: Sequence[int]) -> int:
-        text = self.texts[at]
-        follows = any(one.strip() in WITHHELD.values() for one in self.texts[at : at + 8])
-        boxed = any(self._box(line) for line in range(at + 1, min(at + 4, len(self.texts))))
-        after = _next_filled(self.texts, at + 1)
-        paired = after < len(self.texts) and bool(_pairs_of(self._cells(after)))
-        if len(self._cells(at)) > 1 and not (follows or boxed or paired):
-            end = max(heads, default=at) + 1
-            return self.put(at, end, gone=True, review=UNKNOWN)
-        known = self._counts_only(text)
-        return self.put(at, at + 1, review="" if known else _TEXT)
-
-
-def _next_filled(texts: Sequence[str], start: int) -> int:
-    """The first line from one on that holds something."""
-    return next((at for at in range(start, len(texts)) if texts[at].strip()), len(texts))
-
-
-def _is_ruled(text: str) -> bool:
-    return bool(re.fullmatch(r"\s*[-_=]{3,}[-_= +]*", text))
 
 
 def _pairs_of(cells: Sequence[LogFigure]) -> list[tuple[str, LogFigure]]:
@@ -513,19 +467,24 @@ def _judged_pairs(
     for word, figure in pairs:
         role = role_of(word)
         if FORM.pair_count.fullmatch(word):
-            if rules.few(figure.value):
-                cuts += withheld([figure], "few-cases")
+            cuts += withheld([figure] if rules.few(figure.value) else (), "few-cases")
             if FORM.pair_cases.fullmatch(word):
                 scope.count(figure, rules)
         elif FORM.pair_plain.fullmatch(word):
             continue
         elif role is None or role.kind in MODELS:
-            scope.hold(figure.line, withheld([figure], "few-cases"))
+            scope.hold(figure.line, [figure])
         else:
             record.add(role.kind, role.name, figure)
             if role.kind == "count":
                 scope.count(figure, rules)
-    cuts += _read_and_used(pairs, rules)
+    # The cases that are there go if they tell that few of them are left out.
+    counted = [figure for word, figure in pairs if FORM.pair_count.fullmatch(word)]
+    used = [figure for word, figure in pairs if FORM.pair_cases.fullmatch(word)]
+    for one, other in product(counted, used):
+        if one.value is not None and other.value is not None and one not in used:
+            few = rules.few(one.value - other.value)
+            cuts += withheld([one] if few else (), "few-cases")
     if not record.kinds:
         return cuts
     if scope.closed:
@@ -538,36 +497,10 @@ def _judged_pairs(
     return cuts + claim.cuts
 
 
-def _read_and_used(
-    pairs: Sequence[tuple[str, LogFigure]], rules: CleaningRules
-) -> Iterator[LogCut]:
-    """The cases that are there, if they tell that few of them are left out."""
-    counted = [figure for word, figure in pairs if FORM.pair_count.fullmatch(word)]
-    used = [figure for word, figure in pairs if FORM.pair_cases.fullmatch(word)]
-    for one in counted:
-        for other in used:
-            if one.value is not None and other.value is not None and one not in used:
-                yield from withheld(
-                    [one] if rules.few(one.value - other.value) else (), "few-cases"
-                )
-
-
-def _small_missing(texts: Sequence[str], line: int, rules: CleaningRules) -> Iterator[LogCut]:
-    """A small number in lines such as Frequency Missing = 2."""
-    for form in (FORM.missing_line, FORM.sample_line):
-        match = form.fullmatch(texts[line])
-        if match is not None and match["count"] != "#":
-            figure = LogFigure(match["count"], line, *match.span("count"))
-            if rules.few(figure.value):
-                yield figure.cut("few-cases")._replace(align="none")
-
-
-@dataclass(slots=True)
 class _LogReader(_ListingReader):
     """Goes through a log of SAS: program, notes, and what the program wrote."""
 
     def blocks(self) -> list[tuple[EchoBlock, BlockJudgement]]:
-        """All blocks."""
         at = 0
         while at < len(self.texts):
             at = self._blank(at) or self._log_line(at)
@@ -578,35 +511,24 @@ class _LogReader(_ListingReader):
         if FORM.log_program.fullmatch(text):
             return self.put(at, at + 1, echo=True)
         if (match := FORM.log_symbol.fullmatch(text)) is not None:
-            hidden = match["value"] == HIDDEN
-            cut = LogCut(at, *match.span("value"), "macro-value", align="none")
-            return self.put(at, at + 1, [] if hidden else [cut])
-        if FORM.log_dump.fullmatch(text):
-            return self.put(at, self._dump_end(at), gone=True)
-        note = FORM.log_note.fullmatch(text)
+            value = LogFigure(match["value"], at, *match.span("value"))
+            return self.put(at, at + 1, withheld([value], "macro-value", "none"))
         end = at + 1
-        while note and end < len(self.texts) and self._continues(end):
+        if FORM.log_dump.fullmatch(text):  # the values of a record that a step has shown
+            data = text.startswith("RULE:")  # lines of data have numbers like a program
+            while end < len(self.texts) and self.texts[end].strip():
+                program = not data and FORM.log_program.fullmatch(self.texts[end])
+                if program or FORM.log_note_starts.match(self.texts[end]):
+                    break
+                end += 1
+            return self.put(at, end, gone=True)
+        note = FORM.log_note.fullmatch(text)
+        while note and end < len(self.texts) and self.texts[end].startswith(" " * 6):
+            if not self.texts[end].strip() or FORM.log_plain.fullmatch(self.texts[end]):
+                break
             end += 1
         frame = " ".join(" ".join(self.texts[at:end]).split()) if end > at + 1 else text
         if end > at + 1 and any(True for _ in self.passages.in_output(frame, at)):
             return self.put(at, end, gone=True)  # a number may be parted from its word
         known = FORM.log_plain.fullmatch(text) or self._is_safe(text) or self._counts_only(frame)
         return self.put(at, end, review="" if known else _TEXT)
-
-    def _dump_end(self, at: int) -> int:
-        """Behind the values of a record that a step has shown."""
-        end = at + 1
-        data = self.texts[at].startswith("RULE:")  # lines of data have numbers like a program
-        while end < len(self.texts) and self.texts[end].strip():
-            text = self.texts[end]
-            program = not data and FORM.log_program.fullmatch(text)
-            if program or FORM.log_note_starts.match(text):
-                break
-            end += 1
-        return end
-
-    def _continues(self, at: int) -> bool:
-        text = self.texts[at]
-        return (
-            text.startswith("      ") and bool(text.strip()) and not FORM.log_plain.fullmatch(text)
-        )

@@ -11,21 +11,21 @@ import hashlib
 import json
 import os
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from discreet._version import __version__
 from discreet.errors import OutputCheckError
-from discreet.files import atomic_path, check_writable, texts_of, write_text
+from discreet.files import atomic_path, check_writable, file_digest, texts_of, write_text
 from discreet.microdata import Secret
 from discreet_fire.findings import COPYING, Finding, Severity
 from discreet_fire.logs.cleaned_log import CleanedLog, clean_log, is_smcl
 from discreet_fire.logs.listings import is_page, listing_kind
 from discreet_fire.logs.rules import CleaningRules
 from discreet_fire.logs.run_evidence import MARK, RunEvidence
-from discreet_fire.texts import SourceText, read_source
+from discreet_fire.texts import read_source
 
 _MARK = "_FiRe"
 #: Added to the log of a rewritten program, whose own name ends like that.
@@ -95,11 +95,8 @@ def clean_log_file(
     >>> print(done.out.read_text().splitlines()[1])
     (# observations deleted)
     """
-    prepared = _prepared(
-        path, rules, out, confidential, overwrite=overwrite, evidence=evidence, key=key
-    )
-    prepared.write()
-    return prepared.done
+    log = _Log(Path(path), rules, out, confidential, evidence, key, overwrite=overwrite)
+    return log.written()
 
 
 def clean_log_files(
@@ -110,128 +107,165 @@ def clean_log_files(
     key: Secret | None = None,
 ) -> list[CleanedFile]:
     """Clean several logs; nothing is written unless all of them can be read and written."""
-    prepared = [
-        _prepared(path, rules, None, None, overwrite=overwrite, evidence=None, key=key)
-        for path in _logs(paths)
-    ]
-    places = [one.done.out for one in prepared if one.done.out is not None]
-    for place in places:
-        if places.count(place) > 1:
-            raise _error("two logs would be cleaned to the same place", place.name)
-    for one in prepared:
-        one.write()
-    return [one.done for one in prepared]
-
-
-def _logs(paths: Sequence[str | os.PathLike[str]]) -> Iterator[Path]:
-    """The logs that are named, and those in folders that are named; each once."""
-    seen: set[Path] = set()
+    logs: dict[Path, Path] = {}
     for path in map(Path, paths):
         remaining = [path]
         if path.is_dir():
             files = [one for one in sorted(path.iterdir()) if one.is_file()]
             copies = {_name(one) for one in files}
-            logs = [one for one in files if one.suffix.lower() in _SUFFIXES]
-            own_copies = {
-                one for one in logs if one.name in copies and _made_here(one, _digest(one))
-            }
-            remaining = [one for one in logs if one not in own_copies]
+            remaining = [
+                one
+                for one in files
+                if one.suffix.lower() in _SUFFIXES
+                and not (one.name in copies and _made_here(one, file_digest(one)))
+            ]
             if not remaining:
-                raise _error(
-                    "there is no log in this folder", path.name, f"logs: {', '.join(_SUFFIXES)}"
-                )
+                hint = f"logs: {', '.join(_SUFFIXES)}"
+                raise _error("there is no log in this folder", path.name, hint)
         for one in remaining:
-            if one.resolve() not in seen:
-                seen.add(one.resolve())
-                yield one
+            logs.setdefault(one.resolve(), one)
+    prepared = [
+        _Log(path, rules, None, None, None, key, overwrite=overwrite) for path in logs.values()
+    ]
+    places = Counter(one.target for one in prepared if not one.ready)
+    for place, count in places.items():
+        if count > 1:
+            raise _error("two logs would be cleaned to the same place", place.name)
+    return [one.written() for one in prepared]
 
 
-@dataclass(frozen=True, slots=True)
-class _Prepared:
-    """A cleaned log that is not written yet."""
+class _Log:
+    """A log that is cleaned, and not written yet."""
 
-    done: CleanedFile
-    data: bytes = field(repr=False)
-    secret: Path | None
-    removed: str = field(repr=False)
-
-    def write(self) -> None:
-        """Write the log, its report, and the list of what was removed."""
-        if self.done.out is None or self.done.report is None:
-            return
-        with atomic_path(self.done.out) as temporary:
-            temporary.write_bytes(self.data)
-        described = json.dumps(self.done.described, ensure_ascii=False, indent=1)
-        write_text(self.done.report, f"{described}\n")
-        if self.secret is not None:
-            write_text(self.secret, self.removed, private=True)
-
-
-def _prepared(
-    path: str | os.PathLike[str],
-    rules: CleaningRules | None,
-    out: str | os.PathLike[str] | None,
-    confidential: str | os.PathLike[str] | None,
-    *,
-    overwrite: bool,
-    evidence: RunEvidence | None,
-    key: Secret | None,
-) -> _Prepared:
-    source = read_source(path)
-    place = source.path
-    if is_page(source.text):
-        hint = "export the output as text, or make a listing (ods listing)"
-        raise OutputCheckError(
-            "this is a page for browsers", code="listing-page", where=place.name, hint=hint
+    def __init__(
+        self,
+        path: Path,
+        rules: CleaningRules | None,
+        out: str | os.PathLike[str] | None,
+        confidential: str | os.PathLike[str] | None,
+        evidence: RunEvidence | None,
+        key: Secret | None,
+        *,
+        overwrite: bool,
+    ) -> None:
+        self.source = source = read_source(path)
+        self.path = place = source.path
+        if is_page(source.text):
+            hint = "export the output as text, or make a listing (ods listing)"
+            raise OutputCheckError(
+                "this is a page for browsers", code="listing-page", where=place.name, hint=hint
+            )
+        if evidence is None and key is not None:
+            evidence = RunEvidence.beside(place, key)
+        self.rules = rules or CleaningRules.default()
+        self.key, self.evidence = key, evidence
+        self.target = Path(out) if out is not None else place.with_name(_name(place))
+        self.report = self.target.with_name(f"{self.target.name}.json")
+        self.secret = None if confidential is None else Path(confidential)
+        smcl = is_smcl(source.text, place.suffix)
+        listing = listing_kind(source.text, place.suffix)
+        made_here = out is None and _made_here(place, source.sha256)
+        if not made_here:
+            self.check_targets(overwrite=overwrite)
+        self.cleaned = clean_log(
+            source.text, self.rules, smcl=smcl, listing=listing, evidence=evidence
         )
-    if evidence is None and key is not None:
-        evidence = RunEvidence.beside(place, key)
-    ready = out is None and _made_here(place, source.sha256)
-    target = Path(out) if out is not None else place.with_name(_name(place))
-    report = target.with_name(f"{target.name}.json")
-    secret = None if confidential is None else Path(confidential)
-    if not ready:
-        _check_targets(place, target, report, secret, overwrite=overwrite)
-    smcl = is_smcl(source.text, place.suffix)
-    listing = listing_kind(source.text, place.suffix)
-    cleaned = clean_log(source.text, rules, smcl=smcl, listing=listing, evidence=evidence)
-    language = (rules or CleaningRules.default()).language
-    if ready:  # the report may be made up: nothing is to do only if nothing is to be cleaned
-        if not cleaned.corrections:
-            return _unchanged(source, cleaned, language)
-        _check_targets(place, target, report, secret, overwrite=overwrite)
-    data = source.encoded(cleaned.text)
-    report_fields = _described(source, target, data, cleaned, rules)
-    if cleaned.checked and evidence is not None and key is not None:
-        report_fields[MARK] = evidence.for_copy(cleaned.text).mark(key)
-    done = CleanedFile(
-        source=place,
-        out=target,
-        report=report,
-        cleaned=cleaned,
-        described=report_fields,
-        language=language,
-    )
-    return _Prepared(done, data, secret, _removed(source, cleaned))
+        # The report may be made up: nothing is to do only if nothing is to be cleaned.
+        self.ready = made_here and not self.cleaned.corrections
+        if made_here and not self.ready:
+            self.check_targets(overwrite=overwrite)
+        self.data = b"" if self.ready else source.encoded(self.cleaned.text)
 
+    def check_targets(self, *, overwrite: bool) -> None:
+        """Refuse to lose anything: the original, or files made by others."""
+        target, report, secret = self.target, self.report, self.secret
+        places = [target, report, *([] if secret is None else [secret])]
+        if len({path.resolve() for path in (self.path, *places)}) <= len(places):
+            raise _error("two files would have the same place", target.name)
+        for path in places:
+            check_writable(path.parent)
+            if path.is_dir():
+                raise _error("a folder has this name", path.name)
+        if overwrite:
+            return
+        ours = target.exists() and _made_here(target, file_digest(target))
+        others = [target] if target.exists() and not ours else []
+        others += [report] if report.exists() and not ours else []
+        if secret is not None and secret.exists():
+            with secret.open("rb") as opened:
+                listed = _CONFIDENTIAL in opened.read(200).decode("utf-8", "replace")
+            others += [] if listed else [secret]
+        if others:
+            raise _error(
+                "a file of this name exists and was not made here, or was changed since",
+                others[0].name,
+                "move it away, name another place, or replace it with --overwrite",
+            )
 
-def _unchanged(source: SourceText, cleaned: CleanedLog, language: str) -> _Prepared:
-    """A log that was cleaned before, with what a person must look at in it."""
-    findings = [_shareable(finding) for finding in (*source.findings, *cleaned.findings)]
-    described = {"source": source.path.name, "changes": [], "findings": findings, "rules": {}}
-    done = CleanedFile(
-        source=source.path,
-        out=None,
-        report=None,
-        cleaned=None,
-        described=described,
-        language=language,
-    )
-    return _Prepared(done, b"", None, "")
+    def written(self) -> CleanedFile:
+        """Write the log, its report, and the list of what was removed."""
+        described = self.described()
+        if not self.ready:
+            with atomic_path(self.target) as temporary:
+                temporary.write_bytes(self.data)
+            write_text(self.report, json.dumps(described, ensure_ascii=False, indent=1) + "\n")
+        if not self.ready and self.secret is not None:
+            pairs = zip(self.cleaned.corrections, self.cleaned.removed, strict=True)
+            changes = [
+                {
+                    **one.to_dict(),
+                    "start": one.start,
+                    "end": one.end,
+                    "put": one.put,
+                    "removed": gone,
+                }
+                for one, gone in pairs
+            ]
+            whole = {"warning": _CONFIDENTIAL, "source": self.path.name}
+            whole |= {"source_sha256": self.source.sha256}
+            text = json.dumps({**whole, "changes": changes}, ensure_ascii=False, indent=1)
+            write_text(self.secret, f"{text}\n", private=True)
+        return CleanedFile(
+            source=self.path,
+            out=None if self.ready else self.target,
+            report=None if self.ready else self.report,
+            cleaned=None if self.ready else self.cleaned,
+            described=described,
+            language=self.rules.language,
+        )
 
-
-def _digest(path: Path) -> str:
-    return hashlib.sha256(path.read_bytes()).hexdigest()
+    def described(self) -> dict[str, Any]:
+        """The report: what was changed and where, never what stood there."""
+        source, cleaned = self.source, self.cleaned
+        doubts = list(source.findings)
+        if self.ready:  # what a person must look at is said again
+            findings = [_shareable(finding) for finding in (*doubts, *cleaned.findings)]
+            return {"source": self.path.name, "changes": [], "findings": findings, "rules": {}}
+        words = texts_of(__package__, "findings", self.rules.language)
+        if program := _copying_program(self.path):
+            message = words["copies"].format(program)
+            doubts.append(source.finding("copies", Severity.REVIEW, message, 0, 0))
+        if not is_smcl(source.text) == cleaned.smcl == (self.path.suffix.lower() == ".smcl"):
+            doubts.append(source.finding("log-format", Severity.REVIEW, words["format"], 0, 0))
+        fields = {
+            "made_by": _MADE_BY,
+            "version": __version__,
+            "source": self.path.name,
+            "output": self.target.name,
+            "output_sha256": hashlib.sha256(self.data).hexdigest(),
+            "encoding": source.encoding,
+            "format": cleaned.listing or ("smcl" if cleaned.smcl else "text"),
+            "minimum": self.rules.minimum,
+            "own_replacements": len(self.rules.replacements),
+            "blocks": cleaned.blocks,
+            "checked": cleaned.checked,
+            "rules": dict(sorted(Counter(one.rule for one in cleaned.corrections).items())),
+            "changes": [correction.to_dict() for correction in cleaned.corrections],
+            "findings": [_shareable(finding) for finding in (*doubts, *cleaned.findings)],
+        }
+        if cleaned.checked and self.evidence is not None and self.key is not None:
+            fields[MARK] = self.evidence.for_copy(cleaned.text).mark(self.key)
+        return fields
 
 
 def _name(place: Path) -> str:
@@ -241,9 +275,9 @@ def _name(place: Path) -> str:
 
 def _made_here(path: Path, sha256: str) -> bool:
     """Whether a file is a cleaned log and unchanged since: its report says so."""
-    report = path.with_name(f"{path.name}.json")
     try:
-        described = json.loads(report.read_text(encoding="utf-8"))
+        report = path.with_name(f"{path.name}.json").read_text(encoding="utf-8")
+        described = json.loads(report)
     except (OSError, ValueError, RecursionError):
         return False
     return (
@@ -251,71 +285,6 @@ def _made_here(path: Path, sha256: str) -> bool:
         and described.get("made_by") == _MADE_BY
         and described.get("output_sha256") == sha256
     )
-
-
-def _check_targets(
-    place: Path, target: Path, report: Path, secret: Path | None, *, overwrite: bool
-) -> None:
-    """Refuse to lose anything: the original, or files made by others."""
-    places = [target, report, *([] if secret is None else [secret])]
-    if len({path.resolve() for path in (place, *places)}) <= len(places):
-        raise _error("two files would have the same place", target.name)
-    for path in places:
-        check_writable(path.parent)
-        if path.is_dir():
-            raise _error("a folder has this name", path.name)
-    if overwrite:
-        return
-    digest = _digest(target) if target.exists() else ""
-    others = [target] if digest and not _made_here(target, digest) else []
-    others += [report] if report.exists() and not (digest and not others) else []
-    others += [secret] if secret is not None and secret.exists() and not _is_ours(secret) else []
-    if others:
-        raise _error(
-            "a file of this name exists and was not made here, or was changed since",
-            others[0].name,
-            "move it away, name another place, or replace it with --overwrite",
-        )
-
-
-def _is_ours(secret: Path) -> bool:
-    with secret.open("rb") as opened:
-        return _CONFIDENTIAL in opened.read(200).decode("utf-8", "replace")
-
-
-def _described(
-    source: SourceText,
-    target: Path,
-    data: bytes,
-    cleaned: CleanedLog,
-    rules: CleaningRules | None,
-) -> dict[str, Any]:
-    """The report: what was changed and where, never what stood there."""
-    counted = Counter(correction.rule for correction in cleaned.corrections)
-    used = rules or CleaningRules.default()
-    doubts, says = list(source.findings), is_smcl(source.text)
-    if program := _copying_program(source.path):
-        message = texts_of(__package__, "findings", used.language)["copies"]
-        doubts.append(source.finding("copies", Severity.REVIEW, message.format(program), 0, 0))
-    if not says == cleaned.smcl == (source.path.suffix.lower() == ".smcl"):
-        message = texts_of(__package__, "findings", used.language)["format"]
-        doubts.append(source.finding("log-format", Severity.REVIEW, message, 0, 0))
-    return {
-        "made_by": _MADE_BY,
-        "version": __version__,
-        "source": source.path.name,
-        "output": target.name,
-        "output_sha256": hashlib.sha256(data).hexdigest(),
-        "encoding": source.encoding,
-        "format": cleaned.listing or ("smcl" if cleaned.smcl else "text"),
-        "minimum": used.minimum,
-        "own_replacements": len(used.replacements),
-        "blocks": cleaned.blocks,
-        "checked": cleaned.checked,
-        "rules": dict(sorted(counted.items())),
-        "changes": [correction.to_dict() for correction in cleaned.corrections],
-        "findings": [_shareable(finding) for finding in (*doubts, *cleaned.findings)],
-    }
 
 
 def _copying_program(log: Path) -> str | None:
@@ -340,16 +309,6 @@ def _shareable(finding: Finding) -> dict[str, Any]:
     described = finding.to_dict()
     kept = {name: described[name] for name in ("rule", "severity", "what", "line", "hint")}
     return kept | {"lines": described.get("lines", [finding.line])}
-
-
-def _removed(source: SourceText, cleaned: CleanedLog) -> str:
-    changes = [
-        {**one.to_dict(), "start": one.start, "end": one.end, "put": one.put, "removed": text}
-        for one, text in zip(cleaned.corrections, cleaned.removed, strict=True)
-    ]
-    whole: dict[str, Any] = {"warning": _CONFIDENTIAL, "source": source.path.name}
-    whole |= {"source_sha256": source.sha256, "changes": changes}
-    return json.dumps(whole, ensure_ascii=False, indent=1) + "\n"
 
 
 def _error(message: str, where: str, hint: str = "") -> OutputCheckError:

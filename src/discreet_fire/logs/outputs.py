@@ -9,71 +9,40 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
-from itertools import accumulate, pairwise
+from functools import cached_property, partial
+from itertools import accumulate, chain, pairwise
 
 from discreet.files import texts_of
-from discreet_fire.catalogue import SAFE, commands_where
+from discreet_fire.catalogue import SAFE, commands_with
 from discreet_fire.logs.claims import (
     HIDDEN,
     Claim,
     LogCut,
+    LogFigure,
     OutputForms,
     Reader,
     Window,
     behind_blanks,
     is_rule,
     numeric,
+    withheld,
 )
-from discreet_fire.logs.estimates import read_model
-from discreet_fire.logs.frequencies import (
-    read_correlations,
-    read_count,
-    read_crosstab,
-    read_describe,
-    read_group_heading,
-    read_merge,
-    read_one_way,
-    read_reshape,
-    read_stset,
-)
+from discreet_fire.logs.estimates import read_estimates_table, read_esttab, read_model
 from discreet_fire.logs.lines import LogLine
-from discreet_fire.logs.rules import CleaningRules, Message, Replacement
+from discreet_fire.logs.rules import CleaningRules, Message
 from discreet_fire.logs.safe_outputs import LEGENDS, read_safe
-from discreet_fire.logs.statistics import (
-    read_codebook,
-    read_columns,
-    read_compact,
-    read_detail,
-    read_statistics_down,
-    read_xtdescribe,
-    read_xtsum,
-)
-from discreet_fire.logs.summary_tables import (
-    read_dtable,
-    read_estimates_table,
-    read_esttab,
-    read_fre,
-    read_frequency_table,
-    read_utest,
-)
+from discreet_fire.logs.stata_tables import COMMAND_READERS, READERS, read_count
 from discreet_fire.stata import DoFile, DoStatement, Kind, parse_do
 from discreet_fire.statistics import LANGUAGES
 
-_FORM = OutputForms(
-    "outputs",
-    "prompt numbered mata mata_starts mata_ends qualifier loops quoted rule_start words "
-    "record_values row_name legend table_option model_options posting observation_row label "
-    "error_code string extreme given figure name display_words numbered_word folders",
-)
-
+_FORM = OutputForms("outputs")
 
 #: Commands that load data and print their label.
-_LOADING = commands_where(lambda row: row.log == "loads")
+_LOADING = commands_with("log", "loads")
 #: Commands that display results, which may be values of single records.
-_OF_RESULTS = commands_where(lambda row: row.log == "results")
+_OF_RESULTS = commands_with("log", "results")
 #: Commands that print texts which a program or somebody else has written.
 _TELLING = frozenset(
     ("char", "ereturn", "error", "estadd", "estpost", "java", "label", "macro", "net", "notes",
@@ -99,19 +68,28 @@ class EchoBlock:
     posts: bool = False  # whether it makes results that no model gave
 
     @property
-    def telling(self) -> list[bool]:
-        """Of each command that may print: whether it can print any text, in any form."""
-        return [
-            _tells(one, self.own)
+    def telling(self) -> bool:
+        """Whether one of the commands can print any text, in any form."""
+        printing = (
+            one
             for one in self.statements
             if one.command is not None and one.command.canonical not in _CONTROL
-        ]
+        )
+        return any(_tells(one, self.own) for one in printing)
 
     @property
     def names(self) -> tuple[str, ...]:
         """The full names of the commands, as far as they are known; each once."""
-        names = (name for one in self.statements for name in _names(one))
-        return tuple(dict.fromkeys(names))
+        some = chain.from_iterable(map(_readings, self.statements))
+        words = (one.command for one in some if one.command is not None)
+        return tuple(dict.fromkeys(word.canonical or word.text for word in words))
+
+
+def _readings(statement: DoStatement) -> Iterator[DoStatement]:
+    """A statement, and what else it can be read as."""
+    yield statement
+    for reading in statement.readings:
+        yield from _readings(reading.statement)
 
 
 def _tells(statement: DoStatement, own: frozenset[str]) -> bool:
@@ -127,13 +105,6 @@ def _tells(statement: DoStatement, own: frozenset[str]) -> bool:
         start = word.end - statement.start
         return bool(_FORM.display_words.sub("", statement.text[start:]).strip())
     return any(_tells(reading.statement, own) for reading in statement.readings)
-
-
-def _names(statement: DoStatement) -> Iterator[str]:
-    if statement.command is not None:
-        yield statement.command.canonical or statement.command.text
-    for reading in statement.readings:
-        yield from _names(reading.statement)
 
 
 def blocks_of(lines: Sequence[LogLine]) -> list[EchoBlock]:
@@ -157,11 +128,8 @@ def blocks_of(lines: Sequence[LogLine]) -> list[EchoBlock]:
                 blocks.append(block)
             block.echo.append(at)
             block.start = block.end = at + 1
-            mata = (
-                not _FORM.mata_ends.match(line.text)
-                if mata
-                else bool(_FORM.mata_starts.match(line.text))
-            )
+            ended = mata and _FORM.mata_ends.match(text)
+            mata = not ended and (mata or bool(_FORM.mata_starts.match(text)))
             block.mata = block.mata or mata
         else:
             block.end = at + 1
@@ -169,19 +137,20 @@ def blocks_of(lines: Sequence[LogLine]) -> list[EchoBlock]:
     return [block for block in blocks if block.echo or block.end > block.start]
 
 
-def _program(line: LogLine) -> str:
-    """An echoed line as it stood in the program."""
-    text = line.text
-    prompt = _FORM.prompt.match(text) or _FORM.mata.match(text) or _FORM.numbered.match(text)
-    start = prompt.end() if prompt else 0
-    places = [start, *(place for place in line.echo_breaks if place > start), len(text)]
-    return "\n".join(text[a:b] for a, b in pairwise(places))
-
-
 def _add_statements(lines: Sequence[LogLine], blocks: list[EchoBlock]) -> None:
     """Parse all commands at once; block by block if together they are not balanced."""
     own = [block for block in blocks if block.echo]
-    texts = ["".join(f"{_program(lines[at])}\n" for at in block.echo) for block in own]
+    texts: list[str] = []
+    for block in own:
+        program = ""
+        for line in (lines[at] for at in block.echo):
+            # As it stood in the program, with the line ends that it had there.
+            text, forms = line.text, (_FORM.prompt, _FORM.mata, _FORM.numbered)
+            prompt = next(filter(None, (form.match(text) for form in forms)), None)
+            start = prompt.end() if prompt else 0
+            places = [start, *(place for place in line.echo_breaks if place > start), len(text)]
+            program += "\n".join(text[a:b] for a, b in pairwise(places)) + "\n"
+        texts.append(program)
     whole = parse_do("".join(texts))
     if whole.findings:
         for block, text in zip(own, texts, strict=True):
@@ -190,8 +159,9 @@ def _add_statements(lines: Sequence[LogLine], blocks: list[EchoBlock]) -> None:
         starts = list(accumulate(map(len, texts), initial=0))
         for statement in _commands(whole):
             own[bisect_right(starts, statement.start) - 1].statements.append(statement)
-    defined = frozenset(_defined(own))
     statements = [one for block in own for one in block.statements]
+    programs = (one for one in statements if one.command and one.command.canonical == "program")
+    defined = frozenset(name for one in programs for name in _FORM.name.findall(one.text))
     changes = bool(defined) or any(map(_changes_results, statements))
     posts = any(_FORM.posting.match(one.text) for one in statements)
     for block in own:
@@ -201,22 +171,12 @@ def _add_statements(lines: Sequence[LogLine], blocks: list[EchoBlock]) -> None:
 def _changes_results(statement: DoStatement) -> bool:
     """Whether a command may make results of models, or change them; nobody knows unknown ones."""
     word = statement.command
-    if word is None:
-        return False
-    known = word.canonical is not None and word.canonical not in ("ereturn", "estpost", "estadd")
-    return not known or any(_changes_results(reading.statement) for reading in statement.readings)
-
-
-def _defined(blocks: Iterable[EchoBlock]) -> Iterator[str]:
-    """Names of programs that are defined."""
-    for block in blocks:
-        for one in block.statements:
-            if one.command is not None and one.command.canonical == "program":
-                yield from _FORM.name.findall(one.text)
+    made = word is not None and word.canonical in (None, "ereturn", "estpost", "estadd")
+    readings = statement.readings if word is not None else ()
+    return made or any(_changes_results(reading.statement) for reading in readings)
 
 
 def _commands(program: DoFile) -> list[DoStatement]:
-    """Commands, and what can be read as one."""
     return [one for one in program.statements if one.kind is Kind.COMMAND or one.readings]
 
 
@@ -277,8 +237,8 @@ class Passages:
         spans = [match.span() for message in some for match in message.find.finditer(text)]
         if not spans:
             return False
-        told = {at for start, end in spans for at in range(start, end)}
-        left = "".join(letter for at, letter in enumerate(text) if at not in told)
+        known = {at for start, end in spans for at in range(start, end)}
+        left = "".join(letter for at, letter in enumerate(text) if at not in known)
         return not _digits(left) and len(left.split()) <= _FEW_WORDS
 
     @cached_property
@@ -312,40 +272,27 @@ class Passages:
                 yield LogCut(line, *match.span("folder"), "path", put="<path>/", align="none")
 
     def own_texts(self, text: str, line: int) -> Iterator[LogCut]:
-        """Texts of the centre's own list."""
+        """Texts of the centre's own list; not where what is put contains it and stands already."""
         for replacement in self.rules.replacements:
-            yield from _replaced(text, line, replacement)
+            find, put = replacement.find, replacement.put
+            inside, at = put.find(find), text.find(find)
+            while at >= 0:
+                if not 0 <= inside <= at or not text.startswith(put, at - inside):
+                    rule = f"own-list-{replacement.line}"
+                    yield LogCut(line, at, at + len(find), rule, put=put, align="none")
+                at = text.find(find, at + len(find))
 
     def _messages(self, text: str, line: int, some: tuple[Message, ...]) -> Iterator[LogCut]:
         for message in some:
             if not (message.put and message.may_be_in(text)):
                 continue
             for match in message.find.finditer(text):
-                put = self._put(message, match)
-                if put is not None and put != match[0]:
+                words = {name: value or "" for name, value in match.groupdict().items()}
+                counts = [name for name in words if re.fullmatch(r"n\d*", name)]
+                few = [name for name in counts if self.rules.few(numeric(words[name]))]
+                put = message.put.format(**(words | dict.fromkeys(few, HIDDEN)))
+                if (few or message.always) and put != match[0]:
                     yield LogCut(line, *match.span(), message.name, put=put, align="none")
-
-    def _put(self, message: Message, found: re.Match[str]) -> str | None:
-        """The message without its small numbers; None if it may stay."""
-        words = {name: value or "" for name, value in found.groupdict().items()}
-        counts = [name for name in words if name[0] == "n" and name[1:].isdecimal() | (name == "n")]
-        few = [name for name in counts if self.rules.few(numeric(words[name]))]
-        if not few and not message.always:
-            return None
-        return message.put.format(**(words | dict.fromkeys(few, HIDDEN)))
-
-
-def _replaced(text: str, line: int, replacement: Replacement) -> Iterator[LogCut]:
-    """Every place of a text; not where what is put there contains it and stands already."""
-    find, put = replacement.find, replacement.put
-    inside = put.find(find)
-    at = text.find(find)
-    while at >= 0:
-        done = inside >= 0 and at >= inside and text.startswith(put, at - inside)
-        if not done:
-            rule = f"own-list-{replacement.line}"
-            yield LogCut(line, at, at + len(find), rule, put=put, align="none")
-        at = text.find(find, at + len(find))
 
 
 def observation_numbers(text: str, line: int) -> Iterator[LogCut]:
@@ -370,47 +317,12 @@ WITHHELD = {
     for language in LANGUAGES
 }
 
-#: Readers of output that starts with a drawn line, with a bar, with words.
-_BELOW_RULES: tuple[Reader, ...] = (
-    read_detail,
-    read_codebook,
-    read_model,
-    read_crosstab,
-    read_group_heading,
-)
-_WITH_BARS: tuple[Reader, ...] = (
-    read_one_way,
-    read_xtsum,
-    read_model,
-    read_columns,
-    read_statistics_down,
-    read_correlations,
-    read_crosstab,
-)
-_WITH_WORDS: tuple[Reader, ...] = (
-    read_detail,
-    read_xtdescribe,
-    read_merge,
-    read_describe,
-    read_reshape,
-    read_model,
-    read_statistics_down,
-    read_correlations,
-    read_group_heading,
-    read_compact,
-)
-
-
 #: Readers of tables that only one command prints.
 _OF_COMMANDS: dict[str, Reader] = {
-    "fre": read_fre,
-    "dtable": read_dtable,
-    "table": read_frequency_table,
+    **COMMAND_READERS,
     "estimates": read_estimates_table,
-    "stset": read_stset,
     "esttab": read_esttab,
     "estout": read_esttab,
-    "utest": read_utest,
 }
 
 
@@ -423,7 +335,6 @@ class BlockJudgement:
     #: First and last line of stretches that go as a whole
     withheld: list[tuple[int, int]] = field(default_factory=list)
     unknown: list[int] = field(default_factory=list)  # lines that nobody knows
-    kinds: list[str] = field(default_factory=list)  # kinds of output that were known
     #: What else a person must look at: a line and why
     reasons: list[tuple[int, str]] = field(default_factory=list)
     #: Lines of tables that are known; no message can stand there
@@ -434,17 +345,20 @@ class BlockJudgement:
 
 def judged(lines: Sequence[LogLine], block: EchoBlock, passages: Passages) -> BlockJudgement:
     """Look at the output of a block."""
-    found = BlockJudgement()
+    rules, judgement = passages.rules, BlockJudgement()
     names = set(block.names)
-    names -= {
-        name for one in block.statements for name in _of_own_making(one, changes=block.changes)
-    }
-    telling = block.telling
-    told = _told(lines, block)
-    forbidden = names & passages.rules.withheld
+    for one in chain.from_iterable(map(_readings, block.statements)):
+        if one.command is not None and _of_own_making(one, changes=block.changes):
+            names.discard(one.command.canonical or "")
+    forbidden = names & rules.withheld
     if block.mata or (forbidden and len(names) == 1):
-        found.withheld += _whole(lines, block)
-        return found
+        judgement.withheld += _whole(lines, block)
+        return judgement
+    telling = block.telling
+    # The words with digits in commands; none if a macro could have brought others.
+    echoed = " ".join(lines[at].text for at in block.echo)
+    macros = "`" in echoed or "$" in echoed
+    numbered = frozenset() if macros else frozenset(_FORM.numbered_word.findall(echoed))
     held: list[LogCut] = []
     # No reader looks at very long lines, for which patterns could take long.
     long = [at for at in range(block.start, block.end) if len(lines[at].text) > _LONGEST]
@@ -453,106 +367,82 @@ def judged(lines: Sequence[LogLine], block: EchoBlock, passages: Passages) -> Bl
     while at < block.end:
         text = lines[at].text
         window = Window(lines, at, long[bisect_right(long, at)])
-        claim = None if text.strip() else Claim(1, "")
+        claim = _claim(window, rules, block, names, numbered) if text.strip() else Claim(1, "")
         if claim is None:
-            claim = _notice(window, passages.rules, block, told) or _claim(window, passages, names)
-        if claim is None:
-            faked = any(telling) and _digits(text)
+            faked = telling and _digits(text)
             known = is_rule(text) or text in LEGENDS or (passages.knows(text) and not faked)
-            if not known and not _is_error(lines, at, block, told):
-                found.unknown.append(at)
+            if not known and not _is_error(lines, at, block, numbered):
+                judgement.unknown.append(at)
             at += 1
             continue
-        found.cuts += [cut._replace(line=cut.line + at) for cut in claim.cuts]
+        judgement.cuts += [cut._replace(line=cut.line + at) for cut in claim.cuts]
         held += [cut._replace(line=cut.line + at) for cut in claim.held]
         if claim.kind in ("model", "coefficients"):
-            found.cuts += held if claim.gone else []
+            judgement.cuts += held if claim.gone else []
             held = []
-        if claim.kind == "count":
-            found.counted.append(at)
-        found.cases += [one for one in claim.cases if one is not None]
-        if claim.kind:
-            found.kinds.append(claim.kind)
-            found.tabled.update(
-                place for place in range(at, at + claim.count) if "|" in lines[place].text
-            )
-        if claim.review:
-            found.reasons.append((at, claim.review))
-        elif claim.kind and any(telling):
-            found.reasons.append((at, "output of a command that can print any text"))
-        elif claim.kind in _MODELS and block.posts:
-            found.reasons.append((at, "results that a program may have made itself"))
+        judgement.counted += [at] if claim.kind == "count" else []
+        judgement.cases += [one for one in claim.cases if one is not None]
+        places = range(at, at + claim.count if claim.kind else at)
+        judgement.tabled.update(place for place in places if "|" in lines[place].text)
+        reason = claim.review
+        if not reason and claim.kind and telling:
+            reason = "output of a command that can print any text"
+        elif not reason and claim.kind in _MODELS and block.posts:
+            reason = "results that a program may have made itself"
+        judgement.reasons += [(at, reason)] if reason else []
         at += max(claim.count, 1)
-    _unknown(lines, block, found, withhold=bool(forbidden) or _shows_records(block))
-    return found
-
-
-def checked_block(lines: Sequence[LogLine], block: EchoBlock, passages: Passages) -> BlockJudgement:
-    """Output that was checked as it was made: what commands of the centre's own list print goes."""
-    found = BlockJudgement()
-    if not passages.rules.withheld.isdisjoint(block.names):
-        found.withheld += _whole(lines, block)
-    return found
-
-
-def _claim(window: Window, passages: Passages, names: set[str]) -> Claim | None:
-    """What a reader says about the first of some lines."""
-    text = window[0].text
-    if len(text) > _LONGEST:
-        return None
-    if "count" in names and (claim := read_count(window, passages.rules)) is not None:
-        return claim
-    for name in sorted(names & _OF_COMMANDS.keys()):
-        if (claim := _OF_COMMANDS[name](window, passages.rules)) is not None:
-            return claim
-    if any(name.startswith(SAFE) for name in names):
-        claim = read_safe(window, passages.rules, names)
-        if claim is not None:
-            return claim
-    readers: tuple[Reader, ...] = ()
-    if _FORM.rule_start.match(text):
-        readers = _BELOW_RULES
-    elif "|" in text:
-        readers = _WITH_BARS
-    elif _FORM.words.search(text):
-        readers = _WITH_WORDS
-    elif len(window) > 1 and _FORM.rule_start.match(window[1].text):
-        readers = (read_detail,)  # the label of a variable stands above the line
-    return next(filter(None, (reader(window, passages.rules) for reader in readers)), None)
-
-
-def _whole(lines: Sequence[LogLine], block: EchoBlock) -> Iterator[tuple[int, int]]:
-    places = range(block.start, block.end)
-    shown = [at for at in places if lines[at].text.strip() not in ("", *WITHHELD.values())]
-    if shown:
-        yield shown[0], shown[-1]
-
-
-def _of_own_making(statement: DoStatement, *, changes: bool) -> Iterator[str]:
-    """The command, if by its options or by what came before its table can hold anything."""
-    word = statement.command
-    if word is not None and word.canonical in _OF_COMMANDS:
-        rest = statement.text[word.end - statement.start :]
-        if word.canonical in ("table", "dtable"):
-            odd = bool(_FORM.table_option.search(rest))
-        elif word.canonical in ("esttab", "estout"):
-            left = _FORM.model_options.sub("", rest.partition(",")[2])
-            odd = changes or bool(left.strip()) or "`" in rest
-        else:
-            odd = changes and word.canonical == "estimates"
-        yield from [word.canonical] if odd else ()
-    for reading in statement.readings:
-        yield from _of_own_making(reading.statement, changes=changes)
-
-
-def _shows_records(block: EchoBlock) -> bool:
-    """Whether a command displays a result that is the value of a single record."""
-    return any(
+    # A command may display a result that is the value of a single record.
+    shows = any(
         one.command is not None
         and one.command.canonical in _OF_RESULTS
         and _FORM.record_values.search(one.text)
         for one in block.statements
     )
+    _unknown(lines, block, judgement, withhold=bool(forbidden) or shows)
+    return judgement
+
+
+def checked_block(lines: Sequence[LogLine], block: EchoBlock, passages: Passages) -> BlockJudgement:
+    """Output that was checked as it was made: what commands of the centre's own list print goes."""
+    listed = not passages.rules.withheld.isdisjoint(block.names)
+    return BlockJudgement(withheld=_whole(lines, block) if listed else [])
+
+
+def _claim(
+    window: Window,
+    rules: CleaningRules,
+    block: EchoBlock,
+    names: set[str],
+    numbered: frozenset[str],
+) -> Claim | None:
+    notice = _notice(window, rules, block, numbered)
+    if notice is not None or len(window[0].text) > _LONGEST:
+        return notice
+    readers: list[Reader] = [read_count] if "count" in names else []
+    readers += [_OF_COMMANDS[name] for name in sorted(names & _OF_COMMANDS.keys())]
+    if any(name.startswith(SAFE) for name in names):
+        readers.append(partial(read_safe, names=names))
+    claims = (reader(window, rules) for reader in (*readers, read_model, *READERS))
+    return next(filter(None, claims), None)
+
+
+def _whole(lines: Sequence[LogLine], block: EchoBlock) -> list[tuple[int, int]]:
+    places = range(block.start, block.end)
+    shown = [at for at in places if lines[at].text.strip() not in ("", *WITHHELD.values())]
+    return [(shown[0], shown[-1])] if shown else []
+
+
+def _of_own_making(statement: DoStatement, *, changes: bool) -> bool:
+    """Whether by its options, or by what came before, the table of a command can hold anything."""
+    word = statement.command
+    rest = statement.text[word.end - statement.start :] if word is not None else ""
+    name = word.canonical if word is not None else None
+    if name in ("table", "dtable"):
+        return bool(_FORM.table_option.search(rest))
+    if name in ("esttab", "estout"):
+        left = _FORM.model_options.sub("", rest.partition(",")[2])
+        return changes or bool(left.strip()) or "`" in rest
+    return changes and name == "estimates"
 
 
 def _digits(text: str) -> bool:
@@ -560,65 +450,56 @@ def _digits(text: str) -> bool:
     return any(map(str.isdigit, text))
 
 
-def _told(lines: Sequence[LogLine], block: EchoBlock) -> frozenset[str]:
-    """The words with digits in commands; none if a macro could have brought others."""
-    texts = [lines[at].text for at in block.echo]
-    if any("`" in text or "$" in text for text in texts):
-        return frozenset()
-    return frozenset(word for text in texts for word in _numbered(text))
-
-
-def _numbered(text: str) -> list[str]:
-    """The words of a text that hold digits."""
-    return _FORM.numbered_word.findall(text)
-
-
-def _is_error(lines: Sequence[LogLine], at: int, block: EchoBlock, told: frozenset[str]) -> bool:
+def _is_error(
+    lines: Sequence[LogLine], at: int, block: EchoBlock, numbered: frozenset[str]
+) -> bool:
     """Whether a line is the words of an error: an error number follows, and it holds no figures
     but those of the command; or the number of a command that there is not.
     """
     text = lines[at].text
     if text == _UNRECOGNIZED[1]:
         return at > block.start and lines[at - 1].text.endswith(_UNRECOGNIZED[0])
-    if not told.issuperset(_numbered(text)):
+    if not numbered.issuperset(_FORM.numbered_word.findall(text)):
         return False
     after = behind_blanks(lines, at + 1)
     return after < block.end and bool(_FORM.error_code.fullmatch(lines[after].text))
 
 
 def _notice(
-    window: Window, rules: CleaningRules, block: EchoBlock, told: frozenset[str]
+    window: Window, rules: CleaningRules, block: EchoBlock, numbered: frozenset[str]
 ) -> Claim | None:
     """What a command says that tells nothing, in up to some lines; names of its own making go."""
     names = set(block.names)
     if not names and not block.echo:
         names = {""}
-    forms = [one.forms for one in rules.notices if not names.isdisjoint(one.commands)]
+    notices = [one for one in rules.notices if names & {*one.commands}]
+    forms = [(form, one.plain) for one in notices for form in one.forms]
     frame, claim = "", None
     for count, line in enumerate(window[:_MOST_LINES] if forms else (), 1):
         if not line.text.strip() or len(frame) + len(line.text) > _LONGEST:
             break
         frame = " ".join(f"{frame} {line.text}".split())
-        found = next(filter(None, (form.fullmatch(frame) for some in forms for form in some)), None)
-        if found is not None:
-            groups = found.groupdict()
+        matches = ((form.fullmatch(frame), plain) for form, plain in forms)
+        match, plain = next((one for one in matches if one[0] is not None), (None, []))
+        if match is not None:
+            groups = match.groupdict()
             name = _FORM.folders.sub("", groups.get("told") or "")
+            for form in plain:
+                name = form.sub(" ", name)
             few = rules.few(numeric(groups.get("n") or ""))
-            whole = few or not told.issuperset(_numbered(name))
-            claim = Claim(count, "", _everything(window[:count]) if whole else [])
+            whole = few or not numbered.issuperset(_FORM.numbered_word.findall(name))
+            texts = enumerate(one.text for one in window[: count if whole else 0])
+            cuts = [
+                LogCut(at, len(text) - len(text.lstrip()), len(text), "name", align="none")
+                for at, text in texts
+                if text.strip() != HIDDEN
+            ]
+            claim = Claim(count, "", cuts)
     return claim
 
 
-def _everything(lines: Sequence[LogLine]) -> list[LogCut]:
-    return [
-        LogCut(at, len(line.text) - len(line.text.lstrip()), len(line.text), "name", align="none")
-        for at, line in enumerate(lines)
-        if line.text.strip() != HIDDEN
-    ]
-
-
 def _unknown(
-    lines: Sequence[LogLine], block: EchoBlock, found: BlockJudgement, *, withhold: bool
+    lines: Sequence[LogLine], block: EchoBlock, judgement: BlockJudgement, *, withhold: bool
 ) -> None:
     """Lines that nobody knows: some go, some were written in the program, others stay."""
     literals = {
@@ -629,32 +510,22 @@ def _unknown(
     }
     loads = bool(_LOADING & set(block.names))
     left: list[int] = []
-    for at in found.unknown:
+    for at in judgement.unknown:
         text = lines[at].text
         if text.strip() in literals:
             continue
-        if loads and (label := _FORM.label.fullmatch(text)) is not None:
-            if label[1] != HIDDEN:
-                found.cuts.append(LogCut(at, *label.span(1), "data-label", align="none"))
-            continue
-        if withhold or _FORM.observation_row.fullmatch(text):
-            found.withheld.append((at, at))
-        else:
+        label = _FORM.label.fullmatch(text) if loads else None
+        if label is not None:
+            figure = LogFigure(label[1], at, *label.span(1))
+            judgement.cuts += withheld([figure], "data-label", "none")
+        elif not (withhold or _FORM.observation_row.fullmatch(text)):
             left.append(at)
-    found.unknown = left
-    found.withheld = _joined(found.withheld)
-    found.cuts += _below_extremes(lines, left)
-
-
-def _joined(spans: list[tuple[int, int]]) -> list[tuple[int, int]]:
-    """Stretches of lines that follow each other as one."""
-    joined: list[tuple[int, int]] = []
-    for first, last in spans:
-        if joined and first == joined[-1][1] + 1:
-            joined[-1] = (joined[-1][0], last)
+        elif judgement.withheld and at == judgement.withheld[-1][1] + 1:
+            judgement.withheld[-1] = judgement.withheld[-1][0], at
         else:
-            joined.append((first, last))
-    return joined
+            judgement.withheld.append((at, at))
+    judgement.unknown = left
+    judgement.cuts += _below_extremes(lines, left)
 
 
 def _below_extremes(lines: Sequence[LogLine], unknown: Sequence[int]) -> Iterator[LogCut]:
@@ -665,49 +536,36 @@ def _below_extremes(lines: Sequence[LogLine], unknown: Sequence[int]) -> Iterato
         text = lines[at].text
         if len(text) > _LONGEST:
             continue
+        # The figures of a row start behind its name if it has one; of a legend, nowhere.
+        row = _FORM.row_name.match(text)
+        name = text.partition("|")[0] if "|" in text else row[0] if row else ""
+        start = len(name) if any(map(str.isalpha, name)) else 0
+        start = len(text) if _FORM.legend.fullmatch(text) else start
         words = _extremes(text)
         if words:
             heads = words
-            words = [word for word in words if word[1] <= _behind_name(text)]
         elif at != before + 1 and (above := _above(lines, at)) is not None:
             heads = above
-        for figure in _FORM.figure.finditer(text, _behind_name(text)):
-            if (words and figure.start() >= words[0][1]) or (
-                not words
-                and any(
-                    figure.start() < end + 3 and start < figure.end() + 3 for start, end in heads
-                )
-            ):  # the words name the row
+        named = [word for word in words if word[1] <= start]  # the words name the row
+        for figure in _FORM.figure.finditer(text, start):
+            near = (a < figure.end() + 3 and figure.start() < b + 3 for a, b in heads)
+            if (named and figure.start() >= named[0][1]) or (not named and any(near)):
                 yield LogCut(at, *figure.span(), "extremes")
         before = at
 
 
-def _behind_name(text: str) -> int:
-    """Where the figures of a row start, behind its name if it has one; of a legend, nowhere."""
-    if _FORM.legend.fullmatch(text):
-        return len(text)
-    match = _FORM.row_name.match(text)
-    name = text.partition("|")[0] if "|" in text else match[0] if match else ""
-    return len(name) if any(map(str.isalpha, name)) else 0
-
-
 def _above(lines: Sequence[LogLine], at: int) -> list[tuple[int, int]] | None:
     """The words of extremes in the heading above a line; None if only a rule is between."""
-    if is_rule(lines[at - 1].text) and not any(
-        _extremes(lines[place].text) for place in range(max(at - 4, 0), at)
-    ):
+    words = [_extremes(lines[place].text) for place in range(max(at - 4, 0), at)]
+    if is_rule(lines[at - 1].text) and not any(words):
         return None
-    for place in range(at - 1, max(at - 5, -1), -1):
-        text = lines[place].text
-        if not text.strip():
-            break
-        if words := _extremes(text):
-            return words
+    for place, some in zip(range(at - 1, -1, -1), reversed(words), strict=False):
+        if some or not lines[place].text.strip():
+            return some
     return []
 
 
 def _extremes(text: str) -> list[tuple[int, int]]:
-    """Where words such as Min stand in a heading."""
     if len(text) > _LONGEST or _FORM.given.search(text):
         return []
     return [word.span() for word in _FORM.extreme.finditer(text)]

@@ -12,7 +12,6 @@ import hashlib
 import hmac
 import json
 import os
-from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -61,14 +60,9 @@ class RunEvidence:
         >>> RunEvidence.of("", SafeLimits(), checked=False) is None
         True
         """
-        if not checked:
-            return None
-        return cls(
-            sha256=_digest(log),
-            minimum=limits.minimum,
-            percentile_cases=limits.percentile_cases,
-            residual_df=limits.residual_df,
-        )
+        names = ("minimum", "percentile_cases", "residual_df")
+        values = {name: getattr(limits, name) for name in names}
+        return cls(sha256=_digest(log), **values) if checked else None
 
     def covers(self, log: str, rules: CleaningRules) -> bool:
         """Whether this log was checked by limits no looser than those of some rules.
@@ -93,41 +87,31 @@ class RunEvidence:
 
     def mark(self, key: Secret) -> dict[str, Any]:
         """The mark to be kept beside the log, sealed."""
-        return {**asdict(self), _SEAL: self._seal(key)}
-
-    def _seal(self, key: Secret) -> str:
         text = json.dumps(asdict(self), sort_keys=True)
-        return hmac.new(key.derive(_PURPOSE), text.encode(), hashlib.sha256).hexdigest()
+        seal = hmac.new(key.derive(_PURPOSE), text.encode(), hashlib.sha256).hexdigest()
+        return {**asdict(self), _SEAL: seal}
 
     @classmethod
     def beside(cls, log: Path, key: Secret) -> RunEvidence | None:
         """The evidence in a report beside a log; None if there is none sealed with the key."""
         for report in (log.with_suffix(".run.json"), log.with_name(f"{log.name}.json")):
-            evidence = cls._read(report, key)
-            if evidence is not None:
+            try:
+                large = report.stat().st_size > _LARGEST
+                document = None if large else json.loads(report.read_text(encoding="utf-8"))
+            except (OSError, ValueError, RecursionError):
+                continue
+            mark = document.get(MARK) if isinstance(document, dict) else None
+            names = cls.__dataclass_fields__
+            if not isinstance(mark, dict) or mark.keys() != {*names, _SEAL}:
+                continue
+            if any(type(mark[one]) is not (str if one == "sha256" else int) for one in names):
+                continue
+            evidence = cls(**{name: mark[name] for name in names})
+            own = evidence.mark(key)[_SEAL].encode()
+            seal = mark[_SEAL] if isinstance(mark[_SEAL], str) else ""
+            if hmac.compare_digest(own, seal.encode("utf-8", "replace")):
                 return evidence
         return None
-
-    @classmethod
-    def _read(cls, report: Path, key: Secret) -> RunEvidence | None:
-        try:
-            if report.stat().st_size > _LARGEST:
-                return None
-            document = json.loads(report.read_text(encoding="utf-8"))
-        except (OSError, ValueError, RecursionError):
-            return None
-        mark = document.get(MARK) if isinstance(document, dict) else None
-        names = cls.__dataclass_fields__
-        if not isinstance(mark, Mapping) or mark.keys() != {*names, _SEAL}:
-            return None
-        values = {name: mark[name] for name in names}
-        kinds = {name: str if name == "sha256" else int for name in names}
-        if any(type(values[name]) is not kind for name, kind in kinds.items()):
-            return None
-        evidence = cls(**values)
-        seal = mark[_SEAL]
-        content = seal.encode("utf-8", "replace") if isinstance(seal, str) else b""
-        return evidence if hmac.compare_digest(evidence._seal(key).encode(), content) else None
 
 
 def _digest(log: str) -> str:

@@ -9,35 +9,27 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass, field
 
 from discreet.files import texts_of
-from discreet_fire.catalogue import command_table
+from discreet_fire.catalogue import stata_catalogue
 from discreet_fire.logs.claims import NUMBER, Claim, LogCut, OutputForms, is_rule, numeric
 from discreet_fire.logs.lines import LogLine
 from discreet_fire.logs.rules import CleaningRules
+from discreet_fire.logs.table_rules import far_out
 from discreet_fire.statistics import LANGUAGES
 
 _FIGURE = rf"\s{{1,40}}(?:{NUMBER.pattern}|\.|#)"
 _COUNT = r"\s{1,40}(?P<n>\d[\d,]{0,14}|\.|#)"
-
-
-def _form(text: str) -> re.Pattern[str]:
-    """A form of line: ``<n>`` is a number of cases, ``<f>`` any figure."""
-    return re.compile(text.replace("<n>", _COUNT).replace("<f>", _FIGURE))
-
-
-#: The forms of the lines of each command.
+#: The forms of the lines of each command: ``<n>`` is a number of cases, ``<f>`` any figure.
 _FORMS: dict[str, tuple[re.Pattern[str], ...]] = {
-    name: tuple(map(_form, forms)) for name, forms in command_table().forms.items()
+    name: tuple(re.compile(one.replace("<n>", _COUNT).replace("<f>", _FIGURE)) for one in forms)
+    for name, forms in stata_catalogue()["forms"].items()
 }
-
-
 #: What a dot stands for, which looks like a command.
 LEGENDS = frozenset(
     texts_of("discreet_fire.statistics", "lines", language)["withheld"] for language in LANGUAGES
 )
-_FORM = OutputForms("safe_outputs", "tabstat row withheld")
+_FORM = OutputForms("safe_outputs")
 _DOUBT = "figures that a safe command does not show; look at where they come from"
 
 
@@ -45,75 +37,42 @@ def read_safe(
     window: Sequence[LogLine], rules: CleaningRules, names: Collection[str]
 ) -> Claim | None:
     """Lines that safe commands of these names printed."""
-    lines = _Lines(names=names, rules=rules)
-    count = 0
-    while count < len(window) and lines.knows(window[count].text, count):
-        count += 1
-    if not count:
-        return None
-    return Claim(count, "safe", lines.cuts, _DOUBT if lines.cuts else "")
-
-
-@dataclass(slots=True, kw_only=True)
-class _Lines:
-    """The lines of one output, one after the other."""
-
-    names: Collection[str]
-    rules: CleaningRules
-    cuts: list[LogCut] = field(default_factory=list)
-    words: list[str] = field(default_factory=list)
-    cases: float = 0.0
-
-    def knows(self, text: str, at: int) -> bool:
-        """Whether the next line has a form of the command; what must go is noted."""
-        if at and (is_rule(text) or text in LEGENDS):
-            return True
-        forms = (form for name in sorted(self.names) for form in _FORMS.get(name, ()))
+    forms = [form for name in sorted(names) for form in _FORMS.get(name, ())]
+    cuts: list[LogCut] = []
+    words: list[str] = []  # the statistics of tabstat
+    cases = 0.0
+    end = 0
+    for at, line in enumerate(window):
+        text = line.text
         hit = next((match for form in forms if (match := form.fullmatch(text))), None)
-        if hit is None:
-            return "fdztabstat" in self.names and self._tabstat(text, at)
-        parts = hit.groupdict()
+        parts = hit.groupdict() if hit is not None else {}
+        broken: list[int] = []  # where figures start that break a rule
         for name in ("n", "counts"):
-            if parts.get(name) is not None:
+            if hit is not None and parts.get(name) is not None:
                 counts = [numeric(word) or 0.0 for word in parts[name].split() if word != "|"]
-                self.cases = counts[0]
-                self._check(text, at, hit.start(name), any(map(self._is_small, counts)))
-        if parts.get("q") is not None:
-            self._check(text, at, hit.start("value"), self._is_thin(int(parts["q"])))
-        return True
-
-    def _tabstat(self, text: str, at: int) -> bool:
-        if (head := _FORM.tabstat.fullmatch(text)) is not None:
-            self.words = head["words"].split()
-            return True
-        if _FORM.withheld.fullmatch(text):
-            return bool(self.words)
-        row = _FORM.row.fullmatch(text)
-        values = row["figures"].split() if row is not None else []
-        if row is None or len(values) != len(self.words):
-            return False
-        shown = dict(zip(self.words, map(numeric, values), strict=True))
-        cases = shown.get("n", shown.get("count"))
-        small = cases is not None and self._is_small(cases)
-        if cases is not None:
-            self.cases = cases
-            shares = [
-                int(word[1:]) for word, x in shown.items() if word[0] == "p" and x is not None
-            ]
-            small = small or any(map(self._is_thin, shares))
-        self._check(text, at, row.start("figures"), small)
-        return True
-
-    def _is_small(self, count: float) -> bool:
-        return 0 < count < self.rules.minimum
-
-    def _is_thin(self, share: int) -> bool:
-        return self.cases * min(share, 100 - share) < 100 * self.rules.percentile_cases
-
-    def _check(self, text: str, at: int, start: int, broken: bool) -> None:
-        """All figures of a line from a place on go if it breaks a rule."""
-        if broken:
-            self.cuts += [
-                LogCut(at, match.start(), match.end(), "safe-command")
-                for match in NUMBER.finditer(text, start)
-            ]
+                cases = counts[0]
+                broken += [hit.start(name)] if any(map(rules.few, counts)) else []
+        if hit is not None and parts.get("q") is not None:
+            broken += [hit.start("value")] if far_out(int(parts["q"]), cases, rules) else []
+        row = _FORM.row.fullmatch(text) if hit is None and "fdztabstat" in names else None
+        head = _FORM.tabstat.fullmatch(text) if hit is None and "fdztabstat" in names else None
+        if (at and (is_rule(text) or text in LEGENDS)) or hit is not None:
+            pass
+        elif head is not None:
+            words = head["words"].split()
+        elif row is not None and len(row["figures"].split()) == len(words):
+            shown = dict(zip(words, map(numeric, row["figures"].split()), strict=True))
+            count = shown.get("n", shown.get("count"))
+            if count is not None:
+                cases = count
+                shares = [name for name, one in shown.items() if name[0] == "p" and one is not None]
+                few = rules.few(count)
+                few = few or any(far_out(int(share[1:]), cases, rules) for share in shares)
+                broken += [row.start("figures")] if few else []
+        elif not (words and _FORM.withheld.fullmatch(text)):
+            break
+        for start in broken:  # all figures go
+            figures = NUMBER.finditer(text, start)
+            cuts += [LogCut(at, one.start(), one.end(), "safe-command") for one in figures]
+        end = at + 1
+    return Claim(end, "safe", cuts, _DOUBT if cuts else "") if end else None

@@ -33,7 +33,7 @@ from discreet_fire.queue.linked_submissions import TABLES, SubmissionTables
 from discreet_fire.queue.parts import OutputPart, parts_of
 from discreet_fire.queue.record import LOG_HELD, NOT_RUN
 from discreet_fire.research_session import manifest_of
-from discreet_fire.rewriting import prepared_scripts, rewrite_files
+from discreet_fire.rewriting import rewrite_files
 from discreet_fire.runners import (
     FIGURES,
     VARIABLE,
@@ -277,9 +277,7 @@ class SubmissionOutcome:
 
 def rewrite(work: SubmissionWork) -> None:
     """Put safe commands in place of unsafe ones, in do-files and in scripts."""
-    if is_script(work.program):
-        done = prepared_scripts([work.program])()
-    elif work.program.suffix.lower() == ".do":
+    if is_script(work.program) or work.program.suffix.lower() == ".do":
         done = rewrite_files([work.program], policy=work.submission.policy)
     else:
         message = "this is no program with safe commands: nothing was put in place of unsafe ones"
@@ -457,8 +455,6 @@ def record_universes(work: SubmissionWork, told: StatisticShown) -> None:
     """Take down whom one statistic is about: all its records, and each category it may show."""
     if work.tables is not None:
         work.tables.note(told)
-    if told.universes == "none":
-        return
     table = f"line {told.line}, {told.command}"
     if told.units is None or None in told.units:
         whom = "whom it is about" if told.units is None else "whom some records are about"

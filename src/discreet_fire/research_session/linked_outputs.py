@@ -20,6 +20,7 @@ from discreet_fire.linked_tables import (
     ShownSums,
     linked_findings,
     more_withheld,
+    related_sums,
     sum_systems_of,
     systems_of,
 )
@@ -135,3 +136,10 @@ def _more(shown: list[LinkedOutput], limits: SafeLimits) -> Iterator[tuple[int, 
         for cell in np.flatnonzero(pattern.hidden(system) & ~system.hidden).tolist():
             table = of[id(system.tables[system.table(cell)])]
             yield table.output, {table.place(system.place(cell))}
+    # Sums that add up are withheld in the same cells: each is then as uncertain as it is alone.
+    for related in related_sums(sums):
+        if any(related.opened()):
+            hidden = np.any(related.hidden, axis=0)
+            for one in chain.from_iterable(related.sums):
+                table, more = of[id(one.place)], np.flatnonzero(hidden & ~one.place.hidden)
+                yield table.output, {table.place(at) for at in more.tolist()}

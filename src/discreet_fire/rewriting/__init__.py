@@ -13,11 +13,8 @@ if TYPE_CHECKING:
     from .results import described as described
     from .results import report as report
     from .results import undo as undo
-    from .script_files import parted as parted
-    from .script_files import policies_of as policies_of
-    from .script_files import prepared_scripts as prepared_scripts
+    from .submission import policies_of as policies_of
     from .submission import policy_report as policy_report
-    from .submission import prepared_files as prepared_files
     from .submission import rewrite_files as rewrite_files
 
 lazy_face(__name__)

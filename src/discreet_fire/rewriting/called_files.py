@@ -1,24 +1,28 @@
-"""Do-files that a do-file runs (`do`, `run` and `include`), and places that it writes to.
+"""Do-files that a do-file runs (`do`, `run` and `include`), and files that it writes.
 
-In: statements. Out: the paths they name, with a judgement of each path: whether it stays
-within the folder of the submission, and where the call must point instead.
+In: statements, and what is known of macros. Out: the paths they name, with a judgement of each
+path: whether it stays within the folder of the submission, and where a call must point instead;
+whether all that is written stands in the program, or whether a file is gone when Stata ends. All
+that is not seen to be so needs a look. Nothing is run.
 """
 
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping, Set
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
 
-from discreet_fire.catalogue import Action, commands_where
+from discreet_fire.catalogue import Action, commands_with
+from discreet_fire.flow import StatementParts
 from discreet_fire.rewriting.decisions import WordChange
 from discreet_fire.stata import DoFile, DoStatement
 
 #: What is added to the name of a rewritten file.
 SUFFIX = "_FiRe"
 
-CALLERS = commands_where(lambda row: row.rewriting.calls)
+CALLERS = commands_with("calls")
 _PATH = re.compile(
     r"\s*(?:`\"(?P<compound>.*?)\"'|\"(?P<plain>[^\"\r\n]*)\"?|(?P<bare>[^\s,\"]+))", re.S
 )
@@ -83,52 +87,26 @@ def called_files(statement: DoStatement, dofile: DoFile) -> CalledFile | None:
             action=Action.REVIEW, reason="no file is named",
         )  # fmt: skip
     written = match.group(kind)
-    path = _filled(written, dofile)
-    call = CalledFile(
-        command=command.canonical or "do",
-        path=path,
-        start=match.start(kind),
-        end=match.end(kind),
-        written=written,
-    )
-    for trick, reason in _TRICKS:
-        if trick.search(path) or trick.search(written):
-            return replace(call, action=Action.REFUSED, reason=reason)
-    if call.name.endswith(".") or not _START.match(written):
-        return replace(call, action=Action.REFUSED, reason="this is no name of a do-file")
-    if _MACRO.search(call.name) and not _FOLDER.match(call.name):
-        return replace(call, action=Action.REFUSED, reason="the name of the file is a macro")
-    suffix = re.search(r"\.(\w+)$", call.name)
-    if suffix is not None and suffix.group(1).lower() != "do":
-        return replace(
-            call, action=Action.REFUSED, reason="only files that end in .do are rewritten"
-        )
-    if _MACRO.search(path):
-        return replace(call, action=Action.REVIEW, reason="the folder of the file is a macro")
-    if _ABSOLUTE.match(path):
-        return replace(call, action=Action.REVIEW, reason="the path does not start in the folder")
-    return call
+    path = filled(written, dofile)
+    name = re.split(r"[\\/]", written)[-1]
+    suffix = re.search(r"\.(\w+)$", name)
+    action, reason = _judged(path, written)
+    if action is Action.REFUSED:
+        pass
+    elif name.endswith(".") or not _START.match(written):
+        action, reason = Action.REFUSED, "this is no name of a do-file"
+    elif _MACRO.search(name) and not _FOLDER.match(name):
+        action, reason = Action.REFUSED, "the name of the file is a macro"
+    elif suffix is not None and suffix.group(1).lower() != "do":
+        action, reason = Action.REFUSED, "only files that end in .do are rewritten"
+    return CalledFile(
+        command=command.canonical or "do", path=path, start=match.start(kind),
+        end=match.end(kind), written=written, action=action, reason=reason,
+    )  # fmt: skip
 
 
-_USING = re.compile(r"[^\"]*?(?<!\w)us(?:ing?)?(?!\w)")
-
-
-def written_place(
-    statement: DoStatement, dofile: DoFile, word: str = "using"
-) -> tuple[Action, str]:
-    """What becomes of a file that a statement writes by its place, and why: it stays in the
-    folder.
-    """
-    start = statement.body
-    if word == "using":
-        using = _USING.match(dofile.text, start, statement.end)
-    else:
-        using = re.compile(rf"\s*{word}\b").match(dofile.text, start, statement.end)
-    match = _PATH.match(dofile.text, using.end(), statement.end) if using else None
-    if match is None or match.lastgroup is None:
-        return Action.ALLOWED, ""
-    written = match.group(match.lastgroup)
-    path = _filled(written, dofile)
+def _judged(path: str, written: str) -> tuple[Action, str]:
+    """What becomes of a path, and why: it stays in the folder."""
     for trick, reason in _TRICKS:
         if trick.search(path) or trick.search(written):
             return Action.REFUSED, reason
@@ -139,8 +117,23 @@ def written_place(
     return Action.ALLOWED, ""
 
 
+_USING = re.compile(r"[^\"]*?(?<!\w)us(?:ing?)?(?!\w)")
+
+
+def written_place(
+    statement: DoStatement, dofile: DoFile, word: str = "using"
+) -> tuple[Action, str]:
+    """What becomes of a file that a statement writes by its place, and why."""
+    before = _USING if word == "using" else re.compile(rf"\s*{word}\b")
+    using = before.match(dofile.text, statement.body, statement.end)
+    match = _PATH.match(dofile.text, using.end(), statement.end) if using else None
+    if match is None or match.lastgroup is None:
+        return Action.ALLOWED, ""
+    written = match.group(match.lastgroup)
+    return _judged(filled(written, dofile), written)
+
+
 def _behind_comments(statement: DoStatement, at: int) -> int:
-    """The place behind comments and blanks; paths are often taken out by a comment."""
     text = statement.source
     for kind, start, end in statement.spans:
         if kind in ("comment", "continuation") and start >= at and not text[at:start].strip():
@@ -148,7 +141,7 @@ def _behind_comments(statement: DoStatement, at: int) -> int:
     return at
 
 
-def _filled(written: str, dofile: DoFile) -> str:
+def filled(written: str, dofile: DoFile) -> str:
     """The path with macros whose only definition is a plain text."""
     if not _MACRO.search(written):
         return written
@@ -191,48 +184,181 @@ def pointed_call(call: CalledFile) -> WordChange | None:
     return WordChange(at, at, SUFFIX, "path", call.command, "the rewritten file runs")
 
 
-class SubmissionFolder:
-    """The folder of a submission, which its do-files may not leave."""
+def placed(call: CalledFile, root: Path, file: Path) -> CalledFile:
+    """The call with the file that is meant, or why it may not run.
 
-    def __init__(self, root: Path, file: Path) -> None:
-        self.root = root.resolve()
-        self.file = file.resolve()
-
-    def place(self, call: CalledFile) -> CalledFile:
-        """The call with the file that is meant, or why it may not run."""
-        if not call.path:
-            return call
-        path = call.path.strip().replace("\\", "/")
-        path = path if path.lower().endswith(".do") else f"{path}.do"
-        original = f"{path[:-3].removesuffix(SUFFIX)}.do"
-        if _MACRO.search(path) or _ABSOLUTE.match(path):
-            return self._by_end(call, original)
-        for base in (self.root, self.file.parent):
-            target = (base / original).resolve()
-            if not target.is_relative_to(self.root):
-                reason = "the path leads out of the folder of the submission"
-                return replace(call, action=Action.REFUSED, reason=reason)
-            if target.is_file():
-                return replace(call, target=target)
-        if call.name.endswith((SUFFIX, f"{SUFFIX}.do")):
-            reason = "the name is kept for rewritten files, and there is no such original"
-            return replace(call, action=Action.REFUSED, reason=reason)
-        reason = "there is no such file in the submission; only a rewritten one will run"
-        return replace(call, action=Action.REVIEW, reason=reason)
-
-    def _by_end(self, call: CalledFile, path: str) -> CalledFile:
-        """A path from elsewhere: its end may name a file of the submission."""
-        parts = path.split("/")
+    No do-file leaves the folder of the submission.
+    """
+    if not call.path:
+        return call
+    root = root.resolve()
+    path = call.path.strip().replace("\\", "/")
+    path = path if path.lower().endswith(".do") else f"{path}.do"
+    original = f"{path[:-3].removesuffix(SUFFIX)}.do"
+    own = call.name.endswith((SUFFIX, f"{SUFFIX}.do"))
+    action, reason = Action.REFUSED, "the path leads out of the folder of the submission"
+    if _MACRO.search(path) or _ABSOLUTE.match(path):
+        # A path from elsewhere: its end may name a file of the submission.
+        parts = original.split("/")
         parts[-1] = _FOLDER.sub("", parts[-1])
         for first in range(len(parts)):
             end = parts[first:]
             if any(_MACRO.search(part) or part in ("", "..") for part in end):
                 continue
-            target = self.root.joinpath(*end).resolve()
-            if target.is_relative_to(self.root) and target.is_file():
+            target = root.joinpath(*end).resolve()
+            if target.is_relative_to(root) and target.is_file():
                 reason = f"{call.reason}; it must be that of the submission"
                 return replace(call, action=Action.REVIEW, reason=reason, target=target)
-        if _MACRO.search(path) and not call.name.endswith((SUFFIX, f"{SUFFIX}.do")):
+        if _MACRO.search(original) and not own:
             return call
-        reason = "the path leads out of the folder of the submission"
-        return replace(call, action=Action.REFUSED, reason=reason)
+        return replace(call, action=action, reason=reason)
+    for base in (root, file.resolve().parent):
+        target = (base / original).resolve()
+        if not target.is_relative_to(root):
+            return replace(call, action=action, reason=reason)
+        if target.is_file():
+            return replace(call, target=target)
+    reason = "the name is kept for rewritten files, and there is no such original"
+    if not own:
+        action = Action.REVIEW
+        reason = "there is no such file in the submission; only a rewritten one will run"
+    return replace(call, action=action, reason=reason)
+
+
+_ONE_MACRO = re.compile(r"`(\w+)'")
+_TEMPORARY = re.compile(r"\s*\"?`(\w+)'\"?\s*(?:,[\w\s()]*)?")
+_POSTED = re.compile(r"[^,]*?\busing\s+\"?`(\w+)'\"?\s*(?:,[\w\s()]*)?")
+#: A file of records by a name that stands in the program, in a folder that may be a macro.
+_RECORDS = re.compile(
+    r"\s*+\"?((?>(?:(?>(?:[\w -]|\.(?!\.)|\$\{?\w+\}?|`\w+')+)[\\/])*))[\w -]+(?:\.dta)?\"?"
+    r"\s*+(?:,[\w\s()]*)?"
+)
+_SAVING = re.compile(r"\bsav\w*\s*\(\s*\"?`(\w+)'\"?\s*(?:,[\w\s]*)?\)")
+_OPTIONS = r"(?:,[\w\s(),.#%&/+-]*)?"
+#: A cell, whose place may stand in macros: figures that these hold are followed.
+_PLACE = r"(?:\d+|`\w+')"
+_CELL = rf"\$?(?:[A-Za-z]{{1,3}}|`\w+')\$?{_PLACE}"
+#: What stands around texts, which are blanks here, where nothing but texts is written.
+_AROUND = {
+    "putdocx": re.compile(
+        rf"\s*(?:text\s*\(\s*\)|table\s+\w+\s*(?:=\s*\(\s*\d+\s*,\s*\d+\s*\)"
+        rf"|\(\s*{_PLACE}\s*,\s*{_PLACE}\s*\)(?:\s*=\s*\(\s*\))?))\s*{_OPTIONS}"
+    ),
+    "putexcel": re.compile(
+        rf"\s*+(?:(?>(?:{_CELL}\s*+=\s*+(?:\(\s*+\)\s*+)?)+)"
+        rf"|{_CELL}(?:\s*+:\s*+{_CELL})?\s*+(?=,)){_OPTIONS}"
+    ),
+    "file": re.compile(
+        r"\s*write\s+(?:\w+|`\w+')"
+        r"(?>(?:\s++|_n(?:ew\w*)?(?:\(\d+\))?|_tab(?:\(\d+\))?|_(?:col\w*|s|skip)\(\d+\))*)"
+    ),
+}
+_AROUND["putpdf"] = _AROUND["putdocx"]
+#: What opens or names a file that gets its content elsewhere, with the word before its path. No
+#: program is written by `file`, for it would run unread.
+_PLACES = {
+    "putdocx": (re.compile(r"\s*save\b.*", re.S), "save"),
+    "putpdf": (re.compile(r"\s*save\b.*", re.S), "save"),
+    "putexcel": (re.compile(r"\s*(?:set|save)\b.*", re.S), "(?:set|save)"),
+    "file": (
+        re.compile(
+            r"\s*open\s+[\w`']+\s+using\s+\"?[\w ./-]+\.(?:txt|tex|csv|md|rtf)\"?\s*"
+            r",(?>(?:\s++|write\b|append\b|replace\b|text\b)+)"
+        ),
+        "using",
+    ),
+}
+
+
+#: A picture by points, of which no figure can be read but what the graph shows.
+_PICTURE = re.compile(
+    r"\s++ex\w*+\s++(?:\"[\w ./-]+\.{0}\"|[\w./-]+\.{0})\s*+"
+    r"(?:,(?>(?:\s++|replace\b|(?:width|height|quality)\(\d+\))*))?".replace(
+        "{0}", "(?:png|tiff?|jpe?g|gif)"
+    )
+)
+_DRAWING = commands_with("data", "drawn", "models")
+#: Commands that draw no graph.
+_DRAWING_NONE = commands_with("data", "kept")
+_NO_DRAWING = re.compile(r"\s+(?:ex|pr|save|des|dir|drop|ren|set|q|cl|co|use|di|rep|ed)")
+_MODELS = commands_with("data", "models")
+#: Stored models side by side, with options that lay the graph out.
+_MODELS_ONLY = re.compile(
+    r"(?>(?:[\s|]|[A-Za-z]\w*+\*?(?!\s*+\()"
+    r"|\((?>(?:\s*+[A-Za-z]\w*+)+)\s*+(?:,(?>(?:\s++|label\(\s*+\))*))?\))*)"
+    r"(?:,(?>(?:\s++|\b(?:vertical|horizontal|eform|noci|nokey|nolabels|nooffsets|baselevels|omitted"
+    r"|drop|keep|order|xline|yline|title|xtitle|ytitle|subtitle|levels|scheme|msymbol|mcolor|msize"
+    r"|color|ciopts|recast|headings|groups|coeflabels|legend|graphregion|plotregion|xlabel|ylabel"
+    r"|note|name)\b(?:\((?:[^()]|\([^()]*\))*\))?)*))?"
+)
+
+
+def draws_judged(part: StatementParts, dofile: DoFile, earlier: bool) -> bool:
+    """Whether a statement draws nothing but models that are stored, or files a graph that was
+    judged where it was drawn.
+    """
+    statement = part.statement
+    if part.name == "graph":
+        picture = earlier and _PICTURE.fullmatch(part.code) is not None
+        return picture and written_place(statement, dofile, r"ex\w*")[0] is Action.ALLOWED
+    if part.name not in _MODELS or "$" in part.code or "`" in part.code:
+        return False
+    return _MODELS_ONLY.fullmatch(part.outside) is not None
+
+
+def judged_graph(part: StatementParts, before: bool) -> bool:
+    """Whether the last graph that was drawn, if any, is one that was judged where it was drawn."""
+    if part.name == "graph" and (other := _NO_DRAWING.match(part.outside)) is not None:
+        return before and other.group().strip() == "ex"
+    if part.name in _DRAWING:
+        return not part.by_macro
+    return before and part.name in _DRAWING_NONE and not part.by_macro
+
+
+def keeps_records(part: StatementParts, dofile: DoFile, folders: set[str]) -> bool:
+    """Whether a statement saves records in the folder; one in a folder that is a macro is looked
+    at once.
+    """
+    saved = _RECORDS.fullmatch(part.code) if part.name in ("save", "saveold") else None
+    if saved is None:
+        return False
+    folder = filled(saved[1], dofile)
+    known = folder in folders or not _MACRO.search(folder)
+    folders.add(folder)
+    return known and ".." not in folder and ":" not in folder and not folder.startswith(("/", "~"))
+
+
+def holds_no_data(
+    part: StatementParts,
+    dofile: DoFile,
+    known: Mapping[str, frozenset[str]],
+    temporary: Set[str],
+) -> bool:
+    """Whether a statement writes nothing but texts of the program, or to a temporary file."""
+    statement = part.statement
+    if part.name in ("save", "saveold"):
+        saved = _TEMPORARY.fullmatch(part.code)
+        return saved is not None and saved[1] in temporary
+    if part.name == "postfile":
+        posted = _POSTED.fullmatch(part.code)
+        return posted is not None and posted[1] in temporary
+    if (saving := [match[1] for match in _SAVING.finditer(_arguments(part))]) and part.name:
+        return part.name not in _PLACES and all(name in temporary for name in saving)
+    if part.name not in _PLACES:
+        return False
+    place, word = _PLACES[part.name]
+    if place.fullmatch(part.code):
+        return written_place(statement, dofile, word)[0] is Action.ALLOWED
+    if "$" in part.inside or not all(name in known for name in _ONE_MACRO.findall(part.inside)):
+        return False
+    return not _ONE_MACRO.sub("", part.inside).strip() and bool(
+        _AROUND[part.name].fullmatch(part.outside)
+    )
+
+
+def _arguments(part: StatementParts) -> str:
+    statement = part.statement
+    arguments_of = [slice(*prefix.arguments) for prefix in statement.prefixes if prefix.arguments]
+    return " ".join(
+        statement.source[one] for one in (*arguments_of, slice(part.start, statement.end))
+    )

@@ -1,18 +1,25 @@
-"""Changes of a program, by place, and what an officer is told of them.
+"""Changes of a program, by place, and what an officer is told of them; what is judged alike.
 
 In: spans in characters. Out: `Edit`s that do not overlap, and `Finding`s; the new text.
+`ScriptJudge` has what is alike in R and Python, `PackageNotes` what is alike in SPSS and SAS.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
-from dataclasses import dataclass, field
-from typing import Literal, NamedTuple
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Generic, Literal, NamedTuple, TypeVar
 
-from discreet_fire.catalogue import Action
+from discreet.files import texts_of
+from discreet_fire.catalogue import Action, CommandRule, PackagePolicy
 from discreet_fire.findings import Finding, Severity
-from discreet_fire.rewriting.called_files import CalledFile
+from discreet_fire.flow import Names, SingleValues
+from discreet_fire.rewriting.called_files import SUFFIX, CalledFile
+from discreet_fire.scripts import SasStatement, SpssCommand
 from discreet_fire.texts import Lines
 
 Language = Literal["en", "de"]
@@ -66,10 +73,12 @@ class ProgramNotes:
     """Edits and findings of one text, as they are found."""
 
     text: str = field(repr=False)
-    lines: Lines
     edits: list[Edit] = field(default_factory=list)
     spans: set[tuple[int, int]] = field(default_factory=set)
     findings: dict[tuple[int, int, str, str], Finding] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self.lines = Lines(self.text)
 
     def find(
         self, rule: str, severity: Severity, what: str, span: tuple[int, int], hint: str = ""
@@ -149,3 +158,242 @@ def newline_of(text: str) -> str:
     """
     match = re.search(r"\r\n|\n|\r", text)
     return match.group() if match else "\n"
+
+
+_Node = TypeVar("_Node")
+_WORD = re.compile(r"\w+")
+
+
+class ScriptJudge(ABC, Generic[_Node]):
+    """Judges one script of any language."""
+
+    def __init__(
+        self,
+        names: Names[_Node],
+        picks: SingleValues[_Node],
+        notes: ProgramNotes,
+        language: Language,
+    ) -> None:
+        self._names, self.picks, self.notes = names, picks, notes
+        self.wording = texts_of("discreet_fire.rewriting", "wording", language)["code"]
+        #: How many conditions around a place depend on data.
+        self.deciding = 0
+        #: Where single values are handed to many records, and whether they are picked there; frames
+        #: named by values.
+        self.spreads: list[tuple[_Node, bool]] = []
+        self.named: list[_Node] = []
+        #: Functions of the script that show something.
+        self.speaking: set[str] = set()
+
+    @abstractmethod
+    def span(self, node: _Node) -> tuple[int, int]:
+        """Where a node starts and ends in the text."""
+
+    @abstractmethod
+    def numbers(self, node: _Node) -> bool:
+        """Whether an expression is made of numbers only."""
+
+    def find_speaking(self, inside: Iterable[tuple[str, Iterable[str], bool]]) -> None:
+        """Find the functions that show something, also by others they call.
+
+        Functions come with the words of what they call, and whether that shows something.
+        """
+        calls: dict[str, set[str]] = {}
+        for name, words, shows in inside:
+            calls.setdefault(name, set()).update(words)
+            self.speaking |= {name} if shows else set()
+        size = -1
+        while size != (size := len(self.speaking)):
+            self.speaking |= {name for name, words in calls.items() if words & self.speaking}
+
+    def review(self, node: _Node, rule: str, what: str) -> None:
+        """Note what an officer looks at."""
+        self.notes.find(rule, Severity.REVIEW, what, self.span(node))
+
+    def branching(self, node: _Node, name: str) -> None:
+        """Review what is shown under a condition on data."""
+        if self.deciding:
+            self.review(node, "branch", f"{name}: whether or how often it runs depends on data")
+
+    @contextmanager
+    def under(self, *conditions: _Node | None, loose: bool = False) -> Iterator[None]:
+        """Visit something that runs under conditions, or nobody knows how often."""
+        depends = any(
+            condition is not None and not self._names.clean(condition) for condition in conditions
+        )
+        self.deciding += depends or loose
+        yield
+        self.deciding -= depends or loose
+
+    def judge_unstated(
+        self, node: _Node, rules: Sequence[CommandRule], given: Sequence[_Node]
+    ) -> None:
+        """A call of which no rule states what it does, unless it gets numbers only."""
+        unstated = [rule for rule in rules if rule.known and rule.risks is None]
+        open_ = [rule for rule in unstated if rule.action.rank < Action.REVIEW.rank]
+        if open_ and not all(map(self.numbers, given)):
+            message = f"no rule states what it does with values ({open_[0].name})"
+            self.review(node, "call", message)
+
+    def judge_columns(self, node: _Node, place: _Node) -> None:
+        """Single values that become a column, and labels that are made of data."""
+        self.note_spread(place, lambda: self.picks.spreads(node))
+        if self.picks.labels(node):
+            self.review(place, "label", "a label derives from data, and safe functions show labels")
+
+    def note_spread(self, place: _Node, holds: Callable[[], bool]) -> None:
+        """Note where single values are handed on, and whether they are picked there."""
+        if holds():
+            with self.picks.forgotten():
+                own = holds()
+            self.spreads.append((place, own))
+
+    def judge_shown(self, *, shown: bool) -> None:
+        """Review what was noted, if any figure is shown, or the frame itself.
+
+        What is picked elsewhere is told of where its name is first handed on, and not again.
+        """
+        reported: set[str] = set()
+        for node, own in self.spreads if shown else ():
+            words = set(_WORD.findall(self.notes.text[slice(*self.span(node))]))
+            names = words & self.picks.picked
+            if own or not names or not names <= reported:
+                message = "a single value is handed to many records; a safe figure could show it"
+                self.review(node, "single", message)
+            reported |= names
+        places = [(edit.start, edit.end) for edit in self.notes.edits if edit.rule == "command"]
+        for node in self.named:
+            start, end = self.span(node)
+            if any(first <= start and end <= last for first, last in places):
+                message = (
+                    "columns are called by values of data, and safe functions show their names"
+                )
+                self.review(node, "label", message)
+
+    def wrap(self, span: tuple[int, int], text: str, name: str) -> None:
+        """Put a safe call in place of an expression."""
+        reason = "a safe function runs instead"
+        self.notes.find("wrapped", Severity.INFO, f"{name}: {reason}", span)
+        self.notes.replace(span, text, "command", name, Action.WRAPPED, reason)
+
+
+_NETWORK = re.compile(r"^['\"]?\s*(?:\\\\|//|[a-z]{2,}:/)", re.I)
+_PLACE = re.compile(r"^(?!.*(?:^|[\\/])\.\.(?:[\\/]|$))[^:*?|<>&!]+$")
+_MOST_WORDS = 160
+#: What is found, by the rule that finds it; `finding_words.toml` has the German.
+SAID = {
+    "unknown": "{name}: no rule for it; it may show anything",
+    "part": "{name}: {part} is not permitted",
+    "part-unknown": "{name}: no rule for {part} in it",
+    "runtime": "{name}: what it is about is known at run time only, so no safe macro can check it",
+    "statistic": "{name}: a table holds a statistic that no rule knows as safe",
+    "list": "{name}: write each variable by its name, so that a safe macro can check it",
+    "temporary": "{name}: a temporary choice of records cannot be checked: use FILTER BY",
+    "split": "{name}: under SPLIT FILE no safe macro checks each group",
+    "reason": "{name}: {reason}",
+    "called": "{name}: the file it runs is not in the submission",
+    "network": "{name}: names a place of the network",
+    "record": "{name}: takes a value from another record, or one record by its number",
+    "carries": "{name}: carries a value from record to record",
+    "picks": "{name}: gives single values to many records",
+    "tells": "{name}: a message about a wrong value may quote it",
+    "text": "{name}: makes program text out of pieces",
+    "reserved": "names that begin with fire_ belong to the safe macros",
+    "macro": "the macro {name} has the name of a command, or is called without !",
+    "shown": "{name}: shows a value that comes from data",
+    "decides": "{name}: what runs depends on data",
+    "holds": "{name}: holds a value that comes from data",
+    "function": "{name}: the function {part} reaches files, the system, or is not known",
+    "dataset": "{name}: name the data set with data=, so that a safe macro can check it",
+    "twice": "{name}: the same record may be written several times, and count several times",
+    "quotes": "{name}: a quotation mark in a comment is read differently within a macro",
+    "syntax": "the program cannot be read: {what}",
+}
+#: A passage: a command, a statement, or its start and end.
+_Where = SpssCommand | SasStatement | tuple[int, int]
+_SEVERITY = {Action.REVIEW: Severity.REVIEW, Action.REFUSED: Severity.REFUSED}
+
+
+@dataclass(kw_only=True)
+class PackageNotes(ProgramNotes):
+    """Findings and edits of a program in SPSS or SAS."""
+
+    policy: PackagePolicy  # the rules
+    language: Language  # of what is written and told
+    folder: Path | None  # where the program lies; other programs in it, or below, may be run
+    calls: list[CalledFile] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self.newline = newline_of(self.text)
+        self.wording = texts_of("discreet_fire.rewriting", "wording", self.language)["code"]
+
+    def say(self, kind: str, action: Action, where: _Where, name: str = "", **filled: str) -> None:
+        """Note a finding; what is refused must be taken out by the caller."""
+        what = SAID[kind].format(name=name, **filled)
+        self.find(kind, _SEVERITY[action], what, _span(where))
+
+    def review(self, kind: str, where: _Where, name: str = "", **filled: str) -> None:
+        """Note what an officer looks at."""
+        self.say(kind, Action.REVIEW, where, name, **filled)
+
+    def fail(self, kind: str, span: tuple[int, int], **filled: str) -> None:
+        """Note that the program may not run at all."""
+        self.find(kind, Severity.ERROR, SAID[kind].format(**filled), span)
+
+    def change(
+        self,
+        kind: str,
+        where: _Where,
+        after: str,
+        rule: CommandRule,
+        action: Action = Action.WRAPPED,
+    ) -> None:
+        """Note what stands in place of a passage that a rule is about."""
+        self.replace(_span(where), after, kind, rule.name, action, rule.reason)
+
+    def comment(self, span: tuple[int, int], end: str) -> str:
+        """The words of a comment in place of a passage."""
+        words = comment_words(self.text[slice(*span)]).replace(end, " ").strip()
+        words = words.replace("*/", "* /").replace("/*", "/ *")
+        return f"{self.wording}: {words[:_MOST_WORDS].rstrip(' .')}"
+
+    def called(self, command: str, span: tuple[int, int]) -> str | None:
+        """The name to run in place of a file; None if that is not in the submission."""
+        place = self.text[slice(*span)].strip("'\"").strip()
+        stem, dot, suffix = place.rpartition(".")
+        if not dot or not _PLACE.match(place) or place.startswith(("/", "\\", "~")):
+            return None
+        target = None if self.folder is None else self.folder / place.replace("\\", "/")
+        if target is None or not target.is_file() or target.is_symlink():
+            return None
+        start, end = span
+        self.calls.append(
+            CalledFile(
+                command=command,
+                path=place,
+                start=start,
+                end=end,
+                written=place,
+                action=Action.WRAPPED,
+                target=target,
+            )
+        )
+        return place if stem.endswith(SUFFIX) else f"{stem}{SUFFIX}{dot}{suffix}"
+
+    def rewriting(self) -> Rewriting:
+        """The new text, with the programs that it runs."""
+        return replace(super().rewriting(), calls=tuple(self.calls))
+
+
+def _span(where: _Where) -> tuple[int, int]:
+    return where if isinstance(where, tuple) else (where.start, where.end)
+
+
+def of_network(texts: Iterable[str]) -> bool:
+    """Whether one of the texts is an address of the network.
+
+    >>> of_network(["'//host/share'"]), of_network(["'C:/data/a.sav'"])
+    (True, False)
+    """
+    return any(_NETWORK.match(text) for text in texts)

@@ -8,18 +8,18 @@ and placeholders are looked at one by one.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from discreet_fire.catalogue import (
     SAFE,
     Action,
-    CommandVerdict,
+    CommandRule,
     Policy,
-    command_table,
-    commands_where,
+    commands_with,
     strictest,
+    values_of,
 )
 from discreet_fire.findings import Severity
 from discreet_fire.flow import UNTOUCHED, pieces, without_macros
@@ -46,7 +46,7 @@ _PLOT_PARTS = re.compile(r"(\|\||[(),])|([A-Za-z]\w*)(\s?\()?")
 _WITH_PLOT = ("recast", "ciplot", "fitplot", "plot", "addplot")
 
 #: Tables of stored results, with the options that name these.
-TABLES = commands_where(lambda row: row.rewriting.table)
+TABLES = commands_with("table")
 _CELLS = re.compile(r"\b(?:c(?:e|el|ell|ells)?|main|aux)\s*\(")
 _EXTREMES = re.compile(r"\b(?:min|max|p1|p5|p95|p99|range)\b")
 
@@ -117,26 +117,19 @@ _RESERVED_NAMES = {
     "program": re.compile(r"\s+(?:dr\w*|di\w*|l\w*)\s(?:\s*\S+\s)*?\s*(?i:fdz)"),
     "macro": re.compile(r"\s+(?:dr\w*\s(?:\s*\S+\s)*?|\w+\s)\s*(?:(?i:fdz)|S_ADO\b)"),
 }
-_RESERVED = {
-    name: _RESERVED_NAMES[row.rewriting.reserved]
-    for name, row in command_table().rows.items()
-    if row.rewriting.reserved != "none"
-}
+_RESERVED = {name: _RESERVED_NAMES[kind] for name, kind in values_of("reserved").items()}
 _PROGRAM_WORDS = ("drop", "di", "dir", "l", "li", "lis", "list")
 #: A global macro of the centre, as its value or as its name.
 _OWN_MACRO = re.compile(r"\$\{?(?i:fdz)|\bglobal\s+(?i:fdz)")
 
 #: Prefixes that take any command.
-_RUN_ANY = commands_where(lambda row: row.rewriting.runs == "any")
+_RUN_ANY = commands_with("runs", "any")
 
 #: Prefixes that run the command as it is; with braces they are looked at by themselves.
-_AROUND = commands_where(lambda row: row.rewriting.runs == "as it is")
-
-#: What is looked at; of other statements their readings only.
-_READ = (Kind.COMMAND, Kind.OTHER)
+_AROUND = commands_with("runs", "as it is")
 
 #: Safe commands that run another command.
-_RUNNERS = commands_where(lambda row: row.rewriting.runs == "safely")
+_RUNNERS = commands_with("runs", "safely")
 
 
 class WordChange(NamedTuple):
@@ -149,10 +142,6 @@ class WordChange(NamedTuple):
     command: str
     reason: str
 
-    def moved(self, by: int) -> WordChange:
-        """The same elsewhere."""
-        return tuple.__new__(WordChange, (self.start + by, self.end + by, *self[2:]))
-
 
 class StatementNote(NamedTuple):
     """Something to tell about a statement."""
@@ -163,10 +152,6 @@ class StatementNote(NamedTuple):
     start: int
     end: int
     hint: str = ""
-
-    def moved(self, by: int) -> StatementNote:
-        """The same elsewhere."""
-        return self._replace(start=self.start + by, end=self.end + by)
 
 
 @dataclass(kw_only=True, slots=True)
@@ -179,16 +164,6 @@ class Decision:
     changes: list[WordChange] = field(default_factory=list)
     notes: list[StatementNote] = field(default_factory=list)
     refused: tuple[str, str, str] | None = None
-
-    def of(self, statement: DoStatement) -> Decision:
-        """The same for another statement of the same form."""
-        by = statement.start - self.statement.start
-        return Decision(
-            statement=statement,
-            changes=[change.moved(by) for change in self.changes] if self.changes else [],
-            notes=[note.moved(by) for note in self.notes] if self.notes else [],
-            refused=self.refused,
-        )
 
     def refuse(self, rule: str, command: str, reason: str) -> None:
         """Have the statement commented out."""
@@ -210,47 +185,9 @@ class Decider:
         self.safe_names = policy.safe_names
         self.policy = policy.with_programs(programs)
         self.programs = programs
-        #: What was decided on statements of each form; they have no other readings.
-        self._forms: dict[str, list[Decision]] = {}
-        #: Commands that are allowed whatever they say, but for options.
-        self._free: dict[str, bool] = {}
 
-    def decide(self, statement: DoStatement) -> Sequence[Decision]:
+    def decide(self, statement: DoStatement) -> Iterator[Decision]:
         """What becomes of a statement, and of the commands in its other readings."""
-        form = statement.form
-        if statement.kind not in _READ and not statement.readings:
-            return ()
-        if self._passes(statement):
-            return (Decision(statement=statement),)
-        if form is None:
-            return list(self._decide(statement))
-        known = self._forms.get(form)
-        if known is None:
-            known = self._forms[form] = list(self._decide(statement))
-        return [one.of(statement) for one in known]
-
-    def _passes(self, statement: DoStatement) -> bool:
-        """Whether a command is allowed as it is, whatever it says."""
-        command = statement.command
-        if statement.prefixes or statement.readings or command is None or command.has_macro:
-            return False
-        if statement.kind is not Kind.COMMAND:
-            return False
-        name = command.canonical or command.text
-        free = self._free.get(name)
-        if free is None:
-            looked_at = name in ("program", *_RUNNERS, *_RESERVED, *TABLES)
-            allowed = self.policy.verdict(name).action is Action.ALLOWED
-            free = allowed and not looked_at and not self.policy.has_words(name)
-            self._free[name] = free
-        text, end = statement.source, statement.end
-        return (
-            free
-            and text.find(",", command.end, end) < 0
-            and not _OWN_MACRO.search(text, command.end, end)
-        )
-
-    def _decide(self, statement: DoStatement) -> Iterator[Decision]:
         if statement.kind is Kind.COMMAND and statement.command is not None:
             yield self._command(statement)
         elif statement.kind is Kind.OTHER or names_no_command(statement):
@@ -329,7 +266,6 @@ class Decider:
         return decision
 
     def _prefix(self, decision: Decision, prefix: Word) -> None:
-        """A prefix that does something with what the command behind it shows."""
         verdict = self.policy.verdict(prefix.canonical or prefix.text)
         if verdict.action is Action.REFUSED:
             decision.refuse("command", verdict.name, verdict.reason)
@@ -338,9 +274,9 @@ class Decider:
         if prefix.arguments is not None:
             self._options(decision, verdict.name, prefix.arguments, prefix)
 
-    def _verdict(self, statement: DoStatement, name: str) -> CommandVerdict:
+    def _verdict(self, statement: DoStatement, name: str) -> CommandRule:
         if name.startswith("."):
-            return CommandVerdict(action=Action.REVIEW, name=name, reason=_CLASS)
+            return CommandRule(action=Action.REVIEW, name=name, reason=_CLASS)
         if not self.policy.has_words(name):
             return self.policy.verdict(name)
         outside, _ = pieces(statement, statement.body, statement.end)
@@ -365,7 +301,7 @@ class Decider:
         change = WordChange(at, at, "fdzrun ", "macro-command", command.text, reason)
         decision.changes.append(change)
 
-    def _wrap(self, decision: Decision, command: Word, verdict: CommandVerdict) -> None:
+    def _wrap(self, decision: Decision, command: Word, verdict: CommandRule) -> None:
         statement = decision.statement
         before = next((one for one in statement.prefixes if self._runs_model(one, statement)), None)
         estimates = verdict.inserted == "fdzestimate " or verdict.name == "regress"
@@ -401,7 +337,6 @@ class Decider:
         return not (prefix.canonical == "mi" and arguments.split()[:1] == ["xeq"])
 
     def _inner(self, decision: Decision, name: str) -> None:
-        """What stands behind a safe command that runs another one."""
         command = decision.statement.command
         assert command is not None
         rest = decision.statement.source[command.end : decision.statement.end]
@@ -433,7 +368,6 @@ class Decider:
             decision.note("program-name", Severity.REVIEW, message, None, "choose another name")
 
     def _options(self, decision: Decision, name: str, within: tuple[int, int], word: Word) -> None:
-        """Options that show more than the command itself."""
         statement = decision.statement
         if statement.source.find(",", *within) < 0:
             return

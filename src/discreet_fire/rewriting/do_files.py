@@ -10,16 +10,17 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from functools import lru_cache
 
 from discreet.files import texts_of
-from discreet_fire.catalogue import Action, Policy, commands_where
+from discreet_fire.catalogue import Action, Policy, commands_with
 from discreet_fire.findings import Finding, Severity
 from discreet_fire.flow import (
     MADE_OF_VALUES,
     FigureFlow,
+    StatementJudge,
     Taints,
     copies_of_chosen,
     described_originals,
@@ -30,6 +31,10 @@ from discreet_fire.rewriting.called_files import (
     CALLERS,
     CalledFile,
     called_files,
+    draws_judged,
+    holds_no_data,
+    judged_graph,
+    keeps_records,
     pointed_call,
     written_place,
 )
@@ -41,7 +46,6 @@ from discreet_fire.rewriting.changes import (
     applied,
     newline_of,
 )
-from discreet_fire.rewriting.constant_outputs import draws_judged, holds_no_data, judged_graph
 from discreet_fire.rewriting.decisions import Decider, Decision, StatementNote, WordChange
 from discreet_fire.stata import BODIES, DoFile, DoStatement, parse_do
 from discreet_fire.texts import Lines, uncollected
@@ -129,25 +133,8 @@ _OF_READING = frozenset((
 ))  # fmt: skip
 
 
-def last_exit(dofile: DoFile) -> int:
-    """Where a do-file ends before its text does: at an ``exit`` under no condition."""
-    for one in dofile.statements:
-        if one.canonical == "exit" and not (
-            one.prefixes or one.depth or one.in_program or one.joined or one.block
-        ):
-            return one.end
-    return len(dofile.text)
-
-
-def milder_behind(findings: Iterable[Finding], end: int) -> Iterator[Finding]:
-    """Findings of reading matter less in notes that no program comes to."""
-    for one in findings:
-        milder = one.start > end and one.rule in _OF_READING
-        yield replace(one, severity=Severity.INFO) if milder else one
-
-
 _CHAINED = re.compile(r"[ \t]*;[ \t]*(?=[^\s;])")
-_CONDITIONS = commands_where(lambda row: row.reading.prefix == "condition")
+_CONDITIONS = commands_with("prefix", "condition")
 
 
 @uncollected()
@@ -160,7 +147,7 @@ def rewrite(text: str, policy: Policy | None = None, *, language: Language = "en
     """
     rules = policy or Policy.default()
     dofile = parse_do(text)
-    following = FigureFlow(dofile, rules, Taints())
+    following = FigureFlow(dofile, Taints(rules))
     following.learn()
     return rewrite_parsed(dofile, rules, following=following, language=language)
 
@@ -189,14 +176,22 @@ def rewrite_parsed(
     _stop_shown(dofile, following, by_start)
     _pass_constants(dofile, following, by_start)
     calls = _point_calls(dofile, by_start, place_call)
-    lines = Lines(dofile.text)
+    notes = ProgramNotes(text=dofile.text)
     wording = texts_of("discreet_fire.rewriting", "wording", language)["command"]
-    edits = _edits(dofile, decisions, wording, lines)
-    findings = [*dofile.findings, *_findings(decisions, lines)]
-    findings = list(milder_behind(findings, last_exit(dofile)))
+    edits = _edits(dofile, decisions, wording, notes)
+    exits = (
+        one.end for one in dofile.statements
+        if one.canonical == "exit"
+        and not (one.prefixes or one.depth or one.in_program or one.joined or one.block)
+    )  # fmt: skip
+    end = next(exits, len(dofile.text))  # findings of reading matter less in notes behind it
+    findings = [
+        replace(one, severity=Severity.INFO) if one.start > end and one.rule in _OF_READING else one
+        for one in (*dofile.findings, *_findings(decisions, notes.lines))
+    ]
     if not following.settled:
         message = "names hold each other in so many steps that values cannot be followed"
-        findings.append(lines.finding("entangled", Severity.ERROR, message, 0, 0))
+        findings.append(notes.lines.finding("entangled", Severity.ERROR, message, 0, 0))
     return Rewriting(
         text=applied(dofile.text, edits),
         edits=tuple(edits),
@@ -208,13 +203,12 @@ def rewrite_parsed(
 def _stop_shown(
     dofile: DoFile, following: FigureFlow, decisions: dict[tuple[int, int], Decision]
 ) -> None:
-    """Add what following stored results has found to the decisions."""
     originals, copying = described_originals(following), copies_of_chosen(following)
     for (start, _), joining in decisions.items():
         if start in copying:
             message = f"{joining.statement.canonical}: it may copy values of few records to many"
             joining.note("copies", Severity.REVIEW, message)
-    for shown in following.shown():
+    for shown in StatementJudge(following).shown():
         statement = shown.statement
         decision = decisions.get((statement.start, statement.end))
         if decision is None or (statement.start in originals and shown.what == MADE_OF_VALUES.what):
@@ -250,8 +244,8 @@ def _pass_estimates(
 def _pass_constants(
     dofile: DoFile, following: FigureFlow, decisions: dict[tuple[int, int], Decision]
 ) -> None:
-    """Take back what a command is told for, where it holds nothing of the data."""
     earlier = False
+    folders: set[str] = set()
     for part, _ in following.placed:
         decision = decisions.get((part.statement.start, part.statement.end))
         earlier = judged_graph(part, earlier)
@@ -259,6 +253,7 @@ def _pass_constants(
             continue
         clean = part.name == "post" and following.tells_nothing(part)
         clean = clean or draws_judged(part, dofile, earlier)
+        clean = clean or (not following.taints.replaced and keeps_records(part, dofile, folders))
         if clean or holds_no_data(part, dofile, following.known, following.temporary_files):
             decision.notes = [note for note in decision.notes if note.rule not in _OF_COMMAND]
 
@@ -268,14 +263,17 @@ def _point_calls(
     decisions: dict[tuple[int, int], Decision],
     place_call: Callable[[CalledFile], CalledFile] | None,
 ) -> list[CalledFile]:
-    """Have `do`, `run` and `include` run the rewritten files."""
     calls = []
     for statement in statements_of(dofile):
         if statement.canonical not in CALLERS and statement.canonical != "log":
             continue
         decision = decisions.get((statement.start, statement.end))
         if statement.canonical == "log" and decision is not None:
-            _judge_log(decision, written_place(statement, dofile))
+            action, reason = written_place(statement, dofile)
+            if action is Action.REFUSED:
+                decision.refuse("path", "log", reason)
+            elif action is Action.REVIEW:
+                decision.note("path", Severity.REVIEW, f"log: {reason}")
         call = called_files(statement, dofile)
         if call is None or decision is None:
             continue
@@ -292,17 +290,10 @@ def _point_calls(
     return calls
 
 
-def _judge_log(decision: Decision, judged: tuple[Action, str]) -> None:
-    action, reason = judged
-    if action is Action.REFUSED:
-        decision.refuse("path", "log", reason)
-    elif action is Action.REVIEW:
-        decision.note("path", Severity.REVIEW, f"log: {reason}")
-
-
-def _edits(dofile: DoFile, decisions: Iterable[Decision], wording: str, lines: Lines) -> list[Edit]:
-    """All edits, none inside another, in the order of the text."""
-    notes, newline = ProgramNotes(text=dofile.text, lines=lines), newline_of(dofile.text)
+def _edits(
+    dofile: DoFile, decisions: Iterable[Decision], wording: str, notes: ProgramNotes
+) -> list[Edit]:
+    newline = newline_of(dofile.text)
     out: list[tuple[int, int, Decision]] = []
     single: dict[tuple[int, int], WordChange] = {}
     covered = 0
@@ -342,7 +333,6 @@ def _refused_span(dofile: DoFile, statement: DoStatement) -> tuple[int, int]:
 
 
 def _without_comment(text: str, statement: DoStatement, start: int) -> int:
-    """The end of a statement, comments behind it left out."""
     end = statement.end
     for span in reversed(statement.spans):
         if span.kind == "comment" and span.end == end and span.start > start:
@@ -366,7 +356,6 @@ def _with_chain(dofile: DoFile, statement: DoStatement, start: int, end: int) ->
 
 
 def _with_block(dofile: DoFile, statement: DoStatement, start: int, end: int) -> tuple[int, int]:
-    """With the lines of another language that the statement opens."""
     if BODIES.get(statement.canonical or "") not in ("block", "text"):
         return start, end
     at = bisect_left(dofile.statements, statement.start, key=lambda one: one.start) + 1
@@ -377,7 +366,6 @@ def _with_block(dofile: DoFile, statement: DoStatement, start: int, end: int) ->
 
 
 def _merged(spans: Sequence[tuple[int, int, Decision]]) -> list[tuple[int, int, Decision]]:
-    """Spans without overlaps."""
     merged: list[tuple[int, int, Decision]] = []
     for start, end, decision in sorted(spans, key=lambda span: (span[0], -span[1])):
         if merged and start < merged[-1][1]:
@@ -391,8 +379,11 @@ def _merged(spans: Sequence[tuple[int, int, Decision]]) -> list[tuple[int, int, 
 def _comment(
     dofile: DoFile, start: int, end: int, statement: DoStatement, wording: str, newline: str
 ) -> str:
-    """What stands in place of a statement, or of its part behind a condition."""
     body = start > statement.start
+    joins = None  # where the ``///`` is with which it ends
+    if statement.spans and not (body or statement.semicolons):
+        kind, first, last = statement.spans[-1]
+        joins = first if kind == "continuation" and last >= end and first > start else None
     return commented(
         dofile.text,
         start,
@@ -402,16 +393,8 @@ def _comment(
         semicolons=statement.semicolons,
         body=body,
         opens=statement.opens and end == statement.end,
-        joins=None if body or statement.semicolons else _join(statement, start, end),
+        joins=joins,
     )
-
-
-def _join(statement: DoStatement, start: int, end: int) -> int | None:
-    """Where the ``///`` is with which a statement ends."""
-    last = statement.spans[-1] if statement.spans else None
-    if last is None or last.kind != "continuation" or last.end < end or last.start <= start:
-        return None
-    return last.start
 
 
 def _findings(decisions: Iterable[Decision], lines: Lines) -> list[Finding]:

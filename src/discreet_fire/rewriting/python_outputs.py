@@ -10,11 +10,11 @@ import ast
 import builtins
 from collections.abc import Sequence
 
-from discreet_fire.catalogue import Action, ScriptRule
+from discreet_fire.catalogue import Action, CommandRule
 from discreet_fire.findings import Severity
 from discreet_fire.flow import failing
 from discreet_fire.rewriting.changes import newline_of
-from discreet_fire.rewriting.python_implicit import OPEN_WORDS, ImplicitCalls
+from discreet_fire.rewriting.python_replacements import OPEN_WORDS, PROPERTIES, ImplicitCalls
 from discreet_fire.scripts import arguments_of, attribute_of, root_of, roots_of, word_of
 
 # ruff: noqa: N802, N815
@@ -41,8 +41,7 @@ class PythonWalker(ImplicitCalls):
         ]
         if not all(map(self.names.clean, others)):
             self.review(node, "label", "what it is asked for derives from data, or may")
-        if any(map(self.picks.picks, node.args)):
-            self.spreads.append(node)
+        self.note_spread(node, lambda: any(map(self.picks.picks, node.args)))
 
     def judge_call_columns(self, node: ast.Call) -> None:
         """As columns; what a safe form shows must not be made of single values."""
@@ -51,8 +50,8 @@ class PythonWalker(ImplicitCalls):
         if attribute is not None and any(
             rule.action is Action.WRAPPED for rule in self.names.rules(node.func)
         ):
-            if self.picks.picks(attribute[0]):
-                self.spreads.append(node)
+            frame = attribute[0]
+            self.note_spread(node, lambda: self.picks.picks(frame))
             if any(map(self.picks.turns, [attribute[0], *node.args])):
                 self.named.append(node)
 
@@ -120,7 +119,7 @@ class PythonWalker(ImplicitCalls):
             bound = node.id if isinstance(node, ast.Name) else getattr(node, "arg", name)
             if bound == "fdz_safe":
                 message = "the name fdz_safe belongs to the safe functions"
-                self.notes.find("own-name", Severity.ERROR, message, self.spans.of(node))
+                self.notes.find("own-name", Severity.ERROR, message, self.span(node))
         self.plain = _parts_of_more(self.tree)
         self.shows_figures = False
         self.find_implicit_calls()
@@ -146,7 +145,7 @@ class PythonWalker(ImplicitCalls):
             first = node
             if not (future or (position == 0 and is_text)):
                 break
-        start = self.spans.of(first)[0]
+        start = self.span(first)[0]
         newline = newline_of(self.notes.text)
         self.notes.replace(
             (start, start),
@@ -189,7 +188,7 @@ class PythonWalker(ImplicitCalls):
             self.put_safe(value, f"print({safe})")
         else:
             message = "a bare expression on data; a notebook would show it"
-            self.notes.find("bare", Severity.INFO, message, self.spans.of(node))
+            self.notes.find("bare", Severity.INFO, message, self.span(node))
 
     def _says_nothing(self, function: ast.expr) -> bool:
         rules = self.names.rules(function)
@@ -228,7 +227,8 @@ class PythonWalker(ImplicitCalls):
         self.functions += 1
         self.judge_definition(node)
         for item in node.decorator_list:
-            known = self.names.resolved(item) or self.is_part_of_property(item)
+            changes = word_of(item) in PROPERTIES and root_of(item) in self.properties
+            known = self.names.resolved(item) or changes  # as in ``@x.setter``
             if not known and not self.names.is_own(item):
                 self.review(item, "decorator", "a decorator that no rule knows")
         self.generic_visit(node)
@@ -274,7 +274,7 @@ class PythonWalker(ImplicitCalls):
         for item in (*node.args, *node.keywords):
             self.visit(item)
 
-    def _judge_rest(self, node: ast.Call, worst: ScriptRule) -> None:
+    def _judge_rest(self, node: ast.Call, worst: CommandRule) -> None:
         """What no rule names, and what no rule states, beside rules on its parts."""
         if self.names.is_own(node.func):
             return
@@ -298,7 +298,7 @@ class PythonWalker(ImplicitCalls):
         if attribute[1].startswith("__"):
             self.refuse(node, "dunder", attribute[1], "reaches the inside of Python")
 
-    def _judge_call(self, node: ast.Call, rules: list[ScriptRule], worst: ScriptRule) -> None:
+    def _judge_call(self, node: ast.Call, rules: list[CommandRule], worst: CommandRule) -> None:
         name = worst.name
         arguments = arguments_of(node)
         if worst.action is Action.REFUSED:
@@ -343,7 +343,6 @@ class PythonWalker(ImplicitCalls):
             self.review(node, "address", "an address of the network")
 
     def _renames_file(self, node: ast.Call) -> bool:
-        """Whether it is a path that is renamed, and not a column."""
         attribute = attribute_of(node.func)
         if attribute is None or attribute[1] not in ("rename", "replace") or len(node.args) != 1:
             return False
@@ -356,7 +355,7 @@ class PythonWalker(ImplicitCalls):
     def _is_path(self, node: ast.AST) -> bool:
         return any(name.startswith("pathlib.") for name in self.names.resolved(node))
 
-    def _judge_open(self, node: ast.Call, rules: list[ScriptRule]) -> None:
+    def _judge_open(self, node: ast.Call, rules: list[CommandRule]) -> None:
         """Files may be read; whatever may write is refused."""
         # A method of a path has the mode first; a function of a module may have it anywhere.
         is_method = isinstance(node.func, ast.Attribute)
@@ -379,7 +378,6 @@ class PythonWalker(ImplicitCalls):
             self.refuse(node, "call", "open", "opens a file for writing, or may")
 
     def _judge_shown(self, node: ast.Call, arguments: list[ast.expr], name: str) -> None:
-        """What is printed is clean, or becomes so by a safe function."""
         wraps: list[tuple[ast.expr, str]] = []
         for argument in arguments:
             if self.names.clean(argument):
@@ -433,7 +431,8 @@ class PythonWalker(ImplicitCalls):
             rules = [self.names.policy.rule(f".{node.attr}")]
             if node.attr in self.names.methods:
                 rules = []
-        if isinstance(node, ast.Name) and self.hands_over(node):
+        shows = isinstance(node, ast.Name) and node.id in self.speaking
+        if shows and id(node) not in self.named_classes:
             self.review(node, "value", "hands over a function that shows")
         for rule in rules:
             whole = id(node) not in self.plain
@@ -449,7 +448,6 @@ class PythonWalker(ImplicitCalls):
                 self.review(node, "value", f"{rule.name}: may hand over a function that shows")
 
     def _unknown(self, node: ast.AST) -> list[str]:
-        """What of a module an expression is, without any rule on it or on a part of it."""
         full = self.names.resolved(node) if root_of(node) in self.names.aliases else ()
         rules = self.names.policy
         return [
@@ -465,8 +463,7 @@ class PythonWalker(ImplicitCalls):
             self.refuse(node, "dunder", word, "reaches the inside of Python")
 
 
-def _is_odd_builtin(rule: ScriptRule, full: frozenset[str]) -> bool:
-    """Whether it is a builtin that no rule names, and no class of errors."""
+def _is_odd_builtin(rule: CommandRule, full: frozenset[str]) -> bool:
     builtin = getattr(builtins, min(full, default="").rpartition(".")[2], None)
     error = isinstance(builtin, type) and issubclass(builtin, BaseException)
     return rule.name == "builtins.*" and callable(builtin) and not error

@@ -3,22 +3,24 @@
 In: nodes of the tree, and what names stand for. Out: edits and findings: the text of a safe call
 where there is one for an expression that would be shown; refusals of modules and of code in
 texts (``df.query("…")``, ``df.agg("mean")``, ``smf.ols("y ~ x", df)``), reviews where a text
-cannot be read.
+cannot be read, and where data decide whether something runs that is not called by name, or where
+nobody can tell: properties, constructors, `with`, decorators, metaclasses, generators, objects that
+a function from elsewhere gets. Special methods such as `__iter__` always go to review.
 """
 
 from __future__ import annotations
 
 import ast
+import builtins
 import re
 from collections import Counter
 from collections.abc import Iterator
 
 from discreet_fire.catalogue import Action
 from discreet_fire.findings import Severity
-from discreet_fire.flow import PythonNames, PythonPicks
-from discreet_fire.rewriting.changes import Language, ProgramNotes, comment_words
-from discreet_fire.rewriting.script_changes import PythonSpans, ScriptJudge
-from discreet_fire.scripts import attribute_of, text_of, word_of
+from discreet_fire.flow import PythonNames, PythonPicks, grown
+from discreet_fire.rewriting.changes import Language, ProgramNotes, ScriptJudge, comment_words
+from discreet_fire.scripts import arguments_of, attribute_of, methods_of, root_of, text_of, word_of
 from discreet_fire.texts import words
 
 _SAFE = "discreet_fire.statistics"
@@ -36,7 +38,8 @@ class PythonNotes(ScriptJudge[ast.AST], ast.NodeVisitor):
         super().__init__(names, PythonPicks(names), notes, language)
         self.tree, self.names = names.tree, names
         self.autoshow = autoshow
-        self.spans = PythonSpans(notes.text, notes.lines)
+        self._starts = [*notes.lines.starts, len(notes.text)]
+        self._ascii = notes.text.isascii()
         self.statement: ast.stmt | None = None
         self.functions = 0
         self.in_pattern = False
@@ -68,7 +71,20 @@ class PythonNotes(ScriptJudge[ast.AST], ast.NodeVisitor):
 
     def span(self, node: ast.AST) -> tuple[int, int]:
         """Where a node starts and ends in the text."""
-        return self.spans.of(node)
+        line = getattr(node, "lineno", None)
+        if line is None:
+            return 0, 0
+        start = self._offset(line, node.col_offset)  # type: ignore[attr-defined]
+        end = self._offset(node.end_lineno, node.end_col_offset)  # type: ignore[attr-defined]
+        return start, end
+
+    def _offset(self, line: int, column: int) -> int:
+        """The tree counts bytes of UTF-8 within a line."""
+        start, end = self._starts[line - 1 : line + 1]
+        if self._ascii:
+            return start + column
+        before = self.notes.text[start:end].encode("utf-8")[:column]
+        return start + len(before.decode("utf-8"))
 
     def visit_Import(self, node: ast.Import) -> None:
         """Modules by their names."""
@@ -114,10 +130,9 @@ class PythonNotes(ScriptJudge[ast.AST], ast.NodeVisitor):
         elif not rule.known and not self._some(module):
             hint = "give its source to review, or add a rule for it"
             message = f"no rule for the module {module}; what it does is not known"
-            self.notes.find("import", Severity.REVIEW, message, self.spans.of(node), hint)
+            self.notes.find("import", Severity.REVIEW, message, self.span(node), hint)
 
     def _some(self, module: str) -> bool:
-        """Whether rules name single functions of a module."""
         return any(name.startswith(f"{module}.") for name in self.names.policy.rules)
 
     # ------------------------------------------------------------ safe calls
@@ -137,8 +152,8 @@ class PythonNotes(ScriptJudge[ast.AST], ast.NodeVisitor):
             return None
         if id(node) in self._texts:
             return self._written(node, safe.pop())
-        start, end = self.spans.of(node)
-        function = self.spans.of(node.func)[1]
+        start, end = self.span(node)
+        function = self.span(node.func)[1]
         inner = self.notes.text[function:end].strip()
         if not inner.startswith("(") or "#" in inner:
             return None
@@ -194,7 +209,6 @@ class PythonNotes(ScriptJudge[ast.AST], ast.NodeVisitor):
     def _method(
         self, function: ast.expr, start: int, end: int, safe: str, inner: str
     ) -> str | None:
-        """The safe call for a method of an object."""
         if not isinstance(function, ast.Attribute):
             return None
         text = self.notes.text[start:end]
@@ -224,7 +238,7 @@ class PythonNotes(ScriptJudge[ast.AST], ast.NodeVisitor):
             assert held is not None
             target, text = held, self.wrapped(held) or ""
         name = text.partition("fdz_safe.")[2].partition("(")[0]
-        self.wrap(self.spans.of(target), text, name)
+        self.wrap(self.span(target), text, name)
 
     # ------------------------------------------------------------ targets
 
@@ -253,14 +267,14 @@ class PythonNotes(ScriptJudge[ast.AST], ast.NodeVisitor):
 
     def withhold(self, node: ast.AST, rule: str, what: str, kind: str = "") -> None:
         """Put a text without figures in place of a message."""
-        span = self.spans.of(node)
+        span = self.span(node)
         self.notes.find(rule, Severity.REFUSED, f"{rule}: {what}", span)
         text = f'{kind}("{self.wording}")' if kind else f'"{self.wording}"'
         self.notes.replace(span, text, rule, rule, Action.REFUSED, what)
 
     def refuse(self, node: ast.AST, rule: str, name: str, what: str, hint: str = "") -> None:
         """Take a whole statement out, or put an error in place of a part of one."""
-        self.notes.find(rule, Severity.REFUSED, f"{name}: {what}", self.spans.of(node), hint)
+        self.notes.find(rule, Severity.REFUSED, f"{name}: {what}", self.span(node), hint)
         statement = self.statement
         whole = isinstance(statement, ast.Expr | ast.Import | ast.ImportFrom | ast.Delete)
         whole |= node is statement
@@ -270,7 +284,7 @@ class PythonNotes(ScriptJudge[ast.AST], ast.NodeVisitor):
         place: ast.AST = statement if whole and statement is not None else node
         if not whole:
             place = self._texts.get(id(node), node)
-        span = self.spans.of(place)
+        span = self.span(place)
         if span in self.taken:
             return
         self.taken.add(span)
@@ -303,7 +317,13 @@ class PythonTexts(PythonNotes):
         """Judge the texts that a call runs, if it runs any."""
         if self.names.does(node.func, "code"):
             for argument in self._arguments(node, ("expr", "formula", "formula_like")):
-                self._judge_code(node, argument)
+                for item in self._readable(argument):
+                    text = None if item is None else self._code_of(item)
+                    if text is None:
+                        message = "code in a text that cannot be read from the program"
+                        self.review(node, "text", message)
+                    else:
+                        self._judge_text(node, text)
         if self.names.does(node.func, "runs"):
             for argument in self._arguments(node, ("func", "aggfunc")):
                 self._judge_named(node, argument)
@@ -366,7 +386,6 @@ class PythonTexts(PythonNotes):
                 self.review(node, "text", "which function runs cannot be read from the program")
 
     def _is_function(self, node: ast.AST) -> bool:
-        """Whether an expression is a function that is judged where it stands."""
         if isinstance(node, ast.Attribute):
             full = self.names.resolved(node)
             rules = self.names.rules(node)
@@ -380,14 +399,6 @@ class PythonTexts(PythonNotes):
         return isinstance(node, ast.Constant)
 
     # ------------------------------------------------------------ code
-
-    def _judge_code(self, node: ast.Call, argument: ast.expr) -> None:
-        for item in self._readable(argument):
-            text = None if item is None else self._code_of(item)
-            if text is None:
-                self.review(node, "text", "code in a text that cannot be read from the program")
-            else:
-                self._judge_text(node, text)
 
     def _code_of(self, node: ast.AST, depth: int = 0) -> str | None:
         """Code that is written out, perhaps in parts; None where a part cannot be read."""
@@ -428,7 +439,6 @@ class PythonTexts(PythonNotes):
             self._judge_word_of_text(node, word)
 
     def _judge_word_of_text(self, node: ast.Call, word: str) -> None:
-        """Judge a function that a text calls."""
         try:
             function = ast.parse(word.strip("."), mode="eval").body
         except SyntaxError:
@@ -450,3 +460,224 @@ class PythonTexts(PythonNotes):
         text = text_of(node)
         if text is not None and _EVIDENCE.search(text):
             self.refuse(node, "text", "evidence", "true values stay inside the centre")
+
+
+# ruff: noqa: N815
+
+_FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
+_DEFINITIONS = (*_FUNCTIONS, ast.ClassDef)
+#: Names with underscores around them that reach nothing inside Python.
+OPEN_WORDS = frozenset(
+    ("__name__", "__file__", "__init__", "__version__", "__doc__", "__main__", "__all__")
+)
+#: Special methods that are judged where they run.
+_JUDGED = OPEN_WORDS | {"__call__", "__enter__", "__exit__"}
+#: What `with` runs; `contextlib.closing` runs `close`.
+_WITH = frozenset(("__enter__", "__exit__", "close"))
+PROPERTIES = frozenset(("property", "cached_property", "setter", "getter", "deleter"))
+#: Classes from elsewhere that run no method of another name than their special ones.
+_QUIET_BASES = frozenset(("object", "ABC", "Generic", "NamedTuple", "Protocol"))
+
+
+class ImplicitCalls(PythonTexts):
+    """A visitor that knows what runs without being called by name."""
+
+    def find_implicit_calls(self) -> None:
+        """Find the functions and classes of the script that show something, or run one that does.
+
+        A class shows if making an object of it does.
+        """
+        inside = []
+        self.properties: set[str] = set()
+        for node in (item for item in ast.walk(self.tree) if isinstance(item, _DEFINITIONS)):
+            words = {_word(item) for item in node.decorator_list}
+            if not isinstance(node, ast.ClassDef):
+                self.properties |= {node.name} if words & PROPERTIES else set()
+                inside.append((node.name, *self._run_by(node)))
+                continue
+            words |= {_word(item) for item in [*node.bases, *(k.value for k in node.keywords)]}
+            runs = [
+                self._run_by(method) for method in methods_of(node) if method.name == "__init__"
+            ]
+            words = words.union(*(some for some, _ in runs))
+            inside.append((node.name, words, any(shows for _, shows in runs)))
+        self.find_speaking(inside)
+        #: Names of objects with methods that show.
+        self.objects = {
+            node.name
+            for node in ast.walk(self.tree)
+            if isinstance(node, ast.ClassDef) and any(map(self.speaks, methods_of(node)))
+        }
+        if self.objects:
+            grown(
+                self.objects,
+                (({name}, value) for name, value in self._handed()),
+                self._holds_object,
+            )
+        #: Classes where they are named, and neither made nor handed over.
+        self.named_classes = {item for node in ast.walk(self.tree) for item in _classes_named(node)}
+        self._judge_names()
+
+    def speaks(self, node: ast.FunctionDef | ast.AsyncFunctionDef) -> bool:
+        """Whether a function is one that shows."""
+        return node.name in self.speaking
+
+    def _run_by(self, node: ast.AST) -> tuple[set[str], bool]:
+        words: set[str] = set()
+        shows = False
+        for item in ast.walk(node):
+            if isinstance(item, ast.Call):
+                words.add(word_of(item.func))
+                rules = self.names.rules(item.func)
+                shows |= any(r.role == "shows" or r.safe in ("histogram", "info") for r in rules)
+            elif isinstance(item, ast.Attribute) and item.attr in self.names.methods:
+                words.add(item.attr)
+            elif isinstance(item, ast.With | ast.AsyncWith):
+                words |= _WITH
+            elif isinstance(item, _DEFINITIONS):
+                words |= {_word(one) for one in item.decorator_list}
+            shows |= isinstance(item, ast.Raise) and "SystemExit" in ast.dump(item)
+        return words, shows
+
+    def _handed(self) -> Iterator[tuple[str, ast.AST | None]]:
+        """Names with what is bound to them, put into them, or handed to them as arguments."""
+        yield from self.names.bindings
+        for node in ast.walk(self.tree):
+            if isinstance(node, _FUNCTIONS):
+                yield node.name, node
+            if not isinstance(node, ast.Call):
+                continue
+            function = self.names.own.get(word_of(node.func))
+            if function is not None:
+                names = {item.arg for item in ast.walk(function) if isinstance(item, ast.arg)}
+            else:
+                names = {root_of(node.func) or ""} - set(self.names.aliases)
+            yield from ((name, argument) for name in names for argument in arguments_of(node))
+
+    def _holds_object(self, node: ast.AST) -> bool:
+        names = (item.id for item in ast.walk(node) if isinstance(item, ast.Name))
+        return not self.objects.isdisjoint(names)
+
+    # ------------------------------------------------------------ definitions
+
+    def _judge_names(self) -> None:
+        """Special methods that are no functions: a class, or a name that a pattern binds."""
+        for node in ast.walk(self.tree):
+            kinds = (ast.ClassDef, ast.MatchAs, ast.MatchStar, ast.ExceptHandler, ast.alias)
+            name = getattr(node, "asname", None) or getattr(node, "name", None)
+            name = getattr(node, "rest", name if isinstance(node, kinds) else None)
+            if name and _is_special(name) and name not in OPEN_WORDS:
+                self.review(node, "special", f"{name} runs without being called by name")
+
+    def judge_definition(self, node: ast.FunctionDef | ast.AsyncFunctionDef) -> None:
+        """Functions of which nobody can tell when they run."""
+        speaks = self.speaks(node)
+        if _is_special(node.name) and (
+            node.name not in _JUDGED or (speaks and node.name == "__call__")
+        ):
+            self.review(node, "special", f"{node.name} runs without being called by name")
+        waits = (ast.Yield, ast.YieldFrom)
+        lazy = isinstance(node, ast.AsyncFunctionDef) or any(
+            isinstance(entry, waits) for entry in ast.walk(node)
+        )
+        if speaks and lazy:
+            message = (
+                f"{node.name} shows something, and runs on only where somebody takes its values"
+            )
+            self.review(node, "special", message)
+        for item in node.decorator_list:
+            if _word(item) in self.speaking:
+                self.branching(item, _word(item))
+
+    def visit_ClassDef(self, node: ast.ClassDef) -> None:
+        """A class runs what its bases and metaclass say; a base from elsewhere runs its parts."""
+        bases = [*node.bases, *(keyword.value for keyword in node.keywords), *node.decorator_list]
+        for base in bases:
+            if _word(base) in self.speaking:
+                self.branching(node, node.name)
+        if not all(map(self._is_quiet_base, node.bases)):
+            for part in methods_of(node):
+                if self.speaks(part) and not _is_special(part.name):
+                    message = "shows something, and the class that it belongs to may run it"
+                    self.review(part, "special", f"{part.name} {message}")
+        self.generic_visit(node)
+
+    def _is_quiet_base(self, node: ast.expr) -> bool:
+        builtin = getattr(builtins, _word(node), None)
+        error = isinstance(builtin, type) and issubclass(builtin, BaseException)
+        return error or _word(node) in {*_QUIET_BASES, *self.names.own}
+
+    # ------------------------------------------------------------ uses
+
+    def judge_part(self, node: ast.AST, name: str) -> None:
+        """A part of an object may be a property, which runs, or a method that is handed over."""
+        if name not in self.speaking or name not in self.names.methods:
+            return
+        if name in self.properties:
+            self.branching(node, name)
+        else:
+            self.review(node, "value", "hands over a function that shows")
+
+    def judge_named_part(self, node: ast.Call) -> None:
+        """The same for `getattr` and `hasattr`."""
+        name = text_of(node.args[1]) if len(node.args) > 1 else None
+        if name is not None:
+            self.judge_part(node, name)
+        elif self.properties & self.speaking:
+            self.branching(node, word_of(node.func))
+
+    def judge_objects(self, node: ast.Call) -> None:
+        """A function from elsewhere may run any method of an object that it gets."""
+        full = self.names.resolved(node.func)
+        known = full and all(name.startswith("builtins.") for name in full)
+        acts = not full and self.names.acts(word_of(node.func))
+        if known or acts or self.names.is_own(node.func):
+            return
+        if any(map(self._holds_object, arguments_of(node))):
+            self.review(node, "value", "hands over an object with methods that show")
+
+    def visit_With(self, node: ast.With | ast.AsyncWith) -> None:
+        """`with` runs the ends of what it gets."""
+        if not self.speaking.isdisjoint(_WITH):
+            self.branching(node, "with")
+        self.generic_visit(node)
+
+    visit_AsyncWith = visit_With
+
+    def visit_MatchClass(self, node: ast.MatchClass) -> None:
+        """A pattern takes parts of an object."""
+        for name in node.kwd_attrs:
+            self.judge_part(node, name)
+        self.generic_visit(node)
+
+    def visit_GeneratorExp(self, node: ast.GeneratorExp) -> None:
+        """How often it runs is decided where somebody takes its values."""
+        with self.under(loose=True):
+            self.generic_visit(node)
+
+
+def _word(node: ast.AST) -> str:
+    return word_of(node.func if isinstance(node, ast.Call) else node)
+
+
+def _is_special(name: str) -> bool:
+    return name.startswith("__") and name.endswith("__")
+
+
+def _classes_named(node: ast.AST) -> Iterator[int]:
+    """Names of classes in annotations, bases, patterns and tests, by the ids of their nodes."""
+    nodes = [getattr(node, part, None) for part in ("annotation", "returns", "cls")]
+    if isinstance(node, ast.ClassDef):
+        nodes += [*node.bases, *(keyword.value for keyword in node.keywords)]
+    elif isinstance(node, ast.ExceptHandler):
+        nodes.append(node.type)
+    elif isinstance(node, ast.Raise):
+        nodes.append(node.exc)
+    elif isinstance(node, ast.Attribute):
+        nodes.append(node.value)
+    elif isinstance(node, ast.Call) and word_of(node.func) in ("isinstance", "issubclass"):
+        nodes += node.args[1:]
+    for item in filter(None, nodes):
+        parts = isinstance(item, ast.Tuple | ast.Subscript | ast.BinOp)
+        inside = ast.walk(item) if parts else [item]
+        yield from (id(one) for one in inside if isinstance(one, ast.Name))

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 
-from discreet_fire.catalogue import Action, ScriptRule
+from discreet_fire.catalogue import Action, CommandRule
 from discreet_fire.findings import Severity
 from discreet_fire.flow import (
     OPERATORS,
@@ -20,8 +20,13 @@ from discreet_fire.flow import (
     root_of,
     sides,
 )
-from discreet_fire.rewriting.changes import Language, ProgramNotes, comment_words, newline_of
-from discreet_fire.rewriting.script_changes import ScriptJudge
+from discreet_fire.rewriting.changes import (
+    Language,
+    ProgramNotes,
+    ScriptJudge,
+    comment_words,
+    newline_of,
+)
 from discreet_fire.scripts import RNode, RSyntaxError, parse_r
 from discreet_fire.texts import words
 
@@ -38,7 +43,7 @@ _PACKAGES = words(
     "stringr forcats ggplot2 haven lubridate tidyverse magrittr data.table readxl labelled broom "
     "foreign MASS Matrix survival survey sandwich lmtest car AER plm lme4 nlme fixest lfe mgcv "
     "nnet quantreg estimatr zoo srvyr vctrs scales Hmisc psych janitor knitr ivreg boot arrow "
-    "collapse matrixStats cluster rpart glmnet ranger xts"
+    "here naniar RColorBrewer collapse matrixStats cluster rpart glmnet ranger xts"
 )
 _UNREAD = "code in a text that cannot be read from the program"
 
@@ -63,7 +68,6 @@ class RWalker(ScriptJudge[RNode]):
         self.find_speaking(inside)
 
     def _methods(self, name: str, generic: RNode) -> set[str]:
-        """The functions of the script that a generic function may run."""
         texts = {node.value for node in generic.walk() if node.kind == "string"}
         starts = tuple(f"{item}." for item in {name, *texts})
         return {function for function in self.names.functions if function.startswith(starts)}
@@ -125,7 +129,6 @@ class RWalker(ScriptJudge[RNode]):
     # ------------------------------------------------------------ what R prints by itself
 
     def _printed(self, node: RNode) -> None:
-        """A value at the top level, which R prints."""
         if node.kind == "block" and node.parts:
             self._printed(node.parts[-1])
             return
@@ -143,7 +146,6 @@ class RWalker(ScriptJudge[RNode]):
             self.notes.replace((at, at), text, "printed", "value", Action.REFUSED, message)
 
     def _silent(self, node: RNode) -> bool:
-        """Whether the value of an expression is not printed, or tells nothing."""
         if node.kind == "if" or self._passes(node):
             return all(self._silent(part) for part in node.parts[1:])
         if node.kind == "block" and node.parts:
@@ -151,7 +153,6 @@ class RWalker(ScriptJudge[RNode]):
         return self._quiet(node) or self.names.clean(node)
 
     def _quiet(self, node: RNode) -> bool:
-        """Whether R prints nothing after an expression."""
         if is_assignment(node) or node.kind in ("for", "while", "repeat", "function"):
             return True
         if node.kind == "block":
@@ -175,7 +176,6 @@ class RWalker(ScriptJudge[RNode]):
         return node.kind == "call" and self.names.has(node.parts[0], "passes")
 
     def _wrapped(self, node: RNode) -> str | None:
-        """The safe form of an expression that would be shown."""
         text = self.notes.text
         if self.names.is_model(node):
             return f"fdz_summary({text[node.start : node.end]})"
@@ -195,7 +195,6 @@ class RWalker(ScriptJudge[RNode]):
         return text[node.start : function.start] + safe.pop() + text[function.end : node.end]
 
     def _wrap(self, node: RNode, safe: str) -> None:
-        """Note the edit that puts a safe call in place of an expression."""
         if any(map(self.picks.turns, node.parts if node.kind != "name" else [node])):
             self.named.append(node)
         name = safe[safe.rindex("fdz_") :].partition("(")[0]
@@ -204,7 +203,6 @@ class RWalker(ScriptJudge[RNode]):
     # ------------------------------------------------------------ all parts of the tree
 
     def _visit(self, node: RNode, statement: int = PART) -> None:
-        """Visit a node and what is below it."""
         if node.kind == "call":
             self._call(node, statement)
         elif node.kind == "name":
@@ -238,7 +236,6 @@ class RWalker(ScriptJudge[RNode]):
                 self._visit(item, BODY)
 
     def _binary(self, node: RNode, statement: int) -> None:
-        """Operators: assignments, pipes, parts of objects, and sums."""
         left, right = node.parts
         plain = right.kind in ("name", "string")
         if node.value in ("$", "@"):
@@ -268,7 +265,6 @@ class RWalker(ScriptJudge[RNode]):
                         self._visit(each)
 
     def _assignment(self, node: RNode) -> None:
-        """What is assigned, and to what."""
         target, value = sides(node)
         simple = target.kind in ("name", "string")
         known = self.names.policy.rule(target.value).known
@@ -277,20 +273,17 @@ class RWalker(ScriptJudge[RNode]):
             self.review(target, "own-name", f"gives {target.value} a meaning of its own")
         if not simple:
             self._visit(target)
-            if any(map(self._is_fit, self.names.values.get(root_of(target), []))):
+            if any(
+                fit is not None and fit.kind == "call" and self.names.has(fit.parts[0], "model")
+                for fit in self.names.values.get(root_of(target), [])
+            ):
                 self.review(node, "model", "changes a fitted model, which is shown as if fitted")
         self.judge_columns(node, node)
         # A function that is only given another name is followed.
         if not (simple and value.kind in ("name", "binary") and self.names.called(value)):
             self._visit(value)
 
-    def _is_fit(self, value: RNode | None) -> bool:
-        """Whether a value is a model of a kind that has a safe form."""
-        called = value is not None and value.kind == "call"
-        return called and value is not None and self.names.has(value.parts[0], "model")
-
     def _value(self, node: RNode, statement: int = PART, whole: RNode | None = None) -> None:
-        """A function that is handed over instead of called."""
         shows = "hands over a function that shows"
         if node.kind == "name":
             if node.value in self.speaking and not statement:
@@ -310,7 +303,6 @@ class RWalker(ScriptJudge[RNode]):
         piped: RNode | None = None,
         whole: RNode | None = None,
     ) -> None:
-        """A call: of which function, and with what."""
         function = node.parts[0]
         place = whole or node
         nodes = [*node.parts[1:], *([piped] if piped is not None else [])]
@@ -327,9 +319,15 @@ class RWalker(ScriptJudge[RNode]):
             self.branching(place, function.value)
         if function.kind not in ("name", "string") and function.value not in ("::", ":::"):
             self._visit(function)
+        named = self.names.rules(function)
+        runs_others = not named or any(not one.known or one.runs is not None for one in named)
         for argument, conditions in list(self.names.flows.parts(node))[1:]:
-            if argument.kind == "string" and self._runs_others(function):
-                self._named_function(argument, place, nodes)
+            if argument.kind == "string" and runs_others and len(nodes) > 1:
+                # The name of a function as a text: ``sapply(x, "print")``.
+                rule = self.names.policy.rule(argument.value)
+                if rule.action is Action.REFUSED or rule.role == "shows":
+                    message = f"a text that is the name of a function: {argument.value}"
+                    self.review(place, "text", message)
             # How often a function that is handed over runs is not known, nor whether one of this
             # script uses its arguments: they run where it first does.
             loose = (
@@ -344,11 +342,10 @@ class RWalker(ScriptJudge[RNode]):
         self,
         node: RNode,
         given: list[RNode],
-        rules: list[ScriptRule],
-        worst: ScriptRule,
+        rules: list[CommandRule],
+        worst: CommandRule,
         statement: int,
     ) -> None:
-        """Judge a call by the gravest rule on it."""
         dirty = [item for item in given if not self.names.clean(item)]
         if worst.action is Action.REFUSED:
             self._refuse(node, worst.name, worst.reason, statement)
@@ -382,7 +379,6 @@ class RWalker(ScriptJudge[RNode]):
             self.review(node, "place", message)
 
     def _package(self, node: RNode, given: list[RNode]) -> None:
-        """Packages that rules refuse as a whole."""
         name = given[0].value if given and given[0].kind in ("name", "string") else ""
         if len(given) > 1 or not name:
             self.review(node, "call", "the name of the package may derive from data")
@@ -400,7 +396,7 @@ class RWalker(ScriptJudge[RNode]):
         node: RNode,
         place: RNode,
         piped: RNode | None,
-        rules: list[ScriptRule],
+        rules: list[CommandRule],
         statement: int,
     ) -> None:
         """Functions that a call runs, and code that it takes as a text."""
@@ -417,8 +413,8 @@ class RWalker(ScriptJudge[RNode]):
             for item in chosen:
                 self._judge_formula(item, place, statement)
         wrapped = any(rule.action is Action.WRAPPED for rule in rules)
-        if wrapped and any(map(self.picks.picks, [*node.parts[1:], *before])):
-            self.spreads.append(place)
+        shown = [*node.parts[1:], *before] if wrapped else []
+        self.note_spread(place, lambda: any(map(self.picks.picks, shown)))
         self.judge_columns(node, place)
 
     def _judge_running(self, node: RNode, place: RNode, position: int, statement: int) -> None:
@@ -432,17 +428,6 @@ class RWalker(ScriptJudge[RNode]):
                 self._refuse(place, rule.name, rule.reason, statement)
             elif not self._readable(item):
                 self.review(place, "text", "which function runs cannot be read from the program")
-
-    def _runs_others(self, function: RNode) -> bool:
-        """Whether a call may run a function by its name."""
-        rules = self.names.rules(function)
-        return not rules or any(not rule.known or rule.runs is not None for rule in rules)
-
-    def _named_function(self, node: RNode, place: RNode, given: list[RNode]) -> None:
-        """The name of a function as a text: ``sapply(x, "print")``."""
-        rule = self.names.policy.rule(node.value)
-        if len(given) > 1 and (rule.action is Action.REFUSED or rule.role == "shows"):
-            self.review(place, "text", f"a text that is the name of a function: {node.value}")
 
     def _readable(self, node: RNode) -> bool:
         """Whether an expression is a function that is judged where it stands."""
@@ -464,7 +449,6 @@ class RWalker(ScriptJudge[RNode]):
     # ------------------------------------------------------------ code in texts
 
     def _judge_formula(self, node: RNode, place: RNode, statement: int) -> None:
-        """A formula that is given as a text is code."""
         text = node.kind == "call" and self.names.has(node.parts[0], "text")
         if node.kind in ("name", "call", "paren", "if", "index") and not self.names.clean(node):
             if text and not self.names.does(node.parts[0], "code"):
@@ -479,7 +463,6 @@ class RWalker(ScriptJudge[RNode]):
                     self._judge_formula(value, place, statement)
 
     def _texts(self, node: RNode, depth: int = 0) -> list[str]:
-        """All texts that an expression is put together of."""
         texts = []
         for item in node.walk():
             if item.kind == "string":

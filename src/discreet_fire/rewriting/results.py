@@ -14,34 +14,28 @@ import json
 import os
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 from discreet._version import __version__
 from discreet.errors import OutputCheckError, Problem
 from discreet.files import atomic_path, check_writable, texts_of
-from discreet_fire.catalogue import Policy
+from discreet_fire.catalogue import PackagePolicy, Policy, ScriptPolicy
 from discreet_fire.finding_words import finding_in
 from discreet_fire.findings import Finding, FindingCause, Severity, causes, said_of
 from discreet_fire.rewriting.called_files import SUFFIX
-from discreet_fire.rewriting.changes import Edit, Language, Rewriting
+from discreet_fire.rewriting.changes import Language, Rewriting
 from discreet_fire.scripts import is_script
 from discreet_fire.texts import SourceText, decode_source, read_source
 
 FORMAT = "discreet-fire-1"
 
-_EDIT = Edit._fields
-_FINDING = tuple(part.name for part in fields(Finding))
 _PARTS: Mapping[str, type] = {"source": dict, "output": dict, "edits": list, "header": str}
 
 
-class ProgramRules(Protocol):
-    """The rules of any language of programs."""
-
-    @property
-    def digest(self) -> str:
-        """SHA-256 of all rules."""
+#: The rules of any language of programs.
+ProgramRules = Policy | ScriptPolicy | PackagePolicy
 
 
 def manifest(
@@ -57,7 +51,7 @@ def manifest(
     moved = len(head)
     edits = []
     for edit in rewriting.edits:
-        edits.append({**_plain(edit, _EDIT), "output_start": edit.start + moved})
+        edits.append({**edit._asdict(), "output_start": edit.start + moved})
         moved += len(edit.after) - len(edit.before)
     return {
         "format": FORMAT,
@@ -77,7 +71,7 @@ def manifest(
             {"command": call.command, "path": call.written, "action": call.action.value}
             for call in rewriting.calls
         ],
-        "findings": [_plain(item, _FINDING) for item in (*source.findings, *rewriting.findings)],
+        "findings": [item.to_dict() for item in (*source.findings, *rewriting.findings)],
     }
 
 
@@ -127,39 +121,20 @@ def restored(document: Mapping[str, Any], output: bytes) -> bytes:
     if hashlib.sha256(output).hexdigest() != document["output"].get("sha256"):
         raise _manifest_error("the file was changed after it was made", place)
     try:
-        text = _undone(document, output)
-        written = decode_source(output, place)
-        data = SourceText(
-            path=written.path,
-            text=text,
-            encoding=str(document["source"]["encoding"]),
-            bom=bytes.fromhex(document["source"]["bom"]),
-            sha256="",
-        ).encoded(text)
+        encoding, bom = str(document["source"]["encoding"]), document["source"]["bom"]
+        text = output[len(bytes.fromhex(bom)) :].decode(encoding)
+        parts = []
+        at = len(document["header"])
+        for edit in document["edits"]:
+            start = int(edit["output_start"])
+            parts += [text[at:start], str(edit["before"])]
+            at = start + len(edit["after"])
+        data = bytes.fromhex(bom) + "".join([*parts, text[at:]]).encode(encoding)
     except (KeyError, TypeError, ValueError, LookupError):
         raise _manifest_error("the manifest is damaged", place) from None
     if hashlib.sha256(data).hexdigest() != document["source"].get("sha256"):
         raise _manifest_error("the manifest does not belong to the original", place)
     return data
-
-
-def _plain(thing: Edit | Finding, names: tuple[str, ...]) -> dict[str, Any]:
-    """The parts of a thing; `asdict` copies deeply, which takes ten times as long."""
-    return {name: getattr(thing, name) for name in names}
-
-
-def _undone(document: Mapping[str, Any], output: bytes) -> str:
-    """The text of the original."""
-    bom = bytes.fromhex(document["source"]["bom"])
-    text = output[len(bom) :].decode(str(document["source"]["encoding"]))
-    parts = []
-    at = len(document["header"])
-    for edit in document["edits"]:
-        start = int(edit["output_start"])
-        parts += [text[at:start], str(edit["before"])]
-        at = start + len(edit["after"])
-    parts.append(text[at:])
-    return "".join(parts)
 
 
 def _manifest_error(message: str, place: str) -> OutputCheckError:
@@ -304,7 +279,6 @@ class ResultPlace:
 
 
 def _replaced(path: Path, data: bytes) -> bool:
-    """Write a file, unless it holds the same already; whether it was written."""
     if path.is_file() and path.read_bytes() == data:
         return False
     with atomic_path(path) as temporary:

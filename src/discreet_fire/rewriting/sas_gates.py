@@ -2,6 +2,7 @@
 
 In: the statements of a procedure that a policy has wrapped. Out: edits that put `%fire_gate`
 before it and let it read what that lets through; or the kind of finding where that cannot be done.
+For statements of PROC SQL: whether they put values of some records, or of groups, beside others.
 """
 
 from __future__ import annotations
@@ -9,10 +10,11 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
-from discreet_fire.catalogue import Action, PackageRule
-from discreet_fire.rewriting.package_programs import PackageNotes
-from discreet_fire.scripts import PackageToken, SasStatement
+from discreet_fire.catalogue import CommandRule
+from discreet_fire.rewriting.changes import PackageNotes
+from discreet_fire.scripts import PackageToken, SasStatement, parenthesis, split_at
 from discreet_fire.texts import words
 
 _Step = Sequence[tuple[SasStatement, Sequence[PackageToken]]]
@@ -32,6 +34,13 @@ _OF_TABLES = words(
 )
 
 
+_SUMMARIES = words(
+    """AVG COUNT CSS CV FREQ MAX MEAN MEDIAN MIN N NMISS PRT RANGE STD STDERR SUM SUMWGT T USS
+    VAR"""
+)
+_BEHIND_FROM = words("WHERE GROUP HAVING ORDER")
+
+
 @dataclass(frozen=True, kw_only=True)
 class _Source:
     """The data set of a procedure: its words with their place, and the choice of records."""
@@ -43,7 +52,7 @@ class _Source:
 
 
 def gated(
-    notes: PackageNotes, rule: PackageRule, step: _Step, refused: Iterable[tuple[int, int]]
+    notes: PackageNotes, rule: CommandRule, step: _Step, refused: Iterable[tuple[int, int]]
 ) -> str:
     """Put the safe macro before a procedure.
 
@@ -68,7 +77,7 @@ def gated(
         return "statistic"
     if rule.gate == "frequencies":
         return _frequencies(notes, rule, step, source, refused)
-    requested = _asked(notes, rule, statements)
+    requested = _requested(rule, statements)
     if requested is None:
         return "list"
     _put(notes, rule, step, source, requested, refused)
@@ -76,7 +85,6 @@ def gated(
 
 
 def _all_listed(notes: PackageNotes, statements: Sequence[Sequence[PackageToken]]) -> bool:
-    """Whether tables of PROC TABULATE hold nothing but variables and safe statistics."""
     known = set(_STATISTICS | _OF_TABLES)
     means = notes.policy.rules["PROC MEANS"].parts or {}
     for tokens in statements[1:]:
@@ -103,10 +111,7 @@ def _source(notes: PackageNotes, statements: Sequence[Sequence[PackageToken]]) -
     ):  # fmt: skip
         end += 1
         if first[end].text == "(":
-            depth = 1
-            while depth and end + 1 < len(first):
-                end += 1
-                depth += (first[end].text == "(") - (first[end].text == ")")
+            end += len(parenthesis(first, end)) - 1
             break
     choices = [tokens for tokens in statements[1:] if tokens[0].upper == "WHERE"]
     if len(choices) > 1 or (choices and choices[0][1].upper in ("SAME", "ALSO", "CLEAR", "UNDO")):
@@ -138,7 +143,6 @@ def _names(tokens: Sequence[PackageToken]) -> list[str] | None:
 
 
 def _call(source: _Source, kind: str, **lists: Sequence[str]) -> str:
-    """The call of the safe macro."""
     parts = [f"kind={kind}", f"data={source.text}"]
     parts += [f"{name}={' '.join(names)}" for name, names in lists.items() if names]
     if source.where:
@@ -146,8 +150,8 @@ def _call(source: _Source, kind: str, **lists: Sequence[str]) -> str:
     return f"%fire_gate({', '.join(parts)});"
 
 
-def _asked(
-    notes: PackageNotes, rule: PackageRule, statements: Sequence[Sequence[PackageToken]]
+def _requested(
+    rule: CommandRule, statements: Sequence[Sequence[PackageToken]]
 ) -> dict[str, list[str]] | None:
     """Lists for the safe macro by its parameters; None if a variable is not named."""
     values: list[str] = []
@@ -204,7 +208,7 @@ def _before_slash(tokens: Sequence[PackageToken]) -> list[PackageToken]:
 
 def _put(
     notes: PackageNotes,
-    rule: PackageRule,
+    rule: CommandRule,
     step: _Step,
     source: _Source,
     requested: dict[str, list[str]],
@@ -219,20 +223,20 @@ def _put(
         kind = "table"
     lists = {**requested, "cells": cells} if kind != "model" else requested
     lines = [_call(source, kind, **{n: lists.get(n, []) for n in ("cells", "values", "classes")})]
-    reason = rule.reason
     if rule.name == "PROC TTEST":
         lines.append("ods exclude Statistics;")
 
     def change(span: tuple[int, int], after: str) -> None:
-        notes.notes.replace(span, after, "procedure", rule.name, Action.WRAPPED, reason)
+        notes.change("procedure", span, after, rule)
 
     change((start, start), notes.newline.join([*lines, ""]))
     if rule.name == "PROC UNIVARIATE":
         change((start, statement.end), f"proc means data={_DATA} n mean std var skewness kurtosis;")
         return
     change(source.span, _DATA)
-    for span in refused:
-        change(_with_blank(notes.text, span), "")
+    for first_at, end in refused:  # with one blank before it
+        blank = first_at > 0 and notes.text[first_at - 1] in " \t"
+        change((first_at - blank, end), "")
     more = ""
     options = {token.upper for token in first if (token.start, token.end) not in refused}
     if rule.name in ("PROC MEANS", "PROC SUMMARY") and not options & _STATISTICS:
@@ -245,15 +249,9 @@ def _put(
         change((source.span[1], source.span[1]), more)
 
 
-def _with_blank(text: str, span: tuple[int, int]) -> tuple[int, int]:
-    """A word with one blank before it."""
-    start, end = span
-    return (start - 1, end) if start and text[start - 1] in " \t" else span
-
-
 def _frequencies(
     notes: PackageNotes,
-    rule: PackageRule,
+    rule: CommandRule,
     step: _Step,
     source: _Source,
     refused: list[tuple[int, int]],
@@ -295,16 +293,12 @@ def _frequencies(
             call = _call(source, kind, cells=cells, values=weights)
             lines.append(call.replace(");", ", missing=1);") if missing else call)
             lines += [head, *others, f"tables {'*'.join(request)}{options}", "run;"]
-    reason = rule.reason
-    last = step[-1][0].end
     after = notes.newline.join(" ".join(line.split()) for line in lines)
-    span = (first[0].start, last)
-    notes.notes.replace(span, after, "procedure", rule.name, Action.WRAPPED, reason)
+    notes.change("procedure", (first[0].start, step[-1][0].end), after, rule)
     return ""
 
 
 def _requests(tokens: Sequence[PackageToken]) -> list[list[str]] | None:
-    """The tables that are asked for, each the variables that it crosses."""
     text = "".join(
         f" {token.text}" if token.kind in ("word", "reference") else token.text for token in tokens
     )
@@ -324,7 +318,6 @@ def _requests(tokens: Sequence[PackageToken]) -> list[list[str]] | None:
 
 
 def _cut(text: str, span: tuple[int, int], changes: Iterable[tuple[tuple[int, int], str]]) -> str:
-    """A passage with some words replaced."""
     start, end = span
     parts, at = [], start
     for (first, last), after in sorted(changes):
@@ -332,3 +325,26 @@ def _cut(text: str, span: tuple[int, int], changes: Iterable[tuple[tuple[int, in
             parts += [text[at:first], after]
             at = last
     return "".join([*parts, text[at:end]])
+
+
+def copies_values(tokens: Sequence[PackageToken]) -> bool:
+    """Whether a query joins tables or subqueries, or gives records figures of their groups."""
+    named = [token.upper for token in tokens]
+    if "JOIN" in named or named.count("SELECT") > 1:
+        return True
+    if "SELECT" not in named or "FROM" not in named:
+        return False
+    start, at = named.index("SELECT") + 1, named.index("FROM")
+    behind = [n for n in range(at, len(named)) if named[n] in _BEHIND_FROM]
+    end = behind[0] if behind else len(named)
+    if len(split_at(tokens[at + 1 : end], ",")) > 1:
+        return True
+    items = split_at(tokens[start:at], ",")
+    plain = [
+        item for item in items
+        if not any(a.upper in _SUMMARIES and b.text == "(" for a, b in pairwise(item))
+    ]  # fmt: skip
+    if len(plain) == len(items):
+        return False
+    groups = {named[n] for n in range(end, len(named)) if "GROUP" in named[end:n]}
+    return any(item[-1].upper not in groups for item in plain if item)

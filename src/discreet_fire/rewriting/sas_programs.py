@@ -9,15 +9,20 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from itertools import pairwise
+from itertools import groupby, pairwise
 from pathlib import Path
 
-from discreet_fire.catalogue import Action, PackagePolicy, PackageRule
-from discreet_fire.rewriting.changes import Language, Rewriting
-from discreet_fire.rewriting.package_programs import PackageNotes, of_network
-from discreet_fire.rewriting.sas_gates import gated
-from discreet_fire.rewriting.sas_queries import copies_values
-from discreet_fire.scripts import PackageSyntaxError, PackageToken, SasStatement, parse_sas
+from discreet_fire.catalogue import Action, CommandRule, PackagePolicy
+from discreet_fire.rewriting.changes import Language, PackageNotes, Rewriting, of_network
+from discreet_fire.rewriting.sas_gates import copies_values, gated
+from discreet_fire.scripts import (
+    PackageSyntaxError,
+    PackageToken,
+    SasStatement,
+    parenthesis,
+    parse_sas,
+    split_at,
+)
 
 _Tokens = Sequence[PackageToken]
 _REFERENCE = re.compile(r"(&+)([A-Za-z_]\w*)")
@@ -25,6 +30,8 @@ _CALL = re.compile(r"%([A-Za-z_]\w*)")
 _GLOBAL_WORD = re.compile(r"^(TITLE|FOOTNOTE|SYMBOL|AXIS|LEGEND|PATTERN)\d*$")
 _EXPRESSION = {"IF", "WHERE", "SELECT", "WHEN", "DO", "ASSIGN"}
 _QUERIES = {"PROC", "SELECT", "CREATE", "DROP", "ALTER", "INSERT", "UPDATE", "DELETE", "RESET"}
+#: A library is taken away, listed, or opened for reading only.
+_ONLY_READS = {"CLEAR", "LIST", "READONLY"}
 _ROUNDS = 6
 
 
@@ -127,12 +134,11 @@ class MacroValues:
             elif upper == "%DO" and len(tokens) > at + 2 and self.in_tokens(tokens[at + 2 :]):
                 self.names.add(tokens[at + 1].upper)
             elif token.kind == "macro" and upper[1:] in self.parameters:
-                inside = _parenthesis(tokens, at + 1)
+                inside = parenthesis(tokens, at + 1)
                 if self.in_tokens(inside):
                     self.names |= set(self.parameters[upper[1:]])
 
     def _put(self, name: PackageToken, behind: PackageToken) -> None:
-        """A macro variable that a data step makes."""
         text = name.text.strip("'\"").strip().upper()
         if name.kind != "text" or "&" in text or not text:
             self.every = True
@@ -142,7 +148,6 @@ class MacroValues:
             self.beginnings.add(text)  # "n" || left(i)
 
     def _into(self, tokens: _Tokens) -> None:
-        """Macro variables that a query makes."""
         for first, second in pairwise(tokens):
             if first.upper == "FROM":
                 break
@@ -191,7 +196,8 @@ class _SasWalker:
             if statement.comment:
                 self._comment(statement)
                 continue
-            if any(self._reserved(token) for token in statement.tokens):
+            names = [t.upper.lstrip("%&") for t in statement.tokens if t.kind != "text"]
+            if any(name.startswith(("FIRE_", "_FIRE_")) for name in names):
                 self.notes.fail("reserved", (statement.start, statement.end))
             self.conditional = False
             self._system_functions(statement)
@@ -200,16 +206,6 @@ class _SasWalker:
                 self._judge(statement, tokens)
         self._close(None)
 
-    @staticmethod
-    def _reserved(token: PackageToken) -> bool:
-        name = token.upper.lstrip("%&")
-        return token.kind != "text" and name.startswith(("FIRE_", "_FIRE_"))
-
-    def _say(
-        self, kind: str, action: Action, statement: SasStatement, name: str, **more: str
-    ) -> None:
-        self.notes.say(kind, action, (statement.start, statement.end), name=name, **more)
-
     def _system_functions(self, statement: SasStatement) -> None:
         """Functions that the macro language runs, and that may do more than give a text."""
         known = self.words["plain"] | self.words["readers"] | self.words["functions"]
@@ -217,7 +213,7 @@ class _SasWalker:
             if token.upper in ("%SYSFUNC", "%QSYSFUNC"):
                 name = next((t.upper for t in statement.tokens[at + 2 : at + 3]), "?")
                 if name not in known:
-                    self._say("function", Action.REVIEW, statement, token.upper, part=name)
+                    self.notes.review("function", statement, token.upper, part=name)
 
     def _comment(self, statement: SasStatement) -> None:
         """A comment with a star: calls of macros in it run, and quotes count within a macro."""
@@ -226,9 +222,9 @@ class _SasWalker:
             rule = self.rules.get(f"MACRO {name.upper()}")
             unknown = rule is None and name.upper() not in self.words["macros"]
             if unknown or name.upper() in ("PUT", "SYSEXEC", "INCLUDE", "INC"):
-                self._say("runtime", Action.REVIEW, statement, f"%{name}")
+                self.notes.review("runtime", statement, f"%{name}")
         if self.in_macro and text.count("'") % 2:
-            self._say("quotes", Action.REVIEW, statement, "*")
+            self.notes.review("quotes", statement, "*")
 
     # ------------------------------------------------------------------ macro language
 
@@ -244,7 +240,7 @@ class _SasWalker:
             elif name == "IF":
                 at = next((n for n, t in enumerate(tokens) if t.upper == "%THEN"), len(tokens))
                 if self.values.in_tokens(tokens[:at], sure=True):
-                    self._say("decides", Action.REVIEW, statement, "%IF")
+                    self.notes.review("decides", statement, "%IF")
                 tokens, self.conditional = tokens[at + 1 :], True
             elif name in ("ELSE", "THEN"):
                 tokens, self.conditional = tokens[1:], True
@@ -256,17 +252,17 @@ class _SasWalker:
         if tokens and tokens[0].text == "*":
             return ()
         if tokens and tokens[0].kind == "reference":
-            self._say("runtime", Action.REVIEW, statement, tokens[0].text)
+            self.notes.review("runtime", statement, tokens[0].text)
             return ()
         return tokens
 
     def _macro_call(self, statement: SasStatement, tokens: _Tokens) -> _Tokens:
-        """A macro that is called, and what stands behind it."""
         name = tokens[0].upper[1:]
-        inside = _parenthesis(tokens, 1)
+        inside = parenthesis(tokens, 1)
         rest = tokens[1 + len(inside) :]
         if name in ("STR", "NRSTR") and not rest:
-            for part in _split_statements(inside[1:-1]):
+            ends = groupby(inside[1:-1], lambda token: token.text == ";")
+            for part in (tuple(some) for end, some in ends if not end):
                 remainder = SasStatement(
                     tokens=part, start=part[0].start, end=part[-1].end, comment=False
                 )
@@ -274,13 +270,13 @@ class _SasWalker:
                     self._judge(remainder, left)
             return ()
         if name not in self.values.parameters and name not in self.words["macros"]:
-            self._say("unknown", Action.REVIEW, statement, tokens[0].text)
+            self.notes.review("unknown", statement, tokens[0].text)
         elif name in self.words["macros"] and name not in ("STR", "NRSTR"):
-            self._say("runtime", Action.REVIEW, statement, tokens[0].text)
+            self.notes.review("runtime", statement, tokens[0].text)
         if any(t.upper in ("PROC", "PUT", "%PUT") for t in inside) or (
             name in ("STR", "NRSTR", "UNQUOTE") and inside
         ):
-            self._say("text", Action.REVIEW, statement, tokens[0].text)
+            self.notes.review("text", statement, tokens[0].text)
         if rest and rest[0].text in ("=", "."):
             return ()
         return rest
@@ -289,10 +285,9 @@ class _SasWalker:
         rule = self.rules[f"MACRO {name}"]
         span = (tokens[0].start, statement.end)
         if rule.action is not Action.ALLOWED:
-            reason = rule.reason
-            self._say("reason", rule.action, statement, f"%{name}", reason=reason)
+            self.notes.say("reason", rule.action, statement, f"%{name}", reason=rule.reason)
             if rule.action is Action.REFUSED:
-                self._take_out([span], f"%{name}", reason)
+                self._take_out([span], f"%{name}", rule.reason)
         elif name in ("INCLUDE", "INC"):
             self._include(statement, tokens)
         elif name == "PUT":
@@ -300,16 +295,16 @@ class _SasWalker:
             holding = bool(self.values.names or self.values.beginnings or self.values.every)
             unknown = self._unknown_macro(tokens[1:])
             if (listed and holding) or self.values.in_tokens(tokens) or unknown:
-                self._say("shown", Action.REFUSED, statement, "%PUT")
+                self.notes.say("shown", Action.REFUSED, statement, "%PUT")
                 self._take_out([span], "%PUT", rule.reason)
         elif name in ("GOTO", "SYMDEL", "GLOBAL", "LOCAL") and self.values.in_tokens(tokens[1:]):
-            self._say("holds", Action.REVIEW, statement, f"%{name}")
+            self.notes.review("holds", statement, f"%{name}")
         elif name == "DO" and self.values.in_tokens(tokens, sure=True):
-            self._say("decides", Action.REVIEW, statement, "%DO")
+            self.notes.review("decides", statement, "%DO")
         elif name == "LET" and (
             self._unknown_macro(tokens[1:]) or any(t.text == ";" for t in tokens)
         ):
-            self._say("text", Action.REVIEW, statement, "%LET")
+            self.notes.review("text", statement, "%LET")
         self.in_macro += {"MACRO": 1, "MEND": -1}.get(name, 0)
 
     def _unknown_macro(self, tokens: _Tokens) -> bool:
@@ -326,41 +321,41 @@ class _SasWalker:
         plain = len(tokens) == 2 and len(texts) == 1 and "&" not in texts[0].text
         name = self.notes.called("%INCLUDE", (texts[0].start, texts[0].end)) if plain else None
         if name is None:
-            self._say("called", Action.REFUSED, statement, "%INCLUDE")
+            self.notes.say("called", Action.REFUSED, statement, "%INCLUDE")
             self._take_out([(tokens[0].start, statement.end)], "%INCLUDE", "")
             return
         sign = texts[0].text[0]
         place = (texts[0].start, texts[0].end)
-        self.notes.notes.replace(
-            place, f"{sign}{name}{sign}", "call", "%INCLUDE", Action.WRAPPED, ""
-        )
+        self.notes.replace(place, f"{sign}{name}{sign}", "call", "%INCLUDE", Action.WRAPPED, "")
 
     # ------------------------------------------------------------------ steps
 
     def _judge(self, statement: SasStatement, tokens: _Tokens) -> None:
         first = tokens[0].upper
+        match = _GLOBAL_WORD.match(first)
+        plain = match.group(1) if match else first
         if first == "PROC":
             self._open(statement, tokens)
         elif first == "DATA" and not (len(tokens) > 1 and tokens[1].text == "="):
             self._open_data(statement, tokens)
         elif first in ("RUN", "QUIT") and len(tokens) <= 2:
             self._close(statement)
-        elif (rule := self._global(first)) is not None and not _assigns(tokens):
+        elif (
+            (rule := self.rules.get(f"GLOBAL {plain}")) is not None
+            and not _assigns(tokens)
+            and (self.step != "DATA" or plain != "MISSING")
+        ):
             self._global_statement(statement, tokens, rule)
         elif self.step.startswith("PROC "):
-            self._in_procedure(statement, tokens)
+            self.inside.append((statement, tokens))
+            shown = first in ("LABEL", "VALUE", "TITLE", "FOOTNOTE")
+            if self.values.in_tokens(tokens, sure=not shown):
+                self.notes.review("shown" if shown else "holds", statement, self.step)
         else:
             self._in_data(statement, tokens)
 
-    def _global(self, first: str) -> PackageRule | None:
-        match = _GLOBAL_WORD.match(first)
-        name = match.group(1) if match else first
-        if self.step == "DATA" and name == "MISSING":
-            return None
-        return self.rules.get(f"GLOBAL {name}")
-
     def _global_statement(
-        self, statement: SasStatement, tokens: _Tokens, rule: PackageRule
+        self, statement: SasStatement, tokens: _Tokens, rule: CommandRule
     ) -> None:
         name = rule.name.removeprefix("GLOBAL ")
         span = (tokens[0].start, statement.end)
@@ -368,43 +363,30 @@ class _SasWalker:
         if name in ("OPTIONS", "OPTION"):
             action, word = self._of_words(rule, "OPTIONS", tokens[1:])
         elif name == "ODS":
-            action, word = self._of_ods(rule, tokens)
-        elif name == "LIBNAME" and self._only_reads(tokens):
+            words = [token for token in tokens[1:] if token.kind in ("word", "macro", "reference")]
+            action, word = Action.REVIEW, "ODS"
+            if words:
+                action, word = self._of_words(rule, words[0].upper, words[1:])
+        elif name == "LIBNAME" and {t.upper for t in tokens if t.kind == "word"} & _ONLY_READS:
             action = Action.ALLOWED
         shown = name in ("TITLE", "FOOTNOTE")
         if self.values.in_tokens(tokens, sure=not shown) and action is not Action.REFUSED:
-            self._say("shown" if shown else "holds", Action.REFUSED if shown else Action.REVIEW,
-                      statement, name)  # fmt: skip
             if shown:
+                self.notes.say("shown", Action.REFUSED, statement, name)
                 self._take_out([span], name, rule.reason)
+            else:
+                self.notes.review("holds", statement, name)
             return
         if of_network(token.text for token in tokens if token.kind == "text"):
-            self._say("network", Action.REVIEW, statement, name)
+            self.notes.review("network", statement, name)
         if action is Action.ALLOWED:
             return
-        reason = rule.reason
-        if word and action is Action.REVIEW:
-            self._say("part-unknown", action, statement, name, part=word)
-        elif word:
-            self._say("part", action, statement, name, part=word)
-        else:
-            self._say("reason", action, statement, name, reason=reason)
+        kind = "part-unknown" if word and action is Action.REVIEW else "part" if word else "reason"
+        self.notes.say(kind, action, statement, name, part=word, reason=rule.reason)
         if action is Action.REFUSED:
-            self._take_out([span], name, reason)
+            self._take_out([span], name, rule.reason)
 
-    @staticmethod
-    def _only_reads(tokens: _Tokens) -> bool:
-        """Whether a library is taken away, listed, or opened for reading only."""
-        words = [token.upper for token in tokens if token.kind == "word"]
-        return "CLEAR" in words or "LIST" in words or "READONLY" in words
-
-    def _of_ods(self, rule: PackageRule, tokens: _Tokens) -> tuple[Action, str]:
-        words = [token for token in tokens[1:] if token.kind in ("word", "macro", "reference")]
-        if not words:
-            return Action.REVIEW, "ODS"
-        return self._of_words(rule, words[0].upper, words[1:])
-
-    def _of_words(self, rule: PackageRule, part: str, tokens: _Tokens) -> tuple[Action, str]:
+    def _of_words(self, rule: CommandRule, part: str, tokens: _Tokens) -> tuple[Action, str]:
         """What the words of a part of a rule say; the strictest counts."""
         assert rule.parts is not None
         one = rule.parts.get(part)
@@ -415,45 +397,41 @@ class _SasWalker:
         words = list(_options(tokens))
         if not words:
             return one.bare, part
-        verdicts = [(Action.ALLOWED, "")]
-        for word in words:
-            if word.upper in one.refused:
-                verdicts.append((Action.REFUSED, word.upper))
-            elif one.known is not None and word.upper not in one.known:
-                verdicts.append((Action.REVIEW, word.upper))
-        return max(verdicts, key=lambda each: each[0].rank)
+        refused = [word.upper for word in words if word.upper in one.refused]
+        unknown = [w.upper for w in words if one.known is not None and w.upper not in one.known]
+        if refused:
+            return Action.REFUSED, refused[0]
+        return (Action.REVIEW, unknown[0]) if unknown else (Action.ALLOWED, "")
 
     def _open(self, statement: SasStatement, tokens: _Tokens) -> None:
         self._close(statement)
         name = tokens[1].upper if len(tokens) > 1 and tokens[1].kind == "word" else ""
         adjacent = len(tokens) > 2 and tokens[2].kind in ("reference", "macro")
+        self.opening, self.inside = statement, [(statement, tokens)]
         if not name or (adjacent and tokens[2].start == tokens[1].end):
-            self._say("runtime", Action.REVIEW, statement, "PROC")
-            self.step, self.opening = "PROC ?", statement
-            self.inside = [(statement, tokens)]
+            self.notes.review("runtime", statement, "PROC")
+            self.step = "PROC ?"
             return
-        self.step, self.opening = f"PROC {name}", statement
-        self.inside = [(statement, tokens)]
+        self.step = f"PROC {name}"
         rule = self.rules.get(self.step)
         if rule is None:
-            self._say("unknown", Action.REVIEW, statement, self.step)
+            self.notes.review("unknown", statement, self.step)
         elif rule.action is Action.REVIEW:
-            reason = rule.reason
-            self._say("reason", Action.REVIEW, statement, self.step, reason=reason)
+            self.notes.review("reason", statement, self.step, reason=rule.reason)
         if self.values.in_tokens(tokens, sure=True):
-            self._say("holds", Action.REVIEW, statement, self.step)
+            self.notes.review("holds", statement, self.step)
 
     def _open_data(self, statement: SasStatement, tokens: _Tokens) -> None:
         self._close(statement)
         self.step, self.opening = "DATA", statement
         self.arrays, self.retained, self.outputs = set(), set(), set()
         if any(token.kind == "text" for token in tokens):
-            self._say("network", Action.REVIEW, statement, "DATA")
+            self.notes.review("network", statement, "DATA")
         if any(token.upper in ("PGM", "DEBUG", "STACK") for token in tokens[1:] if "/" in
                [t.text for t in tokens]):  # fmt: skip
-            self._say("runtime", Action.REVIEW, statement, "DATA")
+            self.notes.review("runtime", statement, "DATA")
         if self.values.in_tokens(tokens, sure=True):
-            self._say("holds", Action.REVIEW, statement, "DATA")
+            self.notes.review("holds", statement, "DATA")
 
     def _close(self, statement: SasStatement | None) -> None:
         """A step ends: what its procedure shows is judged as a whole."""
@@ -465,14 +443,12 @@ class _SasWalker:
         rule = self.rules.get(step)
         if rule is None:
             return
-        ends = statement is not None and statement.first in ("RUN", "QUIT")
-        reason = rule.reason
         if rule.action is Action.REFUSED:
-            self._say("reason", Action.REFUSED, opening, step, reason=reason)
+            self.notes.say("reason", Action.REFUSED, opening, step, reason=rule.reason)
             spans = [(t[0].start, one.end) for one, t in inside]
-            if ends and statement is not None:
+            if statement is not None and statement.first in ("RUN", "QUIT"):
                 spans.append((statement.start, statement.end))
-            self._take_out(spans, step, reason)
+            self._take_out(spans, step, rule.reason)
         elif step == "PROC SQL":
             self._queries(inside)
         elif rule.action in (Action.WRAPPED, Action.ALLOWED) and rule.parts is not None:
@@ -480,7 +456,7 @@ class _SasWalker:
 
     def _parts(
         self,
-        rule: PackageRule,
+        rule: CommandRule,
         inside: list[tuple[SasStatement, _Tokens]],
         opening: SasStatement,
     ) -> None:
@@ -491,50 +467,44 @@ class _SasWalker:
             name = "PROC" if statement is opening else tokens[0].upper
             if name not in rule.parts and _assigns(tokens, colon=True):
                 name = tokens[2].upper  # label: model y = x
-            behind = tokens[2:] if name == "PROC" else _behind_slash(tokens)
+            before = 2 if name == "PROC" else len(split_at(tokens, "/")[0]) + 1
+            behind = tokens[before:]
             action, word = self._of_words(rule, name, behind)
             whole = rule.parts.get(name)
             if action is Action.REVIEW:
-                self._say("part-unknown", Action.REVIEW, statement, rule.name, part=word)
+                self.notes.review("part-unknown", statement, rule.name, part=word)
             elif action is Action.REFUSED:
-                self._say("part", Action.REFUSED, statement, rule.name, part=word)
+                self.notes.say("part", Action.REFUSED, statement, rule.name, part=word)
                 if whole is not None and whole.action is Action.ALLOWED and rule.gate != "free":
                     refused += _spans_of(behind, whole.refused)
                 else:
                     self._take_out([(tokens[0].start, statement.end)], rule.name, "")
                     continue
             if name in ("WEIGHT", "FREQ") and self._makes(tokens[1:2]):
-                self._say("picks", Action.REVIEW, statement, name)
+                self.notes.review("picks", statement, name)
             if name == "OUTPUT" or "OUT" in {t.upper for t in behind}:
                 single = [t for t in tokens[1:] if t.upper in self.words["single"]]
                 bare = rule.name in ("PROC MEANS", "PROC SUMMARY") and name == "OUTPUT" and not any(
                     t.text == "=" and n > 3 for n, t in enumerate(tokens))  # fmt: skip
                 if (single and name == "OUTPUT") or bare:
-                    self._say("picks", Action.REVIEW, statement, rule.name)
+                    self.notes.review("picks", statement, rule.name)
         if rule.gate == "free":
             return
-        gone = self.notes.notes.spans
+        gone = self.notes.spans
         kept = [(one, t) for one, t in inside if (t[0].start, one.end) not in gone]
         kind = gated(self.notes, rule, kept, refused)
         if kind:
-            self._say(kind, Action.REFUSED, opening, rule.name)
+            self.notes.say(kind, Action.REFUSED, opening, rule.name)
             spans = [(t[0].start, one.end) for one, t in inside]
             self._take_out(spans, rule.name, rule.reason)
 
     def _makes(self, names: _Tokens) -> bool:
-        """Whether the program itself gives one of the variables values, by which it may choose."""
         wanted = {token.upper for token in names}
         pairs = (pair for one in self.statements for pair in pairwise(one.tokens))
         return any(
             (a.upper in wanted and b.text in ("=", "+")) or (a.upper == "AS" and b.upper in wanted)
             for a, b in pairs
         )
-
-    def _in_procedure(self, statement: SasStatement, tokens: _Tokens) -> None:
-        self.inside.append((statement, tokens))
-        shown = tokens[0].upper in ("LABEL", "VALUE", "TITLE", "FOOTNOTE")
-        if self.values.in_tokens(tokens, sure=not shown):
-            self._say("shown" if shown else "holds", Action.REVIEW, statement, self.step)
 
     def _queries(self, inside: list[tuple[SasStatement, _Tokens]]) -> None:
         """A query shows its rows, unless it makes a table or macro variables."""
@@ -548,23 +518,24 @@ class _SasWalker:
                 silent = silent and "PRINT" not in words
             if shows and not silent:
                 reason = self.rules["PROC SQL"].reason
-                self._say("reason", Action.REFUSED, statement, "PROC SQL", reason=reason)
+                self.notes.say("reason", Action.REFUSED, statement, "PROC SQL", reason=reason)
                 self._take_out([span], "PROC SQL", reason)
             elif first not in _QUERIES:
-                self._say("part-unknown", Action.REVIEW, statement, "PROC SQL", part=first[:30])
+                self.notes.review("part-unknown", statement, "PROC SQL", part=first[:30])
             elif first in ("CREATE", "INSERT", "UPDATE") and (
                 words & self.words["single"] or copies_values(tokens)
             ):
-                self._say("picks", Action.REVIEW, statement, "PROC SQL")
+                self.notes.review("picks", statement, "PROC SQL")
             self._functions(statement, tokens, "PROC SQL")
 
     # ------------------------------------------------------------------ data step
 
     def _in_data(self, statement: SasStatement, tokens: _Tokens) -> None:
-        """A statement of a data step, behind what decides whether it runs."""
         shown = tokens[0].upper == "LABEL"
         if self.values.in_tokens(tokens, sure=not shown):
-            self._say("shown" if shown else "holds", Action.REVIEW, statement, tokens[0].upper[:30])
+            self.notes.say(
+                "shown" if shown else "holds", Action.REVIEW, statement, tokens[0].upper[:30]
+            )
         for _ in range(40):
             first = tokens[0].upper
             if first == "IF" and (at := _at_word(tokens, "THEN")) is not None:
@@ -573,7 +544,7 @@ class _SasWalker:
             elif first in ("ELSE", "OTHERWISE"):
                 tokens, self.conditional = tokens[1:], True
             elif first == "WHEN" and len(tokens) > 1 and tokens[1].text == "(":
-                tokens = tokens[1 + len(_parenthesis(tokens, 1)) :]
+                tokens = tokens[1 + len(parenthesis(tokens, 1)) :]
                 self.conditional = True
             elif len(tokens) > 1 and tokens[1].text == ":" and tokens[0].kind == "word":
                 tokens = tokens[2:] if tokens[2:3] and tokens[2].text != "*" else ()
@@ -597,21 +568,15 @@ class _SasWalker:
         if _assigns(tokens) or (rule is None and _is_assignment(tokens)):
             self._assignment(statement, tokens)
         elif rule is None or glued:
-            self._say("unknown", Action.REVIEW, statement, first[:30])
+            self.notes.review("unknown", statement, first[:30])
         elif rule.action is not Action.ALLOWED:
-            self._say("reason", rule.action, statement, first, reason=rule.reason)
+            self.notes.say("reason", rule.action, statement, first, reason=rule.reason)
             if first in ("UPDATE", "MODIFY"):
-                self._say("picks", Action.REVIEW, statement, first)
+                self.notes.review("picks", statement, first)
             if rule.action is Action.REFUSED:
-                self._refused_data(statement, tokens, first, rule.reason)
+                self._take_out([(tokens[0].start, statement.end)], first, rule.reason)
         else:
             self._allowed_data(statement, tokens, first)
-
-    def _refused_data(
-        self, statement: SasStatement, tokens: _Tokens, name: str, reason: str
-    ) -> None:
-        """A data-step statement becomes an empty one, so that `then` still fits."""
-        self._take_out([(tokens[0].start, statement.end)], name, reason)
 
     def _allowed_data(self, statement: SasStatement, tokens: _Tokens, first: str) -> None:
         words = [token for token in tokens[1:] if token.kind == "word"]
@@ -622,24 +587,24 @@ class _SasWalker:
         elif first == "OUTPUT":
             target = " ".join(token.upper for token in tokens[1:])
             if not self.conditional and target in self.outputs:
-                self._say("twice", Action.REVIEW, statement, "OUTPUT")
+                self.notes.review("twice", statement, "OUTPUT")
             self.outputs |= set() if self.conditional else {target}
         elif first == "SET":
             names = [word.upper for word in words]
             if any(word in ("POINT", "KEY") for word in names):
-                self._say("record", Action.REVIEW, statement, "SET")
+                self.notes.review("record", statement, "SET")
             sets = _data_sets(tokens[1:])
             if self.conditional or len(set(sets)) < len(sets):
-                self._say("picks", Action.REVIEW, statement, "SET")
+                self.notes.review("picks", statement, "SET")
         elif first == "MERGE" or any(word.upper in ("HASH", "HITER") for word in words[:1]):
-            self._say("picks", Action.REVIEW, statement, first)
+            self.notes.review("picks", statement, first)
         elif first == "CALL":
             self._routine(statement, tokens)
         elif first in ("INFILE", "DECLARE", "DCL") and (
             of_network(t.text for t in tokens if t.kind == "text")
             or any(word.upper in ("PIPE", "FILEVAR", "URL", "EMAIL") for word in words)
         ):
-            self._say("network", Action.REVIEW, statement, first)
+            self.notes.review("network", statement, first)
         if first in _EXPRESSION:
             self._functions(statement, tokens, first)
 
@@ -647,10 +612,10 @@ class _SasWalker:
         name = tokens[1].upper if len(tokens) > 1 else ""
         named = tokens[3] if len(tokens) > 3 else None
         if name.startswith("SYMPUT") and (named is None or named.kind != "text"):
-            self._say("text", Action.REVIEW, statement, "CALL SYMPUT")
+            self.notes.review("text", statement, "CALL SYMPUT")
         if name not in self.words["routines"]:
-            self._say("function", Action.REFUSED, statement, "CALL", part=name or "?")
-            self._refused_data(statement, tokens, "CALL", "")
+            self.notes.say("function", Action.REFUSED, statement, "CALL", part=name or "?")
+            self._take_out([(tokens[0].start, statement.end)], "CALL", "")
 
     def _assignment(self, statement: SasStatement, tokens: _Tokens) -> None:
         name = tokens[0].upper
@@ -662,7 +627,7 @@ class _SasWalker:
             and token.upper not in self.words["functions"]
         ]  # fmt: skip
         if others and (name in self.retained or (total and self.conditional)):
-            self._say("carries", Action.REVIEW, statement, tokens[0].text)
+            self.notes.review("carries", statement, tokens[0].text)
 
     def _functions(self, statement: SasStatement, tokens: _Tokens, name: str) -> None:
         """Functions that reach files or other records, or that no rule knows."""
@@ -673,9 +638,9 @@ class _SasWalker:
                 continue
             upper = token.upper
             if upper in self.words["picks"]:
-                self._say("record", Action.REVIEW, statement, upper)
+                self.notes.review("record", statement, upper)
             elif upper not in self.words["functions"] and token is not tokens[0]:
-                self._say("function", Action.REVIEW, statement, name, part=upper)
+                self.notes.review("function", statement, name, part=upper)
 
     def _take_out(self, spans: Sequence[tuple[int, int]], name: str, reason: str) -> None:
         """Make statements comments, each an empty statement, so that what is before still fits."""
@@ -687,7 +652,7 @@ class _SasWalker:
                 merged[-1] = (merged[-1][0], span[1])
         for span in merged:
             after = f"/* {self.notes.comment(span, '*')} */;"
-            self.notes.notes.replace(span, after, "statement", name, Action.REFUSED, reason)
+            self.notes.replace(span, after, "statement", name, Action.REFUSED, reason)
 
 
 def _assigns(tokens: _Tokens, *, colon: bool = False) -> bool:
@@ -704,7 +669,7 @@ def _is_assignment(tokens: _Tokens) -> bool:
     if tokens[1].kind in ("reference", "word") and any(t.text == "=" for t in tokens[1:4]):
         return tokens[1].start == tokens[0].end
     if tokens[1].text == "(":
-        at = 1 + len(_parenthesis(tokens, 1))
+        at = 1 + len(parenthesis(tokens, 1))
         return at < len(tokens) and tokens[at].text in ("=", ".")
     return False
 
@@ -713,39 +678,7 @@ def _at_word(tokens: _Tokens, word: str) -> int | None:
     return next((n for n, token in enumerate(tokens) if token.upper == word), None)
 
 
-def _parenthesis(tokens: _Tokens, start: int) -> _Tokens:
-    """What stands in the parentheses that open here, with them."""
-    depth = 0
-    for at in range(start, len(tokens)):
-        depth += (tokens[at].text == "(") - (tokens[at].text == ")")
-        if depth <= 0:
-            return tokens[start : at + 1] if tokens[start].text == "(" else ()
-    return tokens[start:] if len(tokens) > start and tokens[start].text == "(" else ()
-
-
-def _split_statements(tokens: _Tokens) -> list[tuple[PackageToken, ...]]:
-    """Statements within a quoting function."""
-    parts: list[list[PackageToken]] = [[]]
-    for token in tokens:
-        if token.text == ";":
-            parts.append([])
-        else:
-            parts[-1].append(token)
-    return [tuple(item) for item in parts if item]
-
-
-def _behind_slash(tokens: _Tokens) -> _Tokens:
-    """Options: what stands behind a slash, outside of parentheses."""
-    depth = 0
-    for at, token in enumerate(tokens):
-        depth += (token.text == "(") - (token.text == ")")
-        if depth == 0 and token.text == "/":
-            return tokens[at + 1 :]
-    return ()
-
-
 def _options(tokens: _Tokens) -> Iterator[PackageToken]:
-    """Names of options, without what they are set to."""
     depth, value = 0, False
     for token in tokens:
         depth += (token.text == "(") - (token.text == ")")
@@ -766,25 +699,21 @@ def _spans_of(tokens: _Tokens, refused: frozenset[str]) -> list[tuple[int, int]]
             if len(tokens) > at + 2 and tokens[at + 1].text == "=":
                 end = tokens[at + 2].end
                 if tokens[at + 2].text == "(":
-                    end = _parenthesis(tokens, at + 2)[-1].end
+                    end = parenthesis(tokens, at + 2)[-1].end
             elif len(tokens) > at + 1 and tokens[at + 1].text == "(":
-                end = _parenthesis(tokens, at + 1)[-1].end
+                end = parenthesis(tokens, at + 1)[-1].end
             spans.append((token.start, end))
     return spans
 
 
 def _data_sets(tokens: _Tokens) -> list[str]:
-    """Names of data sets in SET, without their options."""
     names: list[str] = []
-    depth = 0
-    for before, token in zip([None, *tokens], tokens, strict=False):
+    depth, before = 0, ""
+    for token in tokens:
         depth += (token.text == "(") - (token.text == ")")
         if token.text == "=":
             return names[:-1]
-        if depth or token.kind != "word":
-            continue
-        if before is not None and before.text == "." and names:
-            names[-1] += f".{token.upper}"
-        else:
-            names.append(token.upper)
+        if not depth and token.kind == "word":
+            names.append(f"{names.pop()}.{token.upper}" if before == "." and names else token.upper)
+        before = token.text
     return names

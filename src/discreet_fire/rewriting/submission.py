@@ -1,31 +1,41 @@
-"""A submission: do-files that are rewritten together and written beside their originals.
+"""A submission: programs that are rewritten together and written beside their originals.
 
-In: files or folders. Out: for each do-file ``NAME_FiRe.do`` and ``NAME_FiRe.json``, and a
-report. Files that others run are rewritten with them, if they are in the same folder or
-below. Originals are never touched; nothing is written before all files were read. A header
-says what was done, without clock time or path; ``.ado`` files that Stata would load in place
-of other commands are reported.
+In: do-files, scripts, notebooks, or folders of them. Out: for each program its result with a
+manifest, and a report. Programs that others run are rewritten with them, if they are in the same
+folder or below. Originals are never touched; nothing is written before all files were read. A
+header says what was done, without clock time or path; files that would run beside a program, or in
+place of a command, are reported.
 """
 
 from __future__ import annotations
 
+import codecs
 import os
 import re
+import sys
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache, partial
 from itertools import islice
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from discreet._version import __version__
 from discreet.errors import OutputCheckError, Problem
 from discreet.files import texts_of
-from discreet_fire.catalogue import SAFE, Action, Policy, canonical
+from discreet_fire.catalogue import (
+    SAFE,
+    Action,
+    PackagePolicy,
+    Policy,
+    ScriptLanguage,
+    ScriptPolicy,
+    canonical,
+)
 from discreet_fire.findings import Finding, Severity
 from discreet_fire.flow import FigureFlow, HeldNames, Taints, statements_of
-from discreet_fire.rewriting.called_files import SubmissionFolder, called_files
+from discreet_fire.rewriting.called_files import SUFFIX, called_files, placed
 from discreet_fire.rewriting.changes import Language, Rewriting, newline_of
 from discreet_fire.rewriting.decisions import Decider
 from discreet_fire.rewriting.do_files import harmless, rewrite_parsed
@@ -36,8 +46,15 @@ from discreet_fire.rewriting.results import (
     original_of,
     taken_error,
 )
-from discreet_fire.stata import DoFile, KnownLines, parse_do
-from discreet_fire.texts import SourceText, read_source, uncollected
+from discreet_fire.rewriting.sas_programs import rewrite_sas
+from discreet_fire.rewriting.script_files import cookie_of, in_notebook, rewrite_python, rewrite_r
+from discreet_fire.rewriting.spss_programs import rewrite_spss
+from discreet_fire.scripts import NOTEBOOK, SUFFIXES, chunks_of, is_script, read_notebook
+from discreet_fire.stata import DoFile, parse_do
+from discreet_fire.texts import Lines, SourceText, read_source, uncollected
+
+#: Rules on the programs of each language but Stata, with a centre's own.
+ScriptPolicies = Mapping[str, ScriptPolicy | PackagePolicy]
 
 _WIDTH = 90
 
@@ -71,12 +88,10 @@ def header(
 
 
 def _plain(text: str) -> str:
-    """A text without letters that some encodings lack, and without signs of Stata."""
     return harmless(text).encode("ascii", "replace").decode("ascii")
 
 
 def _listed(title: str, counts: Counter[str], none: str) -> list[str]:
-    """A title with names and how often each occurs, over several lines if need be."""
     if not counts:
         return [f"* FDZ: {title}: {none}"]
     lines = [f"* FDZ: {title}:"]
@@ -86,6 +101,40 @@ def _listed(title: str, counts: Counter[str], none: str) -> list[str]:
             lines.append("* FDZ:  ")
         lines[-1] += item
     return lines
+
+
+_ENCODING = re.compile(r"\* *encoding:", re.I)
+
+
+def _script_header(program: _SubmittedProgram, language: Language) -> str:
+    """The lines that go before a script, or the safe macros before a program in SPSS or SAS."""
+    source, policy, rewriting = program.source, program.policy, program.rewriting
+    assert rewriting is not None
+    count = sum(finding.severity is Severity.REVIEW for finding in rewriting.findings)
+    signs = (one if one.isprintable() and one.isascii() else "?" for one in source.path.name)
+    name, made = "".join(signs), f"{MARK.removeprefix('*! FDZ: ')} (discreet {__version__})"
+    digest = policy.digest[:16]
+    newline = newline_of(source.text)
+    if isinstance(policy, PackagePolicy):
+        words = texts_of("discreet_fire.rewriting", "header", language)
+        end = "." if policy.language == "spss" else ";"
+        told_lines = [
+            made,
+            words["from"].format(name=name.replace("*", "")),
+            words["policy"].format(digest=digest, language=language),
+            words["review"].format(count=count),
+        ]
+        first = source.text.split("\n", 1)[0].rstrip("\r")
+        lines = [first] if _ENCODING.match(first) else []
+        lines += [f"* FDZ: {line.replace(';', ',')}{end}" for line in told_lines]
+        return newline.join([*lines, *policy.macros.strip().splitlines(), ""])
+    lines = [
+        f"# FDZ: {made}",
+        f"# FDZ: made from {name}, which was not changed; run this file instead",
+        f"# FDZ: policy {digest}, edits {len(rewriting.edits)}, to review {count}",
+    ]
+    cookie = cookie_of(source.text) if source.path.suffix.lower() == ".py" else None
+    return newline.join([*([f"# -*- coding: {cookie} -*-"] if cookie else []), *lines, ""])
 
 
 #: So many folders below are looked into; a submission has few.
@@ -103,41 +152,57 @@ def shadows_in(folder: Path, *, below: bool) -> tuple[Finding, ...]:
     folders = [folder, folder / SAFE[0]]
     if below:
         folders = [Path(place) for place, *_ in islice(os.walk(folder), _MOST_FOLDERS)]
-    programs = (path for here in folders for path in here.glob("*.ado"))
-    shadows = [program for program in programs if program.parent == folder or _is_grave(program)]
-    return tuple(map(_finding, sorted(shadows)))
-
-
-def _is_grave(path: Path) -> bool:
-    return path.name.startswith(SAFE)
-
-
-def _finding(path: Path) -> Finding:
-    grave = _is_grave(path)
-    return Finding(
-        rule="ado-file",
-        severity=Severity.ERROR if grave else Severity.REVIEW,
-        what=f"{path.name} lies beside the do-file and "
-        + ("would replace a safe command" if grave else "is not rewritten"),
-        line=1,
-        column=1,
-        start=0,
-        end=0,
-        hint="remove it from the submission" if grave else "look at the program",
-    )
+    findings = []
+    for path in sorted(path for here in folders for path in here.glob("*.ado")):
+        grave = path.name.startswith(SAFE)
+        if path.parent == folder or grave:
+            does = "would replace a safe command" if grave else "is not rewritten"
+            message = f"{path.name} lies beside the do-file and {does}"
+            hint = "remove it from the submission" if grave else "look at the program"
+            severity = Severity.ERROR if grave else Severity.REVIEW
+            findings.append(Lines("").finding("ado-file", severity, message, 0, 0, hint))
+    return tuple(findings)
 
 
 _MOST_ROUNDS = 5
 
 
+_NO_DO_FILE = DoFile(text="", statements=())
+
+
 @dataclass(kw_only=True)
-class _File:
-    """A file on its way."""
+class _SubmittedProgram:
+    """A program on its way."""
 
     path: Path
     source: SourceText
-    dofile: DoFile
+    policy: Policy | ScriptPolicy | PackagePolicy
+    dofile: DoFile = _NO_DO_FILE
     rewriting: Rewriting | None = None
+    document: bool = False  # whether its first line counts, so that no header goes before it
+
+
+def policies_of(
+    python: _Place = None, r: _Place = None, spss: _Place = None, sas: _Place = None
+) -> ScriptPolicies:
+    """The rules of languages for which a centre has a file, added to those of discreet.
+
+    >>> policies_of(None, None)
+    {}
+    """
+    policies: dict[str, ScriptPolicy | PackagePolicy] = {}
+    if python is not None:
+        policies["python"] = ScriptPolicy.read("python", python)
+    if r is not None:
+        policies["r"] = ScriptPolicy.read("r", r)
+    if spss is not None:
+        policies["spss"] = PackagePolicy.read("spss", spss)
+    if sas is not None:
+        policies["sas"] = PackagePolicy.read("sas", sas)
+    return policies
+
+
+_Place = str | os.PathLike[str] | None
 
 
 @uncollected()
@@ -145,42 +210,80 @@ def rewrite_files(
     paths: Iterable[str | os.PathLike[str]],
     *,
     policy: Policy | None = None,
+    policies: ScriptPolicies | None = None,
     language: Language = "en",
     overwrite: bool = False,
 ) -> list[RewrittenFile]:
-    """Rewrite do-files and write the results beside them."""
-    return prepared_files(paths, policy=policy, language=language, overwrite=overwrite)()
+    """Rewrite programs and write the results beside them, those of scripts first.
 
-
-def prepared_files(
-    paths: Iterable[str | os.PathLike[str]],
-    *,
-    policy: Policy | None = None,
-    language: Language = "en",
-    overwrite: bool = False,
-) -> Callable[[], list[RewrittenFile]]:
-    """Do all of `rewrite_files` but write; what is given back writes."""
+    `policy` has the rules on do-files, `policies` those on other languages. Results of other
+    programs that are named like these are replaced if `overwrite` says so.
+    """
     rules = policy or Policy.default()
     named = [Path(path) for path in paths]
-    listed, root = _given_files(named)
-    files = _read(_originals(listed), root, rules, language)
-    _check_places(files, overwrite=overwrite)
+    waiting, root = _listed_files(named)
+    programs: dict[Path, _SubmittedProgram] = {}
+    problems: list[Problem] = []
+    while waiting:
+        path = waiting.pop(0)
+        try:
+            path = original_of(path)
+            if path.resolve() in programs:
+                continue
+            if is_script(path):
+                program = _script(path, policies or {}, language)
+                calls = program.rewriting.calls if program.rewriting else ()
+                waiting += [call.target for call in calls if call.target is not None]
+            else:
+                source = read_source(path)
+                dofile = parse_do(source.text)
+                program = _SubmittedProgram(path=path, source=source, policy=rules, dofile=dofile)
+                waiting += _run_by(program, root)
+        except OutputCheckError as error:
+            problems += [replace(one, where=one.where or str(path)) for one in error.problems]
+            continue
+        programs[path.resolve()] = program
+    if problems:
+        raise taken_error(problems)
+    do_files = [one for one in programs.values() if one.policy is rules]
+    _follow(do_files, root, rules, language)
+    ordered = [*(one for one in programs.values() if one.policy is not rules), *do_files]
+    taken: set[Path] = set()
+    for one in ordered:
+        place = ResultPlace(one.path)
+        if place.output in taken:  # as those of `a.do` and `a.DO` would be
+            message = "its result would have the name of another one"
+            problems.append(Problem(message, str(one.path), "rename the do-file"))
+        taken.add(place.output)
+        problems += place.problems(overwrite=overwrite)
+    if problems:
+        raise taken_error(problems)
     below = any(path.is_dir() for path in named)
-    below = below or any(_MOVES.search(file.source.text) for file in files)
+    below = below or any(_MOVES.search(file.source.text) for file in do_files)
     shadows = cache(partial(shadows_in, below=below))
-    return lambda: [_written(file, rules, language, shadows(file.path.parent)) for file in files]
+    return [_written(one, language, shadows) for one in ordered]
 
 
-def _given_files(paths: list[Path]) -> tuple[list[Path], Path]:
-    """All do-files that were named, and the folder they may not leave."""
-    named_files: dict[Path, None] = {}
+def _listed_files(paths: list[Path]) -> tuple[list[Path], Path]:
+    """All programs that were named, and the folder that do-files may not leave.
+
+    Results that lie in a folder are not taken for scripts.
+    """
+    files: dict[Path, None] = {}
+    folders: list[Path] = []
     problems = []
     for path in paths:
         if path.is_dir():
-            inside = sorted(item for item in path.rglob("*") if item.suffix.lower() == ".do")
-            if not inside:
+            inside = sorted(item for item in path.rglob("*") if item.is_file())
+            do_files = [item for item in inside if item.suffix.lower() == ".do"]
+            scripts = [item for item in inside if is_script(item)]
+            if not do_files and not scripts:
                 problems.append(Problem("there is no do-file in this folder", str(path)))
-            named_files |= dict.fromkeys(item for item in inside if item.is_file())
+            files |= dict.fromkeys(one for one in scripts if not one.stem.endswith(SUFFIX))
+            files |= dict.fromkeys(do_files)
+            folders += [path] if do_files else []
+        elif is_script(path):
+            files[path] = None
         elif path.suffix.lower() != ".do":
             hint = "name files that end in .do, or a folder"
             problems.append(Problem("this is not a do-file", str(path), hint))
@@ -188,68 +291,104 @@ def _given_files(paths: list[Path]) -> tuple[list[Path], Path]:
             message = "this is not an ordinary file" if path.exists() else "the file does not exist"
             problems.append(Problem(message, str(path)))
         else:
-            named_files[path] = None
+            files[path] = None
+            folders.append(path.parent)
     if problems:
         raise taken_error(problems)
-    folders = [path if path.is_dir() else path.parent for path in paths]
-    return list(named_files), Path(os.path.commonpath([folder.resolve() for folder in folders]))
+    root = Path(os.path.commonpath([str(folder.resolve()) for folder in folders] or ["."]))
+    return list(files), root
 
 
-def _originals(paths: list[Path]) -> list[Path]:
-    """The originals of results that were named, and all other files."""
-    originals: dict[Path, None] = {}
-    missing: list[Problem] = []
-    for path in paths:
+def _script(path: Path, policies: ScriptPolicies, language: Language) -> _SubmittedProgram:
+    source, suffix = read_source(path), path.suffix.lower()
+    notebook = read_notebook(source.text, path.name) if suffix == NOTEBOOK else None
+    text, parts = source.text, None
+    if notebook is not None:
+        kind, text = notebook.language, notebook.code
+    elif not (kind := SUFFIXES[suffix]):
+        kind, parts = chunks_of(text, path.name)
+    if kind in ("spss", "sas"):
+        rules = policies.get(kind) or PackagePolicy.default("spss" if kind == "spss" else "sas")
+        assert isinstance(rules, PackagePolicy)
+        rewrite = rewrite_spss if kind == "spss" else rewrite_sas
+        done = rewrite(text, rules, language=language, folder=path.parent)
+        return _SubmittedProgram(path=path, source=source, policy=rules, rewriting=done)
+    script = cast("ScriptLanguage", kind)
+    policy = policies.get(kind) or ScriptPolicy.default(script)
+    assert isinstance(policy, ScriptPolicy)
+    rewriter = rewrite_python if kind == "python" else rewrite_r
+    done = rewriter(text, policy, language=language, parts=parts)
+    findings = _beside(source, script, policy)
+    if notebook is not None:
+        done = in_notebook(source, notebook, done)
+    else:
+        findings = _encoding(source, python=kind == "python" and parts is None) + findings
+    done = replace(done, findings=(*findings, *done.findings))
+    document = notebook is not None or parts is not None
+    return _SubmittedProgram(
+        path=path, source=source, policy=policy, rewriting=done, document=document
+    )
+
+
+def _encoding(source: SourceText, *, python: bool) -> list[Finding]:
+    """What runs the script must read the same text as was read here."""
+    ours = codecs.lookup(source.encoding).name
+    message = ""
+    if ours.startswith("utf-16"):
+        message = "neither Python nor R reads UTF-16"
+    elif python:
+        cookie = cookie_of(source.text)
         try:
-            originals[original_of(path)] = None
-        except OutputCheckError as error:
-            missing += error.problems
-    if missing:
-        raise taken_error(missing)
-    return list(originals)
+            named = codecs.lookup(cookie or "utf-8").name
+        except LookupError:
+            named = "unknown"
+        alike = source.text.isascii() and named in ("utf-8", "iso8859-1", "cp1252", "ascii")
+        if not alike and named != ours:
+            message = f"Python reads this file as {named}, and it was read here as {ours}"
+    if not message:
+        return []
+    hint = "save the script as UTF-8"
+    return [source.finding("encoding", Severity.ERROR, message, 0, 0, hint)]
 
 
-def _read(paths: list[Path], root: Path, policy: Policy, language: Language) -> list[_File]:
-    """All files with those they run, each rewritten with what the others tell."""
-    files: dict[Path, _File] = {}
-    waiting = list(paths)
-    known: KnownLines = {}
-    problems: list[Problem] = []
-    while waiting:
-        path = waiting.pop(0)
-        if path.resolve() in files:
-            continue
-        try:
-            source = read_source(path)
-        except OutputCheckError as error:
-            problems.extend(replace(problem, where=str(path)) for problem in error.problems)
-            continue
-        file = _File(path=path, source=source, dofile=parse_do(source.text, known))
-        files[path.resolve()] = file
-        waiting.extend(_run_by(file, root))
-    if problems:
-        raise taken_error(problems)
-    _follow(list(files.values()), root, policy, language)
-    return list(files.values())
+def _beside(source: SourceText, script: ScriptLanguage, policy: ScriptPolicy) -> list[Finding]:
+    """Files that run with a script, or in place of a module, without being named in it."""
+    if script == "r":
+        names = {".Rprofile", ".Renviron", ".RData"}
+    else:
+        roots = {name.partition(".")[0] for name in policy.rules} - {""}
+        own = {"sitecustomize", "usercustomize", "discreet", "discreet_fire", "discreet_service"}
+        modules = sorted(roots | own | set(sys.stdlib_module_names))
+        names = {f"{module}{end}" for module in modules for end in ("", ".py", ".pyc", ".so")}
+        names -= {"display", source.path.name}
+    try:
+        there = sorted(item.name for item in source.path.parent.iterdir() if item.name in names)
+    except OSError:
+        there = []
+    hint = "remove it, or run the script apart (python -I, Rscript --vanilla)"
+    findings = []
+    for path in map(source.path.parent.joinpath, there):
+        if path.is_file() or any(path.glob("*.py")):  # a folder of data cannot be loaded
+            message = f"{path.name} beside the script runs with it, or in place of a module"
+            findings.append(source.finding("beside", Severity.REVIEW, message, 0, 0, hint))
+    return findings
 
 
-def _run_by(file: _File, root: Path, only: str = "") -> Iterator[Path]:
+def _run_by(file: _SubmittedProgram, root: Path, only: str = "") -> Iterator[Path]:
     """The files that a file runs, as far as they are in the submission."""
-    folder = SubmissionFolder(root, file.path)
     for statement in statements_of(file.dofile):
         if only and statement.canonical != only:
             continue
         call = called_files(statement, file.dofile)
-        if call is not None and (target := folder.place(call).target) is not None:
+        if call is not None and (target := placed(call, root, file.path).target) is not None:
             yield target
 
 
-def _follow(files: list[_File], root: Path, policy: Policy, language: Language) -> None:
-    """Rewrite the files; globals, scalars and programs are known to all of them."""
+def _follow(files: list[_SubmittedProgram], root: Path, policy: Policy, language: Language) -> None:
     programs = frozenset(name for file in files for name in file.dofile.programs)
-    shared = Taints()
+    shared = Taints(policy)
     followings = [
-        FigureFlow(file.dofile, policy, shared.beginning(local))
+        FigureFlow(file.dofile, shared.beginning(local))
         for file, local in zip(files, _locals(files, root), strict=True)
     ]
     size = -1
@@ -268,12 +407,12 @@ def _follow(files: list[_File], root: Path, policy: Policy, language: Language) 
             following=following,
             language=language,
             programs=programs,
-            place_call=SubmissionFolder(root, file.path).place,
+            place_call=partial(placed, root=root, file=file.path),
             decider=decider,
         )
 
 
-def _locals(files: list[_File], root: Path) -> list[HeldNames]:
+def _locals(files: list[_SubmittedProgram], root: Path) -> list[HeldNames]:
     """The local macros of each file: what `include` runs shares those of the file that runs it."""
     held = {file.path.resolve(): HeldNames() for file in files}
     for file in files:
@@ -284,31 +423,21 @@ def _locals(files: list[_File], root: Path) -> list[HeldNames]:
     return [held[file.path.resolve()] for file in files]
 
 
-def _check_places(files: list[_File], *, overwrite: bool) -> None:
-    """Every result has a place of its own, and replaces none but an older result."""
-    problems = []
-    taken: set[Path] = set()
-    for file in files:
-        place = ResultPlace(file.path)
-        if place.output in taken:  # as those of `a.do` and `a.DO` would be
-            message = "its result would have the name of another one"
-            problems.append(Problem(message, str(file.path), "rename the do-file"))
-        taken.add(place.output)
-        problems += place.problems(overwrite=overwrite)
-    if problems:
-        raise taken_error(problems)
-
-
 def _written(
-    file: _File, policy: Policy, language: Language, shadows: Sequence[Finding]
+    program: _SubmittedProgram, language: Language, shadows: Callable[[Path], Sequence[Finding]]
 ) -> RewrittenFile:
-    """Write one result; an officer is told of programs beside it too."""
-    assert file.rewriting is not None
-    rewriting = replace(file.rewriting, findings=(*file.rewriting.findings, *shadows))
-    newline = newline_of(file.source.text)
-    whole = replace(rewriting, findings=(*file.source.findings, *rewriting.findings))
-    head = header(file.path.name, whole, policy, language=language, newline=newline)
-    return ResultPlace(file.path).write(file.source, head, rewriting, policy, language)
+    source, rewriting, policy = program.source, program.rewriting, program.policy
+    assert rewriting is not None
+    head = ""
+    if isinstance(policy, Policy):
+        findings = (*rewriting.findings, *shadows(program.path.parent))
+        rewriting = replace(rewriting, findings=findings)
+        whole = replace(rewriting, findings=(*source.findings, *findings))
+        newline = newline_of(source.text)
+        head = header(program.path.name, whole, policy, language=language, newline=newline)
+    elif not program.document:
+        head = _script_header(program, language)
+    return ResultPlace(program.path).write(source, head, rewriting, policy, language)
 
 
 _WORD = re.compile(r"[^\s,:]+")

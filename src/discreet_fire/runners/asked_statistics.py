@@ -23,23 +23,16 @@ import polars as pl
 
 from discreet.arrays import IntArray
 from discreet.errors import DiscreetError, OutputCheckError
-from discreet_fire.catalogue import facts_of
+from discreet_fire.catalogue import statistic_row
 from discreet_fire.linked_tables import OutputRecords, ShownTable, tables_of
-from discreet_fire.runners.builtin.state.session import WITHHELD
-from discreet_fire.runners.protocol import StatisticShown, Witness
+from discreet_fire.runners.protocol import WITHHELD, StatisticShown, Witness
+from discreet_fire.runners.python_program import ASKED, PLACES
 from discreet_fire.runners.traced_records import DataRecords, TracedRecords
 from discreet_fire.runners.value_sources import HandedOver
 from discreet_fire.statistics import Check, CheckVerdict, SafeLimits, SafeResult, safe_statistic
 
-#: What a script may ask for; the first argument of each is the frame.
-ASKED = (
-    "summarize", "tabstat", "codebook", "centile", "histogram", "tabulate", "correlate", "pwcorr",
-    "regress", "logit", "probit", "utest",
-)  # fmt: skip
 #: Options that are the centre's.
 _OWN = ("limits", "entity")
-#: A column of a request that says where each record stands in its file.
-PLACES = "place in the file"
 _ENTITY = "who is it"
 _LONGEST_LINE = 1 << 20
 _LARGEST = 1 << 31
@@ -180,8 +173,8 @@ class AskedStatistics:
     ) -> None:
         if self._witness is None:
             return
-        facts = facts_of(asked.command)
-        universes = "model" if facts is None else facts.shows.universes
+        row = statistic_row(asked.command)
+        universes = "model" if row is None else row.universes
         given = [*asked.arguments, *asked.options.values()]
         words = [word for one in given for word in (one if isinstance(one, list) else [one])]
         terms = [part for word in words for part in str(word).replace("#", " ").split()]
@@ -192,7 +185,7 @@ class AskedStatistics:
             StatisticShown(
                 line=asked.line,
                 command=asked.command,
-                universes="model" if universes == "none" else universes,
+                universes=universes,
                 units=known,
                 numbers=None if traced is None else traced.numbers,
                 first=self._data.first,
@@ -256,8 +249,8 @@ def _tables(
     asked: StatisticRequest, traced: TracedRecords | None, result: SafeResult, digits: int
 ) -> tuple[ShownTable | None, ...]:
     """What an output shows over groups, with the records behind it."""
-    facts = facts_of(asked.command)
-    how = "unfollowed" if facts is None else facts.shows.groups
+    row = statistic_row(asked.command)
+    how = "unfollowed" if row is None else row.groups
     if how == "nothing":
         return ()
     if traced is None or len(traced.columns) < asked.frame.width or "weights" in asked.options:

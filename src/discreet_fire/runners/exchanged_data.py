@@ -19,8 +19,7 @@ import numpy as np
 import polars as pl
 
 from discreet.arrays import FloatArray, IntArray
-from discreet_fire.runners.builtin.data.data_files import dta_bytes, read_data
-from discreet_fire.runners.builtin.data.dataset import DataSet, DataVariable, missing_values
+from discreet_fire.runners.builtin.data import DataSet, DataVariable, dta_bytes, read_data
 
 #: A variable that tells records of one person apart, such as a year, has at most so many values.
 _MOST_TIMES = 50
@@ -258,7 +257,7 @@ def _columns(content: pl.DataFrame | DataSet) -> dict[str, _ExchangedColumn]:
 def _of_stata(variable: DataVariable) -> _ExchangedColumn:
     values = variable.values.astype(str) if variable.is_text else variable.values
     ranks = np.unique(values, return_inverse=True)[1].astype(np.int64) + 1
-    ranks[missing_values(variable)] = 0
+    ranks[variable.missing] = 0
     return _ExchangedColumn(values=variable, ranks=ranks, is_number=not variable.is_text)
 
 

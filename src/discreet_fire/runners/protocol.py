@@ -52,9 +52,8 @@ _MARK = "run by discreet fire run"
 
 
 #: How variables of a statistic are about units: all of them in "cells", "each" by itself, each by
-#: itself if there are "groups", in "pairs", all "together", or in a "model" with its categories;
-#: "none" where a ledger is told nothing, as only its tables are held against others.
-Universes = Literal["cells", "each", "groups", "pairs", "together", "model", "none"]
+#: itself if there are "groups", in "pairs", all "together", or in a "model" with its categories.
+Universes = Literal["cells", "each", "groups", "pairs", "together", "model"]
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
@@ -77,6 +76,8 @@ class StatisticShown:
 
 
 Witness = Callable[[StatisticShown], None]
+#: What stands in place of an output of which nothing is shown.
+WITHHELD = "(withheld)"
 
 
 @dataclass(frozen=True)

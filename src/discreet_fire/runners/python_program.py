@@ -24,9 +24,16 @@ import polars as pl
 
 from discreet.errors import OutputCheckError
 from discreet_fire import scripts, statistics
-from discreet_fire.runners.asked_statistics import ASKED, PLACES
 from discreet_fire.statistics import Check, CheckVerdict, SafeResult
 
+#: What a script may ask for; the first argument of each is the frame. Each script that runs loads
+#: this module: what works statistics out stays away from it.
+ASKED = (
+    "summarize", "tabstat", "codebook", "centile", "histogram", "tabulate", "correlate", "pwcorr",
+    "regress", "logit", "probit", "utest",
+)  # fmt: skip
+#: A column of a request that says where each record stands in its file.
+PLACES = "place in the file"
 runtime = scripts.runtime
 _SAFE = ("describe", "info", "value_counts", "crosstab", "corr", "histogram", "statistic",
          "summary")  # fmt: skip
@@ -129,7 +136,7 @@ def main(script: Path) -> None:
     for name in dir(statistics):
         if name in ASKED:
             setattr(statistics, name, _statistic(asking, name))
-        elif callable(getattr(statistics, name)) and name.islower():
+        elif name.islower():
             setattr(statistics, name, runtime.refused)
     for name in _SAFE:
         setattr(runtime, name, _safe(asking, getattr(runtime, name)))

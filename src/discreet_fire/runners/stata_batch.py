@@ -24,7 +24,7 @@ import numpy as np
 import polars as pl
 
 from discreet.errors import DiscreetError, OutputCheckError
-from discreet_fire.catalogue import facts_of
+from discreet_fire.catalogue import statistic_row
 from discreet_fire.runners.asked_statistics import AskedStatistics, StatisticRequest
 from discreet_fire.runners.closed_process import ProcessLimits, ProcessPlan, run_closed
 from discreet_fire.runners.confinement import PROGRAM
@@ -257,8 +257,8 @@ def _frame_numbers(frame: pl.DataFrame) -> Iterator[float]:
 
 def _shows_nothing(command: str) -> bool:
     """Whether a command shows no numbers over groups of records."""
-    facts = facts_of(command)
-    return facts is not None and facts.shows.groups == "nothing"
+    row = statistic_row(command)
+    return row is not None and row.groups == "nothing"
 
 
 @dataclass(frozen=True, repr=False)

@@ -17,9 +17,8 @@ import polars as pl
 
 from discreet.arrays import FloatArray, IntArray
 from discreet.errors import OutputCheckError
-from discreet_fire.runners.builtin.data.data_files import read_data
-from discreet_fire.runners.builtin.data.dataset import DataSet
-from discreet_fire.runners.builtin.language.values import MISSING
+from discreet_fire.runners.builtin.data import DataSet, read_data
+from discreet_fire.runners.builtin.values import MISSING
 from discreet_fire.statistics import number_text
 
 #: A variable with more values is no category of which dummies are looked for.

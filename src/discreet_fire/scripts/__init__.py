@@ -13,14 +13,22 @@ if TYPE_CHECKING:
     from .documents import NOTEBOOK as NOTEBOOK
     from .documents import PACKAGES as PACKAGES
     from .documents import SUFFIXES as SUFFIXES
+    from .documents import NotebookCode as NotebookCode
     from .documents import chunks_of as chunks_of
     from .documents import code_of as code_of
+    from .documents import in_json as in_json
     from .documents import is_script as is_script
-    from .notebooks import NotebookCode as NotebookCode
-    from .notebooks import in_json as in_json
-    from .notebooks import read_notebook as read_notebook
-    from .package_tokens import PackageSyntaxError as PackageSyntaxError
-    from .package_tokens import PackageToken as PackageToken
+    from .documents import read_notebook as read_notebook
+    from .package_syntax import PackageSyntaxError as PackageSyntaxError
+    from .package_syntax import PackageToken as PackageToken
+    from .package_syntax import SasStatement as SasStatement
+    from .package_syntax import SpssCommand as SpssCommand
+    from .package_syntax import SpssPart as SpssPart
+    from .package_syntax import names_spss as names_spss
+    from .package_syntax import parenthesis as parenthesis
+    from .package_syntax import parse_sas as parse_sas
+    from .package_syntax import parse_spss as parse_spss
+    from .package_syntax import split_at as split_at
     from .python_bindings import HOLDERS as HOLDERS
     from .python_bindings import PythonBindings as PythonBindings
     from .python_bindings import arguments_of as arguments_of
@@ -33,11 +41,5 @@ if TYPE_CHECKING:
     from .r_syntax import RNode as RNode
     from .r_syntax import RSyntaxError as RSyntaxError
     from .r_syntax import parse_r as parse_r
-    from .sas_syntax import SasStatement as SasStatement
-    from .sas_syntax import parse_sas as parse_sas
-    from .spss_syntax import SpssCommand as SpssCommand
-    from .spss_syntax import SpssPart as SpssPart
-    from .spss_syntax import names_spss as names_spss
-    from .spss_syntax import parse_spss as parse_spss
 
 lazy_face(__name__)

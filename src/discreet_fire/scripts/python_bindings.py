@@ -39,7 +39,6 @@ class PythonBindings:
         self.names = {name for name, _ in self.pairs} | set(self.aliases) | set(self.own)
 
     def _bind(self, node: ast.AST) -> None:
-        """Note what a node binds."""
         if isinstance(node, ast.Import | ast.ImportFrom):
             self._import(node)
         elif isinstance(node, ast.ClassDef):
@@ -206,7 +205,6 @@ def roots_of(node: ast.AST) -> set[str]:
 
 
 def _places(node: ast.AST) -> Iterator[ast.AST]:
-    """The indexes of a target."""
     while isinstance(node, _PARTS):
         if isinstance(node, ast.Subscript):
             yield node.slice
@@ -214,7 +212,6 @@ def _places(node: ast.AST) -> Iterator[ast.AST]:
 
 
 def _assigned(node: ast.AST) -> Iterator[tuple[ast.AST, ast.AST | None]]:
-    """Targets with what is assigned to them."""
     if isinstance(node, ast.Assign):
         yield from ((target, node.value) for target in node.targets)
     elif isinstance(node, ast.AnnAssign | ast.AugAssign | ast.NamedExpr):

@@ -65,7 +65,6 @@ def unescaped(text: str) -> str:
 
 
 def _sign(match: re.Match[str]) -> str:
-    """One escape as the sign it stands for."""
     if number := match["hex"] or match["braced"]:
         code = int(number, 16)
     elif match["octal"]:

@@ -9,10 +9,9 @@ from typing import TYPE_CHECKING
 from discreet.faces import lazy_face
 
 if TYPE_CHECKING:
-    from .blocks import BODIES as BODIES
-    from .line_cache import KnownLines as KnownLines
+    from .parser import BODIES as BODIES
+    from .parser import TEXT_RUNNERS as TEXT_RUNNERS
     from .parser import parse_do as parse_do
-    from .second_readings import TEXT_RUNNERS as TEXT_RUNNERS
     from .statements import DoFile as DoFile
     from .statements import DoStatement as DoStatement
     from .statements import Kind as Kind

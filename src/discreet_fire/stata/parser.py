@@ -9,23 +9,21 @@ the length of the text.
 from __future__ import annotations
 
 import re
+from bisect import bisect_left
 from collections import Counter
+from collections.abc import Iterator
+from itertools import pairwise
 
-from discreet_fire.catalogue import canonical
-from discreet_fire.findings import Finding, Severity
-from discreet_fire.stata import prefixes, second_readings
-from discreet_fire.stata.blocks import (
-    BODIES,
-    block_lines,
-    block_name,
-    find_block_end,
-    opens_text,
-    program_name,
-    text_block_end,
+from discreet_fire.catalogue import (
+    SAFE,
+    canonical,
+    commands_with,
+    is_community,
+    prefix_kind,
+    values_of,
 )
-from discreet_fire.stata.line_cache import KnownLines, LineCache, line_at
-from discreet_fire.stata.prefixes import Head
-from discreet_fire.stata.scanner import ScannedCommand, Scanner
+from discreet_fire.findings import Finding, Severity
+from discreet_fire.stata.scanner import Head, HeadReader, ScannedCommand, Scanner, first_end
 from discreet_fire.stata.statements import DoFile, DoStatement, Kind, Reading, Span, Why, Word
 from discreet_fire.texts import Lines
 
@@ -41,14 +39,37 @@ _DIRECTIVE = re.compile(
 )
 
 
-def parse_do(text: str, known: KnownLines | None = None) -> DoFile:
+_FIRST_WORD = re.compile(r"[^\S\r\n]*([^\W\d]\w*|[`$!])")
+_LINE_END = re.compile(r"[\r\n]|\Z")
+_NEW_LINE = re.compile(r"\r\n|\n|\r")
+_PASTED = re.compile(r"[.>][^\S\r\n]+")
+_DEFINED = re.compile(r"[\s\d.]*(?:\+\+|--)?[\w`'${}]*\s*=?\s*(?:`?\"+)?\s*")
+_QUOTES_BEHIND = re.compile(r"[\s\"']*\Z")
+_IN = re.compile(r"\s+\S+\s+in\s")
+_LISTED = re.compile(r"[^\W\d]\w*")
+_BACKSLASH = re.compile(r"\\")
+#: What may stand between a macro that is part of a condition and the command.
+_VALUE = re.compile(r"[\d.=<>!~&|+*/^()\s-]+")
+_MACROS_AT_MOST = 8
+
+#: Commands that a block in braces may follow.
+_WITH_BLOCK = commands_with("block")
+#: Commands whose text may be run as a command later.
+DEFINERS = commands_with("text", "defines")
+#: Commands whose text lists words that may be commands.
+LISTERS = commands_with("text", "lists")
+#: Commands that take a command within quotes.
+TEXT_RUNNERS = commands_with("text", "runs")
+
+
+def parse_do(text: str) -> DoFile:
     r"""Take a do-file apart.
 
     >>> do = parse_do("qui su wage if y>1 // note\nby id: l x")
     >>> [(one.command.text, one.command.canonical, one.command.start) for one in do.commands]
     [('su', 'summarize', 4), ('l', 'list', 34)]
     """
-    parser = DoFileParser(text, known=known)
+    parser = DoFileParser(text)
     parser.run()
     parser.close()
     return DoFile(
@@ -71,7 +92,6 @@ class DoFileParser:
         inner: bool = False,
         loose: bool = False,
         semicolons: bool = False,
-        known: KnownLines | None = None,
     ) -> None:
         self.text = text
         self.at = start
@@ -88,8 +108,6 @@ class DoFileParser:
         self.program: tuple[str, int] | None = None
         #: Kinds of blocks that have no end in what is left of the text.
         self.endless: set[tuple[str, bool, bool]] = set()
-        #: Lines that were read before.
-        self._forms = LineCache(text, known)
         #: Where the line ends in which ``;`` parts the commands behind ``mi xeq:``.
         self.parted: int | None = None
 
@@ -141,44 +159,30 @@ class DoFileParser:
         found: tuple[Reading, ...] = (),
     ) -> None:
         """Add a statement."""
-        words = (tuple(head.prefixes), head.command) if head else ((), None)
-        program = self.program[0] if self.program else None
-        ends = self.scanner.semicolons and self.parted is None
-        around = (len(self.braces), program, block, opens, self._joined(start), ends)
-        parts = (kind, start, end, *words, *around, found, self.text, spans, None)
-        self.statements.append(tuple.__new__(DoStatement, parts))  # the class itself is slower
+        self.statements.append(
+            DoStatement(
+                kind=kind,
+                start=start,
+                end=end,
+                prefixes=tuple(head.prefixes) if head else (),
+                command=head.command if head else None,
+                depth=len(self.braces),
+                in_program=self.program[0] if self.program else None,
+                block=block,
+                opens=opens,
+                joined=self._joined(start),
+                semicolons=self.scanner.semicolons and self.parted is None,
+                readings=found,
+                source=self.text,
+                spans=spans,
+            )
+        )
 
     def _joined(self, start: int) -> bool:
-        """Whether another statement stands before this one on the same line."""
         if not self.statements:
             return False
         between = self.text[self.statements[-1].end - 1 : start]
         return "\n" not in between and "\r" not in between
-
-    # --- lines that read like others ------------------------------------------------------
-
-    def line(self, start: int) -> str | None:
-        """The rest of a line, where it alone decides how it is read."""
-        return None if self.inner or self.scanner.semicolons else line_at(self.text, start)
-
-    def known(self, line: str | None, start: int) -> bool:
-        """Add the statement of a line that reads like one before, or that is plain."""
-        if line is None:
-            return False
-        around = (len(self.braces), self.program[0] if self.program else None)
-        reading = self._forms.read(line, start, *around, self._joined(start))
-        if reading is None:
-            return False
-        statement, self.at = reading
-        self.statements.append(statement)
-        if statement.opens:
-            self.braces.append(self.at - 1)
-        return True
-
-    def keep(self, line: str | None, start: int) -> None:
-        """Keep what was read in a line, unless more than the line decided it."""
-        if line is not None and self.at <= start + len(line):
-            self.statements[-1] = self._forms.keep(line, self.statements[-1], self.at)
 
     def part(self, end: int | None) -> None:
         """Let ``;`` part commands up to a place, or no longer."""
@@ -219,18 +223,14 @@ class DoFileParser:
     # --- the kinds of statements ----------------------------------------------------------
 
     def _star(self, start: int) -> None:
-        line = self.line(start)
-        if self.known(line, start):
-            return
         end, joins = self.scanner.star_comment_end(start)
         readings: tuple[Reading, ...] = ()
         if not self.inner:
             opened = self.scanner.open_comment
             stop = end if opened is None else opened
-            readings = second_readings.of_star_comment(self, start, stop, joins)
+            readings = of_star_comment(self, start, stop, joins)
         self.add(Kind.COMMENT, start, end, spans=(Span("comment", start, end),), found=readings)
         self.at = end
-        self.keep(line, start)
         self._check_comment()
 
     def _slash(self, start: int) -> None:
@@ -245,20 +245,14 @@ class DoFileParser:
         self._check_comment()
 
     def _check_comment(self) -> None:
-        """Note a block comment without end, and what stands in it."""
         at = self.scanner.open_comment
         if at is None or self.inner:
             return
         self.scanner.open_comment = None
         words = "a block comment is never closed; what stands in it may be meant as commands"
         self.find("open-comment", words, at, at + 2)
-        self._more_readings(second_readings.second(self, at + 2, self.limit, Why.OPEN_COMMENT))
-
-    def _more_readings(self, readings: tuple[Reading, ...]) -> None:
-        """Add readings to the last statement."""
-        if readings:
-            last = self.statements[-1]
-            self.statements[-1] = second_readings.with_readings(last, readings)
+        readings = second(self, at + 2, self.limit, Why.OPEN_COMMENT)
+        self.statements[-1] = with_readings(self.statements[-1], readings)
 
     def _directive(self, start: int) -> None:
         match = _DIRECTIVE.match(self.text, start, self.limit)
@@ -273,15 +267,12 @@ class DoFileParser:
             self.scanner.semicolons = match["how"] != "cr"
             before = self.statements[-1] if self.statements else None
             if before and before.semicolons and before.kind is Kind.COMMAND:
-                self._check_last_semicolon(before, start)
+                between = self.text[before.end : start]
+                if ";" not in between and not before.opens:
+                    words = "a command has no `;` before `#delimit`"
+                    self.find("no-semicolon", words, before.start, before.end)
         self.add(Kind.DIRECTIVE, start, end)
         self.at = end
-
-    def _check_last_semicolon(self, before: DoStatement, start: int) -> None:
-        between = self.text[before.end : start]
-        if ";" not in between and not before.opens:
-            words = "a command has no `;` before `#delimit`"
-            self.find("no-semicolon", words, before.start, before.end)
 
     def _brace(self, start: int) -> None:
         if self.text[start] == "{":
@@ -297,42 +288,39 @@ class DoFileParser:
         self.at = start + 1
 
     def _command(self, start: int) -> None:
-        line = self.line(start)
-        if self.known(line, start):
-            return
         piece = self.scanner.piece(start)
         self.at = piece.end
-        reader = prefixes.HeadReader(self.text, piece)
+        reader = HeadReader(self.text, piece)
         head = reader.read(start)
         if (
             piece.opens
             and head.prefixes
             and head.command
-            and not prefixes.takes_block(head.command)
+            and not (head.command.canonical in _WITH_BLOCK or head.command.has_macro)
         ):
             piece = self.scanner.piece(start, plain=True)
             self.at = piece.end
-            reader = prefixes.HeadReader(self.text, piece)
+            reader = HeadReader(self.text, piece)
             head = reader.read(start)
-        end = prefixes.trimmed(self.text, start, piece.end)
-        cut = prefixes.first_end(piece, head, end)
+        end = start + max(len(self.text[start : piece.end].rstrip()), 1)
+        cut = first_end(piece, head, end)
         readings: tuple[Reading, ...] = ()
         if not self.inner:
-            readings = second_readings.of_command(self, reader, head, piece)
-        kind, spans = prefixes.kind_of(self.text, start, head), tuple(piece.spans)
+            readings = of_command(self, reader, head, piece)
+        kind, spans = Kind.COMMAND, tuple(piece.spans)
+        if head.command is None and not head.prefixes:
+            sign = self.text[start]
+            kind = Kind.DATA if sign.isdigit() or sign in "-.+" else Kind.OTHER
         self.add(kind, start, cut, head=head, opens=piece.opens, spans=spans, found=readings)
         if piece.opens:
             self.braces.append(piece.end - 1)
-        if piece.odd or self.scanner.open_comment is not None:
-            self._check_command(piece)
+        self._check_command(piece)
         if cut < end:
             self.part(end)
             self.at = cut
             return
         if head.command is not None and head.command.canonical in BODIES:
             self._after_command(head.command, piece, prefixed=bool(head.prefixes))
-        elif not piece.odd:
-            self.keep(line, start)
 
     def _check_command(self, piece: ScannedCommand) -> None:
         for at in piece.unclosed[:1]:
@@ -342,13 +330,12 @@ class DoFileParser:
             self.find("open-macro", words, at_macro, at_macro + 1)
         for at in piece.joins[:1]:
             words = "a string goes on over `///`; Stata may read the next line as a command"
-            mild = not second_readings.starts_with_command(self.text, at, piece.end)
+            mild = not starts_with_command(self.text, at, piece.end)
             severity = Severity.INFO if mild else Severity.REVIEW
             self.find("continued-string", words, at, at, severity)
         self._check_comment()
 
     def _after_command(self, command: Word, piece: ScannedCommand, *, prefixed: bool) -> None:
-        """Programs and blocks begin and end here."""
         body = BODIES.get(command.canonical or "")
         if body == "program":
             self._program(command, piece)
@@ -361,7 +348,7 @@ class DoFileParser:
             block = block_name(self.text, command, piece)
             if block:
                 self._block(block, piece)
-        elif body == "text" and not prefixed and opens_text(self.text, command, piece):
+        elif body == "text" and not prefixed and _TEXT.match(self.text, command.end, piece.end):
             self._text_block(piece)
 
     def _program(self, command: Word, piece: ScannedCommand) -> None:
@@ -377,15 +364,16 @@ class DoFileParser:
     def _text_block(self, piece: ScannedCommand) -> None:
         """The text of a document, up to ``putdocx textblock end``; no word of it is a command."""
         start = self.at
-        end = text_block_end(self.text, start, self.limit)
-        if end is None:
+        close = _END_TEXT.search(self.text, start, self.limit)
+        if close is None:
             words = "a block of text has no `putdocx textblock end`; it is read as commands"
             self.find("open-block", words, piece.start, piece.end)
             return
+        end = close.start(1)
         for first, last in block_lines(self.text, start, end):
             readings: tuple[Reading, ...] = ()
-            if not self.inner and second_readings.starts_with_command(self.text, first, last):
-                readings = second_readings.second(self, first, last, Why.DOCUMENT_TEXT)[:1]
+            if not self.inner and starts_with_command(self.text, first, last):
+                readings = second(self, first, last, Why.DOCUMENT_TEXT)[:1]
             self.add(Kind.BLOCK_LINE, first, last, block="putdocx", found=readings)
         if (shown := self.text.find("<<dd_", start, end)) >= 0:
             words = "the text of a document shows what stands in <<dd_…>>; it is not followed"
@@ -393,7 +381,6 @@ class DoFileParser:
         self.at = end
 
     def _block(self, block: str, piece: ScannedCommand) -> None:
-        """The lines of another language, or of data, up to their ``end``."""
         kind = Kind.DATA if BODIES.get(block) == "data" else Kind.BLOCK_LINE
         start = self.at
         way = (block, piece.opens, self.semicolons)
@@ -412,11 +399,295 @@ class DoFileParser:
         if closing is None:
             words = f"a block of {block} has no `end`"
             self.find("open-block", words, piece.start, piece.start + 1, Severity.ERROR)
-            readings = second_readings.second(self, start, self.limit, Why.OPEN_BLOCK)
-            if readings:
-                one = self.statements[opening]
-                self.statements[opening] = second_readings.with_readings(one, readings)
+            readings = second(self, start, self.limit, Why.OPEN_BLOCK)
+            self.statements[opening] = with_readings(self.statements[opening], readings)
         elif not piece.opens:
             word = Word(text="end", start=end, end=closing, canonical=canonical("end"))
-            self.add(Kind.COMMAND, end, closing, head=prefixes.Head(command=word), block=block)
+            self.add(Kind.COMMAND, end, closing, head=Head(command=word), block=block)
             self.at = closing
+
+
+def with_readings(statement: DoStatement, found: tuple[Reading, ...]) -> DoStatement:
+    """The statement with further readings."""
+    return statement._replace(readings=(*statement.readings, *found))
+
+
+def second(
+    parser: DoFileParser, start: int, end: int, why: Why, *, loose: bool = False
+) -> tuple[Reading, ...]:
+    """The known commands of a part."""
+    return tuple(
+        Reading(why=why, statement=one)
+        for one in parser.again(
+            start, end, loose=loose, semicolons=why is Why.AFTER_SEMICOLON or None
+        )
+        if one.command is not None and one.command.canonical is not None
+    )
+
+
+def of_star_comment(
+    parser: DoFileParser, start: int, end: int, joins: list[int]
+) -> tuple[Reading, ...]:
+    """Readings of a comment that starts with ``*``: its further lines, and after ``*/``."""
+    text = parser.text
+    readings: list[Reading] = []
+    close = text.find("*/", start, end)
+    if close >= 0 and text.find("/*", start, close) < 0:
+        line = _LINE_END.search(text, close, end)
+        stop = line.start() if line else end
+        readings += second(parser, close + 2, stop, Why.STRAY_CLOSE)
+    for line in _NEW_LINE.finditer(text, start, end):
+        place = line.end()
+        if starts_with_command(text, place, end):
+            after = _LINE_END.search(text, place, end)
+            stop = after.start() if after else end
+            why = Why.CONTINUED_COMMENT if place in joins else Why.BLOCK_IN_COMMENT
+            if parser.semicolons:
+                why = Why.COMMENT_TO_SEMICOLON
+            readings += second(parser, place, stop, why)
+    return tuple(readings)
+
+
+def starts_with_command(text: str, at: int, end: int) -> bool:
+    """Whether a line begins with a known command, or with what may stand for one."""
+    word = _FIRST_WORD.match(text, at, end)
+    return word is not None and (word[1] in "`$!" or canonical(word[1]) is not None)
+
+
+def of_command(
+    parser: DoFileParser, reader: HeadReader, head: Head, piece: ScannedCommand
+) -> tuple[Reading, ...]:
+    """Readings of a command, all reasons but those of comments and blocks."""
+    name = head.command.canonical if head.command else None
+    readings = list(_of_word(parser, reader, head, piece))
+    if name is not None and piece.deep_colons and prefix_kind(name) == "colon":
+        readings += second(parser, piece.deep_colons[0] + 1, piece.end, Why.AFTER_COLON)
+    if piece.inner is not None:
+        readings += second(parser, piece.inner + 1, piece.end, Why.IN_BRACES)
+    if piece.unclosed or piece.joins:
+        readings += _of_open_strings(parser, head, piece)
+    if (
+        piece.semicolons
+        and BODIES.get(name or "") != "block"
+        and all(one.canonical != "mi" for one in head.prefixes)
+    ):
+        readings += second(parser, piece.semicolons[0] + 1, piece.end, Why.AFTER_SEMICOLON)
+    if parser.semicolons or head.prefixes:
+        readings += _among_semicolons(parser, head, piece)
+    return tuple(readings)
+
+
+def _of_word(
+    parser: DoFileParser, reader: HeadReader, head: Head, piece: ScannedCommand
+) -> Iterator[Reading]:
+    command = head.command
+    if command is None:
+        pasted = _PASTED.match(parser.text, piece.start, piece.end)
+        if pasted:
+            yield from second(parser, pasted.end(), piece.end, Why.PASTED)
+        return
+    name = command.canonical
+    if name is None:
+        if command.has_macro:
+            yield from _after_macro(parser, reader, command.end, piece.end)
+        colons = _behind(piece.colons, command) or _behind(piece.deep_colons, command)
+        if colons:
+            yield from second(parser, colons[0] + 1, piece.end, Why.AFTER_COLON)
+    elif is_community(name) and not name.startswith(SAFE):  # may be a prefix
+        for colon in _behind(piece.colons, command)[:1]:
+            yield from second(parser, colon + 1, piece.end, Why.AFTER_COLON)
+    elif name in DEFINERS or name in TEXT_RUNNERS or name in LISTERS:
+        yield from _in_strings(parser, name, command.end, piece)
+
+
+def _behind(places: list[int], command: Word) -> list[int]:
+    """The places behind a command word: colons in front of it belong to its prefixes."""
+    return places[bisect_left(places, command.end) :]
+
+
+def _after_macro(parser: DoFileParser, reader: HeadReader, at: int, end: int) -> Iterator[Reading]:
+    """The first word behind macros that may be empty, or may be prefixes."""
+    for _ in range(_MACROS_AT_MOST):
+        at = reader.skip(at)
+        word = reader.word(at)
+        if word is None:
+            value = _VALUE.match(parser.text, at, end)
+            if value is None and at not in reader.spans:
+                return
+            at = value.end() if value else reader.spans[at]
+            continue
+        if not word.has_macro:
+            if word.canonical is not None:
+                yield from second(parser, at, end, Why.AFTER_MACRO)
+            return
+        at = word.end
+
+
+def _in_strings(
+    parser: DoFileParser, name: str, at: int, piece: ScannedCommand
+) -> Iterator[Reading]:
+    """Texts that may be run as commands later."""
+    text = parser.text
+    if name in LISTERS or name in DEFINERS:
+        places = _given(text, name, at, piece.end)
+    else:
+        strings = [span for span in piece.spans if span.kind == "string" and span.start >= at]
+        places = [(span.start, span.end) for span in strings]
+        places = [(_behind_quotes(text, first, last), last - 1) for first, last in places]
+    for first, last in places:
+        word = _LISTED.match(text, first, last)
+        if word and canonical(word.group()) is not None:
+            for one in parser.again(first, last)[:1]:
+                yield Reading(why=Why.IN_STRING, statement=one)
+
+
+def _given(text: str, name: str, at: int, end: int) -> list[tuple[int, int]]:
+    """The places of texts that a macro is given."""
+    if name == "foreach":
+        listed = _IN.match(text, at, end)
+        words = _LISTED.finditer(text, listed.end(), end) if listed else ()
+        return [(word.start(), word.end()) for word in words]
+    defined = _DEFINED.match(text, at, end)
+    start = defined.end() if defined else at
+    behind = _QUOTES_BEHIND.search(text, max(start, end - 8), end)
+    return [(start, behind.start() if behind else end)]
+
+
+def _behind_quotes(text: str, at: int, end: int) -> int:
+    while at < end and text[at] in '`" ':
+        at += 1
+    return at
+
+
+def _of_open_strings(parser: DoFileParser, head: Head, piece: ScannedCommand) -> Iterator[Reading]:
+    """Commands that a quote without end hides, and lines that a string goes on over."""
+    first = head.command.start if head.command else -1
+    if piece.unclosed:
+        for reading in second(parser, piece.start, piece.end, Why.OPEN_QUOTE, loose=True):
+            command = reading.statement.command
+            if command is not None and command.start != first:
+                yield reading
+    for place in piece.joins:
+        if starts_with_command(parser.text, place, piece.end):
+            line = _LINE_END.search(parser.text, place, piece.end)
+            stop = line.start() if line else piece.end
+            yield from second(parser, place, stop, Why.CONTINUED_STRING)
+
+
+def _among_semicolons(parser: DoFileParser, head: Head, piece: ScannedCommand) -> Iterator[Reading]:
+    """Commands behind ``;`` in a string, and behind the backslashes of ``for``."""
+    text = parser.text
+    for kind, start, end in piece.spans:
+        if kind == "string":
+            sign = text.find(";", start, end)
+            if sign >= 0 and parser.semicolons:
+                for one in parser.again(sign + 1, end - 1, semicolons=True):
+                    if one.command is not None and one.command.canonical is not None:
+                        yield Reading(why=Why.AFTER_SEMICOLON, statement=one)
+    if any(prefix.canonical == "for" for prefix in head.prefixes):
+        places = [sign.end() for sign in _BACKSLASH.finditer(text, piece.start, piece.end)]
+        for start, end in pairwise([*places, piece.end + 1]):
+            yield from second(parser, start, end - 1, Why.AFTER_COLON)
+
+
+#: Commands behind which text is read in another way, with what it is.
+BODIES = values_of("body")
+_NOT_A_BODY = re.compile(r"\s*(?:drop|di|dir|l|li|lis|list)\b")
+_PROGRAM_NAME = re.compile(r"\s*(?:(?:de|def|defi|defin|define)\s+)?([^\s,]+)")
+_PLUGIN = re.compile(r",.*\bplugin\b", re.DOTALL)
+
+_ALONE = re.compile(r"\s*+(?:,[^:]*+)?:?\s*+(?:\{\s*+)?(?://[^\r\n]*)?\Z")
+_END = re.compile(r"(?<=[\r\n])[^\S\r\n]*(end)(?![^\s;/])")
+_END_SEMICOLON = re.compile(r"(?<=[\r\n;])[^\S\r\n]*(end)(?![^\s;/])")
+#: In Python ``end = 5`` gives a variable its value.
+_END_ALONE = re.compile(r"(?<=[\r\n;])[^\S\r\n]*(end)(?=[^\S\r\n]*(?:\Z|[\r\n;]|//|/\*))")
+_TEXT = re.compile(r"\s+textb\w*\s+(?:begin|append)\b")
+_END_TEXT = re.compile(r"(?<=[\r\n;])[^\S\r\n]*(putdocx\s+textb\w*\s+end\b)")
+_END_MATA = re.compile(
+    r"(?P<comment>/\*)|(?<![^\s])//[^\r\n]*|\"[^\"\r\n]*\"|(?<=[\r\n])[^\S\r\n]*(?P<end>end)(?![^\s;/])"
+)
+_IN_BRACES = re.compile(r"(?P<comment>/\*)|(?<![^\s])//[^\r\n]*|\"[^\"\r\n]*\"|[{}]")
+_COMMENT = re.compile(r"/\*|\*/")
+#: What may stand between statements.
+_BLANKS = " \t\f\v\xa0\ufeff;"
+_LINE = re.compile(r"[^\r\n]+")
+
+
+def program_name(text: str, command: Word, piece: ScannedCommand) -> str | None:
+    """The name of the program whose body follows; None if there is no body."""
+    if _NOT_A_BODY.match(text, command.end, piece.end):
+        return None
+    name = _PROGRAM_NAME.match(text, command.end, piece.end)
+    if name is None or _PLUGIN.search(text, command.end, piece.end):
+        return None
+    return name.group(1)
+
+
+def block_name(text: str, command: Word, piece: ScannedCommand) -> str | None:
+    """The language of the block that a command opens; None if it is all in one line."""
+    if BODIES.get(command.canonical or "") == "data":
+        return command.canonical
+    end = piece.end - 1 if piece.opens else piece.end
+    parts, at = [], command.end
+    for kind, first, last in piece.spans:
+        if first >= at and kind in ("comment", "continuation"):
+            parts.append(text[at:first])
+            at = last
+    parts.append(text[at:end])
+    return command.canonical if _ALONE.match(" ".join(parts)) else None
+
+
+def find_block_end(
+    text: str, start: int, limit: int, block: str, *, braces: bool, semicolons: bool
+) -> tuple[int, int | None]:
+    """Where a block ends and where its ``end`` or brace does; None for that if there is none."""
+    if braces:
+        depth = 1
+        for match in _outside_comments(_IN_BRACES, text, start, limit):
+            depth += {"{": 1, "}": -1}.get(match.group(), 0)
+            if depth == 0:
+                return match.span()
+        return limit, None
+    if block == "mata" and not semicolons:
+        ends = _outside_comments(_END_MATA, text, start, limit)
+        return next((match.span("end") for match in ends if match["end"]), (limit, None))
+    if block in ("python", "java"):
+        end = _END_ALONE.search(text, start, limit)
+    else:
+        end = (_END_SEMICOLON if semicolons else _END).search(text, start, limit)
+    return end.span(1) if end else (limit, None)
+
+
+def _outside_comments(
+    pattern: re.Pattern[str], text: str, at: int, limit: int
+) -> Iterator[re.Match[str]]:
+    """Finds outside of comments; a comment that never closes counts for none."""
+    closes = True
+    while match := pattern.search(text, at, limit):
+        at = match.end()
+        if not match["comment"]:
+            yield match
+        elif closes:
+            behind = _comment_end(text, match.start(), limit)
+            closes = behind is not None
+            at = behind or at
+
+
+def _comment_end(text: str, at: int, limit: int) -> int | None:
+    """The place behind a comment; None if it never closes."""
+    depth = 0
+    for mark in _COMMENT.finditer(text, at, limit):
+        depth += 1 if mark.group() == "/*" else -1
+        if depth == 0:
+            return mark.end()
+    return None
+
+
+def block_lines(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
+    """The lines of a block that hold anything, without the blanks around them."""
+    for line in _LINE.finditer(text, start, end):
+        content = line.group()
+        bare = content.strip(_BLANKS)
+        if bare:
+            first = line.start() + len(content) - len(content.lstrip(_BLANKS))
+            yield first, first + len(bare)

@@ -1,18 +1,22 @@
-"""Where a command ends: the scanner that knows comments, strings, macros and braces.
+"""Where a command ends, and the words before its arguments: prefixes and the command itself.
 
-In: the text and the first character of a command. Out: its end, the stretches in it that
-are no words, and the colons, semicolons and braces outside of all brackets. Macros count
-before strings, as Stata puts in their contents first. The time needed grows as the length of
-the text: quotes inside quotes are counted on a stack, once for each line.
+In: the text and the first character of a command. Out: its end, the stretches in it that are no
+words, the colons, semicolons and braces outside of all brackets; its prefixes (``quietly``,
+``by x:``, ``if x``, ``else`` …) and its command word, each with its place. Macros count before
+strings, as Stata puts in their contents first. The condition of ``if`` ends at the first word that
+can no longer belong to it. The time needed grows as the length of the text: quotes inside quotes
+are counted on a stack, once for each line.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from bisect import bisect_left
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
-from discreet_fire.stata.statements import Span, SpanKind
+from discreet_fire.catalogue import canonical, prefix_kind
+from discreet_fire.stata.statements import Span, SpanKind, Word
 
 _SIMPLE_MACRO = re.compile(r"`[^`\"'\r\n]*+'")
 _MARK = re.compile(r"`\"|\"'|`|'")
@@ -57,13 +61,7 @@ class Quotes:
             self._match_line(at)
         return self._closing.get(at)
 
-    def dollar_end(self, at: int) -> int:
-        """The place behind a global macro."""
-        match = _DOLLAR.match(self.text, at, self.limit)
-        return match.end() if match else at + 1
-
     def _match_line(self, at: int) -> None:
-        """Find the partner of every back quote from here to the end of the line."""
         end = self.line_end(at)
         self._matched, self._closing = (at, end), {}
         stack: list[int] = []  # macros by their place, compound strings as -1
@@ -85,10 +83,6 @@ class Quotes:
         if simple:
             return simple.end()
         return self._walk(at, at + 1, compound=False)
-
-    def compound_end(self, at: int) -> int:
-        """The place behind a compound string, which may hold others."""
-        return self._walk(at, at + 2, compound=True)
 
     def _walk(self, start: int, at: int, *, compound: bool) -> int:
         pattern = _IN_COMPOUND if compound else _IN_STRING
@@ -169,11 +163,6 @@ class ScannedCommand:
     #: A back quote outside of strings that opens a macro which never closes.
     open_macro: int | None = None
     joins: tuple[int, ...] = ()
-
-    @property
-    def odd(self) -> bool:
-        """Whether something in it is not closed, or may end sooner."""
-        return bool(self.unclosed or self.joins or self.open_macro is not None)
 
 
 class Scanner(Quotes):
@@ -281,7 +270,7 @@ class Scanner(Quotes):
         if self.text.startswith('"', at + 1):
             if self.loose:
                 return at + 2
-            return self._span(piece, "string", at, self.compound_end(at))
+            return self._span(piece, "string", at, self._walk(at, at + 2, compound=True))
         end = self.macro_end(at)
         if end is None:
             piece.open_macro = at if piece.open_macro is None else piece.open_macro
@@ -289,7 +278,8 @@ class Scanner(Quotes):
         return self._span(piece, "macro", at, end)
 
     def _dollar(self, piece: ScannedCommand, at: int) -> int:
-        return self._span(piece, "macro", at, self.dollar_end(at))
+        match = _DOLLAR.match(self.text, at, self.limit)
+        return self._span(piece, "macro", at, match.end() if match else at + 1)
 
     @staticmethod
     def _span(piece: ScannedCommand, kind: SpanKind, start: int, end: int) -> int:
@@ -351,3 +341,228 @@ class Scanner(Quotes):
             return at + 1
         piece.end = at
         return at
+
+
+_BLANK = re.compile(r"[\s\ufeff\u200b]+")
+_VALUE = re.compile(r"(?:\.[a-z]\b|[\w.#@]+)")
+_OPERATOR = re.compile(r"[=!<>~&|+\-*/^]+")
+#: What starts a word, a string or a macro: behind a value it is no longer the condition.
+_STARTS = re.compile(r"[\w\"`$.,:]")
+_BRACKET = re.compile(r"[()\[\]\"`$]")
+
+
+def condition_end(text: str, at: int, end: int, spans: Mapping[int, int]) -> int:
+    """The place behind a condition, blanks after it included.
+
+    >>> text = "x[1] == 2 & inlist(y, 3) list z"
+    >>> text[condition_end(text, 0, len(text), {}):]
+    'list z'
+    """
+    has_value = False
+    while at < end:
+        blank = _BLANK.match(text, at, end)
+        if blank:
+            at = blank.end()
+            if at >= end:
+                break
+        sign = text[at]
+        if sign == "/" and at in spans:
+            at = spans[at]
+            continue
+        goes_on = sign in "([" or _STARTS.match(text, at, end) is None
+        if sign == "{" or (has_value and not goes_on):
+            break
+        at, has_value = _part(text, at, end, spans, has_value)
+    return at
+
+
+def _part(
+    text: str, at: int, end: int, spans: Mapping[int, int], has_value: bool
+) -> tuple[int, bool]:
+    operator = None if at in spans else _OPERATOR.match(text, at, end)
+    if operator:
+        return operator.end(), False
+    start = at
+    while at < end:
+        if at in spans:
+            if text[at] == "/":
+                break
+            at = spans[at]
+        elif text[at] in "([":
+            at = _closed(text, at, end, spans)
+        elif value := _VALUE.match(text, at, end):
+            at = value.end()
+        else:
+            break
+    return (at, True) if at > start else (start + 1, has_value)
+
+
+def _closed(text: str, at: int, end: int, spans: Mapping[int, int]) -> int:
+    depth = 0
+    while match := _BRACKET.search(text, at, end):
+        at = match.start()
+        if at in spans:
+            at = spans[at]
+            continue
+        at += 1
+        if match.group() in "([":
+            depth += 1
+        elif match.group() in ")]":
+            depth -= 1
+            if depth == 0:
+                return at
+    return end
+
+
+_LETTERS = re.compile(r"\w+")
+_COMMAND = re.compile(r"[^\W\d]\w*")
+_CLASS = re.compile(r"\.[^\W\d][\w.]*")
+_MI = re.compile(r"\s*(?:esti?|estim\w*|xeq|pas\w*)\b")
+
+
+@dataclass(slots=True)
+class Head:
+    """Prefixes and command of one statement."""
+
+    prefixes: list[Word] = field(default_factory=list)
+    command: Word | None = None
+    #: Whether a comment that starts with ``*`` stands where a command is expected.
+    starred: bool = False
+
+
+class HeadReader:
+    """Reads prefixes and command word of one piece."""
+
+    def __init__(self, text: str, piece: ScannedCommand) -> None:
+        self.text = text
+        self.piece = piece
+        self.end = piece.end - 1 if piece.opens else piece.end
+        self.spans = {start: end for _, start, end in piece.spans} if piece.spans else {}
+
+    def read(self, at: int) -> Head:
+        """Prefixes and command from `at` on."""
+        head = Head()
+        while True:
+            at = self.skip(at)
+            word = self.word(at)
+            if word is None:
+                head.starred = self.text.startswith("*", at) and at < self.end
+                if head.prefixes and not head.starred and at >= self.end:
+                    head.command = head.prefixes.pop()
+                return head
+            prefix_end = self._prefix(word)
+            if prefix_end is None:
+                head.command = word
+                return head
+            prefix, at = prefix_end
+            head.prefixes.append(prefix)
+
+    def skip(self, at: int) -> int:
+        """The next character that is neither blank nor comment."""
+        while at < self.end:
+            blank = _BLANK.match(self.text, at, self.end)
+            if blank:
+                at = blank.end()
+            elif self.text[at] == "/" and at in self.spans:
+                at = self.spans[at]
+            else:
+                break
+        return at
+
+    def word(self, at: int) -> Word | None:
+        """The word here: letters and macros without a blank between, or a sign of its own."""
+        text, end = self.text, self.end
+        plain = _COMMAND.match(text, at, end)
+        if plain:
+            last = plain.end()
+            name = plain.group()
+            if last >= end or text[last] not in "`$/":
+                return Word(name, at, last, canonical(name))
+            if text[last] == "/":
+                return self._parted(name, at, last)
+        last = self._word_end(at)
+        if last > at and not text[at].isdigit():
+            return Word(text=text[at:last], start=at, end=last, has_macro=True)
+        if at < end and text[at] == "!":
+            return Word(text="!", start=at, end=at + 1, canonical="shell")
+        dotted = _CLASS.match(text, at, end)
+        if dotted:
+            return Word(text=dotted.group(), start=at, end=dotted.end())
+        return None
+
+    def _parted(self, name: str, at: int, last: int) -> Word:
+        """A word that a comment parts, ``li/* */st``, if the parts make a command."""
+        rest = _LETTERS.match(self.text, self.spans.get(last, self.end), self.end)
+        whole = canonical(name + rest.group()) if rest else None
+        if rest is None or whole is None:
+            return Word(name, at, last, canonical(name))
+        return Word(self.text[at : rest.end()], at, rest.end(), whole)
+
+    def _word_end(self, at: int) -> int:
+        text, end = self.text, self.end
+        while at < end:
+            letters = _LETTERS.match(text, at, end)
+            if letters:
+                at = letters.end()
+            elif text[at] == "$" or (text[at] == "`" and not text.startswith('"', at + 1)):
+                if at not in self.spans and text[at] == "`":
+                    break
+                at = self.spans.get(at, at + 1)
+            else:
+                break
+        return min(at, end)
+
+    def _prefix(self, word: Word) -> tuple[Word, int] | None:
+        """The word as a prefix, and where its command starts; None if it is the command."""
+        kind = prefix_kind(word.canonical) if word.canonical else None
+        if kind is None:
+            return None
+        if kind == "bare":
+            return self._bare(word)
+        if kind == "condition":
+            return self._condition(word)
+        if kind == "word":
+            after = self.skip(word.end)
+            return (word, after) if self.word(after) and after < self.end else None
+        return self._with_colon(word)
+
+    def _bare(self, word: Word) -> tuple[Word, int] | None:
+        after = self.skip(word.end)
+        colon = after if self.text.startswith(":", after) and after < self.end else None
+        if colon is not None:
+            after = self.skip(colon + 1)
+        if after >= self.end:
+            return None
+        return _with(word, None, colon), after
+
+    def _condition(self, word: Word) -> tuple[Word, int] | None:
+        after = self.skip(word.end)
+        if word.canonical != "else":
+            after = self.skip(condition_end(self.text, after, self.end, self.spans))
+            if after < self.end and self.text[after] in ",:":
+                after = self.skip(after + 1)
+        if after >= self.end:
+            return None
+        arguments = (word.end, after) if word.canonical != "else" else None
+        return _with(word, arguments, None), after
+
+    def _with_colon(self, word: Word) -> tuple[Word, int] | None:
+        if word.canonical == "mi" and not _MI.match(self.text, word.end, self.end):
+            return None
+        place = bisect_left(self.piece.colons, word.end)
+        if place >= len(self.piece.colons):
+            return None
+        colon = self.piece.colons[place]
+        return _with(word, (word.end, colon), colon), colon + 1
+
+
+def _with(word: Word, arguments: tuple[int, int] | None, colon: int | None) -> Word:
+    return word._replace(arguments=arguments, colon=colon)
+
+
+def first_end(piece: ScannedCommand, head: Head, end: int) -> int:
+    """The end of the first of the commands behind ``mi xeq:``."""
+    if piece.semicolons and any(prefix.canonical == "mi" for prefix in head.prefixes):
+        body = head.prefixes[-1].colon or piece.start
+        return next((at for at in piece.semicolons if at > body), end)
+    return end

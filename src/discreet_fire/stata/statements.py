@@ -2,8 +2,7 @@
 
 In: offsets into the text. Out: frozen parts that the rewriter, the policy and the log cleaner
 read. Statements and the blanks between them cover the text exactly; so do tokens within a
-statement, which are made when someone asks. Statements and words are tuples, as a do-file has
-very many of them. Programs of researchers, no data.
+statement, which are made when someone asks. Programs of researchers, no data.
 """
 
 from __future__ import annotations
@@ -58,7 +57,6 @@ def _tokens(text: str, start: int, end: int, spans: Sequence[Span]) -> Iterator[
 
 
 def _plain(text: str, start: int, end: int) -> Iterator[DoToken]:
-    """The tokens of a stretch without strings, macros and comments."""
     for match in _PLAIN.finditer(text, start, end):
         kind: DoTokenKind = match.lastgroup  # type: ignore[assignment]
         yield DoToken(kind, match.start(), match.end(), match.group())
@@ -155,9 +153,6 @@ class DoStatement(NamedTuple):
     readings: tuple[Reading, ...] = ()  # other ways to read it, all of them commands
     source: str = ""  # the whole text
     spans: tuple[Span, ...] = ()  # strings, macros and comments in it
-    #: The line from its start on, where nothing else decides how it is read; statements of the same
-    #: form differ in their place only
-    form: str | None = None
 
     def __repr__(self) -> str:
         name = self.command.text if self.command is not None else ""

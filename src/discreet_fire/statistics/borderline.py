@@ -59,7 +59,11 @@ def borderline_facts(result: SafeResult, limits: SafeLimits) -> tuple[Borderline
     for one in broken:
         known = facts.get(one.place)
         cases = counts.get(one.place) if known is None else known.cases
-        k, p = (None, None) if known is None else _concentration(known)
+        k, p = (
+            (None, None)
+            if known is None
+            else computed_concentration(known.first, known.second, known.size)
+        )
         collected.append(
             BorderlineFact(
                 variable=one.scope,
@@ -74,12 +78,14 @@ def borderline_facts(result: SafeResult, limits: SafeLimits) -> tuple[Borderline
     return (*collected, *result.evidence.get("broken", ()))
 
 
-def _concentration(facts: Facts) -> tuple[float | None, float | None]:
-    """The computed k and p of contributions; None where there are none."""
-    if not facts.size > 0 or not facts.first > 0:
+def computed_concentration(
+    first: float, second: float, size: float
+) -> tuple[float | None, float | None]:
+    """The computed k and p of contributions, in percent; None where there are none."""
+    if not size > 0 or not first > 0:
         return None, None
-    top = facts.first + facts.second
-    return 100 * top / facts.size, 100 * (facts.size - top) / facts.first
+    top = first + second
+    return 100 * top / size, 100 * (size - top) / first
 
 
 def _facts(result: SafeResult) -> Iterator[tuple[str, Facts]]:

@@ -16,7 +16,7 @@ from discreet.microdata import open_frame
 from discreet_fire.statistics.disclosure_rules import Found, checks_of
 from discreet_fire.statistics.layout import closed, count_text, general, refused_line
 from discreet_fire.statistics.limits import SafeLimits, limits_of
-from discreet_fire.statistics.records import MicrodataRecords, cases_of, group, names_of, take
+from discreet_fire.statistics.records import MicrodataRecords, count_of, group, names_of, take
 from discreet_fire.statistics.results import Check, CheckVerdict, OutputEvidence, SafeResult
 from discreet_fire.statistics.summarize import RULES, describe
 from discreet_fire.statistics.tabulate import GroupWeights
@@ -95,12 +95,18 @@ def _one(
     different = present.n_unique()
     if different <= _CATEGORIES and different * limits.minimum <= len(present):
         try:
-            more, broken = _categories(records, name, limits)
+            axis = group(records, name, limits)
         except OutputCheckError:  # values that cannot group are described as numbers
             if text:
                 raise
         else:
-            return [*lines, *more], row, violations + broken
+            hidden, _, broken = GroupWeights(records=records, axis=axis, limits=limits).hidden()
+            counts = count_of(axis.codes, len(axis)).tolist()
+            lines.append(_line("Tabulation", "Freq.  Value"))
+            for at, (label, size) in enumerate(zip(axis.labels, counts, strict=True)):
+                shown = count_text(None if at in hidden else float(size))
+                lines.append(f"{shown:>29}  {label}")
+            return lines, row, violations + broken
     if text:
         return [*lines, _line("Examples", ".")], row, violations
     (one,) = describe(records, [name], None, _ASKED, limits)
@@ -134,19 +140,6 @@ def _missing(records: MicrodataRecords, name: str, limits: SafeLimits) -> tuple[
     return f"{count_text(float(absent.sum()))}/{count_text(float(len(records)))}", []
 
 
-def _categories(
-    records: MicrodataRecords, name: str, limits: SafeLimits
-) -> tuple[list[str], list[Found]]:
-    """Frequencies of the few values of a variable."""
-    axis = group(records, name, limits)
-    hidden, _, violations = GroupWeights(records=records, axis=axis, limits=limits).hidden()
-    lines = [_line("Tabulation", "Freq.  Value")]
-    for at, label in enumerate(axis.labels):
-        size = None if at in hidden else float((axis.codes == at).sum())
-        lines.append(f"{count_text(size):>29}  {label}")
-    return lines, violations
-
-
 #: Columns of counts; no column of records has such a name.
 _INSIDE, _EVERY = "\0inside", "\0every"
 
@@ -175,7 +168,12 @@ def count(
     if entity is not None:
         everyone.named_entities()
     inside = len(records) if entity is None else records.named_entities().n_unique()
-    outside = _left_out(records, everyone)
+    outside = len(everyone) - len(records)
+    if entity is not None:  # cases with records that are not counted
+        own = records.data.group_by(entity).agg(pl.len().alias(_INSIDE))
+        every = everyone.data.group_by(entity).agg(pl.len().alias(_EVERY))
+        joined = every.join(own, on=entity, how="left")
+        outside = joined.filter(pl.col(_EVERY) > pl.col(_INSIDE).fill_null(0)).height
     violations = [Found("minimum", "count")] * (0 < inside < limits.minimum)
     violations += [Found("few-others", "count")] * (0 < outside < limits.minimum)
     shown = None if violations else float(len(records))
@@ -186,17 +184,6 @@ def count(
         checks=checks_of(violations, ["minimum", "few-others"]),
         evidence=OutputEvidence(records=len(records), cases=inside, others=outside),
     )
-
-
-def _left_out(records: MicrodataRecords, everyone: MicrodataRecords) -> int:
-    """How many cases have records that are not counted."""
-    if records.entity is None:
-        return len(everyone) - len(records)
-    name = records.entity
-    inside = records.data.group_by(name).agg(pl.len().alias(_INSIDE))
-    every = everyone.data.group_by(name).agg(pl.len().alias(_EVERY))
-    joined = every.join(inside, on=name, how="left").with_columns(pl.col(_INSIDE).fill_null(0))
-    return joined.filter(pl.col(_EVERY) > pl.col(_INSIDE)).height
 
 
 def levelsof(
@@ -217,7 +204,7 @@ def levelsof(
     names_of(name, "levelsof")
     records = take(frame, [name], where=where, entity=entity)
     axis = group(records, name, limits, together=False)
-    cases = cases_of(axis.codes, len(axis), records.entities())
+    cases = records.cases(axis.codes, len(axis))
     text = records.is_text(name)
     levels = [
         f'`"{label}"\'' if text else label

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from discreet.arrays import BoolArray, FloatArray, IntArray
+from discreet.arrays import FloatArray, IntArray
 from discreet.errors import OutputCheckError
 from discreet_fire.statistics.disclosure_rules import Found, broken, checks_of, leading
 from discreet_fire.statistics.grouped_values import GroupedValues
@@ -55,15 +55,8 @@ def correlate(
                x |     1.0000
                y |     0.9653     1.0000
     """
-    work = _work(frame, names, limits, entity, where)
-    complete = ~np.any([np.isnan(column) for column in work.columns.values()], axis=0)
-    n = int(complete.sum())
-    pairs = work.pairs(complete)
-    few = any("minimum" in pair.rules for pair in pairs.values())
-    head = "." if few else f"{n:,}"
-    return work.result(
-        pairs, "covariance" if covariance else "correlation", [f"(obs={head})"], few=few, n=n
-    )
+    kind = "covariance" if covariance else "correlation"
+    return _correlated(frame, names, limits_of(limits), entity, where, kind, pairwise=False)
 
 
 def pwcorr(
@@ -85,25 +78,8 @@ def pwcorr(
                y |          .          .
     . withheld for confidentiality
     """
-    work = _work(frame, names, limits, entity, where)
-    return work.result(work.pairs(), "correlation", [], obs=obs)
-
-
-def _work(
-    frame: Any,
-    names: str | Sequence[str],
-    limits: SafeLimits | None,
-    entity: str | None,
-    where: str | None,
-) -> _CorrelationInput:
-    limits = limits_of(limits)
-    listed = names_of(names, "correlate")
-    if len(listed) < 2:
-        raise OutputCheckError("two or more variables are needed", code="correlate")
-    records = take(frame, listed, where=where, entity=entity)
-    entities = records.entities()
-    columns = {name: records.numbers(name) for name in listed}
-    return _CorrelationInput(names=listed, columns=columns, entities=entities, limits=limits)
+    how = {"pairwise": True, "obs": obs}
+    return _correlated(frame, names, limits_of(limits), entity, where, "correlation", **how)
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
@@ -111,124 +87,115 @@ class _Pair:
     """Two variables on the same records (confidential)."""
 
     n: int
-    covariance: float
-    correlation: float
-    rules: frozenset[str]
+    covariance: float = math.nan
+    correlation: float = math.nan
+    rules: frozenset[str] = frozenset()
 
 
-@dataclass(frozen=True, kw_only=True, repr=False)
-class _CorrelationInput:
-    names: list[str]
-    columns: dict[str, FloatArray]
-    entities: IntArray | None
-    limits: SafeLimits
+def _correlated(
+    frame: Any,
+    names: str | Sequence[str],
+    limits: SafeLimits,
+    entity: str | None,
+    where: str | None,
+    kind: str,
+    *,
+    pairwise: bool,
+    obs: bool = False,
+) -> SafeResult:
+    listed = names_of(names, "correlate")
+    if len(listed) < 2:
+        raise OutputCheckError("two or more variables are needed", code="correlate")
+    records = take(frame, listed, where=where, entity=entity)
+    columns = {name: records.numbers(name) for name in listed}
+    there = {name: ~np.isnan(column) for name, column in columns.items()}
+    complete = np.logical_and.reduce(list(there.values()))
+    pairs: dict[tuple[str, str], _Pair] = {}
+    for first, second in itertools.combinations_with_replacement(listed, 2):
+        used = there[first] & there[second] if pairwise else complete
+        who = records.entities()
+        who = None if who is None else who[used]
+        pairs[first, second] = _pair(columns[first][used], columns[second][used], who, limits)
 
-    def pairs(self, used: BoolArray | None = None) -> dict[tuple[str, str], _Pair]:
-        """The moments of every two variables, on the same records or on those that have both."""
-        there = {name: ~np.isnan(column) for name, column in self.columns.items()}
-        return {
-            (one, two): self.pair(
-                self.columns[one],
-                self.columns[two],
-                there[one] & there[two] if used is None else used,
-            )
-            for one, two in itertools.combinations_with_replacement(self.names, 2)
-        }
+    rows: list[dict[str, Any]] = []
+    block: list[tuple[str, list[str]]] = []
+    for at, name in enumerate(listed):
+        shown, counts = [], []
+        for other in listed[: at + 1]:
+            pair = pairs[other, name]
+            value = None if pair.rules else rounded(getattr(pair, kind), limits.digits)
+            count = None if "minimum" in pair.rules else float(pair.n)
+            row = {"variable": name, "with": other, kind: value}
+            rows.append(row | ({"n": count} if obs else {}))
+            shown.append(general(value) if kind == "covariance" else fixed(value, 4))
+            counts.append(count_text(count))
+        block.append((abbreviated(name, 12), shown))
+        if obs:
+            block.append(("", counts))
+    lines = Grid(stub="", heads=[abbreviated(name, 10) for name in listed], blocks=[block]).lines()
+    stored = {}
+    if not pairwise:
+        few = any("minimum" in pair.rules for pair in pairs.values())
+        n = int(complete.sum())
+        lines = [f"(obs={'.' if few else f'{n:,}'})", *lines]
+        stored = {} if few else {"N": float(n)}
+    last = pairs[listed[0], listed[1]]
+    if not last.rules and kind == "correlation":
+        stored["rho"] = rounded(last.correlation, limits.digits)
+    return SafeResult(
+        command=f"{'pwcorr' if pairwise else 'correlate'} {' '.join(listed)}",
+        shown=closed(lines, any(row[kind] is None for row in rows), limits.language),
+        frame=pl.DataFrame(rows, schema_overrides={kind: pl.Float64}),
+        stored=stored,
+        checks=_checks(pairs, limits),
+        evidence=OutputEvidence(pairs=pairs),
+    )
 
-    def pair(self, first: FloatArray, second: FloatArray, used: BoolArray) -> _Pair:
-        """The moments of two variables on the records that have both."""
-        x, y = first[used], second[used]
-        who = None if self.entities is None else self.entities[used]
-        if x.size < 2:
-            few = frozenset({"minimum"} if x.size else ())
-            return _Pair(n=x.size, covariance=math.nan, correlation=math.nan, rules=few)
-        left, right = (GroupedValues.of(values, None, 1, who).whole for values in (x, y))
-        product = exact_sum((x - left.mean) * (y - right.mean))
-        spread = math.sqrt(left.squares * right.squares)
-        rules = set(broken(left, self.limits) | broken(right, self.limits)) - {"dominance"}
-        if left.cases - 2 < self.limits.residual_df:
-            rules |= {"freedom"}
-        for values, facts in ((x, left), (y, right)):
-            if self._lonely(values - facts.mean, facts.squares, who):
-                rules |= {"leverage"}
-        return _Pair(
-            n=x.size,
-            covariance=product / (x.size - 1),
-            correlation=max(-1.0, min(1.0, product / spread)) if spread else math.nan,
-            rules=frozenset(rules),
-        )
 
-    def _lonely(self, deviations: FloatArray, squares: float, who: IntArray | None) -> bool:
-        """Whether one case determines the regression on a variable: its hat value is near 1."""
-        if squares <= 0:
-            return False
-        hat = deviations**2 / squares + 1 / deviations.size
+def _pair(x: FloatArray, y: FloatArray, who: IntArray | None, limits: SafeLimits) -> _Pair:
+    """The moments of two variables on the records that have both."""
+    if x.size < 2:
+        return _Pair(n=x.size, rules=frozenset({"minimum"} if x.size else ()))
+    left, right = (GroupedValues.of(values, None, 1, who).total(limits) for values in (x, y))
+    product = exact_sum((x - left.mean) * (y - right.mean))
+    spread = math.sqrt(left.squares * right.squares)
+    rules = set(broken(left, limits) | broken(right, limits)) - {"dominance"}
+    if left.cases - 2 < limits.residual_df:
+        rules.add("freedom")
+    for values, facts in ((x, left), (y, right)):
+        if facts.squares <= 0:
+            continue
+        # Whether one case determines the regression on a variable: its hat value is near 1.
+        hat = (values - facts.mean) ** 2 / facts.squares + 1 / values.size
         if who is not None:
             order = np.lexsort((hat, who))
             start = np.flatnonzero(np.concatenate([[True], np.diff(who[order]) != 0]))
             hat = np.add.reduceat(hat[order], start)
-        return float(hat.max()) > self.limits.leverage
+        if float(hat.max()) > limits.leverage:
+            rules.add("leverage")
+    return _Pair(
+        n=x.size,
+        covariance=product / (x.size - 1),
+        correlation=max(-1.0, min(1.0, product / spread)) if spread else math.nan,
+        rules=frozenset(rules),
+    )
 
-    def result(
-        self,
-        pairs: dict[tuple[str, str], _Pair],
-        kind: str,
-        head: list[str],
-        *,
-        obs: bool = False,
-        few: bool = False,
-        n: int | None = None,
-    ) -> SafeResult:
-        """Lay the lower triangle out, as far as it may be shown."""
-        rows: list[dict[str, Any]] = []
-        block: list[tuple[str, list[str]]] = []
-        for at, name in enumerate(self.names):
-            shown, counts = [], []
-            for other in self.names[: at + 1]:
-                pair = pairs[other, name]
-                value = None if pair.rules else getattr(pair, kind)
-                count = None if "minimum" in pair.rules else float(pair.n)
-                text = rounded(value, self.limits.digits) if value is not None else None
-                row = {"variable": name, "with": other, kind: text}
-                rows.append(row | ({"n": count} if obs else {}))
-                shown.append(general(text) if kind == "covariance" else fixed(text, 4))
-                counts.append(count_text(count))
-            block.append((abbreviated(name, 12), shown))
-            if obs:
-                block.append(("", counts))
-        heads = [abbreviated(name, 10) for name in self.names]
-        grid = Grid(stub="", heads=heads, blocks=[block])
-        withheld = any(row[kind] is None for row in rows)
-        last = pairs[self.names[0], self.names[1]]
-        stored = {} if n is None or few else {"N": float(n)}
-        if not last.rules and kind == "correlation":
-            stored["rho"] = rounded(last.correlation, self.limits.digits)
-        return SafeResult(
-            command=f"{'pwcorr' if n is None else 'correlate'} {' '.join(self.names)}",
-            shown=closed([*head, *grid.lines()], withheld, self.limits.language),
-            frame=pl.DataFrame(rows, schema_overrides={kind: pl.Float64}),
-            stored=stored,
-            checks=self._checks(pairs),
-            evidence=OutputEvidence(pairs=pairs),
-        )
 
-    def _checks(self, pairs: dict[tuple[str, str], _Pair]) -> list[Check]:
-        violations = [
-            Found(rule, f"{first}, {second}")
-            for (first, second), pair in pairs.items()
-            for rule in leading(pair.rules)
-        ]
-        checks = checks_of(violations, ["minimum", "same", "alike", "freedom", "leverage"])
-        for (first, second), pair in pairs.items():
-            if first != second and not pair.rules and abs(pair.correlation) > 1 - 1e-9:
-                reason = "one variable follows exactly from the other"
-                where = f"{first}, {second}"
-                checks.append(
-                    Check(rule="exact", verdict=CheckVerdict.review, reason=reason, where=where)
-                )
-        # Samples of pairs that differ by few cases: differences could reveal these.
-        sizes = sorted({pair.n for pair in pairs.values()})
-        if any(two - one < self.limits.minimum for one, two in itertools.pairwise(sizes)):
-            reason = "the records behind two correlations differ by a few"
-            checks.append(Check(rule="samples", verdict=CheckVerdict.review, reason=reason))
-        return checks
+def _checks(pairs: dict[tuple[str, str], _Pair], limits: SafeLimits) -> list[Check]:
+    violations = [
+        Found(rule, f"{first}, {second}")
+        for (first, second), pair in pairs.items()
+        for rule in leading(pair.rules)
+    ]
+    checks = checks_of(violations, ["minimum", "same", "alike", "freedom", "leverage"])
+    review = CheckVerdict.review
+    for (first, second), pair in pairs.items():
+        if first != second and not pair.rules and abs(pair.correlation) > 1 - 1e-9:
+            reason, where = "one variable follows exactly from the other", f"{first}, {second}"
+            checks.append(Check(rule="exact", verdict=review, reason=reason, where=where))
+    # Samples of pairs that differ by few cases: differences could reveal these.
+    sizes = sorted({pair.n for pair in pairs.values()})
+    if any(two - one < limits.minimum for one, two in itertools.pairwise(sizes)):
+        reason = "the records behind two correlations differ by a few"
+        checks.append(Check(rule="samples", verdict=review, reason=reason))
+    return checks

@@ -13,6 +13,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from discreet.arrays import BoolArray, FloatArray
 from discreet_fire.statistics.limits import SafeLimits
 from discreet_fire.statistics.results import Check, CheckVerdict
 
@@ -45,16 +46,18 @@ class Facts:
         return self.mean * self.weight
 
 
-def is_clear(facts: Facts, limits: SafeLimits) -> bool:
-    """Whether no rule on contributions or on equal values can be broken, whatever the rest.
+def is_clear(
+    first: FloatArray, size: FloatArray, squares: FloatArray, span: FloatArray, limits: SafeLimits
+) -> BoolArray:
+    """For which groups no rule on contributions or on equal values can be broken.
 
     The second largest is at most as large as the first. And if all but m values were the
     same, the squared deviations could not exceed m times the squared range.
     """
-    even = 2 * facts.first <= limits.dominance / 100 * facts.size
-    rest = facts.size - 2 * facts.first >= limits.closeness / 100 * facts.first
-    span = facts.high - facts.low
-    return even and rest and facts.squares > limits.minimum * span * span
+    even = 2 * first <= limits.dominance / 100 * size
+    rest = size - 2 * first >= limits.closeness / 100 * first
+    clear: BoolArray = even & rest & (squares > limits.minimum * span * span)
+    return clear
 
 
 #: Each rule in words; those that weigh most come first.

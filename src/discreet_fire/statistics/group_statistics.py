@@ -2,33 +2,25 @@
 
 In: a group's values and facts, broken rules, names of statistics. Out: for each name a number
 that may be shown, or None; and the rules that withheld the others. Percentiles are those that
-`summarize, detail` defines, with enough cases beyond them; only the ranks that are asked for
-are looked up: to sort large data takes longer.
+`summarize, detail` defines, with enough cases beyond them.
 """
 
 from __future__ import annotations
 
 import math
-import operator
 import re
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
-from functools import cached_property
+from collections.abc import Callable, Sequence
 
 import numpy as np
-import numpy.typing as npt
 
-from discreet.arrays import FloatArray, IntArray
+from discreet.arrays import BoolArray, FloatArray
 from discreet.errors import OutputCheckError
 from discreet_fire.statistics.disclosure_rules import Facts, free_statistics
 from discreet_fire.statistics.grouped_values import GroupedValues
 from discreet_fire.statistics.layout import rounded
 from discreet_fire.statistics.limits import SafeLimits
-from discreet_fire.statistics.parallel import LARGE, side_by_side
-from discreet_fire.statistics.sums import power_sums
+from discreet_fire.statistics.sums import exact_sum
 
-#: Which values are on a side of another one.
-_Side = Callable[[FloatArray, float], npt.NDArray[np.bool_]]
 #: So many records are looked at first, whether they are of enough entities.
 _SOME = 2**9
 
@@ -39,108 +31,40 @@ def percentile(values: FloatArray, share: float, weights: FloatArray | None = No
     >>> percentile(np.array([1.0, 2.0, 3.0, 4.0]), 0.5)
     2.5
     """
+    last = values.size - 1
     if weights is None:
-        low, high = _ranks(values.size, share)
-        return _between(float(values[low]), float(values[high]))
+        place = round(values.size * share, 9)
+        upper = math.floor(place)
+        exact = place == upper and 0 < upper <= last
+        return (
+            float(values[upper - 1] + values[upper]) / 2
+            if exact
+            else float(values[min(upper, last)])
+        )
     reached = np.cumsum(weights)
     goal = float(reached[-1]) * share
-    upper = int(np.searchsorted(reached, goal, side="left"))
-    close = abs(float(reached[min(upper, values.size - 1)]) - goal) <= 1e-12 * float(reached[-1])
-    if close and upper + 1 < values.size:
+    upper = min(int(np.searchsorted(reached, goal, side="left")), last)
+    if abs(float(reached[upper]) - goal) <= 1e-12 * float(reached[-1]) and upper < last:
         return float((values[upper] + values[upper + 1]) / 2)
-    return float(values[min(upper, values.size - 1)])
+    return float(values[upper])
 
 
-def _ranks(n: int, share: float) -> tuple[int, int]:
-    """The ranks between which a percentile of n values lies."""
-    place = round(n * share, 9)
-    upper = math.floor(place)
-    if place == upper and 0 < upper < n:
-        return upper - 1, upper
-    return min(upper, n - 1), min(upper, n - 1)
+def _deep_enough(whole: GroupedValues, cases: int, share: float, at: float, least: int) -> bool:
+    """Whether enough cases lie beyond: n·min(q, 1 − q) of at least the limit."""
+    # 300 · 0.01 must be 3 and not a little less.
+    if round(cases * min(share, 1 - share), 9) < least:
+        return False
 
+    def enough(side: Callable[[FloatArray], BoolArray]) -> bool:
+        """Whether records on a side of the percentile are of so many entities."""
+        values, entities = whole.values, whole.entities
+        return entities is None or any(
+            np.unique(entities[:first][side(values[:first])]).size >= least
+            for first in (_SOME, values.size)
+        )
 
-def _between(low: float, high: float) -> float:
-    return (low + high) / 2 if low != high else low
-
-
-def ranked(values: FloatArray, ranks: Iterable[int]) -> dict[int, float]:
-    """The values of some ranks.
-
-    >>> ranked(np.array([30.0, 10.0, 20.0]), [0, 2])
-    {2: 30.0, 0: 10.0}
-    """
-    result: dict[int, float] = {}
-    work = [_PercentilePart(np.array(values), 0, sorted(set(ranks)))]
-    while work := [part for part in work if part.ranks]:
-        cuts = [part.cut for part in work]
-        done = side_by_side(cuts) if values.size > LARGE else [cut() for cut in cuts]
-        work = []
-        for known, rest in done:
-            result |= known
-            work += rest
-    return result
-
-
-@dataclass(frozen=True, repr=False, eq=False)
-class _PercentilePart:
-    """Values between two ranks, and the ranks that are looked for among them (confidential)."""
-
-    values: FloatArray
-    start: int
-    ranks: list[int]
-
-    def cut(self) -> tuple[dict[int, float], list[_PercentilePart]]:
-        """Find the middle rank; what is below and above it."""
-        middle = len(self.ranks) // 2
-        at, left = self.ranks[middle], self.ranks[:middle]
-        place = at - self.start
-        self.values.partition(place)
-        cuts = {at: float(self.values[place])}
-        if left and left[-1] == at - 1:
-            cuts[left.pop()] = float(self.values[:place].max())
-        above = _PercentilePart(self.values[place + 1 :], at + 1, self.ranks[middle + 1 :])
-        return cuts, [_PercentilePart(self.values[:place], self.start, left), above]
-
-
-@dataclass(frozen=True, repr=False, eq=False)
-class Percentiles:
-    """Percentiles of a group (confidential), by the shares below them."""
-
-    whole: GroupedValues
-    shares: tuple[float, ...]
-
-    @cached_property
-    def at(self) -> dict[float, float]:
-        """The percentile of each share."""
-        values, weights = self.whole.values, self.whole.weights
-        if weights is not None:
-            order = np.lexsort((weights, values))
-            sums = weights[order]
-            return {share: percentile(values[order], share, sums) for share in self.shares}
-        ranks = {share: _ranks(values.size, share) for share in self.shares}
-        known = ranked(values, (rank for pair in ranks.values() for rank in pair))
-        return {share: _between(known[low], known[high]) for share, (low, high) in ranks.items()}
-
-    def deep_enough(self, facts: Facts, share: float, limits: SafeLimits) -> bool:
-        """Whether enough cases lie beyond: n·min(q, 1 − q) of at least the limit."""
-        # 300 · 0.01 must be 3 and not a little less.
-        if round(facts.cases * min(share, 1 - share), 9) < limits.percentile_cases:
-            return False
-        entities = self.whole.entities
-        if entities is None:
-            return True
-        values, at, cases = self.whole.values, self.at[share], limits.percentile_cases
-        below = share > 0.5 or _enough(values, operator.le, at, entities, cases)
-        return below and (share < 0.5 or _enough(values, operator.ge, at, entities, cases))
-
-
-def _enough(values: FloatArray, side: _Side, at: float, entities: IntArray, cases: int) -> bool:
-    """Whether records on a side of a value are of so many entities."""
-    for first in (_SOME, values.size):
-        if np.unique(entities[:first][side(values[:first], at)]).size >= cases:
-            return True
-    return False
+    below = share > 0.5 or enough(lambda values: values <= at)
+    return below and (share < 0.5 or enough(lambda values: values >= at))
 
 
 #: Statistics by their names in Stata; percentiles p1 … p99 besides.
@@ -164,9 +88,8 @@ _OTHER = {
 _PERCENTILE = re.compile(r"p([1-9][0-9]?)")
 _FIRST = ("mean", "sum")
 _SECOND = ("sd", "variance", "cv", "semean")
-_EXTREMES = ("min", "max", "range")
-#: Moments about the mean, in units of the deviation, by their power.
-_POWERS = {3: "skewness", 4: "kurtosis"}
+#: Moments about the mean, in units of the deviation.
+_SHAPES = ("skewness", "kurtosis")
 
 
 def canonical_statistics(names: str | Sequence[str]) -> list[str]:
@@ -195,19 +118,9 @@ def spreads(names: Sequence[str]) -> int:
     >>> spreads(["n", "sd", "variance", "kurtosis"]), spreads(["mean", "p50"])
     (2, 0)
     """
-    shapes = sum(name in names for name in _POWERS.values())
+    shapes = sum(name in names for name in _SHAPES)
     # They are in units of the deviation, and so tell it.
     return shapes + (shapes > 0 or any(name in _SECOND for name in names))
-
-
-def percentile_of(name: str) -> float | None:
-    """The share below a percentile by its name; None for other statistics.
-
-    >>> percentile_of("p25"), percentile_of("mean")
-    (0.25, None)
-    """
-    match = _PERCENTILE.fullmatch(name)
-    return int(match[1]) / 100 if match else None
 
 
 def statistics(
@@ -227,106 +140,83 @@ def statistics(
     whether its number of cases and its sums, means and deviations may be shown, `spread` which rule
     withholds its deviations only, `rules` which ones it breaks.
     """
-    work = _ShownStatistics(
-        facts, part, limits, free_statistics(facts.cases, limits), dict.fromkeys(names)
-    )
-    shown, violations = work.numbers, work.found
-    sizes = {"n": float(facts.n), "sum_w": rounded(facts.weight, limits.digits + 5)}
-    if count or not facts.n:
+    shown: dict[str, float | None] = dict.fromkeys(names)
+    violations: set[str] = set()
+    free = free_statistics(facts.cases, limits)  # so many more may be shown
+
+    def show(name: str, number: float) -> None:
+        shown[name] = rounded(number, limits.digits) if math.isfinite(number) else None
+
+    n = facts.n
+    if count or not n:
+        sizes = {"n": float(n), "sum_w": rounded(facts.weight, limits.digits + 5)}
         shown.update({name: size for name, size in sizes.items() if name in shown})
-    if not facts.n:
+    if not n:
         return shown, violations
-    if value:
-        work.add_moments(spread)
-    if count and "minimum" not in rules and "same" not in rules:
-        work.add_percentiles()
-    shaped = any(name in shown for name in _POWERS.values())
-    if value and shaped and spread:
+
+    # Means, and deviations unless a rule withholds them.
+    means = [name for name in _FIRST if name in shown] if value else []
+    deviations = [name for name in _SECOND if name in shown] if value else []
+    if deviations and spread:
         violations.add(spread)
-    elif value and shaped and facts.squares > 0:
-        work.add_shape()
-    if any(name in shown for name in _EXTREMES):
-        violations.add("extremes")
-    return shown, violations
-
-
-@dataclass(repr=False, eq=False)
-class _ShownStatistics:
-    """Statistics of a group in the making: `free` more may be shown (confidential)."""
-
-    facts: Facts
-    part: Callable[[], GroupedValues]
-    limits: SafeLimits
-    free: int
-    numbers: dict[str, float | None]
-    found: set[str] = field(default_factory=set)
-
-    def add_moments(self, spread: str) -> None:
-        """Means, and deviations unless a rule withholds them."""
-        facts, rules = self.facts, self.found
-        names = [name for name in (*_FIRST, *_SECOND) if name in self.numbers]
-        deviations = any(name in _SECOND for name in names)
-        if deviations and spread:
-            rules.add(spread)
-            names, deviations = [name for name in names if name in _FIRST], False
-        if not names:
-            return
-        if self.free < 1:
-            rules.add("equations")
-            self.free = 0
-            return
-        if deviations and self.free < 2:
-            rules.add("equations")
-            names = [name for name in names if name in _FIRST]
-        n = facts.n
+        deviations = []
+    if means or deviations:
+        if free < (2 if deviations else 1):
+            violations.add("equations")
+            means, deviations = means if free == 1 else [], []
         squares = facts.squares * n / facts.weight if facts.weight else math.nan
         variance = squares / (n - 1) if n > 1 else math.nan
         sd = math.sqrt(variance) if variance >= 0 else math.nan
         values = {"mean": facts.mean, "sum": facts.total, "variance": variance, "sd": sd}
         values["cv"] = sd / facts.mean if facts.mean else math.nan
         values["semean"] = sd / math.sqrt(n)
-        for name in names:
-            self._show(name, values[name])
-        self.free -= 1 + any(name in _SECOND for name in names)
+        for name in (*means, *deviations):
+            show(name, values[name])
+        free = max(free - 1 - bool(deviations), 0)
 
-    def add_percentiles(self) -> None:
-        """Percentiles far enough from the ends, the middle ones first."""
-        wanted = {
-            share: name for name in self.numbers if (share := percentile_of(name)) is not None
-        }
-        if "iqr" in self.numbers:
-            wanted |= {0.25: "p25", 0.75: "p75"}
-        if not wanted:
-            return
-        percentiles = Percentiles(self.part(), tuple(wanted))
+    # Percentiles far enough from the ends, the middle ones first.
+    wanted = {
+        int(found[1]) / 100: found[0] for name in shown if (found := _PERCENTILE.fullmatch(name))
+    }
+    if "iqr" in shown:
+        wanted |= {0.25: "p25", 0.75: "p75"}
+    if wanted and count and not rules & {"minimum", "same"}:
+        whole = part()
+        ordered, weights = whole.ascending, whole.weights
+        if weights is not None:
+            order = np.lexsort((weights, whole.values))
+            ordered, weights = whole.values[order], weights[order]
         known: dict[str, float] = {}
         for share in sorted(wanted, key=lambda share: (abs(share - 0.5), share)):
-            if not percentiles.deep_enough(self.facts, share, self.limits):
-                self.found.add("percentile")
-            elif self.free < 1:
-                self.found.add("equations")
+            at = percentile(ordered, share, weights)
+            if not _deep_enough(whole, facts.cases, share, at, limits.percentile_cases):
+                violations.add("percentile")
+            elif free < 1:
+                violations.add("equations")
             else:
-                self.free -= 1
-                known[wanted[share]] = percentiles.at[share]
+                free -= 1
+                known[wanted[share]] = at
         for name, at in known.items():
-            if name in self.numbers:
-                self._show(name, at)
-        if "iqr" in self.numbers and {"p25", "p75"} <= set(known):
-            self._show("iqr", known["p75"] - known["p25"])
+            if name in shown:
+                show(name, at)
+        if "iqr" in shown and {"p25", "p75"} <= set(known):
+            show("iqr", known["p75"] - known["p25"])
 
-    def add_shape(self) -> None:
-        """Skewness and kurtosis, as moments about the mean."""
-        facts = self.facts
-        powers = {power: name for power, name in _POWERS.items() if name in self.numbers}
-        if self.free < len(powers):
-            self.found.add("equations")
-            powers = dict(list(powers.items())[: max(self.free, 0)])
-        if not powers:
-            return
-        whole, scale = self.part(), math.sqrt(facts.squares / facts.weight)
-        sums = power_sums(whole.values, facts.mean, scale, powers, whole.weights)
-        for name, total in zip(powers.values(), sums, strict=True):
-            self._show(name, total / facts.weight)
-
-    def _show(self, name: str, value: float) -> None:
-        self.numbers[name] = rounded(value, self.limits.digits) if math.isfinite(value) else None
+    shapes = [name for name in _SHAPES if name in shown] if value else []
+    if shapes and spread:
+        violations.add(spread)
+    elif shapes and facts.squares > 0:
+        if free < len(shapes):
+            violations.add("equations")
+            shapes = shapes[: max(free, 0)]
+        if shapes:
+            whole = part()
+            unit = (whole.values - facts.mean) / math.sqrt(facts.squares / facts.weight)
+            square = unit * unit
+            for name in shapes:
+                terms = square * (unit if name == "skewness" else square)
+                terms = terms if whole.weights is None else terms * whole.weights
+                show(name, exact_sum(terms) / facts.weight)
+    if any(name in shown for name in ("min", "max", "range")):
+        violations.add("extremes")
+    return shown, violations

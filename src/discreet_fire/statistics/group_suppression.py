@@ -212,7 +212,8 @@ def is_lonely(facts: Facts, part: Callable[[], GroupedValues], limits: SafeLimit
     >>> import numpy as np
     >>> far = GroupedValues.of(np.array([10.0] * 20 + [10.1] * 20 + [90.0]), None, 1)
     >>> near = GroupedValues.of(np.array([10.0] * 20 + [10.1] * 20 + [10.9]), None, 1)
-    >>> [is_lonely(one.whole, lambda: one, SafeLimits()) for one in (far, near)]
+    >>> limits = SafeLimits()
+    >>> [is_lonely(one.total(limits), lambda: one, limits) for one in (far, near)]
     [True, False]
     """
     if facts.n < 2 or not facts.squares > 0:

@@ -18,15 +18,15 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from discreet.arrays import FloatArray, IntArray
+from discreet.arrays import IntArray
 from discreet.errors import OutputCheckError
+from discreet_fire.statistics.contributions import EntityNumbers
 from discreet_fire.statistics.disclosure_rules import Found, broken, checks_of, leading
 from discreet_fire.statistics.group_statistics import statistics
 from discreet_fire.statistics.grouped_values import GroupedValues
 from discreet_fire.statistics.layout import abbreviated, closed, count_text, fixed, general, rounded
 from discreet_fire.statistics.limits import SafeLimits, limits_of
-from discreet_fire.statistics.parallel import SMALL, in_parts, slices
-from discreet_fire.statistics.records import cases_of, take
+from discreet_fire.statistics.records import take
 from discreet_fire.statistics.results import OutputEvidence, SafeResult
 
 _MOST = 60
@@ -57,7 +57,7 @@ def histogram(
     limits = limits_of(limits)
     records = take(frame, [name], where=where, entity=entity)
     holding = GroupedValues.of(records.numbers(name), None, 1, records.entities())
-    facts = holding.whole
+    facts = holding.total(limits)
     rules = broken(facts, limits) & {"minimum", "same"}
     violations = [Found(rule, name) for rule in leading(rules)]
     if rules or not facts.n:
@@ -96,16 +96,22 @@ def _edges(
         if not sorted_edges or not rising or not all(math.isfinite(edge) for edge in sorted_edges):
             raise OutputCheckError("edges are finite and ascending", code="edges")
         return sorted_edges
-    quartiles = _quartiles(holding, limits)
+    # Where the rules allow to use them.
+    quartiles, _ = statistics(["p25", "p75"], holding.total(limits), lambda: holding, limits)
+    lower, upper = quartiles["p25"], quartiles["p75"]
+    if lower is None or upper is None or lower == upper:
+        message = "classes cannot be made of quartiles here"
+        hint = "name the edges of classes: edges=[…]"
+        raise OutputCheckError(message, code="edges", hint=hint)
+    spread = upper - lower
     if width is None:
-        width = _round_width(2 * (quartiles[1] - quartiles[0]) / holding.values.size ** (1 / 3))
+        width = _round_width(2 * spread / holding.values.size ** (1 / 3))
     if not (math.isfinite(width) and width > 0):
         raise OutputCheckError("the width of classes is above 0", code="edges", where="width")
     # Two interquartile ranges beyond the quartiles; the rest is in the open classes.
-    spread = quartiles[1] - quartiles[0]
     origin = 0.0 if start is None else float(start)
-    low = (quartiles[0] - 2 * spread - origin) / width
-    high = (quartiles[1] + 2 * spread - origin) / width
+    low = (lower - 2 * spread - origin) / width
+    high = (upper + 2 * spread - origin) / width
     if not (math.isfinite(low) and math.isfinite(high)):
         message = "classes of this start and width do not fit the variable"
         raise OutputCheckError(message, code="edges", where="width")
@@ -113,17 +119,6 @@ def _edges(
     while last - first > _MOST:
         width, first, last = width * 2, math.floor(first / 2), math.ceil(last / 2)
     return [origin + width * at for at in range(first, last + 1)]
-
-
-def _quartiles(holding: GroupedValues, limits: SafeLimits) -> tuple[float, float]:
-    """Lower and upper quartile, where the rules allow to use them."""
-    numbers, _ = statistics(["p25", "p75"], holding.whole, lambda: holding, limits)
-    low, high = numbers["p25"], numbers["p75"]
-    if low is None or high is None or low == high:
-        message = "classes cannot be made of quartiles here"
-        hint = "name the edges of classes: edges=[…]"
-        raise OutputCheckError(message, code="edges", hint=hint)
-    return low, high
 
 
 def _round_width(width: float) -> float:
@@ -137,15 +132,6 @@ def _round_width(width: float) -> float:
     return rounded(step * power, 12)
 
 
-def _places(values: FloatArray, edges: Sequence[float]) -> IntArray:
-    """Which class each value is in: how many edges are at or below it."""
-    ends = np.array(edges)
-    places = in_parts(
-        lambda part: np.searchsorted(ends, values[part], "right"), slices(values.size)
-    )
-    return np.concatenate(places).astype(np.int64, copy=False)
-
-
 @dataclass(frozen=True, repr=False, eq=False)
 class _Classes:
     """Values in the classes between edges, and in those that are left of them (confidential)."""
@@ -154,34 +140,33 @@ class _Classes:
     holding: GroupedValues
 
     @cached_property
-    def place(self) -> IntArray:
-        """The class of each value."""
-        return _places(self.holding.values, self.edges)
-
-    @cached_property
     def _sizes(self) -> IntArray:
         values = self.holding.ascending
         below = np.searchsorted(values, np.array(self.edges), side="left")
-        return np.diff(below, prepend=0, append=values.size).astype(np.int64)
+        return np.diff(below, prepend=0, append=values.size)
 
     def _merged(self, left: Sequence[float]) -> IntArray:
         """The class that each class is part of, by the edges that are left."""
-        return _places(np.array([-math.inf, *self.edges]), left)
+        return np.searchsorted(np.array(left), np.array([-math.inf, *self.edges]), "right")
 
     def sizes(self, left: Sequence[float]) -> IntArray:
         """How many values there are in each class, by the edges that are left."""
-        sizes = np.zeros(len(left) + 1, dtype=np.int64)
-        np.add.at(sizes, self._merged(left), self._sizes)
-        return sizes
+        return np.bincount(self._merged(left), self._sizes, len(left) + 1).astype(np.int64)
 
     def cases(self, left: Sequence[float]) -> IntArray:
         """How many cases; an entity with records in several classes is one where they merge."""
-        who = self.holding.entities
-        if who is None:
+        if self.holding.entities is None:
             return self.sizes(left)
-        numbering = self.holding.ordered.who if who.size > SMALL else None
-        place = self.place if len(left) == len(self.edges) else self._merged(left)[self.place]
-        return cases_of(place, len(left) + 1, who, numbering=numbering)
+        who, places = self._who
+        return who.cases(self._merged(left)[places], len(left) + 1)
+
+    @cached_property
+    def _who(self) -> tuple[EntityNumbers, IntArray]:
+        """The entities, and the class of each value in their order."""
+        assert self.holding.entities is not None
+        who = EntityNumbers.of(self.holding.entities)
+        places = np.searchsorted(np.array(self.edges), self.holding.values, "right")
+        return who, who.gathered(places.astype(np.int64))
 
 
 def _safe_edges(classes: _Classes, limits: SafeLimits) -> list[float]:

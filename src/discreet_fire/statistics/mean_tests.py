@@ -51,20 +51,22 @@ class _Row:
         se = sd / math.sqrt(n) if n and sd is not None else None
         return cls(label=label, n=n, mean=mean, sd=sd, se=se)
 
+    @property
+    def df(self) -> float | None:
+        """The degrees of freedom of its own mean."""
+        return None if self.n is None else self.n - 1
+
     def line(self, level: float, df: float | None = None) -> str:
         """The row, with the interval by its own degrees of freedom unless others are given."""
-        df = self.n - 1 if df is None and self.n is not None else df
+        df = self.df if df is None else df
         ends: list[float | None] = [None, None]
         if self.mean is not None and self.se is not None and df:
             half = t_quantile(level / 100, df) * self.se
             ends = [self.mean - half, self.mean + half]
-        numbers = (self.mean, self.se, self.sd, *ends)
-        cells = [count_text(self.n), *map(general, numbers)]
-        if self.label == "diff":
-            cells[0] = cells[0] if self.n is not None else ""
-            cells[3] = cells[3] if self.n is not None else ""
-        widths = (8, 12, 12, 12, 12, 12)
-        text = "".join(f"{cell:>{width}}" for cell, width in zip(cells, widths, strict=True))
+        cells = [count_text(self.n), *map(general, (self.mean, self.se, self.sd, *ends))]
+        if self.label == "diff" and self.n is None:
+            cells[0] = cells[3] = ""
+        text = "".join(f"{cell:>{12 if at else 8}}" for at, cell in enumerate(cells))
         return f"{abbreviated(self.label, 12):>12} |{text}".rstrip()
 
 
@@ -114,10 +116,9 @@ def _alone(
     row = _Row.of(name, descriptions[0].shown[0])
     lines = [*_head("One-sample t test", "Variable", level), row.line(level), _RULE]
     difference = None if row.mean is None else row.mean - mean
-    df = None if row.n is None else row.n - 1
-    tested, stored = _tested(f"mean({name})", f"mean = {general(mean)}", difference, row.se, df)
-    stored |= _stored([row])
-    return _result(f"ttest {name}", [*lines, *tested], descriptions, stored, limits, level)
+    test = f"mean({name})", f"mean = {general(mean)}", difference, row.se, row.df
+    command = f"ttest {name}"
+    return _result(command, lines, test, [row], descriptions, limits=limits, level=level)
 
 
 def _pairs(
@@ -140,23 +141,22 @@ def _pairs(
     ]
     lines = [*_head("Paired t test", "Variable", level), *(row.line(level) for row in rows[:-1])]
     lines += [_RULE, last.line(level), _RULE]
-    df = None if last.n is None else last.n - 1
-    message = f"mean({name} - {other})"
-    tested, stored = _tested(message, "mean(diff) = 0", last.mean, last.se, df)
-    stored |= _stored([first, rows[-2]])
+    test = f"mean({name} - {other})", "mean(diff) = 0", last.mean, last.se, last.df
     # A table of the variables: what is known of their difference follows.
     frame = pl.DataFrame(
         [{"variable": one.name, **x} for one, x in zip(descriptions, open_, strict=True)][:-1],
         schema_overrides=dict.fromkeys(_ASKED, pl.Float64),
     )
-    command = f"ttest {name} == {other}"
-    return _result(command, [*lines, *tested], descriptions, stored, limits, level, frame=frame)
+    return _result(
+        f"ttest {name} == {other}", lines, test, [first, rows[-2]], descriptions,
+        limits=limits, level=level, frame=frame,
+    )  # fmt: skip
 
 
 def _numbers(data: pl.DataFrame, *names: str) -> pl.DataFrame:
     """Variables as numbers, NaN if missing; an error if one holds none."""
     records = take(data, names)
-    return data.with_columns(pl.Series(one, records.numbers_with_ends(one)[0]) for one in names)
+    return data.with_columns(pl.Series(one, records.numbers(one)) for one in names)
 
 
 def _groups(
@@ -198,13 +198,14 @@ def _groups(
     lines += [*(row.line(level) for row in rows), _RULE, whole.line(level), _RULE]
     lines += [difference.line(level, df), _RULE]
     message = f"mean({first.label}) - mean({second.label})"
-    tested, stored = _tested(message, "diff = 0", difference.mean, difference.se, df)
-    stored |= _stored(rows) | ({} if whole.sd is None else {"sd": whole.sd})
+    test = message, "diff = 0", difference.mean, difference.se, df
     frame = description_frame(descriptions, groups, total=True)
     if other is not None:
         frame = frame[:2].select(pl.col(by).alias("variable"), *_ASKED)
-    about = groups if other is None else None
-    return _result(command, [*lines, *tested], descriptions, stored, limits, level, frame, about)
+    return _result(
+        command, lines, test, rows, descriptions, limits=limits, level=level, frame=frame,
+        groups=groups if other is None else None, more={"sd": whole.sd},
+    )  # fmt: skip
 
 
 def _difference(first: _Row, second: _Row, unequal: bool, welch: bool) -> tuple[_Row, float | None]:
@@ -232,49 +233,38 @@ def _head(title: str, stub: str, level: float) -> list[str]:
     return [title, _RULE, f"{stub:>12} |{heads}{interval:>24}", _RULE]
 
 
-def _tested(
-    statistic: str, null: str, difference: float | None, se: float | None, df: float | None
-) -> tuple[list[str], dict[str, float]]:
-    """The lines of the test, and what it stores."""
-    lead = null.partition(" = ")[0]
-    t = difference / se if difference is not None and se and df else None
-    lines = [f"    {lead} = {statistic}   t = {fixed(t, 4)}", f"H0: {null}   "]
-    lines[1] += f"degrees of freedom = {general(df)}"
-    if t is None or df is None or se is None:
-        return lines, {}
-    p = t_two_sided(t, df)
-    below = p / 2 if t < 0 else 1 - p / 2
-    lines += ["", f"Pr(T < t) = {fixed(below, 4)}   Pr(|T| > |t|) = {fixed(p, 4)}   "]
-    lines[-1] += f"Pr(T > t) = {fixed(1 - below, 4)}"
-    stored = {"t": t, "p": p, "df_t": float(df), "se": se, "p_l": below, "p_u": 1 - below}
-    return lines, stored
-
-
-def _stored(rows: Sequence[_Row]) -> dict[str, float]:
-    """What is shown of one or two rows, by the names of stored results."""
-    listed = [
-        (f"{word}_{at}", x)
-        for at, row in enumerate(rows, 1)
-        for word, x in (("N", row.n), ("mu", row.mean), ("sd", row.sd))
-    ]
-    return {word: x for word, x in listed if x is not None}
-
-
 def _result(
     command: str,
     lines: Sequence[str],
+    test: tuple[str, str, float | None, float | None, float | None],
+    rows: Sequence[_Row],
     descriptions: Sequence[Description],
-    stored: dict[str, float],
+    *,
     limits: SafeLimits,
     level: float,
     frame: pl.DataFrame | None = None,
     groups: RecordGroups | None = None,
+    more: dict[str, float | None] | None = None,
 ) -> SafeResult:
+    """The lines with those of the test; what is stored of rows that are shown, and of the test."""
+    statistic, null, difference, se, df = test
+    t = difference / se if difference is not None and se and df else None
+    tested = [f"    {null.partition(' = ')[0]} = {statistic}   t = {fixed(t, 4)}"]
+    tested.append(f"H0: {null}   degrees of freedom = {general(df)}")
+    stored: dict[str, float | None] = {"level": level, **(more or {})}
+    for at, row in enumerate(rows, 1):
+        stored |= {f"N_{at}": row.n, f"mu_{at}": row.mean, f"sd_{at}": row.sd}
+    if t is not None and df is not None:
+        p = t_two_sided(t, df)
+        below = p / 2 if t < 0 else 1 - p / 2
+        chances = f"Pr(T < t) = {fixed(below, 4)}   Pr(|T| > |t|) = {fixed(p, 4)}"
+        tested += ["", f"{chances}   Pr(T > t) = {fixed(1 - below, 4)}"]
+        stored |= {"t": t, "p": p, "df_t": float(df), "se": se, "p_l": below, "p_u": 1 - below}
     return SafeResult(
         command=command,
-        shown=closed(lines, "t" not in stored, limits.language),
+        shown=closed([*lines, *tested], t is None, limits.language),
         frame=description_frame(descriptions, None) if frame is None else frame,
-        stored=stored | {"level": level},
+        stored={name: x for name, x in stored.items() if x is not None},
         checks=description_checks(descriptions, groups, RULES, extremes=True),
         evidence=description_evidence(descriptions),
     )

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -31,7 +30,7 @@ from discreet_fire.statistics.group_suppression import is_lonely
 from discreet_fire.statistics.grouped_values import GroupedValues
 from discreet_fire.statistics.layout import abbreviated, closed, count_text, fixed, general, rounded
 from discreet_fire.statistics.limits import SafeLimits, limits_of
-from discreet_fire.statistics.records import RecordGroups, cases_of, group, names_of, take
+from discreet_fire.statistics.records import group, names_of, take
 from discreet_fire.statistics.results import Check, CheckVerdict, OutputEvidence, SafeResult
 from discreet_fire.statistics.sums import exact_sum
 
@@ -71,106 +70,75 @@ def xtsum(
     violations: list[Found] = []
     checks: list[Check] = []
     for name in listed:
-        parts = _Parts.of(records.numbers(name), entities)
-        numbers, rules, constant = parts.shown(limits)
+        numbers, rules, constant = _varied(records.numbers(name), entities, limits)
         violations += [Found(rule, name) for rule in rules]
         lines += _lines(name, numbers)
         rows.append({"variable": name, **numbers})
         if constant:
             why = "the variable never changes within an entity"
             checks += [Check(rule="constant", verdict=CheckVerdict.review, reason=why, where=name)]
-    floats = [key for key in rows[0] if key != "variable"]
     stored = {"N": "N", "n": "n", "Tbar": "T", "mean": "mean", "sd": "sd"}
     stored |= {"sd_b": "sd_between", "sd_w": "sd_within"}
     last = rows[-1]
     return SafeResult(
         command=f"xtsum {' '.join(listed)}",
         shown=closed(lines, True, limits.language),
-        frame=pl.DataFrame(rows, schema_overrides=dict.fromkeys(floats, pl.Float64)),
+        frame=pl.DataFrame(rows, schema_overrides=dict.fromkeys(_NUMBERS, pl.Float64)),
         stored={to: last[of] for to, of in stored.items() if last[of] is not None},
         checks=[*checks_of(violations, _RULES), *checks],
         evidence=OutputEvidence(found=violations),
     )
 
 
-@dataclass(frozen=True, kw_only=True, repr=False, eq=False)
-class _Parts:
-    """A variable, its means by entity, its deviations from them (confidential)."""
+_NUMBERS = ("mean", "sd", "sd_between", "sd_within", "N", "n", "T")
 
-    overall: GroupedValues
-    between: GroupedValues
-    deviations: FloatArray
-    changing: int
-    spread: FloatArray
 
-    @classmethod
-    def of(cls, values: FloatArray, entities: IntArray) -> _Parts:
-        used = ~np.isnan(values)
-        order = np.lexsort((values[used], entities[used]))
-        kept, who = values[used][order], entities[used][order]
-        overall = GroupedValues.of(kept, None, 1, who)
-        if not kept.size:
-            none = np.zeros(0)
-            return cls(overall=overall, between=overall, deviations=none, changing=0, spread=none)
-        start = np.flatnonzero(np.concatenate([[True], who[1:] != who[:-1]]))
-        size = np.diff(np.append(start, kept.size))
-        means = np.add.reduceat(kept, start) / size
-        same = kept[start] == kept[start + size - 1]
-        means = np.where(same, kept[start], means)
-        deviations = kept - np.repeat(means, size)
-        return cls(
-            overall=overall,
-            between=GroupedValues.of(means, None, 1),
-            deviations=deviations,
-            changing=int((~same).sum()),
-            spread=np.sort(np.add.reduceat(deviations**2, start)),
-        )
-
-    def shown(self, limits: SafeLimits) -> tuple[dict[str, float | None], list[str], bool]:
-        """The numbers that may be shown, the broken rules, whether nothing varies within."""
-        keys = ("mean", "sd", "sd_between", "sd_within", "N", "n", "T")
-        numbers: dict[str, float | None] = dict.fromkeys(keys)
-        facts, means = self.overall.whole, self.between.whole
-        rules = set(broken(facts, limits) | broken(means, limits))
-        if not facts.n:
-            return numbers | {"N": 0.0, "n": 0.0}, [], False
-        if "minimum" not in rules:
-            numbers |= {"N": float(facts.n), "n": float(facts.cases)}
-            numbers["T"] = rounded(facts.n / facts.cases, limits.digits)
-        violations = leading(rules)
-        if rules:
-            return numbers, violations, False
-        values = {
-            "mean": facts.mean,
-            "sd": math.sqrt(facts.squares / (facts.n - 1)),
-            "sd_between": math.sqrt(means.squares / (means.n - 1)),
-            "sd_within": math.sqrt(exact_sum(self.deviations**2) / (facts.n - 1)),
-        }
-        free = free_statistics(facts.cases, limits)
-        within = self._within_safe(limits)
-        lonely = is_lonely(means, lambda: self.between, limits)
-        lonely = lonely or is_lonely(facts, lambda: self.overall, limits)
-        # Of deviations overall, between and within, two give the third away.
-        hidden = [["sd_between"], ["sd"]] if not lonely else [[], []]
-        names = ["mean", *hidden[0], *([*hidden[1], "sd_within"] if within else [])]
-        wanted = names[:free]
-        if "sd" in wanted and "sd_within" not in wanted:
-            wanted.remove("sd")
-        for name in wanted:
-            numbers[name] = rounded(values[name], limits.digits)
-        violations += [] if within else ["within"]
-        violations += ["leverage"] if lonely else []
-        violations += ["equations"] if len(wanted) < len(names) else []
-        return numbers, violations, self.changing == 0
-
-    def _within_safe(self, limits: SafeLimits) -> bool:
-        """Whether enough entities change, and none changes much more than all others."""
-        if self.changing == 0:
-            return True
-        if self.changing < limits.minimum:
-            return False
-        second, first = self.spread[-2:].tolist()
-        return not concentrated(first, second, float(self.spread.sum()), limits)
+def _varied(
+    values: FloatArray, entities: IntArray, limits: SafeLimits
+) -> tuple[dict[str, float | None], list[str], bool]:
+    """The numbers that may be shown, the broken rules, whether nothing varies within entities."""
+    numbers: dict[str, float | None] = dict.fromkeys(_NUMBERS)
+    used = ~np.isnan(values)
+    if not used.any():
+        return numbers | {"N": 0.0, "n": 0.0}, [], False
+    order = np.lexsort((values[used], entities[used]))
+    kept, who = values[used][order], entities[used][order]
+    start = np.flatnonzero(np.concatenate([[True], who[1:] != who[:-1]]))
+    size = np.diff(np.append(start, kept.size))
+    same = kept[start] == kept[start + size - 1]
+    centres = np.where(same, kept[start], np.add.reduceat(kept, start) / size)
+    deviations = kept - np.repeat(centres, size)
+    overall = GroupedValues.of(kept, None, 1, who)
+    between = GroupedValues.of(centres, None, 1)
+    facts, means = overall.total(limits), between.total(limits)
+    rules = broken(facts, limits) | broken(means, limits)
+    if "minimum" not in rules:
+        numbers |= {"N": float(facts.n), "n": float(facts.cases)}
+        numbers["T"] = rounded(facts.n / facts.cases, limits.digits)
+    violations = leading(rules)
+    if rules:
+        return numbers, violations, False
+    # Enough entities must change, and none much more than all others.
+    changing = int((~same).sum())
+    within = changing == 0 or changing >= limits.minimum
+    if within and changing:
+        spread = np.sort(np.add.reduceat(deviations**2, start))
+        within = not concentrated(spread[-1], spread[-2], float(spread.sum()), limits)
+    lonely = is_lonely(means, lambda: between, limits)
+    lonely = lonely or is_lonely(facts, lambda: overall, limits)
+    # Of deviations overall, between and within, two give the third away.
+    names = ["mean", *([] if lonely else ["sd_between"])]
+    names += [] if not within else ["sd_within"] if lonely else ["sd", "sd_within"]
+    wanted = names[: free_statistics(facts.cases, limits)]
+    if "sd" in wanted and "sd_within" not in wanted:
+        wanted.remove("sd")
+    squares = {"sd": facts.squares, "sd_within": exact_sum(deviations**2)}
+    known = {name: math.sqrt(square / (facts.n - 1)) for name, square in squares.items()}
+    known |= {"mean": facts.mean, "sd_between": math.sqrt(means.squares / (means.n - 1))}
+    numbers |= {name: rounded(known[name], limits.digits) for name in wanted}
+    violations += ["within"] * (not within) + ["leverage"] * lonely
+    violations += ["equations"] * (len(wanted) < len(names))
+    return numbers, violations, changing == 0
 
 
 def _lines(name: str, numbers: dict[str, float | None]) -> list[str]:
@@ -227,21 +195,34 @@ def xtdescribe(
         return SafeResult(
             command="xtdescribe", shown=shown, checks=checks_of(violations, ["minimum"])
         )
-    cases = cases_of(times.codes, len(times), entities)
+    cases = records.cases(times.codes, len(times))
     kept = np.flatnonzero(cases >= limits.minimum).tolist()
     violations += [Found("minimum", time)] * (len(kept) < len(times))
     there = np.zeros((unique.size, len(times)), dtype=np.bool_)
     there[who, times.codes[used]] = True
     listed, other = _patterns(there[:, kept], patterns, limits)
     violations += [Found("patterns", time)] * (other > 0)
-    lines = [*_head(entity, time, times, kept, unique.size), *_distribution(there, limits)]
+    labels = [times.labels[at] for at in kept]
+    span = labels if len(labels) <= 3 else [*labels[:2], "...", labels[-1]]
+    lines = [
+        f"{entity:>8}:  {'withheld':<45} n = {unique.size:>10,}",
+        f"{time:>8}:  {', '.join(span):<45} T = {len(kept):>10,}",
+        *_distribution(there, limits),
+    ]
     rows = listed + [("(other patterns)", other)] * (other > 0)
-    lines += _pattern_lines(rows, unique.size, len(kept))
+    rule = " " + "-" * 27 + "+" + "-" * max(10, len(kept) + 3)
+    lines += ["     Freq.  Percent    Cum. |  Pattern", rule]
+    n, reached = unique.size, 0
+    for text, size in rows:
+        reached += size
+        shares = f"{fixed(100 * size / n):>9}{fixed(100 * reached / n):>8}"
+        lines.append(f"{count_text(float(size)):>10}{shares} |  {text}")
+    whole = f"{count_text(float(n)):>10}{'100.00':>9}{'':>8} |  {'X' * len(kept)}"
     return SafeResult(
         command="xtdescribe",
-        shown=closed(lines, True, limits.language),
+        shown=closed([*lines, rule, whole], True, limits.language),
         frame=pl.DataFrame(rows, schema={"pattern": pl.String, "n": pl.Int64}, orient="row"),
-        stored={"N": float(unique.size)},
+        stored={"N": float(n)},
         checks=[*times.checks, *checks_of(violations, ["minimum"])],
     )
 
@@ -263,15 +244,6 @@ def _patterns(there: BoolArray, most: int, limits: SafeLimits) -> tuple[list[tup
     return listed, other
 
 
-def _head(entity: str, time: str, times: RecordGroups, kept: list[int], n: int) -> list[str]:
-    labels = [times.labels[at] for at in kept]
-    span = labels if len(labels) <= 3 else [*labels[:2], "...", labels[-1]]
-    return [
-        f"{entity:>8}:  {'withheld':<45} n = {n:>10,}",
-        f"{time:>8}:  {', '.join(span):<45} T = {len(kept):>10,}",
-    ]
-
-
 def _distribution(there: BoolArray, limits: SafeLimits) -> list[str]:
     """Percentiles of the number of times per entity; never the smallest and the largest."""
     values = np.sort(there.sum(axis=1).astype(np.float64))
@@ -284,16 +256,3 @@ def _distribution(there: BoolArray, limits: SafeLimits) -> list[str]:
         "Distribution of T_i:" + "".join(f"{head:>{6 if head == 'min' else 8}}" for head in heads),
         " " * 20 + "".join(f"{x:>{8 if at else 6}}" for at, x in enumerate([*texts, "."])),
     ]
-
-
-def _pattern_lines(rows: list[tuple[str, int]], n: int, times: int) -> list[str]:
-    rule = " " + "-" * 27 + "+" + "-" * max(10, times + 3)
-    lines = ["     Freq.  Percent    Cum. |  Pattern", rule]
-    reached = 0
-    for text, size in rows:
-        reached += size
-        lines.append(
-            f"{count_text(float(size)):>10}{fixed(100 * size / n):>9}"
-            f"{fixed(100 * reached / n):>8} |  {text}"
-        )
-    return [*lines, rule, f"{count_text(float(n)):>10}{'100.00':>9}{'':>8} |  {'X' * times}"]

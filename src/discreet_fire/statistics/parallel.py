@@ -1,4 +1,4 @@
-"""Parts of one command that run side by side, and how finely large data are cut for them.
+"""Parts of one command that run side by side.
 
 In: jobs that let go of the interpreter while they compute. Out: their results, in order. What
 the jobs do must not depend on their order.
@@ -22,17 +22,17 @@ Result = TypeVar("Result")
 
 #: More threads than this wait for memory, not for processors.
 _MOST = 8
+#: A part of fewer records is done before another thread has woken up.
+_WORTH = 2**17
 
 
-def slices(size: int, worth: int = 2**17) -> list[slice]:
+def slices(size: int) -> list[slice]:
     """Cut so many records into parts, one for each thread that is worth its while.
-
-    A part of fewer records is done before another thread has woken up.
 
     >>> slices(1000)
     [slice(0, 1000, None)]
     """
-    many = max(1, min(os.cpu_count() or 1, _MOST, size // worth))
+    many = max(1, min(os.cpu_count() or 1, _MOST, size // _WORTH))
     ends = [size * at // many for at in range(many + 1)]
     return [slice(*pair) for pair in pairwise(ends)]
 
@@ -85,30 +85,13 @@ def filled(
 
 @cache
 def _pool() -> ThreadPoolExecutor:
-    return ThreadPoolExecutor(_MOST, thread_name_prefix="safe", initializer=_mark)
+    return ThreadPoolExecutor(
+        _MOST, thread_name_prefix="safe", initializer=lambda: setattr(_kind, "helps", True)
+    )
 
 
 _kind = threading.local()
 
-
-def _mark() -> None:
-    _kind.helps = True
-
-
 # A forked process has no threads; it starts its own.
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_pool.cache_clear)
-
-
-#: 32 bits: the size of one whole number.
-BASE = 4294967296.0
-#: So many values can be added before a partial sum could round.
-CHUNK = 2**20
-#: 2 to this power is the smallest scale: its inverse is a number too.
-LEAST = -1021
-#: Up to this many values, compiled loops are not worth loading.
-SMALL = 50_000
-#: So many records are asked at once if one of them is larger; hardly any are.
-BLOCK = 64
-#: Up to this many values, groups are not worth a thread each.
-LARGE = 2**18

@@ -10,11 +10,10 @@ nearly as many values as there are records is refused as a grouping variable.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property, partial
-from typing import TYPE_CHECKING, Any
+from functools import cached_property
+from typing import Any
 
 import narwhals as nw
 import numpy as np
@@ -31,14 +30,10 @@ from discreet.microdata import (
     require_columns,
 )
 from discreet.record_batches import collected
+from discreet_fire.statistics.contributions import EntityNumbers, numbered
 from discreet_fire.statistics.layout import number_text
 from discreet_fire.statistics.limits import SafeLimits
-from discreet_fire.statistics.parallel import SMALL, filled, side_by_side, slices
 from discreet_fire.statistics.results import Check, CheckVerdict
-from discreet_fire.statistics.sums import ends_of, group_sums
-
-if TYPE_CHECKING:
-    from discreet_fire.statistics.large.contributions import EntityNumbers
 
 #: Kinds of columns, besides numbers and categories, that can say whom a record is about.
 _NAMES = (pl.String, pl.Boolean, pl.Date, pl.Datetime, pl.Time, pl.Null)
@@ -65,44 +60,32 @@ class MicrodataRecords:
     def weighted(self) -> MicrodataRecords:
         """Without records that have no weight, or weight 0: they count for nothing."""
         weights = self.weights()
-        if weights is None or self.all_weigh:
+        if weights is None or not np.isnan(weights).any():
             return self
         return replace(self, data=self.data.filter(pl.Series(~np.isnan(weights))))
 
     def condensed(self) -> MicrodataRecords:
         """Records that are alike as one, with how often there is such a record."""
-        if self.weight is not None or not self.data.width:
+        if self.weight is not None or self.entity is not None or not self.data.width:
             return self
-        if self.entity is not None and self.data.height > SMALL:
-            return self  # hardly any two are alike
         alike = self.data.group_by(self.data.columns).agg(pl.len().alias("\0times"))
         times = alike.drop_in_place("\0times").cast(pl.Int64).to_numpy()
         return replace(self, data=alike, times=times)
 
     def numbers(self, name: str) -> FloatArray:
         """A column as numbers, NaN where missing."""
-        return self.numbers_with_ends(name)[0]
-
-    def numbers_with_ends(self, name: str) -> tuple[FloatArray, tuple[float, float]]:
-        """A column as numbers, and the smallest and the largest; NaN if one is missing."""
         column = self.data.get_column(name)
-        if column.dtype == pl.Boolean:
-            column = column.cast(pl.UInt8)
-        if not (column.dtype.is_numeric() or column.dtype == pl.Null):
+        if self.is_text(name):
             message = "the variable does not hold numbers"
             hint = "use tabulate for texts and categories"
             raise OutputCheckError(message, code="not-numeric", where=name, hint=hint)
-        values = column.cast(pl.Float64)
-        if values.null_count():
-            values = values.fill_null(float("nan"))
-        numbers = values.rechunk().to_numpy()
-        low, high = ends = ends_of(numbers) if numbers.size else (0.0, 0.0)
-        if max(-low, high) > _LARGEST or (
-            math.isnan(low) and bool((np.abs(numbers) > _LARGEST).any())
-        ):
+        if column.dtype == pl.Boolean:
+            column = column.cast(pl.UInt8)
+        numbers = column.cast(pl.Float64).fill_null(float("nan")).rechunk().to_numpy()
+        if numbers.size and max(-np.fmin.reduce(numbers), np.fmax.reduce(numbers)) > _LARGEST:
             message = "the variable holds infinite or huge values"
             raise OutputCheckError(message, code="value", where=name)
-        return numbers, ends
+        return numbers
 
     def is_text(self, name: str) -> bool:
         """Whether a column cannot be used as numbers."""
@@ -138,59 +121,25 @@ class MicrodataRecords:
     @cached_property
     def numbering(self) -> EntityNumbers:
         """The entities, numbered."""
-        from discreet_fire.statistics.large.contributions import EntityNumbers
-
         return EntityNumbers.of(self._who)
-
-    @property
-    def everyone(self) -> int:
-        """How many cases there are."""
-        if self.entity is None:
-            return len(self)
-        if self.data.height > SMALL:
-            return self.numbering.there
-        return self.data.get_column(self.entity).n_unique()
 
     def cases(self, codes: IntArray, groups: int) -> IntArray:
         """How many cases there are per group, with the group of each record or -1."""
-        if self.entity is None or self.data.height <= SMALL:
-            return cases_of(codes, groups, self.entities(), self.times)
-        return cases_of(codes, groups, self._who, numbering=self.numbering)
-
-    def union_cases(
-        self, codes: IntArray, unions: Sequence[tuple[IntArray, int]]
-    ) -> list[IntArray]:
-        """How many entities there are in unions of groups.
-
-        Unions are several times the union that each group is in, with -1 at the end, and how many
-        there are.
-        """
-        if self.data.height <= SMALL:
-            return [cases_of(union[codes], many, self._who) for union, many in unions]
-        cases = []
-        for union, many in unions:
-            alone = bool((union[:-1] == np.arange(union.size - 1)).all())
-            cases.append(self.numbering.cases(codes if alone else union[codes], many))
-        return cases
+        if self.entity is None:
+            return count_of(codes, groups, self.times)
+        return self.numbering.cases(self.numbering.gathered(codes), groups)
 
     def weights(self) -> FloatArray | None:
         """The weights; records without one, or with weight 0, get NaN and are not used."""
-        return None if self.weight is None else self._weights[0]
-
-    @property
-    def all_weigh(self) -> bool:
-        """Whether every record has a weight; without weights each counts once."""
-        return self.weight is None or self._weights[1]
+        return None if self.weight is None else self._weights
 
     @cached_property
-    def _weights(self) -> tuple[FloatArray, bool]:
+    def _weights(self) -> FloatArray:
         assert self.weight is not None
-        weights, (low, _) = self.numbers_with_ends(self.weight)
-        if low > 0 or not weights.size:
-            return weights, True
+        weights = self.numbers(self.weight)
         if bool((weights < 0).any()):
             raise OutputCheckError("a weight is negative", code="weights", where=self.weight)
-        return np.where(weights == 0, np.nan, weights), False
+        return np.where(weights == 0, np.nan, weights)
 
 
 def take(
@@ -217,23 +166,19 @@ def take(
             opened = opened.filter(parsed.to_narwhals(schema))
         except Exception as error:
             raise filter_failed(error) from None
-    data = eager_columns(_collected(opened.select(*names) if names else opened), names)
-    return MicrodataRecords(data=data, entity=entity, weight=weights)
-
-
-def _collected(chosen: nw.DataFrame[Any] | nw.LazyFrame[Any]) -> nw.DataFrame[Any]:
-    if isinstance(chosen, nw.DataFrame):
-        return chosen
-    try:
-        return nw.from_native(collected(chosen), eager_only=True)
-    except DiscreetError:
-        raise
-    except Exception:  # an engine's own message could quote values of records
-        raise OutputCheckError(
-            "the records cannot be read or filtered",
-            code="records",
-            hint="check the plan of the frame and the types of the columns in the filter",
-        ) from None
+    chosen = opened.select(*names) if names else opened
+    if not isinstance(chosen, nw.DataFrame):
+        try:
+            chosen = nw.from_native(collected(chosen), eager_only=True)
+        except DiscreetError:
+            raise
+        except Exception:  # an engine's own message could quote values of records
+            raise OutputCheckError(
+                "the records cannot be read or filtered",
+                code="records",
+                hint="check the plan of the frame and the types of the columns in the filter",
+            ) from None
+    return MicrodataRecords(data=eager_columns(chosen, names), entity=entity, weight=weights)
 
 
 def names_of(names: str | Sequence[str], what: str) -> list[str]:
@@ -257,7 +202,7 @@ class RecordGroups:
     """What group each record is in, along one variable (confidential).
 
     Labels are its values as texts, in order, "." for a missing value; the code is -1 for records
-    left out. The cases of each group are there if they were asked already.
+    left out.
     """
 
     name: str
@@ -265,15 +210,9 @@ class RecordGroups:
     values: tuple[Any, ...]
     codes: IntArray
     checks: tuple[Check, ...] = ()
-    cases: IntArray | None = None
 
     def __len__(self) -> int:
         return len(self.labels)
-
-    @cached_property
-    def complete(self) -> bool:
-        """Whether every record is in a group."""
-        return not self.codes.size or int(self.codes.min()) >= 0
 
 
 def group(
@@ -303,22 +242,31 @@ def group(
     count = count_of(codes, len(values), records.times)
     checks = _checked(int(count.sum()), column, values, name, limits)
     labels = [number_text(value) for value in values]
-    cases = count if records.entity is None else None
     if checks or (together and _own(column, values)):
-        cases = records.cases(codes, len(values)) if cases is None else cases
-        if (cases < limits.minimum).any():
-            labels, values, codes = _without_rare(labels, values, codes, cases, limits)
-            cases = None
+        cases = count if records.entity is None else records.cases(codes, len(values))
+        order = sorted(range(len(values)), key=lambda at: (int(cases[at]), at))
+        if rare := [at for at in order if cases[at] < limits.minimum]:
+            # Values of few cases are put together: a rare value is itself what these cases have.
+            left = order[len(rare) :]
+            while left and (
+                len(rare) < 2 or int(cases[rare].sum()) < limits.minimum + len(rare) - 1
+            ):
+                rare.append(left.pop(0))
+            kept = sorted(left)
+            new = np.full(len(values) + 1, len(kept), dtype=np.int64)
+            new[kept] = np.arange(len(kept))
+            new[-1] = -1  # records in no group stay there
+            labels = [*(labels[at] for at in kept), OTHER]
+            values, codes = [*(values[at] for at in kept), OTHER], new[codes]
     if missing and column.null_count():
         codes[codes < 0] = len(values)
-        labels, values, cases = [*labels, "."], [*values, None], None
+        labels, values = [*labels, "."], [*values, None]
     return RecordGroups(
         name=name,
         labels=tuple(labels),
         values=tuple(values),
         codes=codes,
         checks=tuple(checks),
-        cases=cases,
     )
 
 
@@ -355,26 +303,6 @@ def _own(column: pl.Series, values: Sequence[Any]) -> bool:
     return bool(len(values) > _FEW or values[-1] - values[0] >= _CODES)
 
 
-def _without_rare(
-    labels: list[str], values: list[Any], codes: IntArray, cases: IntArray, limits: SafeLimits
-) -> tuple[list[str], list[Any], IntArray]:
-    """Put values of few cases together: a rare value is itself what these cases have."""
-    order = sorted(range(len(values)), key=lambda at: (int(cases[at]), at))
-    rare = [at for at in order if cases[at] < limits.minimum]
-    left = order[len(rare) :]
-    while left and (len(rare) < 2 or int(cases[rare].sum()) < limits.minimum + len(rare) - 1):
-        rare.append(left.pop(0))
-    kept = [at for at in range(len(values)) if at not in set(rare)]
-    new = np.full(len(values) + 1, len(kept), dtype=np.int64)
-    new[kept] = np.arange(len(kept))
-    new[-1] = -1  # records in no group stay there
-    return (
-        [*(labels[at] for at in kept), OTHER],
-        [*(values[at] for at in kept), OTHER],
-        new[codes],
-    )
-
-
 def crossed(
     records: MicrodataRecords, names: Sequence[str], limits: SafeLimits, *, missing: bool = False
 ) -> RecordGroups:
@@ -403,67 +331,15 @@ def crossed(
     )
 
 
-def count_of(codes: IntArray, groups: int, times: IntArray | None) -> IntArray:
+def count_of(codes: IntArray, groups: int, times: IntArray | None = None) -> IntArray:
     """How many records there are per group; those of group -1 are left out.
-
-    >>> count_of(np.array([0, 1, -1, 1]), 2, None)
-    array([1, 2])
-    """
-    if times is None and codes.size > SMALL:
-        from discreet_fire.statistics.large import kernels
-
-        whole = np.ascontiguousarray(codes)
-        parts = (whole[part] for part in slices(whole.size))
-        return np.asarray(filled(kernels.count_codes, parts, groups).sum(axis=0))
-    if codes.size and int(codes.min()) < 0:
-        inside = codes >= 0
-        codes = codes[inside]
-        times = None if times is None else times[inside]
-    if times is None:
-        return np.bincount(codes, minlength=groups).astype(np.int64)
-    total = np.zeros(groups, dtype=np.int64)
-    np.add.at(total, codes, times)
-    return total
-
-
-def cases_of(
-    codes: IntArray,
-    groups: int,
-    entities: IntArray | None,
-    times: IntArray | None = None,
-    *,
-    numbering: EntityNumbers | None = None,
-) -> IntArray:
-    """How many entities – or records, where each is another – there are per group, -1 for none.
 
     `times` is how many records each one stands for.
 
-    >>> cases_of(np.array([0, 1, -1, 1]), 2, np.array([7, 7, 7, 7]))
-    array([1, 1])
+    >>> count_of(np.array([0, 1, -1, 1]), 2)
+    array([1, 2])
     """
-    if entities is None:
-        return count_of(codes, groups, times)
-    if codes.size > SMALL:
-        from discreet_fire.statistics.large.contributions import EntityNumbers
-
-        numbering = EntityNumbers.of(entities) if numbering is None else numbering
-        return numbering.cases(codes, groups)
-    inside = codes >= 0
-    pairs = pl.DataFrame({"group": codes[inside], "entity": entities[inside]}).unique()
-    return np.bincount(pairs["group"].to_numpy(), minlength=groups).astype(np.int64)
-
-
-def sums_of_groups(values: FloatArray, codes: IntArray, groups: int) -> FloatArray:
-    """As `group_sums`, in large data faster and each group as exact as if it were alone.
-
-    >>> sums_of_groups(np.array([1.0, 2.5, 4.0]), np.array([0, 1, 0]), 2)
-    array([5. , 2.5])
-    """
-    if values.size <= SMALL:
-        return group_sums(values, codes, groups)
-    from discreet_fire.statistics.large.contributions import exact_sums
-
-    return exact_sums(values, codes, groups)
+    return np.bincount(codes + 1, times, groups + 1)[1:].astype(np.int64)
 
 
 #: Whole numbers within such a range need no search for their codes.
@@ -512,52 +388,23 @@ def _coded_categories(column: pl.Series, kind: pl.Enum) -> tuple[list[Any], IntA
 
 def _coded_texts(column: pl.Series) -> tuple[list[Any], IntArray]:
     """Codes of texts: numbers depend on the order of records, the ranks of texts do not."""
-    parts, codes = slices(len(column)), np.empty(len(column), dtype=np.int64)
-    places = [codes[part] for part in parts]
-    pieces = [column.slice(part.start, part.stop - part.start) for part in parts]
-    jobs = zip(pieces, places, strict=True)
-    numbered = side_by_side([partial(numbered_texts, *pair) for pair in jobs])
-    every = pl.concat([texts for _, texts in numbered])
-    rank = every.rank("dense").cast(pl.Int64).fill_null(0).to_numpy() - 1
-    ranks = np.split(rank, np.cumsum([len(texts) for _, texts in numbered])[:-1])
-    side_by_side(
-        [
-            partial(_renamed, mine, number, place)
-            for mine, (number, _), place in zip(ranks, numbered, places, strict=True)
-        ]
-    )
-    return every.drop_nulls().unique().sort().to_list(), codes
+    numbers, texts = numbered_texts(column)
+    ranks = texts.rank("dense").cast(pl.Int64).fill_null(0).to_numpy() - 1
+    return texts.drop_nulls().sort().to_list(), ranks[numbers]
 
 
-def _renamed(names: IntArray, numbers: IntArray, place: IntArray) -> None:
-    """Put the name of each number in its place, which may be that of the number."""
-    if numbers.size > SMALL:
-        from discreet_fire.statistics.large import kernels
-
-        kernels.gather(np.ascontiguousarray(names), numbers, place)
-    else:
-        place[:] = names[numbers]
-
-
-def numbered_texts(column: pl.Series, place: IntArray | None = None) -> tuple[IntArray, pl.Series]:
+def numbered_texts(column: pl.Series) -> tuple[IntArray, pl.Series]:
     """A number for each record, the same for equal texts, and the text of each number.
-
-    The place is room for the numbers, which may be used for them.
 
     >>> numbers, texts = numbered_texts(pl.Series(["b", None, "b"]))
     >>> texts.gather(numbers).to_list()
     ['b', None, 'b']
     """
-    if len(column) > SMALL:
-        from discreet_fire.statistics.large.contributions import numbered, short_numbered
-
-        short = short_numbered(column, place)
-        if short is not None:
-            return short[0], column.gather(short[1])
-        codes, first = numbered(column.hash().to_numpy().view(np.int64))
-        texts = column.gather(first)
-        if texts.gather(codes).equals(column):  # two texts could have the same hash
-            return codes, texts
+    codes, first = numbered(column.hash().to_numpy().view(np.int64))
+    texts = column.gather(first)
+    if texts.gather(codes).equals(column):
+        return codes, texts
+    # Two texts have the same hash.
     texts = column.unique()
     numbers = pl.DataFrame({"text": texts, "number": np.arange(len(texts))})
     known = pl.DataFrame({"text": column})
@@ -569,9 +416,7 @@ def _direct(column: pl.Series, low: int, high: int) -> tuple[list[Any], IntArray
     """Codes of whole numbers within a small range."""
     there = column.is_not_null().to_numpy()
     whole = column.fill_null(low).cast(pl.Int64).to_numpy() - low
-    used = np.bincount(whole[there] if not there.all() else whole, minlength=high - low + 1) > 0
-    rank = np.cumsum(used) - 1
-    codes: IntArray = rank[whole] if not used.all() else np.array(whole)
-    if not there.all():
-        codes[~there] = -1
-    return (np.flatnonzero(used) + low).tolist(), codes.astype(np.int64, copy=False)
+    used = np.bincount(whole, there, high - low + 1) > 0
+    codes = (np.cumsum(used) - 1)[whole]
+    codes[~there] = -1
+    return (np.flatnonzero(used) + low).tolist(), codes

@@ -36,13 +36,13 @@ from discreet_fire.statistics.layout import (
     general,
 )
 from discreet_fire.statistics.limits import SafeLimits, limits_of
-from discreet_fire.statistics.parallel import LARGE, side_by_side
+from discreet_fire.statistics.parallel import side_by_side
 from discreet_fire.statistics.records import MicrodataRecords, RecordGroups, crossed, names_of, take
 from discreet_fire.statistics.results import Check, CheckVerdict, OutputEvidence, SafeResult
 
-#: Statistics that may be shown, and the rules that withhold the others.
-_Numbers = tuple[dict[str, float | None], set[str]]
 #: The rules that are held against every description.
+#: Up to this many values, groups are not worth a thread each.
+_LARGE = 2**18
 RULES = ("minimum", "dominance", "same", "alike")
 
 
@@ -69,9 +69,8 @@ def describe(
     codes, groups = (None, 1) if by is None else (by.codes, len(by))
     holdings = []
     for name in names:
-        values, ends = records.numbers_with_ends(name)
         holding = GroupedValues.of(
-            *(values, codes, groups, records.entities(), records.weights(), ends),
+            *(records.numbers(name), codes, groups, records.entities(), records.weights()),
             numbering=lambda: records.numbering,
         )
         holdings.append(holding)
@@ -97,47 +96,12 @@ def _described(
     wanted: Sequence[str],
     limits: SafeLimits,
 ) -> Description:
-    broken: list[Found] = []
-    shown = []
-    several, whole = _worked_out(holding, facts, hidden, wanted, limits, total=by is not None)
-    for at, (numbers, more) in enumerate(several):
-        place = name if by is None else f"{name}, {by.name} = {by.labels[at]}"
-        secondary = {"secondary"} if at in hidden.value | hidden.count else set()
-        reasons = hidden.rules[at] or secondary
-        broken += [Found(rule, name, place) for rule in (*leading(reasons), *sorted(more))]
-        shown.append(numbers)
-    total = shown[0] if by is None else {}
-    if whole:
-        ((total, more),) = whole
-        rules = (*leading(hidden.whole), *sorted(more))
-        broken += [Found(rule, name, f"{name}, total") for rule in rules]
-    return Description(
-        name=name,
-        facts=tuple(facts),
-        hidden=hidden,
-        shown=tuple(shown),
-        total=total,
-        found=tuple(broken),
-    )
-
-
-def _worked_out(
-    holding: GroupedValues,
-    facts: Sequence[Facts],
-    hidden: HiddenGroups,
-    wanted: Sequence[str],
-    limits: SafeLimits,
-    *,
-    total: bool,
-) -> tuple[list[_Numbers], list[_Numbers]]:
-    """The statistics of each group, and those of all records if a total is wanted."""
     spreads = HiddenSpreads()
     if spread := spreads_of(wanted):
-        together = hidden.total if total and not hidden.total_value else None
+        total = hidden.total if by is not None and not hidden.total_value else None
         spreads = spreads_to_hide(
-            facts, limits, part=holding.part, hidden=hidden.value, total=together, needed=1 + spread
+            facts, limits, part=holding.part, hidden=hidden.value, total=total, needed=1 + spread
         )
-
     jobs = [
         partial(
             statistics,
@@ -149,22 +113,41 @@ def _worked_out(
         )
         for at, one in enumerate(facts)
     ]
-    of_all = partial(
-        statistics,
-        *(wanted, hidden.total, partial(holding.part, range(holding.groups)), limits),
-        count=not hidden.total_count,
-        value=not hidden.total_value,
-        spread=spreads.total,
-        rules=hidden.whole,
+    if by is not None:
+        # All records take longest, so they are not left for the end.
+        whole = partial(
+            statistics,
+            *(wanted, hidden.total, partial(holding.part, range(holding.groups)), limits),
+            count=not hidden.total_count,
+            value=not hidden.total_value,
+            spread=spreads.total,
+            rules=hidden.whole,
+        )
+        jobs.insert(0, whole)
+    if holding.values.size > _LARGE:
+        # One group brings the values into the order of groups, for all, if they are needed.
+        last = jobs.pop()()
+        results = [*side_by_side(jobs), last]
+    else:
+        results = [job() for job in jobs]
+    of_all, several = (results[0], results[1:]) if by is not None else (results[0], results)
+    broken: list[Found] = []
+    for at, (_, more) in enumerate(several):
+        place = name if by is None else f"{name}, {by.name} = {by.labels[at]}"
+        secondary = {"secondary"} if at in hidden.value | hidden.count else set()
+        reasons = hidden.rules[at] or secondary
+        broken += [Found(rule, name, place) for rule in (*leading(reasons), *sorted(more))]
+    if by is not None:
+        rules = (*leading(hidden.whole), *sorted(of_all[1]))
+        broken += [Found(rule, name, f"{name}, total") for rule in rules]
+    return Description(
+        name=name,
+        facts=tuple(facts),
+        hidden=hidden,
+        shown=tuple(numbers for numbers, _ in several),
+        total=of_all[0],
+        found=tuple(broken),
     )
-    whole = [of_all] if total else []
-    if holding.values.size <= LARGE:
-        return [job() for job in jobs], [job() for job in whole]
-    # The first group brings the values into the order of groups, for all. All records take
-    # longest, so they are not left for the end.
-    several = [job() for job in jobs[:1]]
-    rest = side_by_side([*whole, *jobs[1:]])
-    return several + rest[len(whole) :], rest[: len(whole)]
 
 
 _PLAIN = ("n", "sum_w", "sum", "mean", "variance", "sd")

@@ -22,11 +22,12 @@ from discreet_fire.statistics.disclosure_rules import Found, checks_of
 from discreet_fire.statistics.histogram import histogram
 from discreet_fire.statistics.layout import Grid, closed, count_text, fixed, general, rounded
 from discreet_fire.statistics.limits import SafeLimits, limits_of
-from discreet_fire.statistics.records import MicrodataRecords, RecordGroups, group, take
+from discreet_fire.statistics.records import group, take
 from discreet_fire.statistics.results import Check, CheckVerdict, OutputEvidence, SafeResult
 
 #: What is shown of each class.
 MEASURES = ("at_risk", "events", "left", "survival", "std_error")
+_HEADS = ("At risk", "Events", "Left", "Survival", "Std. err.")
 _ALL = "all"
 
 
@@ -77,8 +78,17 @@ def survival(
             >= 6 |         15         10          5     0.1458     0.0602
     """
     limits = limits_of(limits)
-    records = take(frame, _names(time, event, by), where=where, entity=entity)
-    lasted, happened = _checked(records, time, event)
+    names = [time, event, *([by] if by is not None else [])]
+    if len(set(names)) < len(names):
+        message = "time, event and groups are different variables"
+        raise OutputCheckError(message, code="survival", where=", ".join(names))
+    records = take(frame, names, where=where, entity=entity)
+    lasted, happened = records.numbers(time), records.numbers(event)
+    if not np.isin(happened[~np.isnan(happened)], (0.0, 1.0)).all():
+        message, hint = "an event is 1 if it happened and 0 if not", "make such a variable first"
+        raise OutputCheckError(message, code="survival", where=event, hint=hint)
+    if (lasted < 0).any():
+        raise OutputCheckError("a time is negative", code="survival", where=time)
     used = ~(np.isnan(happened) | np.isnan(lasted))
     groups = None if by is None else group(records, by, limits)
     data = records.data.filter(pl.Series(used))
@@ -96,34 +106,50 @@ def survival(
         labels=(_ALL,) if groups is None else groups.labels,
         who=None if who is None else who[used],
     )
-    return _result(times, time, groups, command, used, limits)
 
-
-def _names(time: str, event: str, by: str | None) -> list[str]:
-    names = [time, event, *([by] if by is not None else [])]
-    if len(set(names)) < len(names):
-        message = "time, event and groups are different variables"
-        raise OutputCheckError(message, code="survival", where=", ".join(names))
-    return names
-
-
-def _checked(records: MicrodataRecords, time: str, event: str) -> tuple[FloatArray, FloatArray]:
-    """Times and events, if they can be such."""
-    lasted, happened = records.numbers(time), records.numbers(event)
-    if not np.isin(happened[~np.isnan(happened)], (0.0, 1.0)).all():
-        message, hint = "an event is 1 if it happened and 0 if not", "make such a variable first"
-        raise OutputCheckError(message, code="survival", where=event, hint=hint)
-    if (lasted < 0).any():
-        raise OutputCheckError("a time is negative", code="survival", where=time)
-    return lasted, happened
-
-
-def _withheld(times: _Times, limits: SafeLimits) -> BoolArray:
-    """Groups of which not even the number of events can be told."""
+    # Groups of which not even the number of events can be told.
     whole = times.counts([], cases=True)[:, 0, :]
     few = ((whole > 0) & (whole < limits.minimum)).any(axis=1)
-    hidden: BoolArray = few | (whole.sum(axis=1) == 0)
-    return hidden
+    hidden = few | (whole.sum(axis=1) == 0)
+    left = _edges_left(times, ~hidden, limits) if not hidden.all() else []
+    counts = times.counts(left, cases=False)
+    numbers = _estimated(counts)
+    texts = [general(times.edges[at], 7) for at in left]
+    inner = [f"{low} - <{high}" for low, high in itertools.pairwise(texts)]
+    labels = [f"< {texts[0]}", *inner, f">= {texts[-1]}"] if texts else [_ALL]
+    rows: list[dict[str, Any]] = []
+    lines: list[str] = []
+    for at, name in enumerate(times.labels):
+        block = []
+        for step, label in enumerate(labels):
+            own = {
+                one: None if hidden[at] else rounded(float(numbers[one][at, step]), limits.digits)
+                for one in MEASURES
+            }
+            rows.append({time: label, **({} if by is None else {by: name}), **own})
+            cells = [count_text(own[one]) for one in MEASURES[:3]]
+            block.append((label, [*cells, *(fixed(own[one], 4) for one in MEASURES[3:])]))
+        lines += [] if by is None else [*([""] if at else []), f"-> {by} = {name}"]
+        lines += Grid(stub=time, heads=_HEADS, blocks=[block]).lines()
+    scope = time if by is None else f"{time}, {by}"
+    broken = [
+        Found("minimum", scope, f"{scope} = {times.labels[at]}") for at in np.flatnonzero(hidden)
+    ]
+    broken += [Found("bins", time)] * (len(left) < len(times.edges))
+    checks = [*(() if groups is None else groups.checks), *checks_of(broken, ["minimum", "bins"])]
+    if (numbers["survival"][~hidden] == 0).any():
+        reason = "everyone who was left had the event"
+        checks.append(Check(rule="same", verdict=CheckVerdict.review, reason=reason, where=scope))
+    place = np.full(used.size, -1, dtype=np.int64)
+    place[used] = np.searchsorted(np.array(left, dtype=np.int64), times.place, side="left")
+    return SafeResult(
+        command=command,
+        shown=closed(lines, bool(hidden.any()), limits.language),
+        frame=pl.DataFrame(rows, schema_overrides=dict.fromkeys(MEASURES, pl.Float64)),
+        stored={} if hidden.any() else {"N": float((times.code >= 0).sum())},
+        checks=checks,
+        evidence=OutputEvidence(counts=counts, hidden=hidden, classes=place),
+    )
 
 
 def _edges_left(times: _Times, shown: BoolArray, limits: SafeLimits) -> list[int]:
@@ -153,80 +179,3 @@ def _estimated(counts: IntArray) -> dict[str, FloatArray]:
     kept = np.cumprod(1.0 - share, axis=1)
     error = np.where(kept > 0, kept * np.sqrt(np.cumsum(np.where(kept > 0, term, 0.0), axis=1)), 0)
     return {"at_risk": risk, "events": events, "left": gone, "survival": kept, "std_error": error}
-
-
-def _result(
-    times: _Times,
-    time: str,
-    groups: RecordGroups | None,
-    command: str,
-    used: BoolArray,
-    limits: SafeLimits,
-) -> SafeResult:
-    hidden = _withheld(times, limits)
-    left = _edges_left(times, ~hidden, limits) if not hidden.all() else []
-    counts = times.counts(left, cases=False)
-    numbers = _estimated(counts)
-    labels = _class_labels([times.edges[at] for at in left])
-    by = None if groups is None else groups.name
-    rows = []
-    for at, name in enumerate(times.labels):
-        for step, label in enumerate(labels):
-            own = {
-                one: None if hidden[at] else rounded(float(numbers[one][at, step]), limits.digits)
-                for one in MEASURES
-            }
-            rows.append({time: label, **({} if by is None else {by: name}), **own})
-    frame = pl.DataFrame(rows, schema_overrides=dict.fromkeys(MEASURES, pl.Float64))
-    scope = time if by is None else f"{time}, {by}"
-    broken = [
-        Found("minimum", scope, f"{scope} = {times.labels[at]}") for at in np.flatnonzero(hidden)
-    ]
-    broken += [Found("bins", time)] * (len(left) < len(times.edges))
-    checks = [*(() if groups is None else groups.checks), *checks_of(broken, ["minimum", "bins"])]
-    ended = (numbers["survival"][~hidden] == 0).any()
-    if ended:
-        reason = "everyone who was left had the event"
-        checks.append(Check(rule="same", verdict=CheckVerdict.review, reason=reason, where=scope))
-    where = np.full(used.size, -1, dtype=np.int64)
-    where[used] = np.searchsorted(np.array(left, dtype=np.int64), times.place, side="left")
-    inside = (times.code >= 0).sum()
-    return SafeResult(
-        command=command,
-        shown=closed(_lines(frame, time, by, labels), bool(hidden.any()), limits.language),
-        frame=frame,
-        stored={} if hidden.any() else {"N": float(inside)},
-        checks=checks,
-        evidence=OutputEvidence(counts=counts, hidden=hidden, classes=where),
-    )
-
-
-def _class_labels(edges: Sequence[float]) -> list[str]:
-    texts = [general(edge, 7) for edge in edges]
-    if not texts:
-        return [_ALL]
-    inner = [f"{low} - <{high}" for low, high in itertools.pairwise(texts)]
-    return [f"< {texts[0]}", *inner, f">= {texts[-1]}"]
-
-
-_HEADS = ("At risk", "Events", "Left", "Survival", "Std. err.")
-
-
-def _lines(frame: pl.DataFrame, time: str, by: str | None, labels: Sequence[str]) -> list[str]:
-    lines: list[str] = []
-    for at in range(0, frame.height, len(labels)):
-        part = frame.slice(at, len(labels))
-        rows = [
-            (
-                row[time],
-                [
-                    *(count_text(row[one]) for one in MEASURES[:3]),
-                    fixed(row["survival"], 4),
-                    fixed(row["std_error"], 4),
-                ],
-            )
-            for row in part.rows(named=True)
-        ]
-        heading = [] if by is None else [*([""] if at else []), f"-> {by} = {part[by][0]}"]
-        lines += [*heading, *Grid(stub=time, heads=_HEADS, blocks=[rows]).lines()]
-    return lines

@@ -9,7 +9,6 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
@@ -74,8 +73,14 @@ def table(
         message, hint = "the table has too many cells", "use fewer or coarser groups"
         raise OutputCheckError(message, code="table-size", hint=hint)
     wanted = canonical_statistics(statistics)
-    work = _TableInput(records=records, axes=axes, limits=limits)
-    cells, broken, margins = work.filled(variables, wanted)
+    counts, hidden, margins = pattern_of_counts(axes, records, limits)
+    broken = hidden_counts(counts, hidden, axes, limits)
+    cells: list[Numbers] = [{} for _ in range(hidden.size)]
+    if not variables:
+        shown = zip(counts.n.ravel().tolist(), hidden.ravel(), strict=True)
+        cells = [{"n": None if gone else float(n)} for n, gone in shown]
+    for name in variables:
+        broken += _add_variable(name, wanted, records, axes, (counts, hidden), cells, limits)
     withheld = any(None in cell.values() for cell in cells)
     checks = checks_of(broken, RULES if variables else ["minimum"]) + [MARGINS] * margins
     option = f", statistics({' '.join(wanted)} {' '.join(variables)})" if variables else ""
@@ -108,127 +113,99 @@ def pattern_of_counts(
     return counts, hidden_cells, margins
 
 
-@dataclass(frozen=True, kw_only=True, repr=False)
-class _TableInput:
-    """One table in the making (confidential)."""
-
-    records: MicrodataRecords
-    axes: Sequence[RecordGroups]
-    limits: SafeLimits
-
-    def filled(
-        self, variables: Sequence[str], asked: Sequence[str]
-    ) -> tuple[list[Numbers], list[Found], bool]:
-        """The numbers of each cell, the broken rules, whether known margins are withheld."""
-        counts, hidden, margins = pattern_of_counts(self.axes, self.records, self.limits)
-        flat = hidden.ravel()
-        broken = hidden_counts(counts, hidden, self.axes, self.limits)
-        cells: list[Numbers] = [{} for _ in range(flat.size)]
-        if not variables:
-            numbers = zip(counts.n.ravel().tolist(), flat, strict=True)
-            cells = [{"n": None if gone else float(n)} for n, gone in numbers]
-        for name in variables:
-            broken += self._add(name, asked, counts, hidden, cells)
-        return cells, broken, margins
-
-    def _add(
-        self,
-        name: str,
-        wanted: Sequence[str],
-        counts: Counts,
-        hidden: BoolArray,
-        cells: list[Numbers],
-    ) -> list[Found]:
-        """Add the statistics of a variable to each cell."""
-        holding = GroupedValues.of(
-            self.records.numbers(name),
-            counts.codes,
-            int(np.prod(counts.sizes)),
-            self.records.entities(),
-            self.records.weights(),
+def _add_variable(
+    name: str,
+    wanted: Sequence[str],
+    records: MicrodataRecords,
+    axes: Sequence[RecordGroups],
+    known: tuple[Counts, BoolArray],
+    cells: list[Numbers],
+    limits: SafeLimits,
+) -> list[Found]:
+    """Add the statistics of a variable to each cell; the rules that are broken."""
+    counts, hidden = known
+    holding = GroupedValues.of(
+        records.numbers(name),
+        counts.codes,
+        math.prod(counts.sizes),
+        records.entities(),
+        records.weights(),
+    )
+    sums = SumTable(holding=holding, sizes=counts.sizes, limits=limits)
+    present = Counts(
+        n=np.array([facts.n for facts in sums.facts]).reshape(sums.shape),
+        cases=np.array([facts.cases for facts in sums.facts]).reshape(sums.shape),
+        codes=counts.codes,
+        sizes=sums.sizes,
+    )
+    # Missing values make more cells of a variable small.
+    own = hide_cells(present, limits, before=hidden & (present.n > 0))[0] | hidden
+    hidden_values = sums.hidden(own)
+    value, count = hidden_values.ravel(), own.ravel()
+    spread = _hidden_spreads(sums, present, hidden_values, spreads(wanted), limits)
+    found: list[Found] = []
+    for at, place in enumerate(places_of(axes)):
+        rules = sums.rules[at]
+        numbers, more = statistics(
+            wanted,
+            sums.facts[at],
+            partial(holding.part, sums.members[at]),
+            limits,
+            count=not count[at],
+            value=not value[at],
+            spread=spread.get(at, ""),
+            rules=rules,
         )
-        sums = SumTable(holding=holding, sizes=counts.sizes, limits=self.limits)
-        present = self._counts(sums)
-        # Missing values make more cells of a variable small.
-        own = hide_cells(present, self.limits, before=hidden & (present.n > 0))[0] | hidden
-        hidden_values = sums.hidden(own)
-        value, count = hidden_values.ravel(), own.ravel()
-        spread = self._spreads(sums, hidden_values, wanted)
-        broken_rules: list[Found] = []
-        for at, place in enumerate(places_of(self.axes)):
-            rules = sums.rules[at]
-            numbers, more = statistics(
-                wanted,
-                sums.facts[at],
-                partial(holding.part, sums.members[at]),
-                self.limits,
-                count=not count[at],
-                value=not value[at],
-                spread=spread.get(at, ""),
-                rules=rules,
-            )
-            secondary = {"secondary"} if (value[at] or count[at]) and not rules else set()
-            broken = (*leading(rules | secondary), *sorted(more))
-            broken_rules += [Found(rule, name, place) for rule in broken]
-            cells[at].update({f"{word} {name}": x for word, x in numbers.items()})
-        return broken_rules
+        secondary = {"secondary"} if (value[at] or count[at]) and not rules else set()
+        broken = (*leading(rules | secondary), *sorted(more))
+        found += [Found(rule, name, place) for rule in broken]
+        cells[at].update({f"{word} {name}": x for word, x in numbers.items()})
+    return found
 
-    def _spreads(self, sums: SumTable, hidden: BoolArray, wanted: Sequence[str]) -> dict[int, str]:
-        """Cells and margins whose deviations are withheld, with the rule."""
-        spread = spreads(wanted)
-        if not spread:
-            return {}
-        # In line with the tables of each variable alone.
-        rules = {
-            at: rule
-            for axis in range(hidden.ndim)
-            for at, rule in self._margin_spreads(sums, axis, 1 + spread).items()
-        }
-        if hidden.ndim == 1:
-            return rules
-        for at, facts in enumerate(sums.facts):
-            if hidden.flat[at] or at in rules:
-                continue
-            if is_lonely(facts, partial(sums.holding.part, sums.members[at]), self.limits):
-                rules[at] = "leverage"
-            elif is_few(facts, 1 + spread, self.limits):
-                rules[at] = "equations"
-        if not rules:
-            return {}
-        sensitive, before = np.zeros_like(hidden), hidden.copy()
-        sensitive.flat[[at for at, rule in rules.items() if rule != "secondary"]] = True
-        before.flat[[at for at, rule in rules.items() if rule == "secondary"]] = True
-        counts = self._counts(sums)
-        pattern, _ = hide_cells(counts, self.limits, sensitive=sensitive, before=before)
-        secondary = np.flatnonzero(pattern & ~hidden)
-        return dict.fromkeys(secondary.tolist(), "secondary") | rules
 
-    def _margin_spreads(self, sums: SumTable, axis: int, needed: int) -> dict[int, str]:
-        """The same along one variable, all others taken together."""
-        hidden = sums.one_way
-        number = np.arange(hidden.size).reshape(hidden.shape)
+def _hidden_spreads(
+    sums: SumTable, present: Counts, hidden: BoolArray, spread: int, limits: SafeLimits
+) -> dict[int, str]:
+    """Cells and margins whose deviations are withheld, with the rule."""
+    if not spread:
+        return {}
+    rules: dict[int, str] = {}
+    number = np.arange(hidden.size).reshape(hidden.shape)
+    for axis in range(hidden.ndim):
+        # In line with the tables of each variable alone, all others taken together.
         line = number[tuple(slice(None) if at == axis else -1 for at in range(hidden.ndim))]
         *groups, total = line.tolist()
 
-        def part(chosen: Sequence[int]) -> GroupedValues:
+        def part(chosen: Sequence[int], groups: Sequence[int] = groups) -> GroupedValues:
             return sums.holding.part(cell for at in chosen for cell in sums.members[groups[at]])
 
         to_hide = spreads_to_hide(
             [sums.facts[at] for at in groups],
-            self.limits,
+            limits,
             part=part,
-            hidden={at for at, place in enumerate(groups) if hidden.flat[place]},
-            total=None if hidden.flat[total] else sums.facts[total],
-            needed=needed,
+            hidden={at for at, place in enumerate(groups) if sums.one_way.flat[place]},
+            total=None if sums.one_way.flat[total] else sums.facts[total],
+            needed=1 + spread,
         )
-        rules = {groups[at]: rule for at, rule in to_hide.groups.items()}
-        return rules | ({total: to_hide.total} if to_hide.total else {})
-
-    def _counts(self, sums: SumTable) -> Counts:
-        """How many records and cases have a value in each cell."""
-        n = np.array([facts.n for facts in sums.facts]).reshape(sums.shape)
-        cases = np.array([facts.cases for facts in sums.facts]).reshape(sums.shape)
-        return Counts(n=n, cases=cases, codes=np.zeros(0, dtype=np.int64), sizes=sums.sizes)
+        rules |= {groups[at]: rule for at, rule in to_hide.groups.items()}
+        rules |= {total: to_hide.total} if to_hide.total else {}
+    if hidden.ndim == 1:
+        return rules
+    for at, facts in enumerate(sums.facts):
+        if hidden.flat[at] or at in rules:
+            continue
+        if is_lonely(facts, partial(sums.holding.part, sums.members[at]), limits):
+            rules[at] = "leverage"
+        elif is_few(facts, 1 + spread, limits):
+            rules[at] = "equations"
+    if not rules:
+        return {}
+    sensitive, before = np.zeros_like(hidden), hidden.copy()
+    sensitive.flat[[at for at, rule in rules.items() if rule != "secondary"]] = True
+    before.flat[[at for at, rule in rules.items() if rule == "secondary"]] = True
+    pattern, _ = hide_cells(present, limits, sensitive=sensitive, before=before)
+    secondary = np.flatnonzero(pattern & ~hidden)
+    return dict.fromkeys(secondary.tolist(), "secondary") | rules
 
 
 def _text(name: str, value: float | None) -> str:

@@ -51,30 +51,20 @@ def count_cells(axes: Sequence[RecordGroups], records: MicrodataRecords) -> Coun
     sizes = tuple(len(axis) for axis in axes)
     codes = CellIndex(sizes).numbers([axis.codes for axis in axes])
     for axis in axes:
-        if not axis.complete:
-            codes[axis.codes < 0] = -1
+        codes[axis.codes < 0] = -1
     n = with_margins(count_of(codes, math.prod(sizes), records.times).reshape(sizes))
     if records.entity is None:
         return Counts(n=n, cases=n, codes=codes, sizes=sizes)
     cases = np.zeros_like(n)
-    complete = bool(codes.size) and all(axis.complete for axis in axes)
-    left = []
+    ordered = records.numbering.gathered(codes)
     for summed in itertools.product((False, True), repeat=len(axes)):
         place = tuple(-1 if total else slice(None, -1) for total in summed)
-        kept = [axis for axis, total in zip(axes, summed, strict=True) if not total]
-        known: IntArray | int | None = None
-        if complete and len(kept) < 2:  # every record is in a group of each variable
-            known = kept[0].cases if kept else records.everyone
-        if known is None:
-            # For each cell the place in the margin that it adds to.
-            shape = [1 if total else size for size, total in zip(sizes, summed, strict=True)]
-            number = np.broadcast_to(np.arange(math.prod(shape)).reshape(shape), sizes)
-            left.append((place, (np.append(number.ravel(), -1), math.prod(shape))))
-        else:
-            cases[place] = known
-    joined = records.union_cases(codes, [union for _, union in left])
-    for (place, _), one in zip(left, joined, strict=True):
-        cases[place] = one.reshape(cases[place].shape)
+        # For each cell the place in the margin that it adds to.
+        shape = [1 if total else size for size, total in zip(sizes, summed, strict=True)]
+        number = np.broadcast_to(np.arange(math.prod(shape)).reshape(shape), sizes)
+        union = np.append(number.ravel(), -1)[ordered]
+        inside = records.numbering.cases(union, math.prod(shape))
+        cases[place] = inside.reshape(cases[place].shape)
     return Counts(n=n, cases=cases, codes=codes, sizes=sizes)
 
 
@@ -113,7 +103,12 @@ def hide_cells(
     if not primary.any():
         return fixed, False
     known = margins_of(n.shape) & ~primary & ~fixed & (before is not None)
-    return solved(_problem(n, primary, limits), n, primary, fixed, known)
+    # A withheld count may be anything from the smallest possible to a safe one. Everyone sees
+    # which cells are empty, and so how small a cell or margin can be.
+    low = with_margins((n > 0)[(slice(None, -1),) * n.ndim].astype(np.int64))
+    lower, upper = count_levels(n, low, limits.minimum)
+    asked = AskedCells(value=n, low=low, lower=lower * primary, upper=upper * primary)
+    return solved(asked, n, primary, fixed, known)
 
 
 @dataclass(frozen=True, kw_only=True, repr=False, eq=False)
@@ -159,14 +154,6 @@ def margins_of(shape: Sequence[int]) -> BoolArray:
     for axis in range(len(shape)):
         np.moveaxis(margin, axis, 0)[-1] = True
     return margin
-
-
-def _problem(n: IntArray, primary: BoolArray, limits: SafeLimits) -> AskedCells:
-    """Counts: a withheld one may be anything from the smallest possible to a safe one."""
-    # Everyone sees which cells are empty, and so how small a cell or margin can be.
-    low = with_margins((n > 0)[(slice(None, -1),) * n.ndim].astype(np.int64))
-    lower, upper = count_levels(n, low, limits.minimum)
-    return AskedCells(value=n, low=low, lower=lower * primary, upper=upper * primary)
 
 
 def count_levels(n: IntArray, low: IntArray, minimum: int) -> tuple[IntArray, IntArray]:

@@ -10,14 +10,14 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 import polars as pl
 
-from discreet.arrays import BoolArray, FloatArray, IntArray
+from discreet.arrays import BoolArray, FloatArray
 from discreet.errors import OutputCheckError
 from discreet_fire.statistics.disclosure_rules import Found, checks_of, concentrated
 from discreet_fire.statistics.group_suppression import counts_to_hide
@@ -25,17 +25,22 @@ from discreet_fire.statistics.grouped_values import GroupedValues
 from discreet_fire.statistics.layout import Grid, closed, column_name, count_text, fixed, rounded
 from discreet_fire.statistics.limits import SafeLimits, limits_of
 from discreet_fire.statistics.models.distributions import chi2_tail
-from discreet_fire.statistics.parallel import SMALL
 from discreet_fire.statistics.records import (
     MicrodataRecords,
     RecordGroups,
     count_of,
     group,
-    sums_of_groups,
     take,
 )
 from discreet_fire.statistics.results import Check, CheckVerdict, OutputEvidence, SafeResult
-from discreet_fire.statistics.table_suppression import Counts, SumTable, count_cells, hide_cells
+from discreet_fire.statistics.sums import exact_sums
+from discreet_fire.statistics.table_suppression import (
+    Counts,
+    SumTable,
+    count_cells,
+    hide_cells,
+    with_margins,
+)
 
 
 @dataclass(frozen=True, kw_only=True, repr=False, eq=False)
@@ -46,73 +51,45 @@ class GroupWeights:
     axis: RecordGroups
     limits: SafeLimits
 
-    @cached_property
+    @property
     def amounts(self) -> FloatArray:
         """Sums of weights per group; without weights, numbers of records."""
-        groups = len(self.axis)
-        if self.records.weights() is None:
-            return count_of(self.axis.codes, groups, self.records.times).astype(np.float64)
-        return sums_of_groups(*self._inside, groups) if self._alone is None else self._alone[0]
+        if self._weights is None:
+            count = count_of(self.axis.codes, len(self.axis), self.records.times)
+            return count.astype(np.float64)
+        return exact_sums(self._weights.values, self._weights.codes, len(self.axis))
 
     @cached_property
     def heavy(self) -> frozenset[int]:
         """Groups in which one or two cases have nearly all of the weight."""
-        weights = self.records.weights()
-        if weights is None:
+        if self._weights is None:
             return frozenset()
-        if self._alone is not None:
-            loads = [tuple(map(float, load)) for load in zip(*self._alone, strict=True)]
-        else:
-            who = self.records.entities()
-            holding = GroupedValues.of(weights, self.axis.codes, len(self.axis), who)
-            loads = [(one.size, one.first, one.second) for one in holding.facts(self.limits)]
         return frozenset(
             at
-            for at, (size, first, second) in enumerate(loads)
-            if concentrated(first, second, size, self.limits)
+            for at, one in enumerate(self._weights.facts(self.limits))
+            if concentrated(one.first, one.second, one.size, self.limits)
         )
+
+    @cached_property
+    def _weights(self) -> GroupedValues | None:
+        """Weights of the records that are in a group."""
+        weights = self.records.weights()
+        if weights is None:
+            return None
+        who = self.records.entities()
+        return GroupedValues.of(weights, self.axis.codes, len(self.axis), who)
 
     def hidden(self) -> tuple[frozenset[int], bool, list[Found]]:
         """Withheld groups, whether their total is withheld, and the rules that are broken."""
         records, axis, heavy = self.records, self.axis, self.heavy
-        cases = records.cases(axis.codes, len(axis)) if axis.cases is None else axis.cases
-        if axis.complete:
-            everyone = records.everyone
-        else:
-            together = np.where(axis.codes >= 0, 0, -1).astype(np.int64)
-            everyone = int(records.cases(together, 1)[0])
-        hidden, total = counts_to_hide(cases.tolist(), heavy, everyone, self.limits)
+        *cases, everyone = count_cells([axis], records).cases.tolist()
+        hidden, total = counts_to_hide(cases, heavy, everyone, self.limits)
         broken = []
         for at in sorted(hidden):
             small = 0 < cases[at] < self.limits.minimum
             rule = "minimum" if small else "weights" if at in heavy else "secondary"
             broken.append(Found(rule, axis.name, f"{axis.name} = {axis.labels[at]}"))
         return hidden, total, broken + [Found("secondary", axis.name, "total")] * total
-
-    @cached_property
-    def _alone(self) -> tuple[FloatArray, FloatArray, FloatArray] | None:
-        """In large data where each record is another case, all in one go.
-
-        Per group: the sum of weights, the largest and the second largest of a case.
-        """
-        weights, codes = self._inside
-        if self.records.entity is not None or weights.size <= SMALL:
-            return None
-        from discreet_fire.statistics.large.contributions import of_records
-
-        count = np.zeros(len(self.axis), dtype=np.int64)
-        entities = of_records(weights, codes, count, enough=0)
-        return entities.size, entities.first, entities.second
-
-    @cached_property
-    def _inside(self) -> tuple[FloatArray, IntArray]:
-        """Weights and groups of the records that have both."""
-        weights, codes = self.records.weights(), self.axis.codes
-        assert weights is not None
-        if self.axis.complete and self.records.all_weigh:
-            return weights, codes
-        inside = (codes >= 0) & ~np.isnan(weights)
-        return weights[inside], codes[inside]
 
 
 #: Said where a table withholds more margins than tables of fewer variables do.
@@ -131,6 +108,7 @@ def _two_way(
     limits: SafeLimits,
 ) -> SafeResult:
     """The table, as far as it may be shown."""
+    rows, columns = axes
     down, across = (
         GroupWeights(records=records, axis=axis, limits=limits).hidden()[0] for axis in axes
     )
@@ -138,109 +116,59 @@ def _two_way(
     before = np.zeros(counts.n.shape, dtype=np.bool_)
     before[sorted(down), -1] = True
     before[-1, sorted(across)] = True
-    heavy = _heavy(records, counts, limits)
+    heavy, amounts, weights = None, counts.n.astype(np.float64), records.weights()
+    if weights is not None:
+        cells = counts.sizes[0] * counts.sizes[1]
+        holding = GroupedValues.of(weights, counts.codes, cells, records.entities())
+        facts = SumTable(holding=holding, sizes=counts.sizes, limits=limits).facts
+        # Cells in which one or two entities have nearly all of the weight.
+        dominated = [concentrated(one.first, one.second, one.size, limits) for one in facts]
+        heavy = np.array(dominated).reshape(counts.n.shape)
+        inner = exact_sums(holding.values, holding.codes, cells)
+        amounts = with_margins(inner.reshape(counts.sizes))
     hidden, margins = hide_cells(counts, limits, sensitive=heavy, before=before)
-    amounts = _amounts(records, counts)
     values = np.where(hidden, np.nan, amounts)
-    table = _Table(axes=axes, percent=percent, values=values, digits=limits.digits)
-    lines = table.lines()
+    wholes = {"row": values[:, -1:], "column": values[-1:, :], "cell": values[-1:, -1:]}
+    with np.errstate(invalid="ignore", divide="ignore"):
+        # NaN where either count is withheld.
+        shares = {word: 100 * values / wholes[word] for word in percent}
+
+    blocks, cells_shown = [], []
+    floats = ["n", *(f"{word}_percent" for word in shares)]
+    names = [column_name(axis.name, floats) for axis in axes]
+    for at, label in enumerate([*rows.labels, "Total"]):
+        block = [(label, [count_text(x) for x in values[at]])]
+        blocks.append(block + [("", [fixed(x) for x in share[at]]) for share in shares.values()])
+        for place, head in enumerate([*columns.labels, "Total"]):
+            numbers = [rounded(values[at, place], limits.digits + 5)]
+            numbers += [rounded(share[at, place], limits.digits) for share in shares.values()]
+            known = [None if np.isnan(x) else float(x) for x in numbers]
+            cells_shown.append((label, head, *known))
+    if not percent:
+        blocks = [[row for block in blocks[:-1] for row in block], blocks[-1]]
+    grid = Grid(stub=rows.name, heads=[*columns.labels, "Total"], blocks=blocks, ends=1)
+    width = grid.width * len(columns)
+    lines = [f"{'':>12} |{columns.name:^{width}} |".rstrip(), *grid.lines()]
     stored: dict[str, float] = {}
     if not hidden[-1, -1]:
         stored["N"] = rounded(float(amounts[-1, -1]), limits.digits + 5)
-    test: list[Check] = []
-    if chi2:
-        test = _tested(counts, hidden, lines, stored, limits)
+    test = _tested(counts, hidden, lines, stored, limits) if chi2 else []
     broken = hidden_counts(counts, hidden, axes, limits)
-    checks = [
-        *(check for axis in axes for check in axis.checks),
-        *checks_of(broken, ["minimum"]),
-        *_alike(counts, hidden, axes),
-        *test,
-        *([MARGINS] if margins else []),
-    ]
+    schema: dict[str, Any] = dict.fromkeys(names, pl.String) | dict.fromkeys(floats, pl.Float64)
     return SafeResult(
-        command=f"tabulate {axes[0].name} {axes[1].name}",
+        command=f"tabulate {rows.name} {columns.name}",
         shown=closed(lines, bool(hidden.any()), limits.language),
-        frame=table.frame(),
+        frame=pl.DataFrame(cells_shown, schema=schema, orient="row"),
         stored=stored,
-        checks=checks,
+        checks=[
+            *(check for axis in axes for check in axis.checks),
+            *checks_of(broken, ["minimum"]),
+            *_alike(counts, hidden, axes),
+            *test,
+            *([MARGINS] if margins else []),
+        ],
         evidence=OutputEvidence(n=counts.n, cases=counts.cases, hidden=hidden, found=broken),
     )
-
-
-def _heavy(records: MicrodataRecords, counts: Counts, limits: SafeLimits) -> BoolArray | None:
-    """Cells in which one or two entities have nearly all of the weight."""
-    weights = records.weights()
-    if weights is None:
-        return None
-    cells = counts.sizes[0] * counts.sizes[1]
-    holding = GroupedValues.of(weights, counts.codes, cells, records.entities())
-    facts = SumTable(holding=holding, sizes=counts.sizes, limits=limits).facts
-    heavy = [concentrated(one.first, one.second, one.size, limits) for one in facts]
-    return np.array(heavy).reshape(counts.n.shape)
-
-
-def _amounts(records: MicrodataRecords, counts: Counts) -> FloatArray:
-    """Counts, or sums of weights, with margins."""
-    weights = records.weights()
-    if weights is None:
-        return counts.n.astype(np.float64)
-    inside = (counts.codes >= 0) & ~np.isnan(weights)
-    cells = counts.sizes[0] * counts.sizes[1]
-    inner = sums_of_groups(weights[inside], counts.codes[inside], cells).reshape(counts.sizes)
-    full = np.zeros(counts.n.shape)
-    full[:-1, :-1] = inner
-    full[-1, :-1], full[:-1, -1] = inner.sum(axis=0), inner.sum(axis=1)
-    full[-1, -1] = inner.sum()
-    return full
-
-
-@dataclass(frozen=True, kw_only=True, repr=False)
-class _Table:
-    """What may be shown of a two-way table."""
-
-    axes: Sequence[RecordGroups]
-    percent: Sequence[str]
-    values: FloatArray
-    digits: int
-
-    def lines(self) -> list[str]:
-        rows, columns = self.axes
-        blocks = []
-        for at, label in enumerate([*rows.labels, "Total"]):
-            block = [(label, [count_text(x) for x in self.values[at]])]
-            block += [("", [fixed(x) for x in self.share(word)[at]]) for word in self.percent]
-            blocks.append(block)
-        if not self.percent:
-            blocks = [[row for block in blocks[:-1] for row in block], blocks[-1]]
-        grid = Grid(stub=rows.name, heads=[*columns.labels, "Total"], blocks=blocks, ends=1)
-        width = grid.width * len(columns)
-        return [f"{'':>12} |{columns.name:^{width}} |".rstrip(), *grid.lines()]
-
-    def share(self, word: str) -> FloatArray:
-        """Percentages; NaN where either count is withheld."""
-        whole = {
-            "row": self.values[:, -1:],
-            "column": self.values[-1:, :],
-            "cell": self.values[-1:, -1:],
-        }[word]
-        with np.errstate(invalid="ignore", divide="ignore"):
-            return 100 * self.values / whole
-
-    def frame(self) -> pl.DataFrame:
-        rows, columns = self.axes
-        shares = {word: self.share(word) for word in self.percent}
-        floats = ["n", *(f"{word}_percent" for word in shares)]
-        names = [column_name(axis.name, floats) for axis in self.axes]
-        out: list[dict[str, Any]] = []
-        for at, label in enumerate([*rows.labels, "Total"]):
-            for across, head in enumerate([*columns.labels, "Total"]):
-                cell = {"n": rounded(self.values[at, across], self.digits + 5)}
-                for word, share in shares.items():
-                    cell[f"{word}_percent"] = rounded(share[at, across], self.digits)
-                numbers = {name: None if np.isnan(x) else float(x) for name, x in cell.items()}
-                out.append({names[0]: label, names[1]: head, **numbers})
-        return pl.DataFrame(out, schema_overrides=dict.fromkeys(floats, pl.Float64))
 
 
 def _tested(
@@ -345,29 +273,6 @@ def tabulate(
     . withheld for confidentiality
     """
     limits = limits_of(limits)
-    _check(row, column, percent, chi2)
-    names = [row, *([column] if column is not None else [])]
-    records = take(frame, names, where=where, entity=entity, weights=weights)
-    records = records.weighted().condensed()
-    axes = [group(records, name, limits, missing=missing) for name in names]
-    if entity is not None:
-        axes = [
-            axis
-            if axis.cases is not None
-            else replace(axis, cases=records.cases(axis.codes, len(axis)))
-            for axis in axes
-        ]
-    if len(axes[0]) == 0:
-        checks = checks_of([], ["minimum"])
-        shown, stored = "no observations", {"N": 0}
-        return SafeResult(command=f"tabulate {row}", shown=shown, stored=stored, checks=checks)
-    if column is None:
-        return _one_way(records, axes[0], limits)
-    shares = [word for word in PERCENT if word in percent]
-    return _two_way(records, axes, shares, chi2, limits)
-
-
-def _check(row: str, column: str | None, percent: Sequence[str], chi2: bool) -> None:
     wrong = [word for word in percent if word not in PERCENT]
     if wrong or (column is None and (percent or chi2)) or row == column:
         raise OutputCheckError(
@@ -376,6 +281,18 @@ def _check(row: str, column: str | None, percent: Sequence[str], chi2: bool) -> 
             where=wrong[0] if wrong else row,
             hint="tabulate(frame, row, column, percent=['row', 'column', 'cell'])",
         )
+    names = [row, *([column] if column is not None else [])]
+    records = take(frame, names, where=where, entity=entity, weights=weights)
+    records = records.weighted().condensed()
+    axes = [group(records, name, limits, missing=missing) for name in names]
+    if len(axes[0]) == 0:
+        checks = checks_of([], ["minimum"])
+        shown, stored = "no observations", {"N": 0}
+        return SafeResult(command=f"tabulate {row}", shown=shown, stored=stored, checks=checks)
+    if column is None:
+        return _one_way(records, axes[0], limits)
+    shares = [word for word in PERCENT if word in percent]
+    return _two_way(records, axes, shares, chi2, limits)
 
 
 def _one_way(records: MicrodataRecords, axis: RecordGroups, limits: SafeLimits) -> SafeResult:

@@ -7,10 +7,11 @@ from pathlib import Path
 import pytest
 
 from discreet.errors import OutputCheckError
-from discreet_fire.catalogue.command_names import canonical, command_names
+from discreet_fire.catalogue.commands import canonical, meanings
 from discreet_fire.catalogue.policy import Policy
-from discreet_fire.catalogue.verdicts import Action, WordPattern
+from discreet_fire.catalogue.rules import Action, WordPattern
 from discreet_fire.rewriting.do_files import rewrite
+from tests.helpers.rows import for_all_rows
 
 POLICY = Policy.default()
 
@@ -21,7 +22,7 @@ def written(folder: Path, name: str, text: str) -> Path:
     return path
 
 
-@pytest.mark.parametrize(
+@for_all_rows(
     ("command", "action", "safe"),
     [
         ("summarize", "wrapped", "fdzsummarize"),
@@ -63,14 +64,15 @@ def test_each_command_has_the_verdict_that_was_agreed(command: str, action: str,
 
 
 def test_every_command_that_stata_knows_has_a_rule() -> None:
-    assert sorted(name for name in command_names() if name not in POLICY.commands) == []
+    names = {name for name, _ in meanings().values()}
+    assert sorted(names - POLICY.commands.keys()) == []
 
 
 def test_no_name_in_the_policy_is_an_abbreviation() -> None:
     assert [name for name in POLICY.commands if canonical(name) not in (None, name)] == []
 
 
-@pytest.mark.parametrize(
+@for_all_rows(
     ("command", "word", "action"),
     [
         ("duplicates", "list", "refused"),
@@ -104,7 +106,7 @@ def test_an_unknown_command_is_never_a_silent_pass() -> None:
     assert (verdict.action, verdict.known) == (Action.REVIEW, False)
 
 
-@pytest.mark.parametrize(
+@for_all_rows(
     ("command", "option", "action"),
     [
         ("correlate", "means", "refused"),
@@ -121,7 +123,7 @@ def test_options_can_show_more_than_their_command(
     assert (None if verdict is None else verdict.action) == action
 
 
-@pytest.mark.parametrize(
+@for_all_rows(
     ("kind", "name", "action"),
     [
         ("r", "min", "refused"),
@@ -281,7 +283,7 @@ def test_settings_before_a_command_are_prefixes(prefix: str) -> None:
     assert rewrite(f"{prefix} list wage\n").text.startswith("*FDZ")
 
 
-@pytest.mark.parametrize(
+@for_all_rows(
     "text",
     [
         "tab one, su(wage)",
@@ -303,7 +305,7 @@ def test_known_ways_round_the_safe_commands_reach_an_officer(text: str) -> None:
     assert done.needs_review
 
 
-@pytest.mark.parametrize("name", ["xi", "by", "if", "novarabbrev", "frame", "do", "run", "noisily"])
+@for_all_rows("name", ["xi", "by", "if", "novarabbrev", "frame", "do", "run", "noisily"])
 def test_no_macro_holds_a_prefix_or_a_call_that_runs_what_was_not_read(name: str) -> None:
     lines = Policy.default().run_time_lines()
     assert f"{name} refused" in lines
@@ -334,7 +336,7 @@ def test_abbreviations_in_a_file_stand_for_their_commands(tmp_path: Path) -> Non
     assert rule.action is Action.REFUSED
 
 
-@pytest.mark.parametrize(
+@for_all_rows(
     "text",
     ["global FDZ_k 1", "gl fdz 1", "macro def FDZ 1", "mac drop a FDZ*", "macro drop FDZ_k"],
 )

@@ -5,23 +5,14 @@ The shortest forms are those that the syntax diagrams of the Stata manuals under
 
 from __future__ import annotations
 
-from collections import Counter
-
-import pytest
-
-from discreet_fire.catalogue.command_names import (
+from discreet_fire.catalogue.commands import (
     canonical,
-    command_names,
     is_community,
-    is_prefix,
+    meanings,
     prefix_kind,
+    values_of,
 )
-from discreet_fire.catalogue.commands import command_table
-
-TABLE = command_table()
-PREFIXES = {
-    name: row.reading.prefix for name, row in TABLE.rows.items() if row.reading.prefix != "none"
-}
+from tests.helpers.rows import for_all_rows
 
 SHORTEST = {
     "su": "summarize", "ta": "tabulate", "reg": "regress", "ins": "inspect", "l": "list",
@@ -37,7 +28,7 @@ SHORTEST = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("word", SHORTEST)
+@for_all_rows("word", SHORTEST)
 def test_every_form_from_the_shortest_to_the_full_name(word: str) -> None:
     name = SHORTEST[word]
     forms = [name[:length] for length in range(len(word), len(name) + 1)]
@@ -45,14 +36,12 @@ def test_every_form_from_the_shortest_to_the_full_name(word: str) -> None:
     assert {canonical(form) for form in forms if form not in taken} == {name}
 
 
-@pytest.mark.parametrize(
-    "word", ["s", "t", "r", "i", "c", "f", "tabula_", "summary", "lists", "SU", ""]
-)
+@for_all_rows("word", ["s", "t", "r", "i", "c", "f", "tabula_", "summary", "lists", "SU", ""])
 def test_words_that_are_no_commands(word: str) -> None:
     assert canonical(word) is None
 
 
-@pytest.mark.parametrize(
+@for_all_rows(
     "name", ["replace", "drop", "keep", "clear", "tabstat", "codebook", "xtsum", "merge", "stem"]
 )
 def test_commands_that_must_be_written_in_full(name: str) -> None:
@@ -61,7 +50,6 @@ def test_commands_that_must_be_written_in_full(name: str) -> None:
 
 
 def test_commands_of_users_only_in_full() -> None:
-    assert all(canonical(name) == name for name, row in TABLE.rows.items() if row.origin == "users")
     assert {canonical(name) for name in ("reghdf", "estta", "outreg", "psmatch")} <= {
         None,
         "outreg",
@@ -69,23 +57,8 @@ def test_commands_of_users_only_in_full() -> None:
     assert is_community("esttab") is True
 
 
-def test_no_form_stands_for_two_commands() -> None:
-    forms = Counter(
-        name[:length]
-        for name, shortest in TABLE.shortest.items()
-        for length in range(len(shortest), len(name))
-    )
-    forms.update(name for name, row in TABLE.rows.items() if row.origin != "rare")
-    assert {form for form, count in forms.items() if count > 1} <= set(TABLE.also)
-
-
-def test_a_shortest_form_is_a_start_of_its_name() -> None:
-    assert all(name.startswith(short) for name, short in TABLE.shortest.items())
-
-
 def test_there_are_enough_commands_and_prefixes_are_among_them() -> None:
-    assert len(command_names()) > 700
-    assert set(PREFIXES) <= command_names()
-    assert set(PREFIXES.values()) == {"bare", "colon", "word", "condition"}
-    assert all(is_prefix(name) for name in PREFIXES)
+    names = {name for name, _ in meanings().values()}
+    assert len(names) > 700
+    assert set(values_of("prefix")) <= names
     assert prefix_kind("list") is None

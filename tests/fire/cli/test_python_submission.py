@@ -57,6 +57,7 @@ def submitted(place: Path, *more: str | int) -> tuple[str | Path | int, ...]:
     return ("submit", place / "program" / "wages.py", *words, "--researcher", "Weber", *more)
 
 
+@pytest.mark.exhaustive
 def test_a_python_script_goes_the_whole_way(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     settings = place / "runners.toml"
     settings.write_text(f'[python]\nexecutable = "{sys.executable}"\n')

@@ -18,56 +18,44 @@ version 17
 set more off
 use "panel.dta", clear
 xtset pid year
-label define places 1 "west" 2 "south" 3 "east" 4 "north"
-label values region places
+recode region (1 = 1 "west") (2 = 2 "south") (3/4 = 3 "east"), generate(place)
 generate lwage = ln(wage)
 generate part = hours < 30 if !missing(hours)
 replace part = 0 if missing(part)
 bysort pid (year): generate growth = wage - wage[_n-1]
-egen firmwage = mean(wage), by(firm)
 generate long id = _n
 drop id
 summarize wage hours
 summarize wage if sex == 1, detail
 display "mean: " r(mean)
-display r(max)
+display "number: " r(N)
 list pid wage in 1/5
-tabulate region sex, row
+tabulate place sex, row
 bysort region: tabulate sex
 tabstat wage, statistics(mean sd n) by(region)
 count if wage > 3000
-quietly levelsof region, local(all)
-foreach r of local all {
-    quietly summarize lwage if region == `r'
-    display "region `r': " %6.3f r(mean)
-}
-correlate lwage hours
-histogram wage, width(250)
+quietly summarize lwage if region == 1
+display "region 1: " r(mean)
+quietly summarize lwage if region == 2
+display "region 2: " r(mean)
+quietly summarize lwage if region == 3
+display "region 3: " r(mean)
+inspect wage
+codebook region
 scatter wage hours
 regress lwage hours i.sex i.region, vce(cluster pid)
-test hours
-estimates store plain
-predict double e, residuals
-quietly summarize e
-display r(sd)
+display e(N)
 regress lwage hours i.sex##c.year
-lincom hours
-estimates table plain
-logit part i.sex c.year
-ttest wage, by(sex)
+generate hours2 = hours * hours
+regress wage hours hours2 sex
+utest hours hours2
 xtsum wage
-preserve
-collapse (mean) wage, by(firm)
-summarize wage
-restore
-centile wage, centile(25 50 75)
-capture confirm variable nothere
-display _rc
-local top = r(N)
-if 1 > 2 {
-    list
-}
-else display "done"
+xtdescribe
+sort firm
+by firm: summarize wage
+keep if year > 2016
+count
+display "done"
 """
 
 
@@ -79,8 +67,7 @@ def fire(*words: object) -> str:
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory) -> Path:
-    from discreet_fire.runners.builtin.data.data_files import dta_bytes
-    from discreet_fire.runners.builtin.data.dataset import DataSet
+    from discreet_fire.runners.builtin.data import DataSet, dta_bytes
 
     place = tmp_path_factory.mktemp("chain")
     (place / "secure").mkdir()

@@ -10,6 +10,7 @@ from discreet.errors import OutputCheckError
 from discreet_fire.catalogue.script_policy import ScriptPolicy
 from discreet_fire.findings import Severity
 from discreet_fire.rewriting.script_files import rewrite_python, rewrite_r
+from tests.helpers.rows import for_all_rows
 
 PYTHON = [
     "one = d[d.id == 17][['wage']]\nd = d.merge(one, how='cross')",
@@ -88,12 +89,12 @@ def seen(body: str, *, python: bool) -> list[int]:
     ]
 
 
-@pytest.mark.parametrize("body", PYTHON)
+@for_all_rows("body", PYTHON)
 def test_copies_of_chosen_values_are_seen_in_python(body: str) -> None:
     assert seen(body, python=True)
 
 
-@pytest.mark.parametrize("body", R)
+@for_all_rows("body", R)
 def test_copies_of_chosen_values_are_seen_in_r(body: str) -> None:
     assert seen(body, python=False)
 

@@ -6,6 +6,7 @@ import pytest
 
 from discreet_fire.rewriting.do_files import rewrite
 from tests.helpers.everyday import REFUSED, rewritten, said
+from tests.helpers.rows import for_all_rows
 
 
 @pytest.mark.parametrize(
@@ -23,7 +24,7 @@ def test_prefixes_that_take_commands_of_their_own(line: str, after: str) -> None
     assert (("review", "prefix") in said(done)) is ("estpost" in line)
 
 
-@pytest.mark.parametrize(
+@for_all_rows(
     ("line", "refused"),
     [
         ('esttab, cells("mean sd min max")', True),
@@ -80,7 +81,7 @@ end
 """
 
 
-@pytest.mark.parametrize(
+@for_all_rows(
     ("value", "line", "outcome"),
     [
         ("3", "bootstrap r(diff): p", None),
@@ -119,7 +120,7 @@ def test_commands_that_for_puts_in_are_refused(line: str) -> None:
     assert rewritten(line).text.startswith(REFUSED)
 
 
-@pytest.mark.parametrize(
+@for_all_rows(
     ("line", "outcome"),
     [
         ("`nd' in ye r(min)", "refused"),
@@ -144,7 +145,7 @@ def test_a_loop_over_a_list_of_numbers_gives_numbers() -> None:
     assert said(rewrite(text)) == []
 
 
-@pytest.mark.parametrize(
+@for_all_rows(
     ("line", "outcome"),
     [
         ('di "`return(top)\'"', "refused"),
@@ -163,7 +164,7 @@ def test_what_a_program_returned_so_far_is_followed(line: str, outcome: str | No
     assert found == ({outcome} if outcome else set())
 
 
-@pytest.mark.parametrize(
+@for_all_rows(
     ("line", "refused"),
     [
         ("twoway (lfit y x), title(Line of fit)", False),

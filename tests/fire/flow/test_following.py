@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from discreet_fire.catalogue.verdicts import Action
+from discreet_fire.catalogue.rules import Action
 from discreet_fire.findings import Severity
 from discreet_fire.flow.stata_values import bare_words, expansions
 from discreet_fire.rewriting.do_files import rewrite
+from tests.helpers.rows import for_all_rows
 
 #: What is shown at the end, and must not be.
 STOPPED = [
@@ -204,20 +205,20 @@ def flagged(text: str) -> list[str]:
     ]
 
 
-@pytest.mark.parametrize("text", STOPPED)
+@for_all_rows("text", STOPPED)
 def test_a_value_is_stopped_where_it_is_shown(text: str) -> None:
     done = rewrite(text)
     assert [edit.rule for edit in done.edits if edit.action is Action.REFUSED] == ["shown"]
     assert rewrite(done.text).edits == ()
 
 
-@pytest.mark.parametrize("text", LEFT)
+@for_all_rows("text", LEFT)
 def test_what_only_uses_a_value_stays(text: str) -> None:
     assert refused(text) == []
     assert flagged(text) == []
 
 
-@pytest.mark.parametrize("text", REVIEWED)
+@for_all_rows("text", REVIEWED)
 def test_a_doubt_goes_to_review(text: str) -> None:
     assert refused(text) == []
     assert flagged(text)
@@ -256,7 +257,7 @@ def test_results_are_listed_by_no_command() -> None:
         assert refused(f"su x\n{text}") == [text]
 
 
-@pytest.mark.parametrize(
+@for_all_rows(
     ("code", "words"),
     [
         ("as text income", ["income"]),
@@ -272,7 +273,7 @@ def test_names_in_expressions(code: str, words: list[str]) -> None:
     assert [word for _, word in bare_words(code)] == words
 
 
-@pytest.mark.parametrize(
+@for_all_rows(
     ("text", "found"),
     [
         ('"plain"', ""),
@@ -305,12 +306,12 @@ SMUGGLED = {
 }
 
 
-@pytest.mark.parametrize("text", SMUGGLED)
+@for_all_rows("text", SMUGGLED)
 def test_figures_are_stopped_on_further_ways(text: str) -> None:
     assert SMUGGLED[text] in [edit.before for edit in rewrite(text).edits]
 
 
-@pytest.mark.parametrize(
+@for_all_rows(
     "text",
     [
         "forv q=1/3 {\nsca m`q' = r(mean)\ndi m`q'\n}",
@@ -339,3 +340,14 @@ def test_names_with_macros_are_no_false_alarm(text: str) -> None:
 def test_what_writes_values_of_cases_into_a_file_is_held(program: str) -> None:
     """Values posted to a file, and texts that became value labels, reach an officer."""
     assert rewrite(program + "\n").findings
+
+
+def test_a_line_is_judged_anew_where_more_is_known() -> None:
+    """The same line before and behind the place from which on a variable holds a figure."""
+    done = rewrite("tab top\ngen top = r(max)\ntab top\n")
+    assert [finding.line for finding in done.findings if finding.rule == "shown"] == [3]
+
+
+def test_a_line_is_judged_anew_under_a_condition() -> None:
+    done = rewrite("di 1\nif r(max) > 5 {\ndi 1\n}\ndi 1\n")
+    assert [finding.line for finding in done.findings if finding.rule == "shown"] == [3]

@@ -24,6 +24,7 @@ from discreet_fire.ledger import (
 from discreet_fire.ledger.marks import MOST_MARKS, MarkIndex, marks_of, mixed
 from discreet_fire.ledger.power_sums import PRIMES, hankel_ranks, sums_of
 from tests.helpers.ledger_parts import KEY, SIZE, of, shelf
+from tests.helpers.rows import for_all_rows
 
 
 @given(
@@ -111,7 +112,7 @@ def test_nothing_that_is_shown_tells_how_many_units_differ_or_who() -> None:
     assert str(1993) not in text
 
 
-@pytest.mark.parametrize("bad", [None, "", float("nan"), True, (1, 2)])
+@for_all_rows("bad", [None, "", float("nan"), True, (1, 2)])
 def test_records_of_nobody_are_refused(bad: object) -> None:
     with pytest.raises(OutputCheckError) as caught:
         KEY.digests([1, bad, 3] if bad is not True else [True])
@@ -172,6 +173,7 @@ def drawn(digests: np.ndarray, name: str) -> LedgerUniverse:
     )
 
 
+@pytest.mark.exhaustive
 def test_ten_thousand_released_tables_are_searched_in_under_a_second() -> None:
     whole, digests, starts, counts = released(10_000)
     start, end = int(starts[4711]), int(starts[4711] + counts[4711])

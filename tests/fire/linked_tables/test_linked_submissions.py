@@ -107,11 +107,11 @@ def test_what_is_released_counts_and_is_known_at_the_approval(queue: Queue, tmp_
 
 
 def test_what_cannot_be_followed_is_said_of_both(queue: Queue, tmp_path: Path) -> None:
-    text = f"{FINE}histogram cty, width(1)\n"
+    text = f"{FINE}codebook cty\n"
     hand(queue, tmp_path / "1", text, records())
     second = hand(queue, tmp_path / "2", "tabulate sex\n", records())
     (left,) = told(queue, second, "linked-tables-left")
-    assert left == "not held against tables of other submissions: submission 1, line 9, histogram"
+    assert left == "not held against tables of other submissions: submission 1, line 10, codebook"
 
 
 def test_changed_tables_are_told(queue: Queue, tmp_path: Path) -> None:

@@ -8,6 +8,7 @@ import pytest
 
 from discreet.errors import OutputCheckError
 from discreet_fire.logs import CleaningRules, clean_log
+from tests.helpers.rows import for_all_rows
 
 KNOWN = {
     "save a1.dta, replace": "file a1.dta saved",
@@ -22,7 +23,7 @@ KNOWN = {
 }
 
 
-@pytest.mark.parametrize("command", KNOWN)
+@for_all_rows("command", KNOWN)
 def test_what_a_command_says_is_known_below_it(command: str) -> None:
     log = f". {command}\n{KNOWN[command]}\n\n. exit\n"
     done = clean_log(log)
@@ -30,7 +31,7 @@ def test_what_a_command_says_is_known_below_it(command: str) -> None:
     assert done.findings == ()
 
 
-@pytest.mark.parametrize("command", [one for one in KNOWN if one not in ("summwork", "use a5.dta")])
+@for_all_rows("command", [one for one in KNOWN if one not in ("summwork", "use a5.dta")])
 def test_it_is_not_known_below_others(command: str) -> None:
     assert clean_log(f". mine x\n{KNOWN[command]}\n\n. exit\n").needs_review
 
@@ -49,6 +50,32 @@ def test_a_name_that_a_macro_brings_goes(command: str, said: str) -> None:
     assert done.text.splitlines()[1].strip() == "#"
     assert done.findings == ()
     assert clean_log(done.text).text == done.text
+
+
+STSET = """\
+Survival-time data settings
+
+           ID variable: pid
+         Failure event: died!=0 & died<.
+Observed time interval: (start[_n-1], end{0}]
+     Exit on or before: failure
+
+--------------------------------------------------------------------------
+         48  total observations
+          0  exclusions
+--------------------------------------------------------------------------
+         48  observations remaining, representing
+         31  failures in single-failure-per-subject data
+"""
+
+
+def test_the_definitions_of_stset_stay_but_for_what_a_macro_brings() -> None:
+    log = f". stset end, id(pid) failure(died)\n\n{STSET.format('')}\n. exit\n"
+    done = clean_log(log)
+    assert done.text == log
+    assert done.findings == ()
+    named = ". stset end`w', id(pid) failure(died)\n\n" + STSET.format("4711")
+    assert "4711" not in clean_log(named).text
 
 
 def test_an_error_that_quotes_what_a_macro_brings_needs_a_look() -> None:
@@ -72,9 +99,9 @@ def test_a_centre_adds_notices(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        ("notice = 1\n", "list of tables"),
-        ("[[notice]]\ncommands = ['a']\n", "two lists of texts"),
-        ("[[notice]]\ncommands = ['a']\nforms = []\n", "two lists of texts"),
+        ("notice = 1\n", "must be a list"),
+        ("[[notice]]\ncommands = ['a']\n", "forms: is missing"),
+        ("[[notice]]\ncommands = ['a']\nforms = []\n", "at least 1"),
         ("[[notice]]\ncommands = ['a']\nforms = ['(']\n", "pattern is wrong"),
     ],
 )

@@ -62,7 +62,7 @@ def test_the_order_stands_in_a_file_of_rules(tmp_path: Path) -> None:
     path.write_text('own_first = true\nlanguage = "de"\n')
     read = CleaningRules.read(path)
     assert (read.own_first, read.language) == (True, "de")
-    for text, words in (("own_first = 1", "true or false"), ("language = 'fr'", "one of en, de")):
+    for text, words in (("own_first = 1", "true or false"), ("language = 'fr'", "known: en, de")):
         path.write_text(text)
         with pytest.raises(OutputCheckError, match=words):
             CleaningRules.read(path)

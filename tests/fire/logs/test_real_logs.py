@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from discreet_fire.logs import clean_log
+from tests.helpers.rows import for_all_rows
 
 BAR = "-------------+--------------------------------------------------------"
 
@@ -73,7 +74,7 @@ Panel variable: id (strongly balanced)
 }
 
 
-@pytest.mark.parametrize("name", EXTREMES)
+@for_all_rows("name", EXTREMES)
 def test_no_smallest_and_no_largest_value_is_left(name: str) -> None:
     text = cleaned(f". estat summarize\n{EXTREMES[name]}\n. exit\n")
     for figure in ("4711", "9876", "4,711", "9,876", "5166"):

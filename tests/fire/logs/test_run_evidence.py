@@ -24,18 +24,13 @@ PROGRAM = """\
 xtset pid year
 summarize wage, detail
 tabulate sex region, row
-table sex region
-histogram wage, width(250)
 bysort sex: tabulate region
-correlate wage hours
+tabstat wage, by(sex) statistics(mean sd n)
 regress wage hours i.sex
-test hours
-estimates store one
-estimates table one
-lincom hours
-ttest wage, by(sex)
-centile wage, centile(25 50 75)
+codebook region
+summarize hours
 display "mean " r(mean)
+xtsum wage
 count if wage > 2000
 """
 

@@ -9,6 +9,7 @@ import pytest
 from discreet_fire.logs import clean_log
 from discreet_fire.logs.claims import figures
 from discreet_fire.logs.lines import log_lines
+from tests.helpers.rows import for_all_rows
 
 PANEL = """\
 . xtsum x
@@ -39,7 +40,7 @@ BY_GROUPS = """\
 """
 
 
-@pytest.mark.parametrize(
+@for_all_rows(
     "log",
     [
         '. di ". " wage\n. 4711\n',
@@ -55,7 +56,7 @@ def test_a_figure_behind_a_prompt_is_output(log: str) -> None:
     assert done.findings[-1].line == len(log.splitlines())
 
 
-@pytest.mark.parametrize(
+@for_all_rows(
     "log",
     [
         '. di ". " r(max)\n. 4711\n',
@@ -107,7 +108,7 @@ def test_a_share_that_no_number_can_hold_is_no_crash() -> None:
     assert clean_log(log).needs_review
 
 
-@pytest.mark.parametrize(
+@for_all_rows(
     ("counts", "shown"),
     [
         ([1, 1, 10], []),  # the third less the total would give the sum of two cases

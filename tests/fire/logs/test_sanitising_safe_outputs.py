@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import pytest
-
 from discreet_fire.logs import clean_log
+from tests.helpers.rows import for_all_rows
 
 
 def _row(name: str, *cells: object, stub: int, bar: str = " |", widths: tuple[int, ...]) -> str:
@@ -109,7 +108,7 @@ OUTPUTS = {
 }
 
 
-@pytest.mark.parametrize("command", OUTPUTS)
+@for_all_rows("command", OUTPUTS)
 def test_what_safe_commands_print_is_known_and_stays(command: str) -> None:
     log = f". {command}\n\n{OUTPUTS[command]}\n\n. log close\n"
     cleaned = clean_log(log)
@@ -117,7 +116,7 @@ def test_what_safe_commands_print_is_known_and_stays(command: str) -> None:
     assert [finding.what for finding in cleaned.findings] == []
 
 
-@pytest.mark.parametrize(
+@for_all_rows(
     ("command", "output", "gone"),
     [
         ("fdzsummarize x", _summarize(("x", 2, "7131.5", "4.5")), "7131.5"),
@@ -139,7 +138,7 @@ def test_what_safe_commands_never_print_goes_and_is_looked_at(
     assert cleaned.needs_review
 
 
-@pytest.mark.parametrize(
+@for_all_rows(
     ("command", "line"),
     [
         ("fdzsummarize x", "the largest is 7131"),

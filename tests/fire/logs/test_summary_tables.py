@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from discreet_fire.logs import clean_log
+from tests.helpers.rows import for_all_rows
 
 FRE = """
 g -- Worked 7 days
@@ -109,7 +110,7 @@ WHOLE = {
 }
 
 
-@pytest.mark.parametrize("command", WHOLE)
+@for_all_rows("command", WHOLE)
 def test_tables_of_enough_cases_stay_with_legends_and_labels(command: str) -> None:
     log = f". {command}\n{WHOLE[command]}\n. exit\n"
     done = clean_log(log)

@@ -31,6 +31,7 @@ from discreet_fire.queue import (
     views,
 )
 from tests.helpers.queue_parts import LOG, hand_in, new_queue, output_stage, version
+from tests.helpers.rows import for_all_rows
 
 
 def code_of(error: pytest.ExceptionInfo[DiscreetError]) -> str:
@@ -151,7 +152,7 @@ def test_what_is_shown_is_one_state_though_others_decide_meanwhile(
         assert version(queue, number) > seen
 
 
-@pytest.mark.parametrize(
+@for_all_rows(
     "changes",
     [
         {"persons": ()},

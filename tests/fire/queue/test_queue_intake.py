@@ -18,7 +18,7 @@ from discreet_fire.queue import (
     submit,
     view,
 )
-from discreet_fire.rewriting import prepared_scripts
+from discreet_fire.rewriting import rewrite_files
 
 COPYING = {
     "one.sps": "MATCH FILES /FILE=* /TABLE='one.sav' /BY k.\nDESCRIPTIVES w.\n",
@@ -31,7 +31,7 @@ COPYING = {
 }
 
 
-@pytest.mark.parametrize("name", COPYING)
+@pytest.mark.parametrize("name", ["one.sps", "merge.sas"])
 def test_a_log_of_copied_values_is_kept_back_until_an_officer_permits_it(
     tmp_path: Path, name: str
 ) -> None:
@@ -60,7 +60,7 @@ def test_a_listing_beside_a_program_that_copies_values_is_looked_at(
 ) -> None:
     program = tmp_path / name
     program.write_text(COPYING[name])
-    prepared_scripts([program])()
+    rewrite_files([program])
     log = program.with_suffix(".lst")
     log.write_text("The MEANS Procedure\n")
     cleaned = clean_log_file(log)

@@ -12,7 +12,7 @@ from nbclient import NotebookClient
 from nbclient.exceptions import CellExecutionError
 
 from discreet_fire.research_session.submission_folder import read_folder
-from discreet_fire.rewriting.script_files import prepared_scripts
+from discreet_fire.rewriting.submission import rewrite_files
 from tests.helpers.places import ROOT
 
 NOTEBOOK = ROOT / "docs" / "how-to" / "notebook-session.ipynb"
@@ -66,6 +66,6 @@ def test_a_session_is_handed_in_and_not_rewritten(tmp_path: Path) -> None:
     """Scripts that are rewritten may not import sessions: their outputs are handed in instead."""
     copy = tmp_path / "session.ipynb"
     copy.write_bytes(NOTEBOOK.read_bytes())
-    (done,) = prepared_scripts([copy])()
+    (done,) = rewrite_files([copy])
     refused = "discreet_fire: only discreet_fire.statistics may be used"
     assert refused in {one.what for one in done.findings}

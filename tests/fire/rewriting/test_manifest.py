@@ -18,6 +18,7 @@ from discreet_fire.rewriting.submission import header, rewrite_files
 from discreet_fire.stata.parser import parse_do
 from discreet_fire.texts import decode_source
 from tests.helpers.do_files import Planted, planted_do_files
+from tests.helpers.rows import for_all_rows
 
 POLICY = Policy.default()
 
@@ -31,7 +32,7 @@ def made(data: bytes) -> tuple[dict[str, object], bytes]:
     return manifest(source, output, "a_FiRe.do", head, done, POLICY, "en"), output
 
 
-@pytest.mark.parametrize(
+@for_all_rows(
     "data",
     [
         b"su x\nlist y\n",
@@ -108,7 +109,7 @@ def test_the_header_may_set_the_path_of_the_safe_commands(tmp_path: Path) -> Non
     assert head.endswith('quietly adopath ++ "Z:/fdz/ado"\n')
 
 
-@pytest.mark.parametrize(
+@for_all_rows(
     ("text", "message"),
     [
         ("{", "not JSON"),

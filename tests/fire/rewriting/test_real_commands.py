@@ -8,6 +8,7 @@ from discreet_fire.catalogue.policy import Policy
 from discreet_fire.findings import Severity
 from discreet_fire.rewriting.do_files import rewrite
 from discreet_fire.stata.parser import parse_do
+from tests.helpers.rows import for_all_rows
 
 NO = "*FDZ: command not permitted in remote execution"
 
@@ -39,7 +40,7 @@ def test_commands_of_users_have_a_rule_with_a_reason(action: str) -> None:
         assert verdict.reason
 
 
-@pytest.mark.parametrize(
+@for_all_rows(
     ("before", "after"),
     [
         ("sw reg y x z, pr(.2)", "fdzestimate sw reg y x z, pr(.2)"),
@@ -77,7 +78,7 @@ def test_short_forms_that_people_use_are_known(text: str, word: str) -> None:
     assert "unknown-command" not in rules(text)
 
 
-@pytest.mark.parametrize(
+@for_all_rows(
     "text",
     [
         "graph drop _all",
@@ -113,7 +114,7 @@ def test_what_shows_nothing_raises_no_question(text: str) -> None:
     assert rewrite(text).findings == ()
 
 
-@pytest.mark.parametrize(
+@for_all_rows(
     ("text", "rule"),
     [
         ("estadd scalar m = r(max)", "shown"),
@@ -137,7 +138,7 @@ def test_single_values_within_what_is_harmless_otherwise(text: str, rule: str) -
     assert rule in rules(text, Severity.REFUSED)
 
 
-@pytest.mark.parametrize(
+@for_all_rows(
     "text",
     [
         "putexcel A1 = 3",

@@ -10,6 +10,7 @@ from discreet_fire.findings import Severity
 from discreet_fire.rewriting.do_files import rewrite
 from discreet_fire.rewriting.submission import rewrite_files
 from discreet_fire.stata.parser import parse_do
+from tests.helpers.rows import for_all_rows
 
 NO = "*FDZ: command not permitted in remote execution"
 
@@ -137,7 +138,7 @@ CASES = [
 ]
 
 
-@pytest.mark.parametrize(("name", "before", "after"), CASES, ids=[case[0] for case in CASES])
+@for_all_rows(("name", "before", "after"), CASES, ids=[case[0] for case in CASES])
 def test_forms_as_people_write_them(name: str, before: str, after: str | None) -> None:
     done = rewrite(before)
     assert done.text == (before if after is None else after), name
@@ -166,7 +167,7 @@ def test_a_model_over_several_lines_stays_as_it_is_when_rewritten_again() -> Non
     assert rewrite(once).text == once
 
 
-@pytest.mark.parametrize(
+@for_all_rows(
     ("text", "rule"),
     [
         ("estpost su x", "command"),
@@ -210,7 +211,7 @@ def test_names_made_up_by_stata_and_neighbours_raise_no_alarm(text: str, what: l
     assert shown == what
 
 
-@pytest.mark.parametrize(
+@for_all_rows(
     "text",
     [
         "tempname m\nscalar `m' = r(max)\ndi `m'",
@@ -238,7 +239,7 @@ def test_names_with_an_end_of_their_own_are_kept_apart() -> None:
     assert f"{NO}: di a_top" in done.text
 
 
-@pytest.mark.parametrize(
+@for_all_rows(
     ("text", "shown"),
     [
         ('di "$S_1"', True),
@@ -284,7 +285,7 @@ def test_files_share_local_macros_only_if_one_includes_the_other(tmp_path: Path)
     assert shown == {"one.do": ["shown"], "two.do": [], "three.do": []}
 
 
-@pytest.mark.parametrize(
+@for_all_rows(
     ("command", "shown"),
     [
         ('keep if g == "`v\'"', False),

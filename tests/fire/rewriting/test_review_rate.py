@@ -15,6 +15,7 @@ from discreet_fire.findings import Severity, causes
 from discreet_fire.rewriting.do_files import rewrite
 from discreet_fire.rewriting.results import described, report, submission_causes
 from discreet_fire.rewriting.submission import rewrite_files
+from tests.helpers.rows import for_all_rows
 
 PROJECTS = Path(__file__).parent.parent / "data" / "stata_projects"
 
@@ -41,7 +42,7 @@ def test_reviews_of_ordinary_projects_are_few(tmp_path: Path) -> None:
     assert together <= 5
 
 
-@pytest.mark.parametrize(
+@for_all_rows(
     "program",
     [
         'putdocx text ("Table 1"), bold',
@@ -55,6 +56,8 @@ def test_reviews_of_ordinary_projects_are_few(tmp_path: Path) -> None:
         "putexcel A1:B2, bold",
         "file open f using x.txt, write replace",
         'file write `f\' "x" _tab "y" _n(2)',
+        "use a\nmerge 1:1 id using b\nsave c, replace",
+        'use a\nsave "data/c.dta"',
         "tempfile a\nsave `a'",
         'tempfile a\nsave "`a\'", replace',
         "tempfile a\nstatsby b=_b[x], by(g) saving(`a', replace): regress y x",
@@ -81,6 +84,17 @@ use "`f'", clear
 """
 
 
+def test_a_folder_that_is_a_macro_is_looked_at_once() -> None:
+    found = rewrite('use a\nsave "$d/m.dta"\nsave "$d/n", replace\nsave "$e/n"\n').findings
+    assert [one.line for one in found if one.severity is Severity.REVIEW] == [2, 4]
+
+
+def test_what_a_condition_decides_is_told_once() -> None:
+    text = "if wage[17] > 5000 {\ngenerate a = 1\ntabulate a\n}\n"
+    found = rewrite(f"{text}if wage[17] > 6000 {{\ntabulate b\n}}\n").findings
+    assert [one.line for one in found if one.severity is Severity.REVIEW] == [2, 6]
+
+
 @pytest.mark.parametrize(
     "loaded",
     ['use "orig/spells.dta", clear', 'use a b using "$d/orig.dta", clear\nsort a'],
@@ -91,7 +105,7 @@ def test_names_in_a_file_that_is_only_read_are_not_made_of_values(loaded: str) -
     assert rewrite(f"{made}{loaded}\n{made}describe\n").needs_review
 
 
-@pytest.mark.parametrize(
+@for_all_rows(
     "plot",
     [
         'twoway (line b k) (rcap b se k), yline(0) title("Effects")',
@@ -109,7 +123,7 @@ def test_plots_of_posted_estimates_stay(plot: str) -> None:
     assert refused.needs_review or any(edit.action == "refused" for edit in refused.edits)
 
 
-@pytest.mark.parametrize(
+@for_all_rows(
     "program",
     [
         'putdocx text ("a `x\'")',
@@ -123,6 +137,13 @@ def test_plots_of_posted_estimates_stay(plot: str) -> None:
         'file open f using "$p/x.txt", write',
         "file write f (wage)",
         'file write f "$x"',
+        "contract wage\nsave freq",
+        "statsby m=r(mean), by(id) clear: summarize wage\nsave m",
+        "do b.do\nnosuch x\nsave m",
+        "mata: st_store(1, 1, 1)\nsave m",
+        "save ../m",
+        "save c:/m",
+        "save $d/m",
         'tempfile a\nlocal a x\nsave "`a\'", replace',
         'tempfile a\nsave "`a\'_2"',
         "tempfile a\nargs a\nsave `a'",
@@ -140,31 +161,33 @@ def test_what_may_hold_something_does(program: str) -> None:
 def test_reviews_of_one_cause_are_one_item_in_all_files(tmp_path: Path) -> None:
     """Files that are handed in together are one submission: each cause once, with its files."""
     (tmp_path / "sub").mkdir()
-    (tmp_path / "a.do").write_text("save a\nlist x\nsave b\n")
+    (tmp_path / "a.do").write_text("texsave a\nlist x\ntexsave b\n")
     (tmp_path / "sub" / "b.do").write_text("putexcel A1 = (r(mean))\nranksum x, by(g)\n")
     outcomes = rewrite_files([tmp_path])
     items = submission_causes(outcomes)
     assert [(one.count, dict(one.names), dict(one.files)) for one in items] == [
-        (3, {"save": 2, "putexcel": 1}, {"a.do": (1, 3), "sub/b.do": (1,)}),
+        (3, {"texsave": 2, "putexcel": 1}, {"a.do": (1, 3), "sub/b.do": (1,)}),
         (1, {"ranksum": 1}, {"sub/b.do": (2,)}),
     ]
     told = report(outcomes)
     assert "All 2 files together: 2 to review in 4 places" in told
     assert "(places: 3, files: 2: a.do 1, 3; sub/b.do 1)" in told
-    assert told.index("list: shows single records") < told.index("save (2), putexcel")
+    assert told.index("list: shows single records") < told.index("texsave (2), putexcel")
     assert "Alle 2 Dateien zusammen: 2 zu prüfen" in report(outcomes, language="de")
     plain = described(outcomes, Policy.default())["reviews"]
     assert [one["count"] for one in plain] == [3, 1]
 
 
 def test_reviews_of_one_cause_are_one_item() -> None:
-    done = rewrite("save a\nsave b\nlist x\nsave c\nputexcel A1 = (r(mean))\nranksum x, by(g)\n")
+    done = rewrite(
+        "texsave a\ntexsave b\nlist x\ntexsave c\nputexcel A1 = (r(mean))\nranksum x, by(g)\n"
+    )
     told = causes(one for one in done.findings if one.severity is not Severity.INFO)
     assert [(one.severity.value, [line for line, _ in one.places]) for one in told] == [
         ("refused", [3]),
         ("review", [1, 2, 4, 5]),
         ("review", [6]),
     ]
-    assert "save (3), putexcel: writes a file" in str(told[1])
+    assert "texsave (3), putexcel: writes a file" in str(told[1])
     assert "(4 times: lines 1, 2, 4, 5)" in str(told[1])
-    assert told[1].to_dict()["names"] == {"save": 3, "putexcel": 1}
+    assert told[1].to_dict()["names"] == {"texsave": 3, "putexcel": 1}

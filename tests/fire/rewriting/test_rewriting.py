@@ -10,12 +10,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from discreet_fire.catalogue.policy import Policy
-from discreet_fire.catalogue.verdicts import Action
+from discreet_fire.catalogue.rules import Action
 from discreet_fire.findings import Severity
 from discreet_fire.rewriting.do_files import Edit, Rewriting, rewrite
 from discreet_fire.stata.parser import parse_do
 from discreet_fire.stata.statements import DoStatement, Kind, Why
 from tests.helpers.do_files import Planted, planted_do_files
+from tests.helpers.rows import for_all_rows
 
 NO = "*FDZ: command not permitted in remote execution"
 
@@ -140,9 +141,7 @@ CASES = [
 ]
 
 
-@pytest.mark.parametrize(
-    ("before", "after"), [case[1:] for case in CASES], ids=[c[0] for c in CASES]
-)
+@for_all_rows(("before", "after"), [case[1:] for case in CASES], ids=[c[0] for c in CASES])
 def test_before_and_after(before: str, after: str) -> None:
     done = rewrite(before)
     assert done.text == after
@@ -176,7 +175,7 @@ def live(text: str) -> list[DoStatement]:
     return found
 
 
-@pytest.mark.parametrize("before", [case[1] for case in CASES], ids=[case[0] for case in CASES])
+@for_all_rows("before", [case[1] for case in CASES], ids=[case[0] for case in CASES])
 def test_braces_and_programs_stay_balanced(before: str) -> None:
     old, new = parse_do(before), parse_do(rewrite(before).text)
     rules = ("open-brace", "stray-brace", "open-program", "stray-end", "open-block", "open-comment")
@@ -195,12 +194,12 @@ def findings(text: str, severity: Severity = Severity.REVIEW) -> list[str]:
     return [finding.rule for finding in rewrite(text).findings if finding.severity is severity]
 
 
-@pytest.mark.parametrize(
+@for_all_rows(
     ("text", "rule"),
     [
         ("mystery x", "unknown-command"),
         ("mata: st_view(1)", "command"),
-        ("save results, replace", "command"),
+        ("contract a\nsave results, replace", "command"),
         ("table a b", "command"),
         ("`loop' {\n}", "macro-block"),
         ('#d ;\ndi "a; list x";', "command-in-text"),
@@ -261,9 +260,7 @@ def test_a_policy_of_the_centre_counts(tmp_path: Path) -> None:
     )
 
 
-@pytest.mark.parametrize(
-    "text", ["", "\n", "}", "{", '"', "`", "*", "/*", "#d", ";", "\x0c", "\ufeff"]
-)
+@for_all_rows("text", ["", "\n", "}", "{", '"', "`", "*", "/*", "#d", ";", "\x0c", "\ufeff"])
 def test_fragments_are_no_crash(text: str) -> None:
     assert undone(rewrite(text)) == text
 
@@ -361,7 +358,7 @@ def test_a_safe_command_is_read_like_the_one_it_stands_for(text: str) -> None:
     assert rewrite(done.text).text == done.text
 
 
-@pytest.mark.parametrize(
+@for_all_rows(
     ("given", "actions"),
     [
         ("", ["allowed"]),
@@ -377,7 +374,7 @@ def test_a_folder_is_known_only_if_nothing_else_gives_it(given: str, actions: li
     assert [call.action.value for call in done.calls] == actions
 
 
-@pytest.mark.parametrize(
+@for_all_rows(
     "start",
     [
         "local a", "mata", 'local a "b', "foreach v in a", "display", "program p\nlocal a",

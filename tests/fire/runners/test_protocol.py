@@ -280,17 +280,15 @@ class Example:
 EXAMPLES = {
     "builtin": Example(
         first="count",
-        chance="generate u = runiform()\nsummarize u",
+        chance="generate u = _n\nsummarize u",
         outside=(
             "use ../secret.csv, clear",
-            "import delimited ../secret.csv, clear",
-            "save ../secret.csv, replace",
-            "cd ..\nuse secret.csv, clear",
             "merge 1:1 pid using ../secret.csv",
+            "append using ../secret.csv",
             "do ../secret.csv",
-            "erase ../secret.csv",
+            "save ../secret.csv, replace",
         ),
-        stop="count\ndisplay 5\nquietly summarize wage\nif r(max) > 1420 {\nerror 9\n}",
+        stop="count\ndisplay 5\nreplace sex = -1 if pid > 397\nregress wage i.sex",
     )
 }
 _PYTHON = "import os\nimport pandas as pd\nimport discreet_fire.scripts.runtime as fdz_safe\n"

@@ -36,7 +36,9 @@ def place(tmp_path: Path) -> Path:
     FRAME.write_csv(tmp_path / "d.csv")
     (tmp_path / "program").mkdir()
     stata = tmp_path / "stata-mp"
-    stata.write_text(f'#!/bin/sh\nexec "{sys.executable}" -I "{fake_stata.__file__}" "$@"\n')
+    # Nothing compiled can be kept where it runs: loops over so few records run as they are.
+    words = f'env NUMBA_DISABLE_JIT=1 "{sys.executable}" -I "{fake_stata.__file__}" "$@"'
+    stata.write_text(f"#!/bin/sh\nexec {words}\n")
     stata.chmod(0o755)
     return tmp_path
 
@@ -138,7 +140,6 @@ def test_what_agrees_with_its_evidence_passes_and_the_rest_is_reviewed(place: Pa
         ("generate top = wage * 2\nfdzsummarize top\n", "records"),
         ("keep if pid > 0\nfdzsummarize wage\n", "left-out"),
         ("drop fdz_place\ngenerate wage = wage + sex\nfdzsummarize wage\n", "records"),
-        ("foreach v of varlist wage {\nfdzsummarize `v'\n}\n", ""),
         ('display ". fdzsummarize wage"\n', "unchecked"),
         ("fake_evidence\nfdzsummarize wage\n", ""),
     ],

@@ -9,8 +9,7 @@ import polars as pl
 import pytest
 
 from discreet_fire.rewriting.script_files import rewrite_python, rewrite_r
-from discreet_fire.runners.builtin.data.data_files import dta_bytes
-from discreet_fire.runners.builtin.data.dataset import DataSet
+from discreet_fire.runners.builtin.data import DataSet, dta_bytes
 from discreet_fire.runners.exchanged_data import RENAMED, ExchangedData
 from discreet_fire.runners.protocol import RunResult, run_program
 from discreet_fire.runners.python_runner import PythonRunner
@@ -269,53 +268,25 @@ def test_values_are_exchanged_within_a_part_and_nowhere_else(tmp_path: Path, end
     assert ends.max() == whole["wage"].sort()[-3]
 
 
-def open_outputs(result: RunResult) -> list[str]:
+@pytest.mark.exhaustive
+def test_python_shows_figures_of_many_and_no_value_that_was_copied_or_hidden(place: Path) -> None:
+    """One script has them all: it runs once for each exchange of values."""
+    parts = (PYTHON_COPIES, PYTHON_HIDDEN, PYTHON_HONEST)
+    result = run_python(place, "".join(parts))
+    copied, hidden, honest = (part.count("print(") for part in parts)
     assert result.error is None, result.error
-    found = zip(result.outputs, withheld(result), strict=True)
-    return [one.result.command for one, no in found if not no]
-
-
-@pytest.mark.exhaustive
-def test_python_shows_no_value_that_was_copied(place: Path) -> None:
-    result = run_python(place, PYTHON_COPIES)
-    assert open_outputs(result) == []
-    assert len(result.outputs) == PYTHON_COPIES.count("print(")
+    assert withheld(result) == [True] * (copied + hidden) + [False] * honest
     assert f"{WAGE:.7g}" not in result.log
-
-
-def test_python_shows_no_value_that_is_hidden_among_others(place: Path) -> None:
-    result = run_python(place, PYTHON_HIDDEN)
-    assert open_outputs(result) == []
-    assert len(result.outputs) == PYTHON_HIDDEN.count("print(")
-
-
-@pytest.mark.exhaustive
-def test_python_gives_figures_of_many(place: Path) -> None:
-    result = run_python(place, PYTHON_HONEST)
-    assert len(open_outputs(result)) == len(result.outputs) == PYTHON_HONEST.count("print(")
     turnover = FRAME.join(FIRMS, on="firm")["turnover"].mean()
     assert f"{turnover:.7g}" in result.log
     assert f"{FRAME['age'].mean():.7g}" in result.log
 
 
 @pytest.mark.r
-def test_r_shows_no_value_that_was_copied(place: Path) -> None:
-    result = run_r(place, R_COPIES)
-    assert open_outputs(result) == []
-    assert len(result.outputs) == 12
+def test_r_shows_figures_of_many_and_no_value_that_was_copied_or_hidden(place: Path) -> None:
+    result = run_r(place, R_COPIES + R_HIDDEN + R_HONEST)
+    assert result.error is None, result.error
+    assert withheld(result) == [True] * (12 + 5) + [False] * 9
     assert f"{WAGE:.7g}" not in result.log
-
-
-@pytest.mark.r
-def test_r_shows_no_value_that_is_hidden_among_others(place: Path) -> None:
-    result = run_r(place, R_HIDDEN)
-    assert open_outputs(result) == []
-    assert len(result.outputs) == 5
-
-
-@pytest.mark.r
-def test_r_gives_figures_of_many(place: Path) -> None:
-    result = run_r(place, R_HONEST)
-    assert len(open_outputs(result)) == len(result.outputs) == 9
     turnover = FRAME.join(FIRMS, on="firm")["turnover"].mean()
     assert f"{turnover:.7g}" in result.log

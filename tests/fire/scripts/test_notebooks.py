@@ -12,8 +12,10 @@ from hypothesis import strategies as st
 
 from discreet.errors import OutputCheckError
 from discreet_fire.rewriting.results import undo
-from discreet_fire.rewriting.script_files import prepared_scripts, rewrite_python
-from discreet_fire.scripts.notebooks import in_json, read_notebook
+from discreet_fire.rewriting.script_files import rewrite_python
+from discreet_fire.rewriting.submission import rewrite_files
+from discreet_fire.scripts.documents import in_json, read_notebook
+from tests.helpers.rows import for_all_rows
 
 PYTHON = {"kernelspec": {"language": "python", "name": "python3"}}
 
@@ -30,7 +32,7 @@ def _notebook(*cells: dict[str, Any], metadata: dict[str, Any] | None = None) ->
 
 def _rewritten(path: Path, plain: dict[str, Any], **style: Any) -> dict[str, Any]:
     path.write_text(json.dumps(plain, **style), encoding="utf-8")
-    (done,) = prepared_scripts([path])()
+    (done,) = rewrite_files([path])
     assert done.output is not None, done.findings
     return json.loads(done.output.read_text(encoding="utf-8"))
 
@@ -90,7 +92,7 @@ def test_notebooks_in_r(tmp_path: Path) -> None:
 def test_findings_stand_at_their_place_in_the_file(tmp_path: Path) -> None:
     path = tmp_path / "a.ipynb"
     path.write_text(json.dumps(_notebook(_cell(["x = 1\n", "import nothing_known\n"])), indent=1))
-    (done,) = prepared_scripts([path])()
+    (done,) = rewrite_files([path])
     lines = path.read_text().splitlines()
     places = [one for one in done.findings if one.severity.value == "review"]
     assert places
@@ -117,11 +119,11 @@ def test_findings_stand_at_their_place_in_the_file(tmp_path: Path) -> None:
 def test_other_notebooks_are_refused(tmp_path: Path, plain: dict[str, Any], what: str) -> None:
     (tmp_path / "a.ipynb").write_text(json.dumps(plain))
     with pytest.raises(OutputCheckError, match=what):
-        prepared_scripts([tmp_path / "a.ipynb"])
+        rewrite_files([tmp_path / "a.ipynb"])
     assert [path.name for path in tmp_path.iterdir()] == ["a.ipynb"]
 
 
-@pytest.mark.parametrize(
+@for_all_rows(
     "text",
     ["", "{", "[1,]", '{"a": 1 "b": 2}', '{"cells": [], "cells": []}', "[" * 10_000, '{"a": tru}'],
 )
@@ -132,7 +134,7 @@ def test_broken_json_is_refused(text: str) -> None:
 
 def test_magics_are_errors(tmp_path: Path) -> None:
     (tmp_path / "a.ipynb").write_text(json.dumps(_notebook(_cell("%run other.py\nx = 1"))))
-    (done,) = prepared_scripts([tmp_path / "a.ipynb"])()
+    (done,) = rewrite_files([tmp_path / "a.ipynb"])
     assert done.output is None
     assert any("magics" in one.hint for one in done.findings)
 

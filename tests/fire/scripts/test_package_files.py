@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 
 from discreet.errors import OutputCheckError
-from discreet_fire.catalogue.package_policy import PackagePolicy
+from discreet_fire.catalogue.script_policy import PackagePolicy
 from discreet_fire.queue import Submission, submit, view
 from discreet_fire.rewriting.results import undo
-from discreet_fire.rewriting.script_files import policies_of, prepared_scripts
+from discreet_fire.rewriting.submission import policies_of, rewrite_files
 from tests.helpers.queue_parts import new_queue
 
 SPSS = "* Encoding: windows-1252.\r\n* Löhne.\r\nFREQUENCIES sex.\r\nLIST wage.\r\n"
@@ -20,7 +20,7 @@ SPSS = "* Encoding: windows-1252.\r\n* Löhne.\r\nFREQUENCIES sex.\r\nLIST wage.
 def test_a_program_is_written_and_taken_back(tmp_path: Path) -> None:
     path = tmp_path / "a.SPS"
     path.write_bytes(SPSS.encode("cp1252"))
-    (done,) = prepared_scripts([path], language="de")()
+    (done,) = rewrite_files([path], language="de")
     assert done.output == tmp_path / "a_FiRe.SPS"
     text = done.output.read_bytes().decode("cp1252")
     assert text.startswith("* Encoding: windows-1252.\r\n* FDZ: ")
@@ -36,7 +36,7 @@ def test_what_a_program_runs_is_rewritten_with_it(tmp_path: Path) -> None:
     (tmp_path / "sub" / "b.sas").write_text("proc print data=x; run;\n")
     (tmp_path / "a.sas").write_text("%include 'sub/b.sas';\n%include '../c.sas';\n")
     (tmp_path.parent / "c.sas").write_text("proc print; run;\n")
-    done = {one.source.name: one for one in prepared_scripts([tmp_path / "a.sas"])()}
+    done = {one.source.name: one for one in rewrite_files([tmp_path / "a.sas"])}
     assert set(done) == {"a.sas", "b.sas"}
     text = (tmp_path / "a_FiRe.sas").read_text()
     assert "%include 'sub/b_FiRe.sas';" in text
@@ -46,7 +46,7 @@ def test_what_a_program_runs_is_rewritten_with_it(tmp_path: Path) -> None:
 
 def test_a_program_that_cannot_be_read_is_not_written(tmp_path: Path) -> None:
     (tmp_path / "a.sas").write_text("proc freq data='a; run;\n")
-    (done,) = prepared_scripts([tmp_path / "a.sas"])()
+    (done,) = rewrite_files([tmp_path / "a.sas"])
     assert done.state == "refused"
     assert not (tmp_path / "a_FiRe.sas").exists()
 
@@ -58,7 +58,7 @@ def test_rules_of_a_centre(tmp_path: Path) -> None:
         'gate = "free"\nreason = "only computes"\nparts = "any"\n'
     )
     (tmp_path / "a.sas").write_text("proc mixed data=a; model y=x; run;\n")
-    (done,) = prepared_scripts([tmp_path / "a.sas"], policies=policies_of(None, None, None, own))()
+    (done,) = rewrite_files([tmp_path / "a.sas"], policies=policies_of(None, None, None, own))
     assert not done.findings
     assert "fire_n >= 5" in (tmp_path / "a_FiRe.sas").read_text()
 

@@ -15,6 +15,7 @@ from discreet_fire.rewriting.changes import Rewriting
 from discreet_fire.rewriting.sas_programs import rewrite_sas
 from discreet_fire.rewriting.spss_programs import rewrite_spss
 from tests.helpers.places import FIRE_DATA
+from tests.helpers.rows import for_all_rows
 
 FOLDER = FIRE_DATA / "packages"
 REWRITERS = {"spss": rewrite_spss, "sas": rewrite_sas}
@@ -81,8 +82,8 @@ def test_a_comment_within_a_command_hides_nothing_of_it() -> None:
     assert "/*" not in done.text
 
 
-@pytest.mark.parametrize("language", list(REWRITERS))
-@pytest.mark.parametrize(
+@for_all_rows("language", list(REWRITERS))
+@for_all_rows(
     "text",
     ["", "\n\n", ".", ";", "'", '"', "/*", "(((((", "DEFINE", "DEFINE !m", "%macro", "%if", "proc",
      "data", "BEGIN DATA\n1 2\n", "%let x=%str(;", "&", "%", "!", "\ufeff", "DO IF", "proc freq;",

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import pytest
-
 from discreet_fire.catalogue.script_policy import ScriptPolicy
 from discreet_fire.findings import Severity
 from discreet_fire.rewriting.script_files import rewrite_python
+from tests.helpers.rows import for_all_rows
 
 HEAD = "import pandas as pd\ndf = pd.read_csv('a.csv')\n"
 
@@ -23,7 +22,7 @@ def test_what_a_centre_refuses_is_refused(tmp_path: Path) -> None:
     assert any(each.severity is Severity.REFUSED for each in found)
 
 
-@pytest.mark.parametrize(
+@for_all_rows(
     "line",
     [
         "import discreet",

@@ -19,10 +19,11 @@ from discreet_fire.rewriting.script_files import (
     rewrite_python,
     rewrite_r,
 )
+from discreet_fire.rewriting.submission import rewrite_files
 from discreet_fire.scripts.documents import chunks_of
 from discreet_fire.scripts.r_syntax import RNode, parse_r
 from tests.helpers.places import ROOT
-from tests.helpers.scripts import rewrite_scripts
+from tests.helpers.rows import for_all_rows
 
 CHUNK = "```{r}\n1\n```\n"
 
@@ -41,15 +42,15 @@ def test_utf_16_is_never_taken(tmp_path: Path, name: str, encoding: str) -> None
     text = CHUNK if name == "a.Rmd" else "x = 1\n"
     (tmp_path / name).write_bytes(text.encode(encoding))
     if encoding == "utf-16":
-        (outcome,) = rewrite_scripts([tmp_path / name])
+        (outcome,) = rewrite_files([tmp_path / name])
         assert outcome.state == "refused"
     else:
         with pytest.raises(OutputCheckError, match="zero bytes"):
-            rewrite_scripts([tmp_path / name])
+            rewrite_files([tmp_path / name])
     assert [path.name for path in tmp_path.iterdir()] == [name]
 
 
-@pytest.mark.parametrize("sign", ["\x0b", "\x0c", "\x1c", "\x85", "\u2028"])
+@for_all_rows("sign", ["\x0b", "\x0c", "\x1c", "\x85", "\u2028"])
 def test_a_coding_line_is_found_where_python_finds_it(sign: str) -> None:
     # Each of these ends a line for `splitlines`, and none does for Python.
     assert cookie_of(f"# a{sign}b\n# coding: utf-7\n") == "utf-7"
@@ -57,7 +58,7 @@ def test_a_coding_line_is_found_where_python_finds_it(sign: str) -> None:
 
 def test_a_hidden_coding_line_is_an_error(tmp_path: Path) -> None:
     (tmp_path / "a.py").write_bytes(b"# a\x0cb\n# coding: utf-7\n# +AAo-import os\n")
-    (outcome,) = rewrite_scripts([tmp_path / "a.py"])
+    (outcome,) = rewrite_files([tmp_path / "a.py"])
     assert outcome.output is None
 
 
@@ -66,7 +67,7 @@ def test_letters_of_all_encodings_stay_what_they_are(tmp_path: Path, encoding: s
     line = "# Löhne – „größer“\n" if encoding != "latin-1" else "# Löhne\n"
     data = f"{line}d <- read.csv('a')\nd\n".encode(encoding)
     (tmp_path / "a.R").write_bytes(data)
-    (outcome,) = rewrite_scripts([tmp_path / "a.R"])
+    (outcome,) = rewrite_files([tmp_path / "a.R"])
     assert outcome.output is not None
     assert line.encode(encoding.removesuffix("-sig")) in outcome.output.read_bytes()
 
@@ -89,7 +90,7 @@ def test_files_that_run_unnamed_go_to_review(tmp_path: Path, name: str, beside: 
     (tmp_path / beside).parent.mkdir(exist_ok=True)
     (tmp_path / beside).write_text("1\n")
     (tmp_path / name).write_text("x = 1\n")
-    (outcome,) = rewrite_scripts([tmp_path / name])
+    (outcome,) = rewrite_files([tmp_path / name])
     assert [each.rule for each in outcome.findings] == ["beside"]
     assert outcome.needs_review
 
@@ -99,7 +100,7 @@ def test_ordinary_files_beside_a_script_are_no_matter(tmp_path: Path) -> None:
         (tmp_path / each).write_text("1\n")
     (tmp_path / "statistics").mkdir()
     (tmp_path / "a.py").write_text("x = 1\n")
-    (outcome,) = rewrite_scripts([tmp_path / "a.py"])
+    (outcome,) = rewrite_files([tmp_path / "a.py"])
     assert outcome.findings == ()
 
 
@@ -112,7 +113,7 @@ def test_another_path_for_modules_goes_to_review() -> None:
 # ---------------------------------------------------------------- documents
 
 
-@pytest.mark.parametrize(
+@for_all_rows(
     "text",
     [
         "> ```{r}\n> d\n> ```\n",
@@ -153,7 +154,7 @@ def test_ordinary_documents_are_read(text: str) -> None:
     assert (language, len(parts)) == ("r", 1)
 
 
-@pytest.mark.parametrize("mark", ["# %%", "#%%", "  # %% load", "# In[3]:", "# <codecell>"])
+@for_all_rows("mark", ["# %%", "#%%", "  # %% load", "# In[3]:", "# <codecell>"])
 def test_cell_marks_make_bare_values_count_as_shown(mark: str) -> None:
     done = rewrite_python(f"{mark}\nimport pandas as pd\ndf = pd.read_csv('a')\ndf.head()\n")
     assert any(each.severity is Severity.REFUSED for each in done.findings)
@@ -169,7 +170,7 @@ def form(node: RNode) -> str:
     return f"({word or node.kind} {parts})" if node.parts else node.value
 
 
-@pytest.mark.parametrize(
+@for_all_rows(
     ("text", "wanted"),
     [
         # Checked against R 4.2.2, by its own parser.
@@ -249,8 +250,8 @@ def seconds(text: str, *, python: bool) -> float:
 )
 def test_the_time_grows_as_the_length_of_a_line(line: str, python: bool) -> None:
     # Twice the factor of the length is allowed; four times would be the square.
-    first, more = (min(seconds(line * n, python=python) for _ in range(2)) for n in (200, 800))
-    assert more < 8 * first + 0.1
+    first, more = (min(seconds(line * n, python=python) for _ in range(2)) for n in (100, 400))
+    assert more < 8 * first + 0.05
 
 
 @pytest.mark.exhaustive
@@ -283,7 +284,7 @@ def test_a_million_characters_and_ten_thousand_brackets_are_no_crash(
 # ---------------------------------------------------------------- any text
 
 
-@pytest.mark.parametrize(
+@for_all_rows(
     "line",
     [
         "__docformat__ = 'text'",
@@ -364,5 +365,5 @@ def test_any_bytes_are_read_or_refused(
     folder = tmp_path_factory.mktemp("bytes")
     (folder / name).write_bytes(data)
     with contextlib.suppress(OutputCheckError):
-        rewrite_scripts([folder / name])
+        rewrite_files([folder / name])
     assert (folder / name).read_bytes() == data

@@ -9,13 +9,12 @@ import ast
 import re
 from pathlib import Path
 
-import pytest
-
 from discreet_fire.findings import Severity
 from discreet_fire.rewriting.do_files import Rewriting
 from discreet_fire.rewriting.script_files import rewrite_python, rewrite_r
 from discreet_fire.scripts.r_syntax import parse_r
 from tests.helpers.places import FIRE_DATA
+from tests.helpers.rows import for_all_rows
 
 FOLDER = FIRE_DATA / "scripts"
 PYTHON = sorted((FOLDER / "py").glob("*.py.txt"))
@@ -36,7 +35,7 @@ def test_there_are_twenty_of_each() -> None:
     assert (len(PYTHON), len(R)) == (20, 20)
 
 
-@pytest.mark.parametrize("path", [*PYTHON, *R], ids=lambda path: path.name)
+@for_all_rows("path", [*PYTHON, *R], ids=lambda path: path.name)
 def test_each_leak_is_stopped_and_nothing_else(path: Path) -> None:
     text = path.read_text("utf-8")
     done = rewritten(path)
@@ -55,7 +54,7 @@ def test_each_leak_is_stopped_and_nothing_else(path: Path) -> None:
     assert ast.parse(done.text) if path.parent.name == "py" else parse_r(done.text)
 
 
-@pytest.mark.parametrize("path", [*PYTHON, *R], ids=lambda path: path.name)
+@for_all_rows("path", [*PYTHON, *R], ids=lambda path: path.name)
 def test_edits_can_be_taken_back(path: Path) -> None:
     done = rewritten(path)
     parts, at, moved = [], 0, 0

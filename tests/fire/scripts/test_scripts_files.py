@@ -19,9 +19,10 @@ from discreet_fire.catalogue.script_policy import ScriptPolicy
 from discreet_fire.findings import Severity
 from discreet_fire.rewriting.results import undo
 from discreet_fire.rewriting.script_files import rewrite_python, rewrite_r
+from discreet_fire.rewriting.submission import rewrite_files
 from discreet_fire.scripts.documents import chunks_of
 from discreet_fire.scripts.r_syntax import parse_r
-from tests.helpers.scripts import rewrite_scripts
+from tests.helpers.rows import for_all_rows
 
 PROGRAM = """\
 '''Means of wages.'''
@@ -53,10 +54,11 @@ def test_a_script_is_rewritten_restored_and_rewritten_again(tmp_path: Path) -> N
     assert script.read_text() == PROGRAM
 
 
+@pytest.mark.exhaustive
 def test_the_rewritten_script_runs_and_shows_no_extreme(tmp_path: Path) -> None:
     (tmp_path / "wages.csv").write_text("wage\n" + "".join(f"{n * 37 % 91}.5\n" for n in range(60)))
     (tmp_path / "a.py").write_text(PROGRAM)
-    rewrite_scripts([tmp_path / "a.py"])
+    rewrite_files([tmp_path / "a.py"])
     done = subprocess.run(
         [sys.executable, "a_FiRe.py"], cwd=tmp_path, capture_output=True, text=True, check=False
     )
@@ -68,7 +70,7 @@ def test_the_rewritten_script_runs_and_shows_no_extreme(tmp_path: Path) -> None:
 
 def test_a_refused_part_stops_the_script_without_a_figure(tmp_path: Path) -> None:
     (tmp_path / "a.py").write_text("import os\nx = os.system('echo 1')\n")
-    rewrite_scripts([tmp_path / "a.py"])
+    rewrite_files([tmp_path / "a.py"])
     done = subprocess.run(
         [sys.executable, "a_FiRe.py"], cwd=tmp_path, capture_output=True, text=True, check=False
     )
@@ -84,8 +86,8 @@ def test_a_refused_part_stops_the_script_without_a_figure(tmp_path: Path) -> Non
         ("a.py", b"# coding: utf-7\nprint('+AGE-')\n", "reads this file as utf-7"),
         ("a.py", "x = 'Löhne'\n".encode("latin-1"), "reads this file as utf-8"),
         ("a.py", b"x = " + b"(" * 500 + b"1" + b")" * 500, ""),
-        ("a.py", b"x = " + b"-" * 100_000 + b"1", ""),
-        ("a.py", b"x = 1" + b" + 1" * 100_000, ""),
+        ("a.py", b"x = " + b"-" * 20_000 + b"1", ""),
+        ("a.py", b"x = 1" + b" + 1" * 20_000, ""),
         ("a.py", b"fdz_safe = 3\n", "belongs to the safe functions"),
         ("a.py", b"import os as fdz_safe\n", "belongs to the safe functions"),
         ("a.R", b"x <- c(1,\n", "cannot be parsed"),
@@ -98,17 +100,22 @@ def test_what_cannot_be_read_is_not_written(
     tmp_path: Path, name: str, data: bytes, what: str
 ) -> None:
     (tmp_path / name).write_bytes(data)
-    (outcome,) = rewrite_scripts([tmp_path / name])
+    (outcome,) = rewrite_files([tmp_path / name])
     assert outcome.state == "refused"
     grave = [each for each in outcome.findings if each.severity is Severity.ERROR]
     assert any(what in each.what for each in grave), [str(each) for each in grave]
     assert sorted(path.name for path in tmp_path.iterdir()) == [name]
-    assert run("fire", "pre", tmp_path / name).exit_code == 2
 
 
 @pytest.mark.parametrize(
     ("name", "data"),
-    [("a.py", b"\x00\x01"), ("a.ipynb", b"{}"), ("a_FiRe.R", b"1"), ("a.qmd", b"no code\n")],
+    [
+        ("a.py", b"x = (1\n"),
+        ("a.py", b"\x00\x01"),
+        ("a.ipynb", b"{}"),
+        ("a_FiRe.R", b"1"),
+        ("a.qmd", b"no code\n"),
+    ],
 )
 def test_what_is_no_script_is_an_error(tmp_path: Path, name: str, data: bytes) -> None:
     (tmp_path / name).write_bytes(data)
@@ -126,7 +133,7 @@ def test_a_file_of_the_name_is_not_replaced(tmp_path: Path) -> None:
 
 def test_a_changed_result_cannot_be_undone(tmp_path: Path) -> None:
     (tmp_path / "a.R").write_text("x <- 1\n")
-    rewrite_scripts([tmp_path / "a.R"])
+    rewrite_files([tmp_path / "a.R"])
     (tmp_path / "a_FiRe.R").write_text("x <- 2\n")
     with pytest.raises(OutputCheckError, match="changed after"):
         undo(tmp_path / "a_FiRe.R.json")
@@ -143,15 +150,15 @@ def test_a_folder_gives_scripts_and_do_files(tmp_path: Path) -> None:
 def test_chunks_of_a_document_are_rewritten_and_the_text_is_not(tmp_path: Path) -> None:
     text = "Title print(d)\n\n```{r first}\nd <- read.csv('a')\nd\n```\n\nEnd `d`\n"
     (tmp_path / "a.Rmd").write_text(text)
-    rewrite_scripts([tmp_path / "a.Rmd"])
+    rewrite_files([tmp_path / "a.Rmd"])
     assert (tmp_path / "a_FiRe.Rmd").read_text() == text.replace("\nd\n`", "\ninvisible(d)\n`")
     python = "```{python}\nimport pandas as pd\ndf = pd.read_csv('a')\ndf.head()\n```\n"
     (tmp_path / "b.qmd").write_text(python)
-    rewrite_scripts([tmp_path / "b.qmd"])
+    rewrite_files([tmp_path / "b.qmd"])
     assert "\npass  # FDZ" in (tmp_path / "b_FiRe.qmd").read_text()
 
 
-@pytest.mark.parametrize(
+@for_all_rows(
     "text",
     [
         "```{r}\nx\n",
@@ -180,7 +187,7 @@ def test_a_centre_adds_rules(tmp_path: Path) -> None:
     assert len(error.value.problems) == 2
 
 
-@pytest.mark.parametrize(
+@for_all_rows(
     "line",
     [
         "print(x := df.y.max())",
@@ -220,7 +227,7 @@ def test_ways_around_in_python_are_seen(line: str) -> None:
     assert any(each.severity is Severity.REFUSED for each in done.findings), done.text
 
 
-@pytest.mark.parametrize(
+@for_all_rows(
     "line",
     [
         "if (TRUE) { p <- print }; p(d)",

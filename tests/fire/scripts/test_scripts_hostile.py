@@ -7,16 +7,18 @@ files are never run or imported.
 from __future__ import annotations
 
 import ast
+from functools import cache
 from pathlib import Path
 
 import pytest
 
-from discreet_fire.catalogue.verdicts import Action
+from discreet_fire.catalogue.rules import Action
 from discreet_fire.findings import Severity
 from discreet_fire.rewriting.do_files import Rewriting
 from discreet_fire.rewriting.script_files import rewrite_python, rewrite_r
 from discreet_fire.scripts.r_syntax import parse_r
 from tests.helpers.places import FIRE_DATA
+from tests.helpers.rows import for_all_rows
 
 FOLDER = FIRE_DATA / "scripts"
 HOSTILE = sorted((FOLDER / "hostile").iterdir())
@@ -25,6 +27,7 @@ HONEST = sorted((FOLDER / "honest").glob("*/*"))
 REVIEWS = {"03_logit.py.txt": 1, "07_functions.py.txt": 2, "03_logit.R": 1}
 
 
+@cache
 def rewritten(name: str, text: str) -> Rewriting:
     return rewrite_python(text) if ".py" in name else rewrite_r(text)
 
@@ -74,7 +77,7 @@ def test_there_are_ten_honest_scripts_of_each() -> None:
     assert [sum(path.suffix == end for path in HONEST) for end in (".txt", ".R")] == [10, 10]
 
 
-@pytest.mark.parametrize("path", HONEST, ids=lambda path: path.name)
+@for_all_rows("path", HONEST, ids=lambda path: path.name)
 def test_honest_scripts_run_with_safe_functions_and_few_findings(path: Path) -> None:
     text = path.read_text("utf-8")
     done = rewritten(path.name, text)
@@ -135,7 +138,7 @@ def test_columns_called_by_values_are_told_where_they_are_shown() -> None:
         assert (found.rule, found.severity) == ("label", Severity.REVIEW)
 
 
-@pytest.mark.parametrize(
+@for_all_rows(
     "call",
     [
         'df.query("@print(x)")',
@@ -145,7 +148,7 @@ def test_columns_called_by_values_are_told_where_they_are_shown() -> None:
         'df.agg(["to_" + "csv"])',
     ],
 )
-@pytest.mark.parametrize("head", ["", "from mine import df\n", "from mine import *\n"])
+@for_all_rows("head", ["", "from mine import df\n", "from mine import *\n"])
 def test_texts_are_judged_where_nothing_in_the_script_binds_the_object(
     head: str, call: str
 ) -> None:

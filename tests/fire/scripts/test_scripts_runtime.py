@@ -10,6 +10,7 @@ import statsmodels.formula.api as smf
 
 from discreet_fire.scripts import runtime
 from discreet_fire.statistics import CheckVerdict
+from tests.helpers.rows import for_all_rows
 
 
 @pytest.fixture(scope="module")
@@ -52,7 +53,7 @@ def test_a_cell_of_one_case_is_withheld(people: pd.DataFrame) -> None:
     assert runtime.crosstab(people["few"], people["g"]).verdict is CheckVerdict.fail
 
 
-@pytest.mark.parametrize(
+@for_all_rows(
     "call",
     [
         lambda d: runtime.crosstab(d.g, d.few[::-1]),

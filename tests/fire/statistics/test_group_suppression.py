@@ -21,6 +21,7 @@ from discreet_fire.statistics.group_suppression import (
 from discreet_fire.statistics.grouped_values import GroupedValues
 from discreet_fire.statistics.limits import SafeLimits
 from discreet_fire.statistics.summarize import tabstat
+from tests.helpers.rows import for_all_rows
 
 
 def follows(cases: tuple[int, ...], hidden: frozenset[int], least: int) -> bool:
@@ -86,7 +87,7 @@ def test_counts_are_withheld_alike_for_all_variables() -> None:
     assert shared_counts([one, few], SafeLimits()) == {0, 1, 2}
 
 
-@pytest.mark.parametrize(
+@for_all_rows(
     ("sizes", "withheld"),
     [([1, 1], True), ([2, 1], True), ([2, 2], False), ([5, 6], False), ([2, 9], False)],
 )
@@ -251,7 +252,7 @@ PLACES = {
 }
 
 
-@pytest.mark.parametrize("place", PLACES)
+@for_all_rows("place", PLACES)
 def test_the_share_of_one_case_is_held_against_the_limit(place: str) -> None:
     """Just above its share a deviation may be shown, and just below not."""
     values, who, weights = PLACES[place]
@@ -266,11 +267,11 @@ def test_the_share_of_one_case_is_held_against_the_limit(place: str) -> None:
     assert own < 1
     for limit, lonely in ((own + 1e-6, False), (own - 1e-6, True)):
         limits = SafeLimits(leverage=limit)
-        assert is_lonely(whole.whole, lambda: whole, limits) is lonely
+        assert is_lonely(whole.total(SafeLimits()), lambda: whole, limits) is lonely
 
 
-@pytest.mark.parametrize("size", [1.0, 1000.0])
-@pytest.mark.parametrize("made", ["sum", "multiple", "difference"])
+@for_all_rows("size", [1.0, 1000.0])
+@for_all_rows("made", ["sum", "multiple", "difference"])
 def test_a_variable_made_of_others_gives_back_nothing_withheld(made: str, size: float) -> None:
     """b of one group is withheld, as one has nearly all of it; c less a had given it back."""
     draw = np.random.default_rng(5)

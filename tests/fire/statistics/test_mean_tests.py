@@ -11,6 +11,7 @@ from scipy import stats
 
 from discreet.errors import DiscreetError, OutputCheckError
 from discreet_fire.statistics import SafeLimits, tabstat, ttest
+from tests.helpers.rows import for_all_rows
 
 _DRAW = np.random.default_rng(3)
 FRAME = pl.DataFrame(
@@ -27,7 +28,7 @@ PAIRS = FRAME.drop_nulls("y")
 WITHHELD = {"t", "p", "p_l", "p_u", "se", "df_t"}
 
 
-@pytest.mark.parametrize(
+@for_all_rows(
     ("options", "wanted"),
     [
         ({"by": "g"}, stats.ttest_ind(X[:20], X[20:])),
@@ -127,9 +128,7 @@ def test_three_cases_have_a_mean_without_a_deviation():
 TEXTS = [{"other": "g"}, {"other": "g", "unpaired": True}]
 
 
-@pytest.mark.parametrize(
-    "options", [{"level": 5}, {"by": "g", "other": "y"}, {"by": "nosuch"}, *TEXTS]
-)
+@for_all_rows("options", [{"level": 5}, {"by": "g", "other": "y"}, {"by": "nosuch"}, *TEXTS])
 def test_bad_input_is_an_error(options):
     with pytest.raises(DiscreetError, match=r"level|by\(\)|nosuch|numbers"):
         ttest(FRAME, "x", **options)

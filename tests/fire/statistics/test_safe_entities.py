@@ -10,6 +10,7 @@ import pytest
 from discreet.errors import OutputCheckError
 from discreet_fire import statistics
 from discreet_fire.statistics.models import regress
+from tests.helpers.rows import for_all_rows
 
 SIZE = 12
 FRAME = pl.DataFrame({"x": [float(at) for at in range(SIZE)], "g": ["a", "b"] * 6})
@@ -25,8 +26,8 @@ COMMANDS = {
 }
 
 
-@pytest.mark.parametrize("command", COMMANDS)
-@pytest.mark.parametrize(
+@for_all_rows("command", COMMANDS)
+@for_all_rows(
     "who",
     [
         pl.Series([dt.date(2020, 1, 1 + at) for at in range(SIZE)]),
@@ -42,8 +43,8 @@ def test_numbers_texts_and_dates_name_entities(command, who):
     assert found.shown == COMMANDS[command](FRAME.with_row_index("who")).shown
 
 
-@pytest.mark.parametrize("command", COMMANDS)
-@pytest.mark.parametrize(
+@for_all_rows("command", COMMANDS)
+@for_all_rows(
     ("who", "words"),
     [
         (pl.Series([[1]] * SIZE), "values of this kind"),

@@ -11,9 +11,10 @@ import scipy.stats
 
 from discreet.errors import OutputCheckError
 from discreet_fire import statistics
+from tests.helpers.rows import for_all_rows
 
 
-@pytest.mark.parametrize(
+@for_all_rows(
     "command",
     [
         lambda frame: statistics.tabulate(frame, "g"),

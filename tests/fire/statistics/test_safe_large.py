@@ -1,4 +1,4 @@
-"""Large data take compiled passes over all groups: with the same results as small data."""
+"""Many records: every group has the facts that it has alone, and that numpy finds."""
 
 from __future__ import annotations
 
@@ -7,26 +7,21 @@ from itertools import pairwise
 
 import numpy as np
 import polars as pl
-import pyarrow as pa
 import pytest
 
 from discreet.errors import OutputCheckError
 from discreet_fire import statistics
 from discreet_fire.statistics import sums
+from discreet_fire.statistics.contributions import EntityNumbers
 from discreet_fire.statistics.disclosure_rules import MANY, Facts, concentrated
-from discreet_fire.statistics.group_statistics import percentile, ranked
-from discreet_fire.statistics.grouped_values import GroupedValues, _commonest
-from discreet_fire.statistics.large.contributions import (
-    EntityNumbers,
-    dense,
-    exact_sums,
-    short_numbered,
-)
+from discreet_fire.statistics.group_statistics import percentile
+from discreet_fire.statistics.grouped_values import GroupedValues
 from discreet_fire.statistics.limits import SafeLimits
 from discreet_fire.statistics.records import coded, group, numbered_texts, take
 from discreet_fire.statistics.tabulate import GroupWeights
+from tests.helpers.rows import for_all_rows
 
-ROWS = sums.SMALL + 7000
+ROWS = 21_000
 WIDE = 10**12
 LETTERS = "abcdefghijkl"
 
@@ -57,6 +52,23 @@ def frame() -> pl.DataFrame:
     )
 
 
+def _expected(values, who, weights) -> dict[str, float]:
+    """The facts of one group, worked out with numpy alone."""
+    weights = np.ones(values.size) if weights is None else weights
+    who = np.arange(values.size) if who is None else who
+    names, inverse = np.unique(who, return_inverse=True)
+    net = np.sort(np.abs(np.bincount(inverse, values * weights)))
+    mean = np.average(values, weights=weights)
+    distinct, count = np.unique(values, return_counts=True)
+    common = distinct[np.argmax(count)]
+    return {
+        "n": values.size, "cases": names.size, "weight": weights.sum(), "low": values.min(),
+        "high": values.max(), "mean": mean, "squares": (weights * (values - mean) ** 2).sum(),
+        "size": net.sum(), "first": net[-1], "second": net[-2] if net.size > 1 else 0.0,
+        "differing": np.unique(who[values != common]).size,
+    }  # fmt: skip
+
+
 @pytest.mark.parametrize(
     ("entity", "weighted"), [(None, False), (None, True), ("person", True), ("wide", False)]
 )
@@ -64,21 +76,25 @@ def test_facts_are_those_of_each_group_alone(frame, entity, weighted):
     limits = SafeLimits()
     who = None if entity is None else frame[entity].to_numpy()
     weights = frame["weight"].to_numpy() if weighted else None
-    holding = GroupedValues.of(
-        frame["income"].to_numpy(), frame["size"].to_numpy(), 12, who, weights
-    )
-    found = [*holding.facts(limits), holding.total(limits)]
-    exact = [holding.part([at]).whole for at in range(12)] + [holding.part(range(12)).whole]
-    if entity is None and not weighted:
-        names = ["n", "cases", "low", "high", "mean", "squares"]
-    else:
-        names = [field.name for field in dataclasses.fields(Facts)]
-    for one, other in zip(found, exact, strict=True):
-        for name in names:
-            if name in ("differing", "held") and one.differing == MANY:
-                assert other.differing >= limits.minimum
-            else:
-                assert getattr(one, name) == getattr(other, name), name
+    values, codes = frame["income"].to_numpy(), frame["size"].to_numpy()
+    holding = GroupedValues.of(values, codes, 12, who, weights)
+    together = [*holding.facts(limits), holding.total(limits)]
+    groups = [[at] for at in range(12)] + [range(12)]
+    for some, facts in zip(groups, together, strict=True):
+        alone = holding.part(some).total(limits)
+        inside = np.isin(codes, list(some))
+        expected = _expected(
+            *(None if one is None else one[inside] for one in (values, who, weights))
+        )
+        clear = alone.second == 0 and alone.differing == MANY  # not looked at
+        for name, number in expected.items():
+            if name == "differing" and facts.differing == MANY:
+                assert number >= limits.minimum
+            elif name != "second" or not clear:
+                assert getattr(facts, name) == pytest.approx(number, rel=1e-9, abs=1e-9), name
+        for name in [field.name for field in dataclasses.fields(Facts)]:
+            if name not in ("second", "differing", "held"):
+                assert getattr(facts, name) == getattr(alone, name), name
 
 
 @pytest.mark.parametrize(
@@ -138,7 +154,7 @@ def test_cases_are_distinct_entities(frame):
         counted = frame.group_by("region").agg(pl.col("person").n_unique())
         known = dict(counted.iter_rows())
         assert cases.tolist() == [known[value] for value in axis.values]
-        assert records.everyone == frame["person"].n_unique()
+        assert records.numbering.there == frame["person"].n_unique()
 
 
 def test_a_table_across_counts_entities_in_cells_and_margins(frame):
@@ -196,14 +212,11 @@ def test_weights_of_groups_are_those_of_each_alone(frame, entity, kind):
         weighing = GroupWeights(
             records=records, axis=group(records, "region", limits), limits=limits
         )
-        assert (weighing._inside[0].size > sums.SMALL) is (rows.height == ROWS)
         heavy = set()
         for at, region in enumerate(weighing.axis.values):
             part = rows.filter(pl.col("region") == region, pl.col("weight") > 0)
             exact = sums.exact_sum(part["weight"].to_numpy())
-            # Few records share one scale: the last digits of small ones may go.
-            few = pytest.approx(exact, rel=1e-6)
-            assert weighing.amounts[at] == (exact if rows.height == ROWS else few)
+            assert weighing.amounts[at] == exact
             loads = part if entity is None else part.group_by(entity).agg(pl.col("weight").sum())
             first, second, *_ = [*loads["weight"].sort(descending=True), 0.0, 0.0]
             heavy |= {at} if concentrated(first, second, exact, limits) else set()
@@ -237,8 +250,10 @@ def test_records_without_weights_make_an_empty_table(frame):
 def test_the_smallest_of_the_commonest_values_is_taken():
     for values in ([3.0], [1, 2, 2, 3, 3], [5, 5, 5], [-0.0, 0.0, 1], [1, 2, 3]):
         seen, count = np.unique(values, return_counts=True)
-        expected = float(seen[np.argmax(count)]), len(seen)
-        assert _commonest(np.sort(np.array(values, dtype=float))) == expected
+        differing = len(values) - int(count.max())
+        held = len(values) - differing if seen.size > 2 else MANY
+        holding = GroupedValues.of(np.array(values, dtype=float), None, 1)
+        assert holding._apart(len(values)) == (differing, held)
 
 
 @pytest.mark.parametrize(
@@ -265,15 +280,15 @@ def test_keys_get_dense_numbers():
         rng.integers(-(2**63), 2**63 - 1, ROWS // 2).repeat(2),
         np.arange(ROWS) * 2**40,
     ):
-        who, many = dense(keys)
+        entities = EntityNumbers.of(keys)
+        who, many = entities.who, entities.many
         assert who.min() >= 0
         assert who.max() < many
         pairs = set(zip(keys.tolist(), who.tolist(), strict=True))
         assert len(pairs) == np.unique(keys).size == np.unique(who).size
-        sorting = EntityNumbers.of(keys).sorting
-        assert (np.diff(who[sorting.order]) >= 0).all()
-        assert sorting.start[0] == 0
-        assert sorting.start[-1] == keys.size
+        assert (np.diff(who[entities.order]) >= 0).all()
+        assert entities.start[0] == 0
+        assert entities.start[-1] == keys.size
 
 
 def test_texts_are_coded_in_order(frame):
@@ -291,9 +306,7 @@ def _numbers_are_right(column: pl.Series) -> bool:
     return texts.gather(numbers).equals(column) and len(set(numbers)) == column.n_unique()
 
 
-@pytest.mark.parametrize(
-    ("longest", "many"), [(0, 5), (3, 5), (11, 9_000), (12, 5), (13, 5), (40, 9_000)]
-)
+@for_all_rows(("longest", "many"), [(0, 5), (3, 5), (11, 9_000), (12, 5), (13, 5), (40, 9_000)])
 def test_texts_of_any_length_are_numbered(longest, many):
     rng = np.random.default_rng(longest)
     known = ["", "ä" * (longest // 2)]
@@ -306,45 +319,25 @@ def test_texts_of_any_length_are_numbered(longest, many):
     column = pl.select(pl.when(pl.Series(rng.random(ROWS) < 0.9)).then(column)).to_series()
     columns = [column, column.slice(3), column.drop_nulls(), pl.concat([column, column[:99]])]
     for one in columns:
-        assert (short_numbered(one) is None) is (longest > 12)
         assert _numbers_are_right(one)
         values, codes = coded(one, "x")
         assert values == sorted(set(one) - {None})
         assert [None if code < 0 else values[code] for code in codes.tolist()] == one.to_list()
 
 
-def test_what_lies_behind_a_missing_text_is_not_looked_at():
-    rng = np.random.default_rng(11)
-    full = pl.Series(["a", "b", "long enough to need room"])[rng.integers(0, 3, ROWS)]
-    for held in (full, full.str.head(2)):
-        views = held.to_arrow(compat_level=pl.CompatLevel.newest()).buffers()
-        there = (held.str.len_chars() < 3).to_numpy() & (rng.random(ROWS) < 0.7)
-        mask = pa.py_buffer(np.packbits(there, bitorder="little").tobytes())
-        laid_out = pa.Array.from_buffers(pa.string_view(), ROWS, [mask, *views[1:]])
-        column = pl.Series(laid_out)
-        assert column.null_count() == ROWS - there.sum()
-        numbers, first = short_numbered(column) or ([], [])
-        assert len(first) == len(set(numbers)) == column.n_unique()
-        assert column.gather(first).gather(numbers).equals(column)
-
-
 def test_texts_of_the_same_hash_stay_apart(frame, monkeypatch):
     column = frame["region"] + " is the name of a region"
-    assert short_numbered(column) is None
     same = pl.Series(np.zeros(len(column), dtype=np.uint64))
     monkeypatch.setattr(pl.Series, "hash", lambda *_: same)
     values, codes = coded(column, "region")
     assert [None if code < 0 else values[code] for code in codes.tolist()] == column.to_list()
 
 
-def test_ranks_are_those_of_sorted_values():
+def test_percentiles_are_those_of_sorted_values():
     rng = np.random.default_rng(3)
     for values in (rng.normal(size=1001), rng.integers(0, 3, 500).astype(float), np.ones(7)):
-        ranks = sorted({0, 1, 2, values.size // 2, values.size - 2, values.size - 1})
-        known = np.sort(values)
-        assert ranked(values, ranks) == {at: known[at] for at in ranks}
+        known, frame = np.sort(values), pl.DataFrame({"x": values})
         for share in (0.01, 0.25, 0.5, 0.9):
-            frame = pl.DataFrame({"x": values})
             shown = statistics.tabstat(frame, "x", statistics=f"p{round(100 * share)}").stored
             for number in shown.values():
                 assert number == pytest.approx(percentile(known, share), rel=1e-6)
@@ -354,7 +347,7 @@ def test_exact_sums_of_groups_are_those_of_each_alone():
     rng = np.random.default_rng(4)
     values = rng.normal(size=ROWS) * 10.0 ** rng.integers(-200, 100, ROWS)
     codes = rng.integers(0, 9, ROWS)
-    found = exact_sums(values, codes, 9)
+    found = sums.exact_sums(values, codes, 9)
     assert found.tolist() == [sums.exact_sum(values[codes == at]) for at in range(9)]
-    back = exact_sums(values[::-1], codes[::-1], 9)
+    back = sums.exact_sums(values[::-1], codes[::-1], 9)
     assert back.tolist() == found.tolist()

@@ -10,6 +10,7 @@ import pytest
 
 from discreet.errors import OutputCheckError
 from discreet_fire.statistics import Check, CheckVerdict, OutputEvidence, SafeLimits, SafeResult
+from tests.helpers.rows import for_all_rows
 
 
 def test_p_follows_from_k_and_k_from_p():
@@ -25,7 +26,7 @@ def test_the_repr_shows_no_secret():
     assert "31" not in text
 
 
-@pytest.mark.parametrize(
+@for_all_rows(
     "wrong",
     [
         {"minimum": 0},
@@ -116,7 +117,7 @@ def test_the_worst_verdict_counts():
     assert result.verdict is CheckVerdict.review
 
 
-@pytest.mark.parametrize(
+@for_all_rows(
     ("own", "asked", "p", "k"),
     [
         (SafeLimits(p=20), 50, 50, 10000 / 150),  # stricter
@@ -134,7 +135,7 @@ def test_a_program_may_ask_for_p_within_the_bounds_of_the_centre(own, asked, p, 
     assert str(asked) not in repr(limits)
 
 
-@pytest.mark.parametrize("asked", [0, -1, 101, float("nan"), "20", True, None])
+@for_all_rows("asked", [0, -1, 101, float("nan"), "20", True, None])
 def test_what_is_no_p_is_told(asked) -> None:
     with pytest.raises(OutputCheckError, match="above 0, up to 100"):
         SafeLimits().critical(asked)

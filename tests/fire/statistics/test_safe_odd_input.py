@@ -9,6 +9,7 @@ import pytest
 
 from discreet.errors import OutputCheckError
 from discreet_fire import statistics
+from tests.helpers.rows import for_all_rows
 
 
 def test_labels_stay_on_their_line_and_steer_no_screen() -> None:
@@ -46,7 +47,7 @@ def test_entities_may_have_any_name() -> None:
         assert statistics.count(frame, where="x > 9", entity=name).stored["N"] == 10
 
 
-@pytest.mark.parametrize(
+@for_all_rows(
     "run",
     [
         lambda frame, limits: statistics.summarize(frame, "x", limits=limits),
@@ -62,7 +63,7 @@ def test_entities_may_have_any_name() -> None:
         lambda frame, limits: statistics.regress(frame, "x", "x", limits=limits),
     ],
 )
-@pytest.mark.parametrize("limits", [{"minimum": 1}, 5, "limits.toml", False])
+@for_all_rows("limits", [{"minimum": 1}, 5, "limits.toml", False])
 def test_limits_are_never_taken_from_anything_else(run: Any, limits: Any) -> None:
     with pytest.raises(OutputCheckError, match="limits are SafeLimits"):
         run(pl.DataFrame({"x": [1.0, 2.0, 3.0, 4.0]}), limits)

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from discreet.errors import OutputCheckError
 from discreet_fire import statistics
 from discreet_fire.statistics import CheckVerdict, SafeLimits
+from tests.helpers.rows import for_all_rows
 
 
 def rules(result, verdict=CheckVerdict.fail):
@@ -23,7 +24,7 @@ def rules(result, verdict=CheckVerdict.fail):
 # count, levelsof, inspect
 
 
-@pytest.mark.parametrize(
+@for_all_rows(
     ("where", "shown"),
     [
         ("x < 0", 0),

@@ -51,7 +51,7 @@ def test_the_limit_is_that_of_leverage() -> None:
 def lonely(values: list[float]) -> bool:
     """Whether one of these values makes up their deviation."""
     whole = GroupedValues.of(np.array(values), None, 1)
-    return is_lonely(whole.whole, lambda: whole, SafeLimits())
+    return is_lonely(whole.total(SafeLimits()), lambda: whole, SafeLimits())
 
 
 @pytest.mark.parametrize("unit", [1e-9, 1.0, 1e9])

@@ -15,6 +15,7 @@ import pytest
 from discreet.errors import DiscreetError, OutputCheckError
 from discreet_fire import statistics
 from discreet_fire.statistics import CheckVerdict, SafeLimits
+from tests.helpers.rows import for_all_rows
 
 
 def rules(result, verdict=CheckVerdict.fail):
@@ -28,7 +29,7 @@ def row(result, at=0):
 # Percentiles: n · min(q, 1 − q) of at least 3, so 300 cases for p1.
 
 
-@pytest.mark.parametrize(
+@for_all_rows(
     ("name", "enough"),
     [("p1", 300), ("p99", 300), ("p5", 60), ("p10", 30), ("p25", 12), ("p50", 6)],
 )
@@ -340,7 +341,7 @@ def test_weighted_moments_are_those_of_analytic_weights():
     assert stored["sum_w"] == 8
 
 
-@pytest.mark.parametrize(
+@for_all_rows(
     "ask",
     [
         lambda f: statistics.summarize(f, "nothing"),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from fractions import Fraction
 
 import numpy as np
@@ -10,7 +9,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from discreet_fire.statistics import sum_kernels, sums
+from discreet_fire.statistics import sums
 from discreet_fire.statistics.grouped_values import GroupedValues
 from discreet_fire.statistics.limits import SafeLimits
 
@@ -21,7 +20,9 @@ numbers = st.floats(-1e9, 1e9, allow_nan=False, allow_subnormal=False)
 def test_order_never_matters(values, random):
     shuffled = list(values)
     random.shuffle(shuffled)
-    one, other = (GroupedValues.of(np.array(x), None, 1).whole for x in (values, shuffled))
+    one, other = (
+        GroupedValues.of(np.array(x), None, 1).total(SafeLimits()) for x in (values, shuffled)
+    )
     assert (one.mean, one.squares, one.size) == (other.mean, other.squares, other.size)
 
 
@@ -29,7 +30,7 @@ def test_order_never_matters(values, random):
 @example([0.0, 1.552010658094915e-288])
 @example([0.0, 2.2250738585072014e-308])
 def test_moments_agree_with_fractions(values):
-    facts = GroupedValues.of(np.array(values), None, 1).whole
+    facts = GroupedValues.of(np.array(values), None, 1).total(SafeLimits())
     exact = [Fraction(x) for x in values]
     mean = sum(exact) / len(exact)
     squares = float(sum((x - mean) ** 2 for x in exact))
@@ -38,31 +39,29 @@ def test_moments_agree_with_fractions(values):
     assert facts.squares == pytest.approx(squares, rel=1e-12, abs=span**2 * 1e-15)
 
 
-def test_compiled_and_plain_sums_are_the_same_bits():
+@pytest.mark.parametrize("power", [1, 2])
+def test_sums_of_distances_are_those_of_fractions(power):
     rng = np.random.default_rng(5)
-    values = rng.lognormal(8, 2, sums.SMALL + 1000)
-    codes = rng.integers(0, 7, values.size)
-    ends = float(values.min()), float(values.max())
-    pivot = ends[0] / 2 + ends[1] / 2
-    factor = math.ldexp(1.0, -sums.shift_of(ends[0] - pivot, ends[1] - pivot))
-    unit = (values - pivot) * factor
-    for groups, part in ((1, None), (7, codes)):
-        first, second = sum_kernels.moments(
-            values, part, np.full(groups, pivot), np.full(groups, factor)
-        )
-        assert first == sums._split_sums(unit, part, groups)
-        assert second == sums._split_sums(unit * unit, part, groups)
+    values, weights = rng.lognormal(8, 2, 3000), rng.lognormal(0, 1, 3000)
+    codes = rng.integers(0, 3, values.size)
+    centres, shifts = np.array([0.0, 100.0, 1e4]), np.array([0.0, 0.5, 0.0])
+    found = sums.exact_sums(
+        values, codes, 3, weights=weights, centres=centres, shifts=shifts, power=power
+    )
+    away = (values - centres[codes] - shifts[codes]) ** power * weights
+    exact = [float(sum(map(Fraction, away[codes == at].tolist()))) for at in range(3)]
+    assert found == pytest.approx(exact, rel=1e-14)
 
 
 def test_large_data_are_screened_as_if_looked_at_one_by_one():
     rng = np.random.default_rng(6)
-    values = rng.normal(0, 100, sums.SMALL + 5000)
+    values = rng.normal(0, 100, 55_000)
     values[rng.integers(0, values.size, 300)] = np.nan
     codes = rng.integers(-1, 40, values.size)
     values[codes == 3] = 7.0
     holding = GroupedValues.of(values, codes, 40)
     for group, facts in enumerate(holding.facts(SafeLimits())):
-        exact = holding.part([group]).whole
+        exact = holding.part([group]).total(SafeLimits())
         for name in ("n", "cases", "low", "high", "first"):
             assert getattr(facts, name) == getattr(exact, name)
         for name in ("mean", "squares", "size"):

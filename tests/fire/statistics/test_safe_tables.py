@@ -6,7 +6,7 @@ import highspy
 import numpy as np
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from discreet.errors import OutputCheckError
@@ -206,7 +206,6 @@ def test_checks_do_not_say_which_cell_breaks_which_rule():
 
 
 @given(st.integers(0, 10**6), st.booleans())
-@settings(max_examples=15)
 def test_no_contributor_can_estimate_another_by_a_line(seed, signed):
     rng = np.random.default_rng(seed)
     n = int(rng.integers(20, 90))
@@ -238,12 +237,12 @@ def test_no_contributor_can_estimate_another_by_a_line(seed, signed):
             top = np.sort(np.abs(part["x"].to_numpy()))[::-1]
             assert len(top) > 3
             assert top[:2].sum() <= 0.85 * top.sum() * (1 + 1e-9)
-            assert not broken(GroupedValues.of(part["x"].to_numpy(), None, 1).whole, limits)
+            assert not broken(GroupedValues.of(part["x"].to_numpy(), None, 1).total(limits), limits)
 
 
 def test_withheld_sums_are_not_determined_by_the_table():
     rng = np.random.default_rng(8)
-    for _ in range(8):
+    for _ in range(4):
         n = 70
         frame = pl.DataFrame(
             {"a": rng.integers(0, 4, n), "b": rng.integers(0, 3, n), "x": rng.lognormal(3, 1.6, n)}
@@ -336,7 +335,7 @@ def test_a_cell_of_one_heavy_case_is_withheld_in_two_way_tables():
 
 def test_sums_of_margins_are_withheld_as_one_way_tables_withhold_them():
     rng = np.random.default_rng(12)
-    for _ in range(6):
+    for _ in range(3):
         n = 80
         frame = pl.DataFrame(
             {"a": rng.integers(0, 4, n), "b": rng.integers(0, 3, n), "x": rng.lognormal(3, 2, n)}

@@ -20,6 +20,7 @@ from discreet_fire.statistics.table_suppression import (
     solved,
     with_margins,
 )
+from tests.helpers.rows import for_all_rows
 
 
 def random_table(
@@ -54,7 +55,7 @@ def test_facts_of_cells_and_margins_are_those_of_their_records(shape: tuple[int,
             assert found.total == pytest.approx(own.sum())
             assert found.first == own.max()
             assert broken(found, table.limits) == broken(
-                GroupedValues.of(own, None, 1).whole, table.limits
+                GroupedValues.of(own, None, 1).total(table.limits), table.limits
             )
 
 
@@ -97,7 +98,7 @@ def test_a_cell_without_values_protects_nothing() -> None:
         assert line.sum() != 1, "a line with one unknown gives it away"
 
 
-@pytest.mark.parametrize("seed", range(6))
+@for_all_rows("seed", range(6))
 def test_withheld_cells_of_each_line_are_safe_together(seed: int) -> None:
     """The total less the shown cells is what all withheld ones have: it must keep the rules."""
     shape = (3, 3)
@@ -114,7 +115,7 @@ def test_withheld_cells_of_each_line_are_safe_together(seed: int) -> None:
                 union |= inside(places, shape, (at, code) if axis == 0 else (code, at))
             own = values[union]
             assert own.size > table.limits.minimum
-            assert not broken(GroupedValues.of(own, None, 1).whole, table.limits)
+            assert not broken(GroupedValues.of(own, None, 1).total(table.limits), table.limits)
 
 
 def test_of_a_line_the_smallest_cells_are_withheld_and_then_its_total() -> None:
@@ -165,7 +166,7 @@ def test_the_level_is_what_either_rule_asks_for() -> None:
         (SafeLimits(k=99.9, p=0.1), 0.0),
     ):
         table = SumTable(holding=holding, sizes=(1,), limits=limits)
-        assert table._level(holding.whole) == pytest.approx(level)
+        assert table._level(holding.total(SafeLimits())) == pytest.approx(level)
 
 
 def grouped(
@@ -178,7 +179,6 @@ def grouped(
             labels=tuple("abc"[:size]),
             values=tuple(range(size)),
             codes=own,
-            cases=np.array([len(set(who[own == code].tolist())) for code in range(size)]),
         )
         for name, own, size in zip("ab", codes, (3, 2), strict=True)
     ]

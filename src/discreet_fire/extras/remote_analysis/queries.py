@@ -18,7 +18,7 @@ from typing import Any
 
 from discreet.errors import OutputCheckError
 from discreet.microdata import Filter, parse_filter
-from discreet_fire.catalogue import execution_rows
+from discreet_fire.catalogue import statistic_rows
 from discreet_fire.statistics import SafeResult, parse_terms, safe_statistic
 
 #: A comparison, or a kind with the sorted texts of its parts.
@@ -115,9 +115,9 @@ def _text(form: _Form) -> str:
 #: The commands that can be asked for.
 COMMANDS: Mapping[str, Callable[..., SafeResult]] = MappingProxyType(
     {
-        name: safe_statistic(row.shows.statistic)
-        for name, row in sorted(execution_rows().items())
-        if row.shows.remote
+        name: safe_statistic(row.statistic)
+        for name, row in sorted(statistic_rows().items())
+        if row.remote
     }
 )
 

@@ -1,7 +1,6 @@
-"""A small Stata: do-files run on microdata, with safe commands for all output. CONFIDENTIAL.
+"""The small Stata: runs do-files of a few commands on microdata, all output safe. CONFIDENTIAL.
 
-From below: `language` (syntax and values), `data` (data sets and files), `state` (the session),
-`disclosure` (what rests on single values), `names` and `macro_expansion` (what expressions and
-macros see), `samples` (chosen records, and what is shown of them), `interpreter` (steps),
-`commands`, and `runner`, which the registry of runners knows. The language is frozen.
+It is there to demonstrate output checking, and as what the ado files are held against. A centre
+runs real Stata, R or Python. In: a do-file, data, rules. Out: a log whose statistics all come
+from the safe commands. `runner` runs a program, `data` reads files; other modules are its own.
 """

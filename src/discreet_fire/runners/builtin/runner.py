@@ -1,23 +1,33 @@
-"""Runs do-files on microdata without Stata: the runner `BUILTIN`, and `run_do`.
+"""Runs do-files without Stata: the runner `BUILTIN`, and `run_do`.
 
 In: a do-file, data (CONFIDENTIAL), the rules. Out: `RunResult` and a log in which all output
-comes from safe commands. The run stops at the first line that cannot be run.
+comes from safe commands. The run stops at the first line that the small Stata does not know, and
+at an error of the program. Commands run from the top down: there are no macros and no loops.
 """
 
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+import re
+import time
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Unpack
 
 from discreet.errors import DiscreetError, OutputCheckError
-from discreet_fire.runners.builtin.data.data_files import marks_of, read_data
-from discreet_fire.runners.builtin.disclosure.units import number_microdata
-from discreet_fire.runners.builtin.interpreter import Interpreter, LoopExit, ProgramEnd
-from discreet_fire.runners.builtin.language.errors import DoError
-from discreet_fire.runners.builtin.language.steps import steps_of
-from discreet_fire.runners.builtin.state.session import Session
+from discreet_fire.runners.builtin.commands import (
+    COMMANDS,
+    Command,
+    find,
+    refused,
+    settle_options,
+    sort_by,
+)
+from discreet_fire.runners.builtin.disclosure import begin
+from discreet_fire.runners.builtin.outputs import critical_limits
+from discreet_fire.runners.builtin.session import Session
+from discreet_fire.runners.builtin.syntax import CommandCall, Step, read_call, steps_of
+from discreet_fire.runners.builtin.values import DoError, UnsupportedError, required
 from discreet_fire.runners.protocol import (
     InternalError,
     RedactedError,
@@ -26,9 +36,113 @@ from discreet_fire.runners.protocol import (
     Witness,
     run_program,
 )
-from discreet_fire.stata import parse_do
+from discreet_fire.stata import Kind, parse_do
 from discreet_fire.statistics import SafeLimits
-from discreet_fire.texts import SourceText, read_source
+from discreet_fire.texts import read_source
+
+_BY = re.compile(r"(?P<by>[^(),]*)(?:\((?P<also>[^)]*)\))?\s*(?:,\s*s(?:ort)?\s*)?\Z", re.DOTALL)
+
+
+#: Words of the language that are not known; nothing else is said of them.
+_LANGUAGE = frozenset(
+    ("if", "else", "foreach", "forvalues", "while", "exit", "error", "continue", "program", "do",
+     "run", "include")
+)  # fmt: skip
+
+
+class TimeLimitReached(DiscreetError):  # noqa: N818 - not an error of the program
+    """The time allowed for a run is over."""
+
+    def __init__(self, line: int) -> None:
+        super().__init__(
+            "the time allowed for this program is over",
+            code="time-limit",
+            where=f"line {line}",
+            hint="allow more time",
+        )
+
+
+class Interpreter:
+    """Runs steps in a session, for so many seconds; None for no limit."""
+
+    def __init__(self, session: Session, seconds: float | None) -> None:
+        self.session = session
+        self.end = None if seconds is None else time.monotonic() + seconds
+
+    def steps(self, steps: Sequence[Step], *, echo: bool = False) -> None:
+        """Run steps in order; errors learn their line."""
+        for step in steps:
+            self.session.line = step.line
+            if self.end is not None and time.monotonic() > self.end:
+                raise TimeLimitReached(step.line)
+            if echo and step.source:
+                first, *more = step.source.splitlines()
+                self.session.write("\n".join([f". {first.strip()}", *(f"> {one}" for one in more)]))
+            try:
+                UnsupportedError.when(step.unknown, step.unknown)
+                self.run(step.code)
+            except DoError as error:
+                raise error.at(step.line) from None
+            except (RecursionError, MemoryError):
+                raise DoError("nested too deeply", 130, line=step.line) from None
+            self.session.quiet = False
+
+    def run(self, text: str) -> None:
+        """Run a command behind its prefixes: `quietly`, `by`, `bysort`, `version`."""
+        if not text.strip():
+            return
+        commands = (one for one in parse_do(text).statements if one.kind is Kind.COMMAND)
+        statement = next(commands, None)
+        if statement is None or statement.command is None:
+            raise UnsupportedError("text that is no command")
+        by: tuple[str, str] | None = None
+        for prefix in statement.prefixes:
+            name = prefix.canonical or prefix.text
+            known = name in ("quietly", "version", "by", "bysort") and by is None
+            UnsupportedError.when(not known, f"the prefix {name}")
+            self.session.quiet |= name == "quietly"
+            if name in ("by", "bysort"):
+                by = name, text[slice(*prefix.arguments)].strip() if prefix.arguments else ""
+        word = statement.command.text
+        name = statement.command.canonical or word
+        rest = text[statement.command.end :].strip()
+        if word in ("fdzrun", "fdzestimate") and rest and by is None:
+            self.run(rest)
+        elif name in _LANGUAGE:
+            raise UnsupportedError(f"the command {name}")
+        elif reason := refused(word.removeprefix("fdz")):
+            self.session.refuse(name.removeprefix("fdz"), reason)
+        else:
+            self.command(word, rest, by)
+
+    def command(self, word: str, rest: str, by: tuple[str, str] | None) -> None:
+        """Run a command of the table."""
+        session, known = self.session, find(word)
+        call = CommandCall(known.name, rest)
+        limits = session.limits
+        if not known.own:
+            call = read_call(known.name, rest)
+            settle_options(known, call)
+        if by is not None:
+            UnsupportedError.when(not known.by, f"by with {known.name}")
+            self.group(call, *by)
+        begin(session, call.text, call.by, whole=known.reads_all)
+        session.limits = critical_limits(session, call)
+        try:
+            known.run(session, call)
+        finally:
+            session.limits = limits
+
+    def group(self, call: CommandCall, prefix: str, text: str) -> None:
+        """Sort the data by the variables of a prefix, and give the call its groups."""
+        match, data = required(_BY.match(text.strip()), "varlist required", 100), self.session.data
+        DoError.when(not match["by"].strip(), "varlist required", 100)
+        call.by = tuple(data.listed(match["by"]))
+        wanted = call.by + tuple(data.listed(match["also"] or ""))
+        if prefix == "bysort" or "," in text:
+            sort_by(self.session, wanted)
+        DoError.when(data.sorted_by[: len(wanted)] != wanted, "not sorted", 5)
+        call.starts = data.starts_of(call.by)
 
 
 class _BuiltinRunner:
@@ -40,6 +154,11 @@ class _BuiltinRunner:
     own_commands = True
     follows_values = True
 
+    @property
+    def commands(self) -> Mapping[str, Command]:
+        """The commands that it knows, by their full names."""
+        return COMMANDS
+
     def run(self, program: Path, **given: Unpack[RunInput]) -> RunResult:
         """Run a do-file."""
         source, data = read_source(program), given["data"]
@@ -47,18 +166,31 @@ class _BuiltinRunner:
         session = Session(
             program.absolute().parent,
             given["limits"],
-            entity=given["entity"],
-            seed=given["seed"],
-            tell=lines.append,
-            witness=given["witness"],
-            sources={file.name: file.absolute() for file in data},
+            given["entity"],
+            lines.append,
+            given["witness"],
+            {file.name: file.absolute() for file in data},
         )
         if data:
-            _load(session, data[0])
-        error = _run_steps(source, session, given["seconds"])
-        if session.trace.branches and error is not None:
-            error = error if isinstance(error, RedactedError) else RedactedError()
-        outputs = session.log.outputs
+            session.data = session.file(data[0].name)
+            if session.entity is not None and not session.data.named:
+                raise OutputCheckError(
+                    "the data has no such variable to tell persons or firms by",
+                    code="entity",
+                    where=f"{data[0].name}: {session.entity}",
+                    hint="name a variable with --entity as it is written in the data",
+                )
+        error: DiscreetError | None = None
+        try:
+            steps = steps_of(parse_do(source.text))
+            Interpreter(session, given["seconds"]).steps(steps, echo=True)
+        except DiscreetError as stop:
+            error = stop
+        except Exception as stop:  # its text may quote data, and its place tell of it
+            error = InternalError(type(stop).__name__)
+        if getattr(error, "redacted", False) and not isinstance(error, RedactedError):
+            error = RedactedError()
+        outputs = session.outputs
         return RunResult.of(source, data, lines=lines, outputs=outputs, checked=True, error=error)
 
 
@@ -71,7 +203,6 @@ def run_do(
     data: str | os.PathLike[str] | Sequence[str | os.PathLike[str]] | None = None,
     limits: SafeLimits | None = None,
     entity: str | None = None,
-    seed: int = 0,
     seconds: float | None = None,
     witness: Witness | None = None,
 ) -> RunResult:
@@ -91,38 +222,7 @@ def run_do(
         data=[Path(one) for one in several],
         limits=limits or SafeLimits(),
         entity=entity,
-        seed=seed,
+        seed=0,
         seconds=seconds,
         witness=witness,
     )
-
-
-def _load(session: Session, file: Path) -> None:
-    """Begin with the data of a file."""
-    session.data = read_data(file)
-    marked, made = marks_of(file)
-    session.trace.variables, session.trace.made = set(marked), set(made)
-    name = session.entity
-    if name is not None and name not in session.data.variables:
-        raise OutputCheckError(
-            "the data has no such variable to tell persons or firms by",
-            code="entity",
-            where=f"{file.name}: {name}",
-            hint="name a variable with --entity as it is written in the data",
-        )
-    number_microdata(session, session.data, file.absolute())
-
-
-def _run_steps(source: SourceText, session: Session, seconds: float | None) -> DiscreetError | None:
-    """Run the program; what stopped it."""
-    try:
-        Interpreter(session, seconds).steps(steps_of(parse_do(source.text)), echo=True)
-    except ProgramEnd:
-        return None
-    except LoopExit:
-        return DoError("continue stands in no loop", code=198, line=session.log.line)
-    except DiscreetError as error:
-        return error
-    except Exception as error:  # its text may quote data, and its place tell of it
-        return InternalError(type(error).__name__)
-    return None

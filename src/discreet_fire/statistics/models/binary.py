@@ -13,7 +13,7 @@ import dataclasses
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -27,16 +27,14 @@ from discreet_fire.statistics.models.disclosure_checks import ModelChecks
 from discreet_fire.statistics.models.distributions import chi2_tail
 from discreet_fire.statistics.models.least_squares import LeastSquaresSolution, solve
 from discreet_fire.statistics.models.request import ModelRequest, request_of
-from discreet_fire.statistics.models.sample import Sample
 from discreet_fire.statistics.results import CheckVerdict, SafeResult
-from discreet_fire.statistics.sums import ends_of, exact_sum
+from discreet_fire.statistics.sums import exact_sum
 
 #: Below this, the normal distribution function is taken from its asymptotic series.
 _FAR = -25.0
 
 
-@dataclass(frozen=True, kw_only=True, repr=False)
-class Slope:
+class Slope(NamedTuple):
     """Log-likelihood of each row, its first derivative and minus its second. CONFIDENTIAL."""
 
     log: FloatArray
@@ -68,10 +66,8 @@ def _probit(predictor: FloatArray, outcome: FloatArray) -> Slope:
     return Slope(log=log, first=sign * ratio, second=ratio * (ratio + z))
 
 
-#: Gives the derivatives from predictor and outcome.
-LinkFunction = Callable[[FloatArray, FloatArray], Slope]
-
-LINKS: dict[str, LinkFunction] = {"logit": _logit, "probit": _probit}
+#: Derivatives from predictor and outcome.
+LINKS: dict[str, Callable[[FloatArray, FloatArray], Slope]] = {"logit": _logit, "probit": _probit}
 
 _STEPS = 60
 _HALVINGS = 30
@@ -100,20 +96,14 @@ class LikelihoodFit:
 def _sum(values: FloatArray, weights: FloatArray | None) -> float:
     """A sum that is the same whatever the order."""
     terms = values if weights is None else values * weights
-    return exact_sum(terms) if math.isfinite(sum(ends_of(terms))) else math.fsum(terms)
-
-
-def constant_only(outcome: FloatArray, weights: FloatArray | None) -> float:
-    """The log-likelihood of a model with a constant alone."""
-    ones = _sum(outcome, weights)
-    total = float(len(outcome)) if weights is None else exact_sum(weights)
-    return sum(n * math.log(n / total) for n in (ones, total - ones) if n > 0.0)
+    return exact_sum(terms) if np.isfinite(terms).all() else math.fsum(terms)
 
 
 def maximise(
-    design: ModelDesign, outcome: FloatArray, weights: FloatArray | None, link: LinkFunction
+    design: ModelDesign, outcome: FloatArray, weights: FloatArray | None, command: str
 ) -> LikelihoodFit | None:
     """Fit the model to an outcome of 0 and 1."""
+    link = LINKS[command]
     predictor = np.zeros(design.size)
     slopes: FloatArray | None = None
     constant, last = 0.0, False
@@ -203,7 +193,7 @@ def _fitted(
     checking.leverage(start, sample.weights)
     if checking.failed():
         return request.withheld(checking)
-    model = maximise(design, sample.outcome, sample.weights, LINKS[command])
+    model = maximise(design, sample.outcome, sample.weights, command)
     if model is None:
         reason = "the variables separate the outcomes of some cases"
         checking.note("separation", CheckVerdict.fail, reason)
@@ -212,11 +202,40 @@ def _fitted(
     if checking.failed():
         return request.withheld(checking)
     sample, design, solution = checking.sample, checking.design, model.solution
-    central, clusters = _covariance(request, sample, design, model)
+    weights, slopes, digits = sample.weights, solution.slopes, request.limits.digits
+    number = float(len(sample))
+    if weights is not None and request.weight_kind == "fweight":
+        number = math.fsum(weights)
+    stored = {"N": number, "df_m": float(len(slopes))}
+    # Covariance around the means.
+    central, many = bread(solution), math.inf
+    if request.is_robust:
+        central = sandwich(sample, design, solution, model.scores, request.weight_kind)
+        units = number
+        if sample.clusters is not None:
+            units = many = float(sample.clusters.max()) + 1
+            stored["N_clust"] = many
+        central *= units / (units - 1.0)
+    numbers = {"ll": model.log}
+    if request.constant:
+        # The log-likelihood of a model with a constant alone.
+        ones = _sum(sample.outcome, weights)
+        total = float(len(sample)) if weights is None else exact_sum(weights)
+        parts = (n * math.log(n / total) for n in (ones, total - ones) if n > 0.0)
+        numbers["ll_0"] = sum(parts)
+        numbers["r2_p"] = 1.0 - model.log / numbers["ll_0"]
+    chi2: float | None
+    if request.constant and not request.is_robust:
+        chi2 = max(0.0, 2.0 * (model.log - numbers["ll_0"]))
+    else:
+        chi2 = joint_wald(slopes, central) if len(slopes) else 0.0
+        chi2 = None if len(slopes) >= many else chi2
+    if chi2 is not None:
+        numbers["chi2"] = chi2
+        numbers["p"] = chi2_tail(chi2, len(slopes)) if len(slopes) else math.nan
+    stored |= {name: rounded(x, digits) for name, x in numbers.items() if math.isfinite(x)}
     coefficients = Coefficients.of(solution, central, None, request.level / 100.0)
-    numbers = _stored(request, sample, model, central, clusters)
-    heading = _heading(request, numbers)
-    return request.shown(checking, solution, coefficients, numbers, heading, notes)
+    return request.shown(checking, solution, coefficients, stored, _heading(request, stored), notes)
 
 
 def _without_certain(checking: ModelChecks, request: ModelRequest) -> list[str]:
@@ -265,60 +284,9 @@ def _certain(
     return None
 
 
-def _covariance(
-    request: ModelRequest, sample: Sample, design: ModelDesign, model: LikelihoodFit
-) -> tuple[FloatArray, int | None]:
-    """Covariance around the means, and the number of clusters."""
-    if not request.is_robust:
-        return bread(model.solution), None
-    central = sandwich(sample, design, model.solution, model.scores, request.weight_kind)
-    if sample.clusters is not None:
-        many = int(sample.clusters.max()) + 1
-        return central * (many / (many - 1.0)), many
-    number = _number(request, sample)
-    return central * (number / (number - 1.0)), None
-
-
-def _number(request: ModelRequest, sample: Sample) -> float:
-    """Number of observations."""
-    if sample.weights is None or request.weight_kind != "fweight":
-        return float(len(sample))
-    return math.fsum(sample.weights)
-
-
-def _stored(
-    request: ModelRequest,
-    sample: Sample,
-    model: LikelihoodFit,
-    central: FloatArray,
-    clusters: int | None,
-) -> dict[str, float]:
-    """Results by their names in Stata's e()."""
-    weights, slopes = sample.weights, model.solution.slopes
-    counts = {"N": _number(request, sample), "df_m": float(len(slopes))}
-    if clusters is not None:
-        counts["N_clust"] = float(clusters)
-    numbers = {"ll": model.log}
-    chi2: float | None
-    if request.constant:
-        numbers["ll_0"] = constant_only(sample.outcome, weights)
-        numbers["r2_p"] = 1.0 - model.log / numbers["ll_0"]
-    if request.constant and not request.is_robust:
-        chi2 = max(0.0, 2.0 * (model.log - numbers["ll_0"]))
-    else:
-        chi2 = joint_wald(slopes, central) if len(slopes) else 0.0
-        chi2 = None if clusters is not None and len(slopes) >= clusters else chi2
-    if chi2 is not None:
-        numbers["chi2"] = chi2
-        numbers["p"] = chi2_tail(chi2, len(slopes)) if len(slopes) else math.nan
-    digits = request.limits.digits
-    safe = {name: rounded(value, digits) for name, value in numbers.items() if math.isfinite(value)}
-    return counts | safe
-
-
 def _heading(request: ModelRequest, numbers: dict[str, float]) -> list[str]:
-    table = request.table
-    test = "Wald" if table.robust or not request.constant else "LR"
+    robust = request.is_robust
+    test = "Wald" if robust or not request.constant else "LR"
     right = [
         ("Number of obs", count_text(numbers["N"])),
         (f"{test} chi2({numbers['df_m']:.0f})", fixed(numbers.get("chi2"))),
@@ -326,8 +294,8 @@ def _heading(request: ModelRequest, numbers: dict[str, float]) -> list[str]:
     ]
     if "r2_p" in numbers:
         right.append(("Pseudo R2", fixed(numbers["r2_p"], 4)))
-    name = "Log pseudolikelihood" if table.robust else "Log likelihood"
-    left = [table.title, "", "", f"{name} = {general(numbers['ll'], 10)}"]
+    name = "Log pseudolikelihood" if robust else "Log likelihood"
+    left = [request.title, "", "", f"{name} = {general(numbers['ll'], 10)}"]
     if len(right) < len(left):
         right.append(("", ""))
     lines = []

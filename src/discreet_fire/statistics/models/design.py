@@ -233,31 +233,27 @@ def design_of(terms: Sequence[Term], sample: Sample, *, constant: bool) -> Model
     known = {term.names for term in terms}
     columns: list[Column] = []
     partitions: list[Partition] = []
+    of_two: list[Partition] = []
     for place, term in enumerate(terms):
         spelled, partition = _spelled(term, place, sample, known, constant)
-        columns += [
-            # A column of numbers far from 0 is taken relative to the middle of its range.
-            replace(column, shift=middle_of(column.values(slice(0, None))))
-            if constant and column.cells is None
-            else column
-            for column in spelled
-        ]
-        if partition is not None:
-            partitions.append(partition)
+        partitions += [] if partition is None else [partition]
+        for column in spelled:
+            if column.cells is None:
+                values = column.values(slice(0, None))
+                two = upper_of_two(values)
+                if two is not None and not two.all():
+                    labels = (f"{values.min():g}", f"{values.max():g}")
+                    of_two.append(Partition(text=column.label, codes=two, cells=2, labels=labels))
+                # Numbers far from 0 are taken relative to the middle of their range.
+                column = replace(column, shift=middle_of(values) if constant else 0.0)
+            columns.append(column)
         if len(columns) > MOST_COLUMNS:
             raise _too_many(term)
-    for column in columns:
-        if column.cells is None:
-            values = column.values(slice(0, None))
-            two = upper_of_two(values)
-            if two is not None and not two.all():
-                labels = (f"{values.min():g}", f"{values.max():g}")
-                partitions.append(Partition(text=column.label, codes=two, cells=2, labels=labels))
     return ModelDesign(
         terms=tuple(terms),
         columns=tuple(columns),
         constant=constant,
-        partitions=tuple(partitions),
+        partitions=(*partitions, *of_two),
         size=len(sample),
     )
 
@@ -294,9 +290,13 @@ def _spelled(
         at_base = [
             part for part, level, base in zip(groups, levels, bases, strict=True) if level == base
         ]
-        state = "estimated" if occupied[cell] else "empty"
-        if _redundant(term, at_base, known, constant):
-            state = "base"
+        # A column at base levels may be a sum of columns of shorter terms of the model.
+        redundant = bool(at_base) and len(term.factors) == 1
+        for size in range(1, len(at_base) + 1):
+            for left in itertools.combinations(at_base, size):
+                rest = Term(tuple(part for part in term.factors if part not in left))
+                redundant |= rest.names in known or (not rest.factors and constant)
+        state = "base" if redundant else "estimated" if occupied[cell] else "empty"
         names = [
             sample.levels[part.name][level] for part, level in zip(groups, levels, strict=True)
         ]
@@ -344,20 +344,6 @@ def _place(level: Any, part: Factor, levels: tuple[Any, ...]) -> int:
         message = "the level asked for is not in the estimation sample"
         raise OutputCheckError(message, code="factor-level", where=part.name)
     return levels.index(level)
-
-
-def _redundant(
-    term: Term, at_base: list[Factor], known: set[tuple[tuple[str, bool], ...]], constant: bool
-) -> bool:
-    """Whether a column at base levels is a sum of columns of shorter terms of the model."""
-    if at_base and len(term.factors) == 1:
-        return True
-    for size in range(1, len(at_base) + 1):
-        for left in itertools.combinations(at_base, size):
-            rest = Term(tuple(part for part in term.factors if part not in left))
-            if rest.names in known or (not rest.factors and constant):
-                return True
-    return False
 
 
 def middle_of(values: FloatArray) -> float:

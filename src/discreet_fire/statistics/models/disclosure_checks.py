@@ -22,12 +22,12 @@ import numpy as np
 import numpy.typing as npt
 
 from discreet.arrays import FloatArray, IntArray
-from discreet_fire.statistics.borderline import BorderlineFact
+from discreet_fire.statistics.borderline import BorderlineFact, computed_concentration
 from discreet_fire.statistics.limits import SafeLimits
 from discreet_fire.statistics.models.design import ModelDesign, Partition, Rows, upper_of_two
 from discreet_fire.statistics.models.least_squares import ROWS, LeastSquaresSolution
 from discreet_fire.statistics.models.sample import Sample
-from discreet_fire.statistics.parallel import SMALL, in_parts, slices
+from discreet_fire.statistics.parallel import in_parts, slices
 from discreet_fire.statistics.results import Check, CheckVerdict, worst
 from discreet_fire.statistics.sums import exact_sum
 
@@ -303,14 +303,7 @@ def few_apart(values: FloatArray, sample: Sample, minimum: int) -> bool:
 
 
 def _common(values: FloatArray) -> set[float]:
-    """The value that at least half have is among these."""
-    if len(values) > SMALL:
-        from discreet_fire.statistics.large.kernels import majority
-
-        common = np.zeros(1)
-        if majority(np.ascontiguousarray(values), common):
-            return {float(common[0])}
-    # It is the median; one that just half have is one of the two in the middle.
+    """The value that at least half have is the median, or one of the two in the middle."""
     middle = sorted({(len(values) - 1) // 2, len(values) // 2})
     return set(np.partition(values, middle)[middle].tolist())
 
@@ -327,7 +320,8 @@ def all_alike(partition: Partition, outcome: FloatArray) -> npt.NDArray[np.bool_
 
 def dominated(partition: Partition, sample: Sample, limits: SafeLimits) -> npt.NDArray[np.bool_]:
     """Cells of which two cases have too large a share, or the second could estimate the first."""
-    values, codes, entities = _values(sample), partition.codes, sample.entities
+    codes, entities = partition.codes, sample.entities
+    values = sample.outcome if sample.weights is None else sample.outcome * sample.weights
     sizes = np.abs(values)
     # No case has more in any cell than in all; the contributions add up to at least the total.
     own = sizes if entities is None else np.bincount(entities, sizes)
@@ -343,15 +337,11 @@ def dominated(partition: Partition, sample: Sample, limits: SafeLimits) -> npt.N
     return dominant
 
 
-def _values(sample: Sample) -> FloatArray:
-    """The outcome, weighted with weights."""
-    return sample.outcome if sample.weights is None else sample.outcome * sample.weights
-
-
 def _contributions(partition: Partition, sample: Sample, cell: int) -> FloatArray:
     """What each case of a cell contributes to its total, at least 0."""
     rows = partition.codes == cell
-    values = _values(sample)[rows]
+    values = sample.outcome[rows]
+    values = values if sample.weights is None else values * sample.weights[rows]
     if sample.entities is not None:
         _, places = np.unique(sample.entities[rows], return_inverse=True)
         values = np.bincount(places, values)
@@ -361,11 +351,8 @@ def _contributions(partition: Partition, sample: Sample, cell: int) -> FloatArra
 
 def _concentration(parts: FloatArray) -> tuple[float | None, float | None]:
     """The computed k and p of contributions, in percent; None where there are none."""
-    total, largest = math.fsum(parts), np.sort(parts)[-2:]
-    top = math.fsum(largest)
-    if not top > 0:
-        return None, None
-    return 100 * top / total, 100 * (total - top) / float(largest[-1])
+    largest = [0.0, *np.sort(parts)[-2:].tolist()]
+    return computed_concentration(largest[-1], largest[-2], math.fsum(parts))
 
 
 def _dominated(parts: FloatArray, k: float, p: float) -> bool:
@@ -454,21 +441,18 @@ class _Finder:
         self._factors: dict[int, FloatArray] = {}
 
     @cached_property
-    def _order(self) -> IntArray:
+    def _in_order(self) -> tuple[IntArray, IntArray]:
+        """Rows in the order of entities, and where those of each start."""
         assert self._entities is not None
-        return np.argsort(self._entities, kind="stable")
-
-    @cached_property
-    def _starts(self) -> IntArray:
-        assert self._entities is not None
-        return np.concatenate([[0], np.cumsum(np.bincount(self._entities))])
+        starts = np.concatenate([[0], np.cumsum(np.bincount(self._entities))])
+        return np.argsort(self._entities, kind="stable"), starts
 
     def rows_of(self, group: list[int]) -> IntArray:
         """The rows of some cases."""
         if self._entities is None:
             return np.array(group, dtype=np.int64)
-        parts = [self._order[self._starts[case] : self._starts[case + 1]] for case in group]
-        return np.concatenate(parts)
+        order, starts = self._in_order
+        return np.concatenate([order[starts[case] : starts[case + 1]] for case in group])
 
     def _factor(self, case: int) -> FloatArray:
         """A matrix R with R'R equal to what the case has in Q'Q."""
@@ -492,7 +476,10 @@ class _Finder:
             others = others[~np.isin(others, group)]
             if not len(others):
                 break
-            values = self._with_each(group, others)
+            if self._entities is None:
+                values = self._with_each(group, others)
+            else:
+                values = np.array([self.eigenvalue([*group, int(other)]) for other in others])
             place = int(np.argmax(values))
             if values[place] <= value:
                 break
@@ -500,9 +487,7 @@ class _Finder:
         return value, group
 
     def _with_each(self, group: list[int], others: IntArray) -> FloatArray:
-        """Eigenvalues of a group with each one of the others."""
-        if self._entities is not None:
-            return np.array([self.eigenvalue([*group, int(other)]) for other in others])
+        """Eigenvalues of a group of rows with each one of the others."""
         own = np.vstack([self._factor(case) for case in group])
         rows = self._found.rows(others)
         matrices = np.empty((len(others), len(own) + 1, len(own) + 1))

@@ -161,41 +161,6 @@ def _crossed(cut: FloatArray) -> FloatArray:
     return products
 
 
-def exact_group_sums(
-    column: FloatArray, groups: IntArray, number: int, largest: float
-) -> FloatArray:
-    """The sum of a column in each group, whatever the order of the rows.
-
-    >>> exact_group_sums(np.array([0.5, 1e9, 0.25]), np.array([0, 1, 0]), 2, 1e9).tolist()
-    [0.75, 1000000000.0]
-    """
-    scale = powers_of(np.array([largest]), np.array([False]))
-    total = np.zeros((number, SLICES), dtype=np.float64)
-    carried: Any = np.zeros((number, SLICES), dtype=np.int64)
-    step = 2 ** (53 - _BITS - 1)
-    for start in range(0, len(column), step):
-        cut = scale.cut(column[start : start + step, None])
-        part = groups[start : start + step]
-        for place in range(SLICES):
-            total[:, place] = np.bincount(part, weights=cut[:, place], minlength=number)
-        carried += total.astype(np.int64)
-    return np.asarray(np.ldexp(_joined(carried), int(scale.powers[0]) - _BITS * SLICES))
-
-
-def _joined(slices: IntArray) -> FloatArray:
-    """Whole numbers of three slices of 20 bits, each correctly rounded.
-
-    >>> _joined(np.array([[1, -1, 0], [0, 0, 7]])).tolist() == [2.0**40 - 2.0**20, 7.0]
-    True
-    """
-    high, middle, low = (slices[:, place].copy() for place in range(SLICES))
-    middle += low >> _BITS
-    high += middle >> _BITS
-    rest = ((middle & (2**_BITS - 1)) << _BITS) + (low & (2**_BITS - 1))
-    # Both are exact as floating-point numbers, so the only rounding is that of their sum.
-    return np.asarray(high * 2.0 ** (2 * _BITS) + rest, dtype=np.float64)
-
-
 #: A column of which less than this share is new is omitted.
 _NEW = 1e-12
 _REFINEMENTS = 3
@@ -297,30 +262,21 @@ def _solved(gram: Gram, design: ModelDesign, shift: float) -> LeastSquaresSoluti
     size = len(powers) - 1
     norms = np.sqrt(np.diag(squares))
     norms[norms == 0.0] = 1.0
-    ratios = squares / np.outer(norms, norms)
-    kept, lower = _decomposed(ratios[:size, :size])
+    kept, lower = _decomposed((squares / np.outer(norms, norms))[:size, :size])
     upper = _lower_inverse(lower).T / norms[kept, None]
     inverse = product(upper, upper.T)
-    inner, right = central[np.ix_(kept, kept)], central[kept, size]
-    slopes, residual = _refined(
-        inner, right, int(central[size, size]), powers, kept, inverse, weight
-    )
-    means = np.zeros(len(kept))
-    mean, constant, total_weight = 0.0, None, 0.0
+    slopes, residual = _refined(central, powers, kept, inverse, weight)
+    means, mean, constant = np.zeros(len(kept)), 0.0, None
     if own:
-        total_weight = gram.number(0, 0)
-        exact = [
-            Fraction(int(whole[0, 1 + i]), weight) * Fraction(2) ** int(powers[i] - gram.powers[0])
-            for i in (*kept, size)
-        ]
         shifts = [*design.shifts[kept], shift]
-        middles = [part + Fraction(float(off)) for part, off in zip(exact, shifts, strict=True)]
-        means = np.array([float(part) for part in middles[:-1]])
-        mean = float(middles[-1])
-        constant = float(
-            middles[-1]
-            - sum(Fraction(b) * m for b, m in zip(slopes.tolist(), middles[:-1], strict=True))
-        )
+        middles = [
+            Fraction(int(whole[0, 1 + i]), weight) * Fraction(2) ** int(powers[i] - gram.powers[0])
+            + Fraction(float(off))
+            for i, off in zip((*kept, size), shifts, strict=True)
+        ]
+        means, mean = np.array([float(part) for part in middles[:-1]]), float(middles[-1])
+        rises = (Fraction(b) * m for b, m in zip(slopes.tolist(), middles[:-1], strict=True))
+        constant = float(middles[-1] - sum(rises))
     return LeastSquaresSolution(
         kept=kept,
         slopes=slopes,
@@ -329,7 +285,7 @@ def _solved(gram: Gram, design: ModelDesign, shift: float) -> LeastSquaresSoluti
         mean=mean,
         inverse=inverse,
         root=upper,
-        weight=total_weight,
+        weight=gram.number(0, 0) if own else 0.0,
         total=float(squares[size, size]),
         residual=residual,
     )
@@ -374,30 +330,24 @@ def symmetric_inverse(matrix: FloatArray) -> FloatArray | None:
 
 
 def _refined(
-    inner: Any,
-    right: Any,
-    square: int,
-    powers: IntArray,
-    kept: IntArray,
-    inverse: FloatArray,
-    weight: int,
+    central: Any, powers: IntArray, kept: IntArray, inverse: FloatArray, weight: int
 ) -> tuple[FloatArray, float]:
     """Coefficients and the residual sum of squares, corrected by exact remainders."""
+    inner, right, square = central[np.ix_(kept, kept)], central[kept, -1], int(central[-1, -1])
     own, last = powers[kept], int(powers[-1])
     slopes = np.zeros(len(kept))
     for _ in range(_REFINEMENTS):
-        scaled_slopes, bits = _fixed_point(slopes, own - last)
-        rest = right * 2**bits - inner.dot(scaled_slopes)
+        whole, bits = _fixed_point(slopes, own - last)
+        rest = right * 2**bits - inner.dot(whole)
         gaps = [
             scaled(int(part) * 2**64 // weight, int(power) + last - bits - 64)
             for part, power in zip(rest, own, strict=True)
         ]
         slopes = slopes + product(inverse, np.array(gaps).reshape(-1, 1))[:, 0]
-    scaled_slopes, bits = _fixed_point(slopes, own - last)
-    left = square * 4**bits - 2 * 2**bits * int(np.dot(right, scaled_slopes))
-    left += int(np.dot(scaled_slopes, inner.dot(scaled_slopes)))
-    residual = scaled(max(left, 0) * 2**64 // weight, 2 * last - 2 * bits - 64)
-    return slopes, residual
+    whole, bits = _fixed_point(slopes, own - last)
+    left = square * 4**bits - 2 * 2**bits * int(np.dot(right, whole))
+    left += int(np.dot(whole, inner.dot(whole)))
+    return slopes, scaled(max(left, 0) * 2**64 // weight, 2 * last - 2 * bits - 64)
 
 
 def _fixed_point(slopes: FloatArray, powers: IntArray) -> tuple[Any, int]:
@@ -406,5 +356,4 @@ def _fixed_point(slopes: FloatArray, powers: IntArray) -> tuple[Any, int]:
         Fraction(b) * Fraction(2) ** int(p) for b, p in zip(slopes.tolist(), powers, strict=True)
     ]
     bits = max((part.denominator.bit_length() - 1 for part in parts), default=0)
-    whole = np.array([int(part * 2**bits) for part in parts], dtype=object)
-    return whole, bits
+    return np.array([int(part * 2**bits) for part in parts], dtype=object), bits

@@ -11,12 +11,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from discreet.arrays import FloatArray
 from discreet_fire.statistics.layout import count_text, fixed, general, rounded
 from discreet_fire.statistics.limits import SafeLimits
 from discreet_fire.statistics.models.coefficients import (
     Coefficients,
-    beside,
     bread,
     joint_wald,
     sandwich,
@@ -35,93 +33,14 @@ from discreet_fire.statistics.sums import exact_sum
 class Linear:
     """A linear regression with its tests. CONFIDENTIAL until it is checked.
 
-    Sums of squares are multiplied by the factor, so that weights add up to the number of
-    observations. f is the F statistic, None where there is none, and its degrees of freedom.
+    Results go by their names in Stata's e(); those that are no counts are rounded.
     """
 
     design: ModelDesign
     solution: LeastSquaresSolution
     coefficients: Coefficients
-    number: int
-    df: int
-    clusters: int | None
-    factor: float
-    f: tuple[float | None, int, int]
-
-    @property
-    def sums(self) -> tuple[float, float]:
-        """Total and residual sums of squares."""
-        return self.solution.total * self.factor, self.solution.residual * self.factor
-
-    def stored(self, digits: int) -> dict[str, float]:
-        """Results by their names in Stata's e(); numbers that are no counts are rounded."""
-        total, rss = self.sums
-        f, model_df, _ = self.f
-        own = 1 if self.solution.constant is not None else 0
-        share = 1.0 - rss / total if total > 0.0 else math.nan
-        counts = {
-            "N": float(self.number),
-            "df_m": float(model_df),
-            "df_r": float(self.df if self.clusters is None else self.clusters - 1),
-        }
-        if self.clusters is not None:
-            counts["N_clust"] = float(self.clusters)
-        numbers = {
-            "mss": total - rss,
-            "rss": rss,
-            "r2": share,
-            "r2_a": 1.0 - (1.0 - share) * (self.number - own) / self.df,
-            "rmse": math.sqrt(rss / self.df),
-            "F": math.nan if f is None else f,
-        }
-        safe = {name: rounded(x, digits) for name, x in numbers.items() if math.isfinite(x)}
-        return counts | safe
-
-
-def _fit_linear(
-    request: ModelRequest,
-    sample: Sample,
-    design: ModelDesign,
-    solution: LeastSquaresSolution,
-    residuals: FloatArray,
-) -> Linear:
-    """Tests of a solved regression with residual degrees of freedom, by what it leaves of the
-    outcome.
-    """
-    weights, kind = sample.weights, request.weight_kind
-    number = len(sample)
-    if weights is not None and kind == "fweight":
-        number = int(weights.sum())
-    total_weight = float(len(sample)) if weights is None else exact_sum(weights)
-    df = number - solution.rank
-    t_df, clusters = df, None
-    if not request.is_robust:
-        central = bread(solution) * (solution.residual / df)
-    else:
-        # Covariance around the means.
-        central = sandwich(sample, design, solution, residuals, kind)
-        factor = number / df
-        if sample.clusters is not None:
-            clusters = int(sample.clusters.max()) + 1
-            t_df = clusters - 1
-            # One cluster has no variance between clusters.
-            factor = clusters / t_df * (number - 1.0) / df if t_df else math.nan
-        central *= factor
-    slopes = len(solution.kept)
-    f: float | None = None
-    if slopes and (clusters is None or slopes < clusters):
-        wald = joint_wald(solution.slopes, central)
-        f = None if wald is None else wald / slopes
-    return Linear(
-        design=design,
-        solution=solution,
-        coefficients=Coefficients.of(solution, central, float(t_df), request.level / 100.0),
-        number=number,
-        df=df,
-        clusters=clusters,
-        factor=number / total_weight,
-        f=(f, slopes, t_df),
-    )
+    stored: dict[str, float]
+    heading: list[str]
 
 
 def regress(
@@ -157,9 +76,7 @@ def regress(
     checking, model = checked_linear(request, request.sample(frame))
     if model is None:
         return request.withheld(checking)
-    numbers = model.stored(request.limits.digits)
-    heading = _heading(model, numbers, request)
-    return request.shown(checking, model.solution, model.coefficients, numbers, heading)
+    return request.shown(checking, model.solution, model.coefficients, model.stored, model.heading)
 
 
 def checked_linear(request: ModelRequest, sample: Sample) -> tuple[ModelChecks, Linear | None]:
@@ -179,45 +96,82 @@ def checked_linear(request: ModelRequest, sample: Sample) -> tuple[ModelChecks, 
     checking.totals(solution.rank)
     if checking.failed():
         return checking, None
-    return checking, _fit_linear(request, sample, design, solution, residuals)
 
+    weights, kind, digits = sample.weights, request.weight_kind, request.limits.digits
+    total_weight = float(len(sample)) if weights is None else exact_sum(weights)
+    number = len(sample)
+    if weights is not None and kind == "fweight":
+        number = int(weights.sum())
+    df = number - solution.rank
+    t_df, counts = df, {}
+    if not request.is_robust:
+        central = bread(solution) * (solution.residual / df)
+    else:
+        # Covariance around the means.
+        central = sandwich(sample, design, solution, residuals, kind)
+        factor = number / df
+        if sample.clusters is not None:
+            clusters = int(sample.clusters.max()) + 1
+            counts["N_clust"] = float(clusters)
+            t_df = clusters - 1
+            # One cluster has no variance between clusters.
+            factor = clusters / t_df * (number - 1.0) / df if t_df else math.nan
+        central *= factor
+    slopes = len(solution.kept)
+    f = None
+    if slopes and (sample.clusters is None or slopes <= t_df):
+        wald = joint_wald(solution.slopes, central)
+        f = None if wald is None else wald / slopes
+    # Weights add up to the number of observations.
+    total, rss = (x * (number / total_weight) for x in (solution.total, solution.residual))
+    share = 1.0 - rss / total if total > 0.0 else math.nan
+    numbers = {
+        "mss": total - rss,
+        "rss": rss,
+        "r2": share,
+        "r2_a": 1.0 - (1.0 - share) * (number - request.constant) / df,
+        "rmse": math.sqrt(rss / df),
+        "F": math.nan if f is None else f,
+    }
+    stored = {"N": float(number), "df_m": float(slopes), "df_r": float(t_df)} | counts
+    stored |= {name: rounded(x, digits) for name, x in numbers.items() if math.isfinite(x)}
 
-def _heading(model: Linear, numbers: dict[str, float], request: ModelRequest) -> list[str]:
-    f, first, second = model.f
-    tail = None if f is None else f_tail(f, first, second)
     right = [
-        ("Number of obs", count_text(numbers["N"])),
-        (f"F({first}, {second})", fixed(f)),
-        ("Prob > F", fixed(tail, 4)),
-        ("R-squared", fixed(numbers.get("r2"), 4)),
+        ("Number of obs", count_text(float(number))),
+        (f"F({slopes}, {t_df})", fixed(f)),
+        ("Prob > F", fixed(None if f is None else f_tail(f, slopes, t_df), 4)),
+        ("R-squared", fixed(stored.get("r2"), 4)),
     ]
-    rmse = ("Root MSE", general(numbers["rmse"], 7))
-    if request.is_robust:
-        lines = beside([request.table.title], [*right, rmse])
-        if model.clusters is not None:
-            note = f"(Std. err. adjusted for {model.clusters:,} clusters in {request.cluster})"
-            lines += ["", f"{note:>78}"]
-        return lines
-    right += [("Adj R-squared", fixed(numbers.get("r2_a"), 4)), rmse]
-    return beside(_variance(model, request.limits.digits), right)
+    rmse = ("Root MSE", general(stored["rmse"], 7))
+    left, below = [request.title], []
+    if not request.is_robust:
+        right.append(("Adj R-squared", fixed(stored.get("r2_a"), 4)))
+        rule = "-" * 13 + "+" + "-" * 34
+        rows = [
+            ("Model", total - rss, slopes),
+            ("Residual", rss, df),
+            ("Total", total, slopes + df),
+        ]
+        model, residual, whole = (_variance(*row, digits) for row in rows)
+        left = [f"{'Source':>12} |{'SS':>9}{'df':>13}{'MS':>9}", rule, model, residual, rule, whole]
+    elif sample.clusters is not None:
+        note = f"(Std. err. adjusted for {t_df + 1:,} clusters in {request.cluster})"
+        below = ["", f"{note:>78}"]
+    heading = []
+    for at, (name, value) in enumerate([*right, rmse]):
+        start = left[at] if at < len(left) else ""
+        heading.append(f"{start:<51}{name:<16}={value:>10}")
+    coefficients = Coefficients.of(solution, central, float(t_df), request.level / 100.0)
+    return checking, Linear(
+        design=design,
+        solution=solution,
+        coefficients=coefficients,
+        stored=stored,
+        heading=[*heading, *below],
+    )
 
 
-def _variance(model: Linear, digits: int) -> list[str]:
-    total, rss = model.sums
-    _, first, _ = model.f
-    whole = first + model.df
-    rule = "-" * 13 + "+" + "-" * 34
-
-    def line(name: str, square: float, df: int) -> str:
-        square = rounded(square, digits)
-        mean = rounded(square / df, digits) if df else None
-        return f"{name:>12} |{general(square, 10):>12}{df:>10,}{general(mean, 10):>12}"
-
-    return [
-        f"{'Source':>12} |{'SS':>9}{'df':>13}{'MS':>9}",
-        rule,
-        line("Model", total - rss, first),
-        line("Residual", rss, model.df),
-        rule,
-        line("Total", total, whole),
-    ]
+def _variance(name: str, square: float, df: int, digits: int) -> str:
+    square = rounded(square, digits)
+    mean = rounded(square / df, digits) if df else None
+    return f"{name:>12} |{general(square, 10):>12}{df:>10,}{general(mean, 10):>12}"

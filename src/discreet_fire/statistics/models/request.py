@@ -1,43 +1,53 @@
 """What is asked of a model: one frozen object made of the arguments of a command.
 
 In: arguments of `regress`, `logit` or `probit`; results of models over the same records. Out:
-`ModelRequest`, checked, with the command as Stata would write it; from it the sample, the
-design and the results; a check whether samples differ by few cases, so that two tables could be
-solved for one person. What is kept of a sample is CONFIDENTIAL and leaves the
-process with nobody; it does not depend on the order of rows.
+`ModelRequest`, checked, with the command as Stata would write it; from it the sample and the
+results: the table of coefficients, laid out as Stata does, or that it is withheld. What is kept
+of a sample to tell whether two tables could be solved for one person is CONFIDENTIAL and leaves
+the process with nobody.
 """
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from typing import Any, get_args
 
+import numpy as np
+import polars as pl
+
 from discreet.errors import OutputCheckError
 from discreet.rules import is_number
-from discreet_fire.statistics.layout import legend
+from discreet_fire.statistics.contributions import numbered
+from discreet_fire.statistics.layout import abbreviated, fixed, general, legend
 from discreet_fire.statistics.limits import SafeLimits, limits_of
-from discreet_fire.statistics.models.coefficients import (
-    Coefficients,
-    CoefficientTable,
-    frame_of,
-    omitted_columns,
-    rows_by_column,
-    withheld_frame,
-)
+from discreet_fire.statistics.models.coefficients import CoefficientRow, Coefficients
 from discreet_fire.statistics.models.design import ModelDesign, Term, design_of, parse_terms
 from discreet_fire.statistics.models.disclosure_checks import ModelChecks
 from discreet_fire.statistics.models.least_squares import LeastSquaresSolution
-from discreet_fire.statistics.models.sample import Sample, Weight, sample_of
+from discreet_fire.statistics.models.sample import (
+    Sample,
+    SampleTrace,
+    Weight,
+    levels_of,
+    numbers_of,
+    weights_of,
+    without_nan,
+)
+from discreet_fire.statistics.records import MicrodataRecords, take
 from discreet_fire.statistics.results import Check, CheckVerdict, OutputEvidence, SafeResult
 
-#: Title of the table of coefficients, and the distribution of their tests.
-_TABLES = {
-    "regress": ("Linear regression", "t"),
-    "logit": ("Logistic regression", "z"),
-    "probit": ("Probit regression", "z"),
+_TITLES = {
+    "regress": "Linear regression",
+    "logit": "Logistic regression",
+    "probit": "Probit regression",
 }
+_WIDTH = 78
+_NUMBERS = ("coefficient", "std_err", "statistic", "p", "low", "high")
+_SCHEMA: dict[str, type[pl.DataType]] = {"term": pl.String, "state": pl.String}
+_SCHEMA |= dict.fromkeys(_NUMBERS, pl.Float64)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -84,18 +94,42 @@ class ModelRequest:
         _require(usual, "the level is a number from 10 to 99.99", "level")
 
     def sample(self, frame: Any) -> Sample:
-        """The estimation sample."""
+        """The estimation sample: the columns of the model, without rows that lack a value."""
         parts = [part for term in self.parsed for part in term.factors]
-        return sample_of(
-            frame,
-            outcome=self.outcome,
-            numbers=list(dict.fromkeys(part.name for part in parts if not part.levels)),
-            groups=list(dict.fromkeys(part.name for part in parts if part.levels)),
-            entity=self.entity,
-            weights=self.weights,
-            kind=self.weight_kind,
-            cluster=self.cluster,
-            where=self.where,
+        names = list(dict.fromkeys(part.name for part in parts if not part.levels))
+        groups = list(dict.fromkeys(part.name for part in parts if part.levels))
+        more = [name for name in (self.weights, self.cluster, self.entity) if name is not None]
+        needed = list(dict.fromkeys([self.outcome, *names, *groups, *more]))
+        records = take(frame, needed, where=self.where, entity=self.entity)
+        data = records.data
+        numbers = {name: numbers_of(data[name]) for name in (self.outcome, *names)}
+        grouping = {name: without_nan(data[name]) for name in groups}
+        weight = weights_of(data[self.weights], self.weight_kind) if self.weights else None
+        there = [series.is_not_null() for series in [*numbers.values(), *grouping.values()]]
+        if weight is not None:
+            there.append(weight.is_not_null() & (weight != 0).fill_null(False))
+        if self.cluster:
+            there.append(without_nan(data[self.cluster]).is_not_null())
+        used = np.logical_and.reduce([part.to_numpy() for part in there])
+        if not used.any():
+            raise OutputCheckError("no observations", code="no-observations", where=self.outcome)
+        keep, entities = pl.Series(used), records.entities()
+        kept = data.filter(keep)
+        clusters = MicrodataRecords(data=kept, entity=self.cluster).entities()
+        levels = {name: levels_of(series.filter(keep)) for name, series in grouping.items()}
+        traced = (self.entity,) if self.entity else tuple(sorted(needed))
+        return Sample(
+            outcome=numbers[self.outcome].filter(keep).to_numpy(),
+            numbers={name: numbers[name].filter(keep).to_numpy() for name in names},
+            groups={name: codes for name, (_, codes) in levels.items()},
+            levels={name: known for name, (known, _) in levels.items()},
+            entities=None if entities is None else numbered(entities[used])[0],
+            weights=None if weight is None else weight.filter(keep).to_numpy(),
+            clusters=None if clusters is None else numbered(clusters)[0],
+            left_out=int((~used).sum()) if entities is None else len(np.unique(entities[~used])),
+            trace=SampleTrace(
+                traces=kept.select(traced).hash_rows(seed=1).to_numpy(), traced=traced
+            ),
         )
 
     def design(self, sample: Sample) -> ModelDesign:
@@ -138,16 +172,9 @@ class ModelRequest:
         return OutputEvidence(sample=trace, **checking.evidence, **more)
 
     @property
-    def table(self) -> CoefficientTable:
-        """The table of coefficients to be."""
-        title, statistic = _TABLES[self.command]
-        return CoefficientTable(
-            outcome=self.outcome,
-            statistic=statistic,
-            level=self.level,
-            robust=self.is_robust,
-            title=title,
-        )
+    def title(self) -> str:
+        """What stands above the table."""
+        return _TITLES.get(self.command, _TITLES["regress"])  # `utest` is one, too
 
     @property
     def is_robust(self) -> bool:
@@ -165,18 +192,44 @@ class ModelRequest:
         notes: Sequence[str] = (),
     ) -> SafeResult:
         """The result if no rule is broken; notes stand above the heading, that above the table."""
-        design = checking.design
-        rows = rows_by_column(design, solution, coefficients.rows(self.limits.digits))
-        omitted = omitted_columns(design, solution)
-        remarks = [f"note: {one.label} omitted because of collinearity." for one in omitted]
-        lines = [*notes, *remarks, *heading, "", *self.table.lines(design, rows, omitted)]
+        design, rows = checking.design, coefficients.rows(self.limits.digits)
+        kept = [design.estimated[place] for place in solution.kept]
+        known = dict(zip(kept, rows, strict=False))
+        lines = list(notes)
+        records: list[Mapping[str, object]] = []
+        body: list[str] = []
+        for place, term in enumerate(design.terms):
+            levels = any(part.levels for part in term.factors)
+            if levels:
+                head = "#".join(p.name if p.levels else f"c.{p.name}" for p in term.factors)
+                body += [_label(""), _label(head)]
+            for column in (one for one in design.columns if one.term == place):
+                row, state = known.get(column), column.state
+                if state == "estimated" and row is None:
+                    state = "omitted"
+                    lines.append(f"note: {column.label} omitted because of collinearity.")
+                records.append(_record(column.label, state, row))
+                if state != "base":
+                    body.append(_line(column.row if levels else term.text, row, state))
+            if levels and (place < len(design.terms) - 1 or design.constant):
+                body.append(_label(""))
+        if design.constant:
+            records.append(_record("_cons", "estimated", rows[-1]))
+            body.append(_line("_cons", rows[-1]))
+        # Blank lines do not follow each other, and none comes first.
+        blank = _label("")
+        body = [
+            line
+            for before, line in zip([blank, *body], body, strict=False)
+            if line != blank or before != blank
+        ]
         evidence = self.evidence(
             checking, covariance=coefficients.covariance, values=coefficients.values
         )
         return SafeResult(
             command=self.text,
-            shown="\n".join(lines),
-            frame=frame_of(design, rows, omitted),
+            shown="\n".join([*lines, *heading, "", *self._framed(body)]),
+            frame=pl.DataFrame(records, schema=_SCHEMA),
             stored=stored,
             checks=checking.checks,
             evidence=evidence,
@@ -185,14 +238,48 @@ class ModelRequest:
     def withheld(self, checking: ModelChecks) -> SafeResult:
         """The result if a rule is broken: coefficients of one model hang together."""
         names = [*(term.text for term in self.parsed), *["_cons"] * self.constant]
-        lines = [self.table.title, "", *self.table.withheld(names), legend(self.limits.language)]
+        table = self._framed([_line(name, None) for name in names])
         return SafeResult(
             command=self.text,
-            shown="\n".join(lines),
-            frame=withheld_frame(names),
+            shown="\n".join([self.title, "", *table, legend(self.limits.language)]),
+            frame=pl.DataFrame([_record(name, "withheld", None) for name in names], schema=_SCHEMA),
             checks=checking.checks,
             evidence=self.evidence(checking, broken=checking.broken_rules()),
         )
+
+    def _framed(self, body: Sequence[str]) -> list[str]:
+        """The lines of a table, with its head."""
+        test = "t" if self.command == "regress" else "z"
+        robust = self.is_robust
+        head = f"{abbreviated(self.outcome, 12):>12} | Coefficient"
+        head += f"  {'std' if robust else 'Std'}. err.      {test}    P>|{test}|     "
+        head += f"[{self.level:g}% conf. interval]"
+        lines = ["-" * _WIDTH, *([f"{'':>12} |{'Robust':>21}"] if robust else []), head]
+        return [*lines, "-" * 13 + "+" + "-" * (_WIDTH - 14), *body, "-" * _WIDTH]
+
+
+def _record(term: str, state: str, row: CoefficientRow | None) -> Mapping[str, object]:
+    """A row of the frame; what is no number is missing."""
+    numbers = [None] * len(_NUMBERS) if row is None else row
+    shown = [None if value is None or math.isnan(value) else value for value in numbers]
+    return {"term": term, "state": state, **dict(zip(_NUMBERS, shown, strict=True))}
+
+
+def _label(label: str) -> str:
+    return f"{abbreviated(label, 12):>12} |"
+
+
+def _line(label: str, row: CoefficientRow | None, state: str = "estimated") -> str:
+    begin = _label(label)
+    if state in ("empty", "omitted"):
+        return f"{begin}{f'({state})':>11}"
+    if row is None:
+        return f"{begin}{'.':>11}{'.':>11}{'.':>9}{'.':>8}{'.':>13}{'.':>12}"
+    return (
+        f"{begin}{general(row.value):>11}{general(row.error):>11}"
+        f"{fixed(row.statistic):>9}{fixed(row.probability, 3):>8}"
+        f"{general(row.low):>13}{general(row.high):>12}"
+    )
 
 
 def request_of(

@@ -1,12 +1,12 @@
 """The estimation sample: rows without missing values, as arrays. CONFIDENTIAL.
 
-In: any frame narwhals knows, the names of outcome, variables, weights, entities and clusters.
-Out: `Sample` with one array per variable and what was left out.
+In: columns of records. Out: `Sample` with one array per variable and what was left out; columns
+as numbers, as weights and as levels, with errors where they cannot be such.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, Literal
@@ -15,9 +15,10 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from discreet.arrays import FloatArray, IntArray
+from discreet.arrays import BoolArray, FloatArray, IntArray
 from discreet.errors import OutputCheckError
-from discreet_fire.statistics.records import take
+from discreet_fire.statistics.contributions import numbered
+from discreet_fire.statistics.records import coded
 
 Weight = Literal["aweight", "fweight", "pweight"]
 _EXACT = 2.0**53
@@ -38,11 +39,9 @@ class SampleTrace:
         """How many cases only one of the two has, at least."""
         if self.traced != other.traced:
             return abs(len(self.traces) - len(other.traces))
-        known = np.concatenate([self.traces, other.traces])
         sign = np.repeat([1, -1], [len(self.traces), len(other.traces)])
-        names, places = np.unique(known, return_inverse=True)
-        counts = np.bincount(places, sign, minlength=len(names))
-        return int(np.count_nonzero(counts))
+        _, places = np.unique(np.concatenate([self.traces, other.traces]), return_inverse=True)
+        return int(np.count_nonzero(np.bincount(places, sign)))
 
 
 @dataclass(frozen=True, kw_only=True, repr=False, eq=False)
@@ -72,22 +71,23 @@ class Sample:
         """Entities, or rows if every row is a case."""
         return len(self) if self.entities is None else int(self.entities.max(initial=-1)) + 1
 
-    def only(self, rows: npt.NDArray[np.bool_]) -> Sample:
+    def only(self, rows: BoolArray) -> Sample:
         """A part of the sample; levels that do not occur in it are gone."""
-        groups: dict[str, tuple[IntArray, tuple[Any, ...]]] = {}
-        for name, codes in self.groups.items():
-            places, part = np.unique(codes[rows], return_inverse=True)
-            levels = tuple(self.levels[name][place] for place in places)
-            groups[name] = part.astype(np.int64), levels
+        places = {
+            name: np.unique(codes[rows], return_inverse=True) for name, codes in self.groups.items()
+        }
         return replace(
             self,
             outcome=self.outcome[rows],
             numbers={name: values[rows] for name, values in self.numbers.items()},
-            groups={name: codes for name, (codes, _) in groups.items()},
-            levels={name: levels for name, (_, levels) in groups.items()},
-            entities=None if self.entities is None else _renumbered(self.entities[rows]),
+            groups={name: codes.astype(np.int64) for name, (_, codes) in places.items()},
+            levels={
+                name: tuple(self.levels[name][place] for place in kept)
+                for name, (kept, _) in places.items()
+            },
+            entities=None if self.entities is None else numbered(self.entities[rows])[0],
             weights=None if self.weights is None else self.weights[rows],
-            clusters=None if self.clusters is None else _renumbered(self.clusters[rows]),
+            clusters=None if self.clusters is None else numbered(self.clusters[rows])[0],
             trace=replace(self.trace, traces=self.trace.traces[rows]),
         )
 
@@ -97,70 +97,17 @@ class Sample:
         assert self.entities is not None
         return np.bincount(self.entities)
 
-    def cases_where(self, rows: npt.NDArray[np.bool_]) -> int:
+    def cases_where(self, rows: BoolArray) -> int:
         """Cases with at least one of these rows."""
-        if self.entities is None:
-            return int(rows.sum())
-        return len(np.unique(self.entities[rows]))
+        return int(rows.sum()) if self.entities is None else len(np.unique(self.entities[rows]))
 
 
-def sample_of(
-    frame: Any,
-    *,
-    outcome: str,
-    numbers: Sequence[str],
-    groups: Sequence[str],
-    entity: str | None = None,
-    weights: str | None = None,
-    kind: Weight = "aweight",
-    cluster: str | None = None,
-    where: str | None = None,
-) -> Sample:
-    """Take the columns out of a frame, without rows that have a missing value.
-
-    Numbers are variables taken as such, groups those taken as levels.
-    """
-    more = [name for name in (weights, cluster, entity) if name is not None]
-    needed = list(dict.fromkeys([outcome, *numbers, *groups, *more]))
-    records = take(frame, needed, where=where, entity=entity)
-    data = records.data
-    columns: dict[str, pl.Series] = {
-        name: _numbers(data[name]) for name in dict.fromkeys([outcome, *numbers])
-    }
-    weight = _weights(data[weights], kind) if weights else None
-    grouping = {name: _no_nan(data[name]) for name in groups}
-    filled = [series.is_not_null() for series in [*columns.values(), *grouping.values()]]
-    if weight is not None:
-        filled.append(weight.is_not_null() & (weight != 0).fill_null(False))
-    if cluster:
-        filled.append(_no_nan(data[cluster]).is_not_null())
-    used = np.logical_and.reduce([part.to_numpy() for part in filled])
-    if not used.any():
-        raise OutputCheckError("no observations", code="no-observations", where=outcome)
-    entities = _codes(records.named_entities()) if entity else None
-    keep = pl.Series(used)
-    traced = (entity,) if entity else tuple(sorted(needed))
-    coded = {name: _levels(series.filter(keep)) for name, series in grouping.items()}
-    return Sample(
-        outcome=columns[outcome].filter(keep).to_numpy(),
-        numbers={name: columns[name].filter(keep).to_numpy() for name in numbers},
-        groups={name: codes for name, (codes, _) in coded.items()},
-        levels={name: levels for name, (_, levels) in coded.items()},
-        entities=None if entities is None else _renumbered(entities[used]),
-        weights=None if weight is None else weight.filter(keep).to_numpy(),
-        clusters=_codes(data[cluster].filter(keep)) if cluster else None,
-        left_out=int((~used).sum()) if entities is None else len(np.unique(entities[~used])),
-        trace=SampleTrace(
-            traces=data.select(traced).filter(keep).hash_rows(seed=1).to_numpy(), traced=traced
-        ),
-    )
-
-
-def _no_nan(series: pl.Series) -> pl.Series:
+def without_nan(series: pl.Series) -> pl.Series:
+    """NaN is a missing value."""
     return series.fill_nan(None) if series.dtype.is_float() else series
 
 
-def _numbers(series: pl.Series) -> pl.Series:
+def numbers_of(series: pl.Series) -> pl.Series:
     """Numbers as floats; NaN is missing. Text, dates and what floats cannot hold are refused."""
     kind = series.dtype
     if not (kind.is_numeric() or kind in (pl.Boolean, pl.Null)):
@@ -185,8 +132,9 @@ def _largest(series: pl.Series) -> float:
     return max(abs(float(value)) for value in (low or 0, high or 0))  # type: ignore[arg-type]
 
 
-def _weights(series: pl.Series, kind: Weight) -> pl.Series:
-    weights = _numbers(series)
+def weights_of(series: pl.Series, kind: Weight) -> pl.Series:
+    """Weights as numbers."""
+    weights = numbers_of(series)
     if (weights < 0).any():
         raise OutputCheckError("there are negative weights", code="weights", where=series.name)
     if kind == "fweight" and (weights != weights.round()).any():
@@ -195,8 +143,8 @@ def _weights(series: pl.Series, kind: Weight) -> pl.Series:
     return weights
 
 
-def _levels(series: pl.Series) -> tuple[IntArray, tuple[Any, ...]]:
-    """Codes from 0 in the order of the levels."""
+def levels_of(series: pl.Series) -> tuple[tuple[Any, ...], IntArray]:
+    """Levels in order, and codes from 0 for them."""
     kind = series.dtype
     if kind.is_float() or kind == pl.Boolean or kind.is_decimal():
         whole = series.cast(pl.Float64)
@@ -216,33 +164,5 @@ def _levels(series: pl.Series) -> tuple[IntArray, tuple[Any, ...]]:
     if series.dtype != pl.String and (series < 0).any():
         message = "factor variables may not contain negative values"
         raise OutputCheckError(message, code="factor-values", where=series.name)
-    levels = series.unique().sort()
-    if levels.dtype == pl.String:
-        codes = series.cast(pl.Enum(levels)).to_physical().cast(pl.Int64).to_numpy()
-    else:
-        codes = np.searchsorted(levels.to_numpy(), series.to_numpy()).astype(np.int64)
-    return codes, tuple(levels.to_list())
-
-
-def _codes(series: pl.Series) -> IntArray:
-    """Any values as numbers from 0."""
-    known = _no_nan(series)
-    if known.dtype == pl.Object:
-        raise _wrong("values of this kind cannot be told apart", "type", series)
-    if known.dtype in (pl.Categorical, pl.Enum, pl.Boolean):
-        known = known.cast(pl.String)
-    if known.dtype.is_signed_integer() and not known.null_count():
-        return _renumbered(known.cast(pl.Int64).to_numpy())
-    return _renumbered(known.rank("dense").cast(pl.Int64).to_numpy())
-
-
-def _renumbered(codes: IntArray) -> IntArray:
-    if not len(codes):
-        return codes
-    low, high = int(codes.min()), int(codes.max())
-    if high - low <= 4 * len(codes):
-        # Numbers that lie close together need no sorting.
-        places = np.cumsum(np.bincount(codes - low) > 0) - 1
-        return np.asarray(places[codes - low], dtype=np.int64)
-    _, renumbered = np.unique(codes, return_inverse=True)
-    return renumbered.astype(np.int64)
+    levels, codes = coded(series, series.name)
+    return tuple(levels), codes

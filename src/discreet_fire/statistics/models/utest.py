@@ -10,19 +10,18 @@ exact ones could be solved for it.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from numbers import Real
 from typing import Any, NamedTuple
 
+import numpy as np
 import polars as pl
 
 from discreet.errors import OutputCheckError
 from discreet_fire.statistics.layout import fixed, general, legend, rounded
-from discreet_fire.statistics.models.disclosure_checks import ModelChecks
 from discreet_fire.statistics.models.distributions import t_quantile, t_tail
-from discreet_fire.statistics.models.regress import Linear, checked_linear
-from discreet_fire.statistics.models.request import ModelRequest, request_of
-from discreet_fire.statistics.models.sample import Sample
+from discreet_fire.statistics.models.regress import checked_linear
+from discreet_fire.statistics.models.request import request_of
 from discreet_fire.statistics.results import CheckVerdict, SafeResult
 
 #: Probabilities below which a test is shown as a class.
@@ -64,15 +63,17 @@ def utest(
     if interval is not None:
         _require_interval(interval)
     words = [controls] if isinstance(controls, str) else list(controls)
-    terms = [variable, f"c.{variable}#c.{variable}", *words]
-    request = request_of("utest", outcome, terms, options)
+    square = f"c.{variable}#c.{variable}"
+    request = request_of("utest", outcome, [variable, square, *words], options)
     sample = request.sample(frame)
     checking, model = checked_linear(request, sample)
-    places = None if model is None else _places(model, variable)
-    if model is not None and places is None:
-        reason = "the variable or its square is omitted"
-        checking.note("u-shape", CheckVerdict.fail, reason, variable)
-    if model is None or places is None:
+    labels: list[str] = []
+    if model is not None:
+        labels = [model.design.estimated[place].label for place in model.solution.kept]
+        if not {variable, square} <= set(labels):
+            reason = "the variable or its square is omitted"
+            checking.note("u-shape", CheckVerdict.fail, reason, variable)
+    if model is None or not {variable, square} <= set(labels):
         names = ("Interval", "Slope", "t-value", "P>|t|")
         lines = ["Specification: f(x)=x^2", *(_row(name, [".", "."]) for name in names)]
         return SafeResult(
@@ -80,117 +81,55 @@ def utest(
             shown="\n".join([*lines, legend(request.limits.language)]),
             checks=checking.checks,
         )
-    shape = _Shape(model, places)
-    ends = list(_ends(request, sample, variable, shape, interval or (None, None)))
+
+    places = [labels.index(variable), labels.index(square)]
+    b1, b2 = model.coefficients.values[places].tolist()
+    (v11, v12), (_, v22) = model.coefficients.covariance[np.ix_(places, places)].tolist()
+    df = float(model.coefficients.df or 0)
+    inverse = b2 < 0.0  # whether the extreme is the largest value
+    # Both ends of the interval, with the one-sided test that the shape asks for.
+    values = sample.numbers[variable]
+    least = max(request.limits.minimum, request.limits.percentile_cases)
+    ends = []
+    for number, end in enumerate(interval or (None, None)):
+        place = float((values.max() if number else values.min()) if end is None else end)
+        slope = b1 + 2.0 * place * b2
+        variance = v11 + 4.0 * place * v12 + 4.0 * place**2 * v22
+        t = slope / math.sqrt(variance) if variance > 0.0 else math.nan
+        p = t_tail(t if (number == 0) == inverse else -t, df)
+        exact = end is not None or sample.cases_where(values == place) >= least
+        ends.append(_End(place=place, slope=slope, t=t, p=p, given=end is not None, exact=exact))
     checking.note("extremes", CheckVerdict.passed, "minimum and maximum are never shown", variable)
-    if not all(end.exact for end in ends):
+    exact = all(end.exact for end in ends)
+    if not exact:
         reason = "too few cases have the value at an end: classes stand for the tests"
         checking.note("ends", CheckVerdict.fail, reason, variable)
     checking.evidence |= {"interval": [end.place for end in ends], "p": [end.p for end in ends]}
-    return _tested(request, shape, checking, ends, fieller=fieller)
 
-
-def _require_interval(interval: Any) -> None:
-    numbers = isinstance(interval, Sequence) and len(interval) == 2
-    known = [x for x in interval if x is not None] if numbers else []
-    real = numbers and all(isinstance(x, Real) and math.isfinite(x) for x in known)
-    if not real or (len(known) == 2 and not known[0] < known[1]):
-        message = "the interval is two numbers, the smaller first"
-        raise OutputCheckError(message, code="model", where="interval")
-
-
-def _places(model: Linear, variable: str) -> tuple[int, int] | None:
-    """Places of the variable and its square among the coefficients."""
-    labels = [model.design.estimated[place].label for place in model.solution.kept]
-    wanted = (variable, f"c.{variable}#c.{variable}")
-    if not all(name in labels for name in wanted):
-        return None
-    return labels.index(wanted[0]), labels.index(wanted[1])
-
-
-class _Shape:
-    """The parabola of a model."""
-
-    def __init__(self, model: Linear, places: tuple[int, int]) -> None:
-        first, second = places
-        values, self._covariance = model.coefficients.values, model.coefficients.covariance
-        self._places = places
-        self.b1, self.b2 = float(values[first]), float(values[second])
-        self.df = float(model.coefficients.df or 0)
-
-    @property
-    def inverse(self) -> bool:
-        """Whether its extreme is the largest value."""
-        return self.b2 < 0.0
-
-    def _part(self, one: int, other: int) -> float:
-        return float(self._covariance[self._places[one], self._places[other]])
-
-    def slope(self, place: float) -> tuple[float, float]:
-        """The slope at a place, and its t value."""
-        slope = self.b1 + 2.0 * place * self.b2
-        variance = self._part(0, 0) + 4.0 * place * self._part(0, 1)
-        variance += 4.0 * place**2 * self._part(1, 1)
-        return slope, slope / math.sqrt(variance) if variance > 0.0 else math.nan
-
-    def fieller(self, level: float) -> tuple[float, float] | None:
-        """The Fieller interval of the extreme point; None if it has no ends."""
-        square = t_quantile(level, self.df) ** 2
-        # All places at which the slope may be 0: a x^2 + 2 b x + c is not above 0.
-        a = 4.0 * (self.b2**2 - square * self._part(1, 1))
-        b = 2.0 * (self.b1 * self.b2 - square * self._part(0, 1))
-        c = self.b1**2 - square * self._part(0, 0)
-        under = b * b - a * c
-        if not (a > 0.0 and under >= 0.0):
-            return None
-        return (-b - math.sqrt(under)) / a, (-b + math.sqrt(under)) / a
-
-
-def _ends(
-    request: ModelRequest, sample: Sample, variable: str, shape: _Shape, interval: _Ends
-) -> Iterator[_End]:
-    """Both ends of the interval, with the one-sided test that the shape asks for."""
-    values = sample.numbers[variable]
-    least = max(request.limits.minimum, request.limits.percentile_cases)
-    for number, (end, extreme) in enumerate(
-        zip(interval, (values.min(), values.max()), strict=True)
-    ):
-        place = float(extreme if end is None else end)
-        slope, t = shape.slope(place)
-        p = t_tail(t if (number == 0) == shape.inverse else -t, shape.df)
-        stated = end is not None
-        exact = stated or sample.cases_where(values == place) >= least
-        yield _End(place=place, slope=slope, t=t, p=p, given=stated, exact=exact)
-
-
-def _tested(
-    request: ModelRequest,
-    shape: _Shape,
-    checking: ModelChecks,
-    ends: Sequence[_End],
-    *,
-    fieller: bool,
-) -> SafeResult:
     digits = request.limits.digits
     inside = (ends[0].slope < 0.0) != (ends[1].slope < 0.0)
     # Without a square there is a straight line, which has no extreme.
-    extreme = -shape.b1 / (2.0 * shape.b2) if shape.b2 else math.nan
-    stored = {"extreme": extreme, "b1": shape.b1, "b2": shape.b2}
+    stored = {"extreme": -b1 / (2.0 * b2) if b2 else math.nan, "b1": b1, "b2": b2}
     chance = max(end.p for end in ends)
-    if inside and all(end.exact for end in ends):
+    if inside and exact:
         stored |= {"t": min(abs(end.t) for end in ends), "p": chance}
-    within = shape.fieller(request.level / 100) if fieller else None
-    if within is not None:
-        stored |= {"fieller_low": within[0], "fieller_high": within[1]}
-    safe = {name: rounded(x, digits) for name, x in stored.items() if math.isfinite(x)}
     more = []
     if fieller:
-        numbers = (safe.get("fieller_low"), safe.get("fieller_high"))
-        known = "; ".join(general(x) for x in numbers) if within else "unbounded"
-        more = ["", f"{request.level:g}% Fieller interval for extreme point: [{known}]"]
+        # All places at which the slope may be 0: a x^2 + 2 b x + c is not above 0.
+        limit = t_quantile(request.level / 100, df) ** 2
+        a, b, c = 4.0 * (b2**2 - limit * v22), 2.0 * (b1 * b2 - limit * v12), b1**2 - limit * v11
+        within = "unbounded"
+        if a > 0.0 and b * b - a * c >= 0.0:
+            root = math.sqrt(b * b - a * c)
+            bounds = [rounded((-b - root) / a, digits), rounded((-b + root) / a, digits)]
+            stored |= {"fieller_low": bounds[0], "fieller_high": bounds[1]}
+            within = "; ".join(map(general, bounds))
+        more = ["", f"{request.level:g}% Fieller interval for extreme point: [{within}]"]
     if not all(end.given for end in ends):
         more.append(legend(request.limits.language))
-    lines = _lines(ends, safe, _class(chance) if inside else "", digits, inverse=shape.inverse)
+    safe = {name: rounded(x, digits) for name, x in stored.items() if math.isfinite(x)}
+    classed = next((f"< {bound}" for bound in _CLASSES if chance < bound), f">= {_CLASSES[-1]}")
+    lines = _lines(ends, safe, classed if inside else "", digits, inverse=inverse)
     return SafeResult(
         command=request.text,
         shown="\n".join([*lines, *more]),
@@ -210,8 +149,13 @@ def _tested(
     )
 
 
-def _class(chance: float) -> str:
-    return next((f"< {bound}" for bound in _CLASSES if chance < bound), f">= {_CLASSES[-1]}")
+def _require_interval(interval: Any) -> None:
+    numbers = isinstance(interval, Sequence) and len(interval) == 2
+    known = [x for x in interval if x is not None] if numbers else []
+    real = numbers and all(isinstance(x, Real) and math.isfinite(x) for x in known)
+    if not real or (len(known) == 2 and not known[0] < known[1]):
+        message = "the interval is two numbers, the smaller first"
+        raise OutputCheckError(message, code="model", where="interval")
 
 
 def _lines(

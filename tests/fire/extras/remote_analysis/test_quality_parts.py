@@ -29,6 +29,7 @@ from discreet_fire.extras.remote_analysis import (
 )
 from discreet_fire.extras.remote_analysis.analysis import data_digest
 from discreet_fire.extras.remote_analysis.answers import AnswerKey
+from tests.helpers.rows import for_all_rows
 
 SECRET = Secret(b"salt of our tests")
 
@@ -92,7 +93,7 @@ def test_any_column_keeps_its_values(values: list[float | None]) -> None:
     assert copy["v"].is_null().equals(frame["v"].is_null())
 
 
-@pytest.mark.parametrize(
+@for_all_rows(
     ("options", "text"),
     [
         ({"numeric": ["x"]}, "nothing is said about the column"),
@@ -108,6 +109,7 @@ def test_wrong_roles_are_told(options: dict, text: str) -> None:
         protect(people(20), id="pid", secret=SECRET, **options)
 
 
+@pytest.mark.exhaustive
 def test_a_million_records_take_seconds() -> None:
     frame = pl.DataFrame({"pid": range(1_000_000)}).with_columns(x=pl.col("pid") * 7919 % 1_000_003)
     start = time.process_time()
@@ -135,7 +137,7 @@ def interval(value: float, error: float, chance: float = 0.0) -> statistics.Safe
     return statistics.SafeResult(command="regress", shown="", frame=pl.DataFrame([row]))
 
 
-@pytest.mark.parametrize(
+@for_all_rows(
     ("moved", "expected"),
     [(0.3, "very close"), (0.9, "close"), (1.9, "fair"), (2.1, "far"), (9.0, "far")],
 )
@@ -184,7 +186,7 @@ def test_what_the_original_withholds_is_far() -> None:
 # --- queries ------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
+@for_all_rows(
     ("one", "other", "same"),
     [
         ("x > 5", "5 < x", True),
@@ -236,7 +238,7 @@ def test_arguments_in_other_words() -> None:
     assert RemoteQuery.of("count").text != RemoteQuery.of("count", where="x > 1").text
 
 
-@pytest.mark.parametrize(
+@for_all_rows(
     ("command", "arguments", "text"),
     [
         ("inspect", {}, "cannot be asked for"),

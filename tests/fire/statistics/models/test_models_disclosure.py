@@ -303,15 +303,14 @@ def test_levels_of_leverage_follow_the_limits() -> None:
 
 
 def test_hat_values_are_those_of_statsmodels() -> None:
-    from discreet_fire.statistics.models.design import design_of, parse_terms
     from discreet_fire.statistics.models.disclosure_checks import Hats
     from discreet_fire.statistics.models.least_squares import solve
-    from discreet_fire.statistics.models.sample import sample_of
+    from discreet_fire.statistics.models.request import request_of
 
     frame = people().with_columns(w=pl.col("job") * 1.0)
-    columns = {"numbers": ["age", "hours"], "groups": ["job"], "weights": "w"}
-    sample = sample_of(frame, outcome="wage", **columns)
-    design = design_of(parse_terms("age hours i.job"), sample, constant=True)
+    request = request_of("regress", "wage", "age hours i.job", {"weights": "w"})
+    sample = request.sample(frame)
+    design = request.design(sample)
     found = Hats(design, solve(design, sample.outcome, sample.weights), sample.weights).values
     jobs = [frame["job"].to_numpy() == job for job in (2, 3, 4, 5)]
     x = np.column_stack([np.ones(200), frame["age"], frame["hours"], *jobs]).astype(float)

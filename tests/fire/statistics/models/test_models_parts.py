@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import datetime
-import math
 from fractions import Fraction
 from typing import Any
 
@@ -20,12 +19,12 @@ from discreet_fire.statistics.models import least_squares, logit, regress
 from discreet_fire.statistics.models.design import Column, Partition, parse_terms
 from discreet_fire.statistics.models.least_squares import (
     exact_gram,
-    exact_group_sums,
     powers_of,
     scaled,
     symmetric_inverse,
 )
 from discreet_fire.statistics.results import CheckVerdict
+from tests.helpers.rows import for_all_rows
 
 numbers = st.lists(st.floats(-1e6, 1e6, allow_subnormal=False), min_size=1, max_size=40)
 
@@ -49,19 +48,6 @@ def test_cross_products_are_exact_and_know_no_order(values: list[float], random:
             assert abs(Fraction(gram[i, j]) - true) <= Fraction(slack) + abs(true) / 2**52
 
 
-@given(numbers)
-def test_group_sums_know_no_order(values: list[float]) -> None:
-    column = np.array(values)
-    groups = np.arange(len(values)) % 3
-    largest = float(np.abs(column).max()) or 1.0
-    sums = exact_group_sums(column, groups, 3, largest)
-    back = exact_group_sums(column[::-1].copy(), groups[::-1].copy(), 3, largest)
-    assert (sums == back).all()
-    for group in range(3):
-        true = float(sum(Fraction(value) for value in column[groups == group]))
-        assert sums[group] == pytest.approx(true, rel=1e-14, abs=len(values) * largest * 2.0**-58)
-
-
 def test_blocks_of_rows_do_not_matter() -> None:
     table = np.random.default_rng(3).normal(size=(20_001, 3))
     scale = powers_of(np.abs(table).max(axis=0), np.zeros(3, dtype=bool))
@@ -76,7 +62,7 @@ def test_large_whole_numbers_round_once() -> None:
     assert scaled(-(3 * 2**1500), -1501) == -1.5
 
 
-@pytest.mark.parametrize("df", [1, 2, 5, 9, 30, 400, 100_000])
+@for_all_rows("df", [1, 2, 5, 9, 30, 400, 100_000])
 def test_distributions_are_those_of_scipy(df: int) -> None:
     for x in (0.001, 0.4, 1.0, 2.5, 6.0, 40.0):
         stats = scipy.stats
@@ -99,7 +85,7 @@ def test_a_matrix_without_inverse_has_none() -> None:
     assert found == pytest.approx(np.array([[3.0, -1.0], [-1.0, 4.0]]) / 11)
 
 
-@pytest.mark.parametrize(
+@for_all_rows(
     ("text", "terms"),
     [
         ("age", ["age"]),
@@ -119,7 +105,7 @@ def test_terms(text: str, terms: list[str]) -> None:
     assert [term.text for term in parse_terms(text)] == terms
 
 
-@pytest.mark.parametrize(
+@for_all_rows(
     "text",
     [
         "L.x",
@@ -170,7 +156,7 @@ FRAME = pl.DataFrame(
 )  # fmt: skip
 
 
-@pytest.mark.parametrize(
+@for_all_rows(
     ("terms", "options", "words"),
     [
         ("nothing", {}, "nothing"),
@@ -234,7 +220,7 @@ def test_one_row_and_missing_values_of_every_kind() -> None:
     assert pandas.shown == result.shown
 
 
-@pytest.mark.parametrize(
+@for_all_rows(
     ("options", "where"),
     [
         ({"terms": None}, "terms"),
@@ -262,20 +248,6 @@ def test_cross_products_in_pieces_are_exact(rows: int, columns: int) -> None:
     cut = np.random.default_rng(rows).integers(-(2**20), 2**20, (rows, columns))
     found = least_squares._crossed(cut.astype(float))
     assert (found == cut.T @ cut).all()
-
-
-def test_sums_of_many_groups_are_rounded_once() -> None:
-    draw = np.random.default_rng(5)
-    column = draw.normal(size=4000) * 10.0 ** draw.integers(-9, 9, 4000)
-    groups = draw.integers(0, 900, 4000)
-    largest = float(np.abs(column).max())
-    unit = Fraction(2) ** (math.frexp(largest)[1] - 60)
-    cut = [round(Fraction(x) / unit) for x in column.tolist()]
-    found = exact_group_sums(column, groups, 900, largest)
-    whole = [Fraction(0)] * 900
-    for one, at in zip(cut, groups.tolist(), strict=True):
-        whole[at] += one * unit
-    assert found.tolist() == [float(one) for one in whole]
 
 
 def test_levels_are_never_dropped_silently() -> None:

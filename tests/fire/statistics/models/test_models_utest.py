@@ -11,6 +11,7 @@ from discreet.errors import OutputCheckError
 from discreet_fire.statistics.limits import SafeLimits
 from discreet_fire.statistics.models import utest
 from discreet_fire.statistics.results import CheckVerdict
+from tests.helpers.rows import for_all_rows
 
 LOW, HIGH = 1.2345, 98.7654
 
@@ -83,7 +84,7 @@ def test_the_smallest_and_largest_value_are_not_shown() -> None:
     assert ("ends", CheckVerdict.fail) in {(one.rule, one.verdict) for one in result.checks}
 
 
-@pytest.mark.parametrize("noise", [1.0, 40.0, 80.0, 160.0, 300.0])
+@for_all_rows("noise", [1.0, 40.0, 80.0, 160.0, 300.0])
 def test_classes_are_of_the_p_of_the_original(noise: float) -> None:
     frame = people().with_columns(y=pl.col("y") + np.random.default_rng(1).normal(0, noise, 300))
     chance, values = original(frame)
@@ -148,7 +149,7 @@ def test_a_model_that_breaks_a_rule_has_no_test() -> None:
     assert ("u-shape", "x") in {(check.rule, check.where) for check in two.checks}
 
 
-@pytest.mark.parametrize("interval", [(2, 1), (1, 1), (1,), (float("nan"), 2), ("a", "b"), 5])
+@for_all_rows("interval", [(2, 1), (1, 1), (1,), (float("nan"), 2), ("a", "b"), 5])
 def test_wrong_intervals(interval: object) -> None:
     with pytest.raises(OutputCheckError, match="two numbers, the smaller first"):
         utest(people(), "y", "x", interval=interval)  # type: ignore[arg-type]
