@@ -1,28 +1,31 @@
-"""The application: all endpoints and pages of a service.
-
-In: a `Service`. Out: an ASGI application. An endpoint that names no permission is an error when
-the application is made.
+"""The application: all endpoints and pages of a service. An endpoint that names no permission is an
+error when it is made.
 """
 
 from __future__ import annotations
 
 import importlib
 import pkgutil
-from collections.abc import AsyncIterator, Iterator, Sequence
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from functools import cache
 from types import ModuleType
-from typing import Any
 
 from fastapi import FastAPI
-from fastapi.dependencies.models import Dependant
 from fastapi.routing import APIRoute, APIRouter
 from starlette.routing import BaseRoute
 
 from discreet._version import __version__
 from discreet_service import studio, web
 from discreet_service.service import Service
-from discreet_service.web import NavigationEntry, add_problem_pages, describe_interface, facades
+from discreet_service.web import (
+    NavigationEntry,
+    add_problem_pages,
+    add_security,
+    dependants,
+    describe_interface,
+    facades,
+)
 
 #: Modules with endpoints and pages: those of `web` and of the studio that have a `router`;
 #: `facades` stands for those of plugins.
@@ -48,18 +51,11 @@ def create_app(service: Service, resources: Sequence[str] = RESOURCES) -> FastAP
         yield
         service.close()
 
-    app = FastAPI(
-        title="discreet: protection service",
-        summary="Protected figures of official statistics",
-        description=_ABOUT,
-        version=__version__,
-        openapi_url="/api/v1/openapi.json",
-        docs_url=None,
-        redoc_url=None,
-        lifespan=lifespan,
-        generate_unique_id_function=_operation,
-        redirect_slashes=False,
-    )
+    app = FastAPI(title="discreet: protection service",
+                  summary="Protected figures of official statistics", description=_ABOUT,
+                  version=__version__, openapi_url="/api/v1/openapi.json", docs_url=None,
+                  redoc_url=None, lifespan=lifespan, generate_unique_id_function=_operation,
+                  redirect_slashes=False)  # fmt: skip
     app.state.service = service
     navigation: list[NavigationEntry] = []
     modules = modules_of(resources)
@@ -70,8 +66,6 @@ def create_app(service: Service, resources: Sequence[str] = RESOURCES) -> FastAP
     app.state.navigation = sorted(navigation, key=lambda entry: entry.place)
     add_problem_pages(app)
     describe_interface(app)
-    from discreet_service.web import add_security
-
     add_security(app, service)
     return app
 
@@ -102,22 +96,15 @@ def modules_of(resources: Sequence[str]) -> dict[str, ModuleType]:
 
 
 def _operation(route: APIRoute) -> str:
-    """Names of operations are those of their functions: verb_noun."""
     return route.name
 
 
 def _check_permissions(name: str, router: APIRouter) -> None:
     for route in router.routes:
         # What is no plain route could hold others that nobody has looked at.
-        found = _dependants(route.dependant) if isinstance(route, APIRoute) else ()
+        found = dependants(route.dependant) if isinstance(route, APIRoute) else ()
         if not any(hasattr(item.call, "permission") for item in found):
             message = (
                 f"{name}: {getattr(route, 'path', route)} does not say which permission it needs"
             )
             raise AssertionError(message)
-
-
-def _dependants(dependant: Dependant) -> Iterator[Any]:
-    for dependency in dependant.dependencies:
-        yield dependency
-        yield from _dependants(dependency)

@@ -1,8 +1,5 @@
-"""Backups: the records of a service as of one moment, in one file. CONFIDENTIAL.
-
-In: the settings of a service, which may be running. Out: a file with its database, packages of
-parameters, policies and settings, each with its digest, and the head of the audit trail; from it
-the same in a new folder. Secrets, records and stores are not in it.
+"""Backups: database, packages, policies and settings as of one moment, in one file with digests.
+CONFIDENTIAL. Secrets, records and stores are not in it.
 """
 
 from __future__ import annotations
@@ -16,7 +13,6 @@ import sqlite3
 import subprocess
 import tarfile
 import tempfile
-from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -73,7 +69,7 @@ def restore_backup(file: Path, into: Path) -> dict[str, Any]:
     """Put a backup into a new folder; nothing is there unless all of it is whole."""
     if into.exists() and (not into.is_dir() or any(into.iterdir())):
         message = "a backup is put into an empty folder; nothing is overwritten"
-        raise ServiceError(message, code="conflict", where=str(into))
+        raise ServiceError(message, "conflict", str(into))
     make_folder(into.absolute().parent)
     place = Path(tempfile.mkdtemp(dir=into.absolute().parent, prefix=".restored-"))
     try:
@@ -90,7 +86,7 @@ def restore_backup(file: Path, into: Path) -> dict[str, Any]:
                 ):
                     raise ValueError
                 waiting = dict(manifest["files"])
-                for member in _members(tar):
+                for member in iter(tar.next, None):
                     expected = waiting.pop(member.name)
                     parts = Path(member.name).parts
                     if not member.isreg() or member.name.startswith("/") or ".." in parts:
@@ -125,7 +121,7 @@ def restore_backup(file: Path, into: Path) -> dict[str, Any]:
 
 def _damaged(file: Path) -> ServiceError:
     what, hint = "this is no backup, or it was changed", "take another one"
-    return ServiceError(what, code="invalid-body", where=str(file), hint=hint)
+    return ServiceError(what, "invalid-body", str(file), hint)
 
 
 def _documents(settings: ServiceSettings) -> dict[str, Path]:
@@ -142,7 +138,6 @@ def _documents(settings: ServiceSettings) -> dict[str, Path]:
 
 
 def _copy_database(url: sa.URL, target: Path) -> None:
-    """The database as of one moment."""
     if url.get_backend_name() == "sqlite":
         place = Path(str(url.database)).absolute()
         with closing(sqlite3.connect(f"{place.as_uri()}?mode=ro", uri=True)) as connection:
@@ -151,7 +146,7 @@ def _copy_database(url: sa.URL, target: Path) -> None:
     program = shutil.which("pg_dump")
     if program is None:
         what, hint = "pg_dump is not here", "install the client programs of PostgreSQL"
-        raise ServiceError(what, code="data-not-ready", where="database", hint=hint)
+        raise ServiceError(what, "data-not-ready", "database", hint)
     # The URL may have a password: it goes by the environment, not by the words of a command.
     plain = url.set(drivername="postgresql")
     environment = {**os.environ, "PGPASSWORD": plain.password or ""}
@@ -163,11 +158,10 @@ def _copy_database(url: sa.URL, target: Path) -> None:
         check=False,
     )
     if done.returncode:
-        raise ServiceError("pg_dump failed", code="data-not-ready", where="database")
+        raise ServiceError("pg_dump failed", "data-not-ready", "database")
 
 
 def _head(settings: ServiceSettings) -> tuple[int, str]:
-    """Number and digest of the last entry of the trail."""
     database = ServiceDatabase.open(settings.database_url())
     try:
         with database.reading() as connection:
@@ -202,11 +196,6 @@ def _plain(member: tarfile.TarInfo) -> tarfile.TarInfo:
     member.uname = member.gname = ""
     member.mode = 0o600
     return member
-
-
-def _members(tar: tarfile.TarFile) -> Iterator[tarfile.TarInfo]:
-    while (member := tar.next()) is not None:
-        yield member
 
 
 def _content(tar: tarfile.TarFile, member: tarfile.TarInfo) -> Any:

@@ -1,7 +1,4 @@
 """The demonstration: a service over an invented census, with keys and logins that are printed.
-
-In: a folder. Out: a service that is ready to be asked: a data set with stores and a policy, a
-signed package of parameters in use, a signed release, a review queue in which something waits.
 Nothing in it is secret; it listens on this machine only.
 """
 
@@ -128,7 +125,7 @@ def make_demonstration(
     if not kept.exists():
         if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
             what, hint = "a demonstration needs a folder of its own", "name another: --folder"
-            raise ServiceError(what, code="conflict", where=str(folder), hint=hint)
+            raise ServiceError(what, "conflict", str(folder), hint)
         make_folder(folder.absolute().parent)
         with tempfile.TemporaryDirectory(dir=folder.absolute().parent, prefix=".demo-") as name:
             _make(Path(name) / "demo", persons, progress)
@@ -161,7 +158,7 @@ def _make(folder: Path, persons: int, progress: Progress) -> None:
     programme = write_programme(place)
     text = programme.read_text("utf-8")
     if "[release]" in text:
-        raise ServiceError("the programme says where it is released", code="conflict")
+        raise ServiceError("the programme says where it is released", "conflict")
     # Drafts are signed like releases: they become some.
     write_text(programme, f'{text}\n[release]\nsign = "../../office.key"\n')
     for source in _SOURCES:
@@ -215,8 +212,8 @@ def _make(folder: Path, persons: int, progress: Progress) -> None:
             why = "large groups, nothing is hidden"
             found = desk.decide(first, number, accepted, reason=why, version=row.standing.version)
             for who in (first, second):
-                found = desk.end(who, number, "approve", reason=why, version=found.version)
-            desk.release(second, number, reason=why, version=found.version)
+                found = desk.act(who, number, "approve", reason=why, version=found.version)
+            desk.act(second, number, "release", reason=why, version=found.version)
             _hand_in(reviews, "wages.do", _WAITING_PROGRAM)
         keys = {name: new_key(made.settings, name, roles, 30)[0] for name, roles in _KEYS.items()}
         progress(5, len(steps), steps[5])
@@ -230,7 +227,6 @@ def _own_text(name: str) -> str:
 
 
 def _people(service: Service, one_time: str) -> dict[str, str]:
-    """Everybody who logs in, with their password."""
     # They are printed: nobody has to be kept from trying them, until the first login.
     users = Users(service.database, service.trail, service.clock, PasswordCost(log_n=10, p=1))
     first = {_ADMINISTRATOR: one_time}
@@ -245,34 +241,22 @@ def _people(service: Service, one_time: str) -> dict[str, str]:
 
 
 def _activate(service: Service, parameters: Parameters, statistic: str) -> None:
-    """A signed package of parameters that one person proposes and another approves."""
     from discreet.release import pack_parameters
     from discreet_service.people import ProposalKind
 
     settings, approvals = service.settings, service.approvals
     target = settings.folder / f"{statistic}.dcparams"
-    pack_parameters(
-        parameters,
-        target,
-        statistic=statistic,
-        version=_VERSION,
-        sign_key=settings.folder / "office.key",
-        key=settings.package_key_file,
-    )
+    pack_parameters(parameters, target, statistic=statistic, version=_VERSION,
+                    sign_key=settings.folder / "office.key",
+                    key=settings.package_key_file)  # fmt: skip
     first, second = (
         Principal(name=name, kind="session", grants=(Grant("custodian"),))
         for name in ("cora", "carl")
     )
     with service.database.writing() as connection:
         taken = service.parameter_sets.propose(connection, target.read_bytes(), first.name)
-        proposal = approvals.propose(
-            connection,
-            kind=ProposalKind.parameter_activation,
-            subject=taken.subject,
-            digest=taken.file,
-            principal=first,
-            reason="the demonstration needs parameters",
-        )
+        kind, reason = ProposalKind.parameter_activation, "the demonstration needs parameters"
+        proposal = approvals.propose(connection, kind, taken.subject, taken.file, first, reason)
         approvals.approve(connection, proposal.id, second, digest=taken.file)
 
 
@@ -289,11 +273,10 @@ def _release(programme: Path, out: Path) -> Iterator[None]:
             raise
     if made.returncode:
         what, hint = "the release of the demonstration was not made", "is the disk full?"
-        raise ServiceError(what, code="internal", where=str(out), hint=hint)
+        raise ServiceError(what, "internal", str(out), hint)
 
 
 def _hand_in(reviews: ReviewSettings, name: str, program: str) -> int:
-    """Run a program of the researcher and put it into the queue, as a worker does."""
     from discreet_fire.queue import Submission, open_queue, submit
 
     with tempfile.TemporaryDirectory() as folder, open_queue(reviews.queue) as queue:

@@ -1,7 +1,5 @@
-"""Installation: a new service on the disk, keys for its first callers, its trail looked at.
-
-In: a folder, names. Out: settings, secrets that only their owner reads, the first administrator.
-What is shown once is shown once. SECRET.
+"""Installation: a new service on the disk, keys for its first callers, its trail looked at. SECRET:
+what is shown once is shown once.
 """
 
 from __future__ import annotations
@@ -17,7 +15,7 @@ from discreet.files import make_folder, toml_value, write_text
 from discreet.microdata import Secret
 from discreet.release import read_verify_key, write_key_pair
 from discreet_service.audit import SignedHead
-from discreet_service.permissions import ALL, ROLES, Grant, Principal
+from discreet_service.permissions import ROLES, Grant, Principal
 from discreet_service.problems import ServiceError
 from discreet_service.service import Service
 from discreet_service.settings import ServiceSettings
@@ -66,8 +64,7 @@ class NewService:
 def new_service(folder: Path, person: str, *, name: str = "Statistical office") -> NewService:
     """Make a new service."""
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
-        message = "a new service needs a folder of its own"
-        raise ServiceError(message, code="conflict", where=str(folder))
+        raise ServiceError("a new service needs a folder of its own", "conflict", str(folder))
     make_folder(folder, 0o700)
     for item in _FOLDERS:
         make_folder(folder / item, 0o700)
@@ -98,15 +95,12 @@ def grants_of(roles: Sequence[str]) -> tuple[Grant, ...]:
     >>> grants_of(["reader", "requester@census"])
     (Grant(role='reader', dataset='*'), Grant(role='requester', dataset='census'))
     """
-    found = []
-    for text in roles:
-        role, _, dataset = text.partition("@")
-        if role not in ROLES:
+    grants = tuple(map(Grant.of, roles))
+    for grant in grants:
+        if grant.role not in ROLES:
             hint = f"roles: {', '.join(ROLES)}"
-            message = f"there is no role {role!r}"
-            raise ServiceError(message, code="invalid-input", where="role", hint=hint)
-        found.append(Grant(role, dataset or ALL))
-    return tuple(found)
+            raise ServiceError(f"there is no role {grant.role!r}", "invalid-input", "role", hint)
+    return grants
 
 
 def new_key(
@@ -122,8 +116,8 @@ def new_key(
         made = service.api_keys.create(
             LOCAL, name="made by command", grants=grants, owner=person, days=days
         )
-    told = [f"{grant.role}@{grant.dataset}" for grant in grants]
-    return made.token, {"id": made.key.id, "owner": person, "grants": told, "days": days}
+    held = list(map(str, grants))
+    return made.token, {"id": made.key.id, "owner": person, "grants": held, "days": days}
 
 
 def verified_trail(settings: Path, heads: Sequence[Path]) -> tuple[str, dict[str, Any]]:
@@ -133,12 +127,7 @@ def verified_trail(settings: Path, heads: Sequence[Path]) -> tuple[str, dict[str
         public = None if signing is None else signing.with_suffix(".pub")
         keys = [] if public is None or not public.exists() else [read_verify_key(public)]
         verdict = service.trail.verify([SignedHead.read(path) for path in heads], keys)
-    described = {
-        "whole": verdict.whole,
-        "entries": verdict.entries,
-        "heads": verdict.heads,
-        "problems": list(verdict.problems),
-    }
+    described = {**verdict.facts, "problems": list(verdict.problems)}
     lines = [f"{verdict.entries:,} entries, {verdict.heads} signed heads:"]
     lines += [f"  {problem}" for problem in verdict.problems] or ["  the trail is whole"]
     return os.linesep.join(lines), described

@@ -1,7 +1,5 @@
-"""Permissions: named actions, the roles that are sets of them, and who holds them.
-
-In: grants of roles, each for one data set or all. Out: whether somebody may do something. What is
-not granted is not allowed.
+"""Permissions: named actions, roles that are sets of them, and grants for one data set or all. What
+is not granted is not allowed.
 """
 
 from __future__ import annotations
@@ -47,7 +45,7 @@ class Permission(StrEnum):
     status_read = "status:read"
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@dataclass(frozen=True, slots=True)
 class Role:
     """A set of permissions."""
 
@@ -63,62 +61,56 @@ _ASKS = _READS | {_P.query_check, _P.query_run, _P.jobs_own}
 #: The roles there are. Nobody who can act reads the audit trail of it alone; who manages people
 #: sees neither parameters nor data.
 ROLES: Mapping[str, Role] = {
-    "reader": Role(en="reader", de="Leser", permissions=_READS),
-    "requester": Role(en="requester", de="Auswerter", permissions=_ASKS),
-    "service": Role(
-        en="trusted system", de="Fachsystem", permissions=_READS | {_P.cells_protect, _P.jobs_own}
-    ),
-    "producer": Role(
-        en="producer",
-        de="Produzent",
-        permissions=_ASKS
-        | {
-            *(_P.tables_protect, _P.records_protect, _P.programmes_run, _P.releases_publish),
-            *(_P.refusals_explain, _P.refusals_override, _P.quality_read, _P.datasets_publish),
-        },
-    ),
-    "researcher": Role(
-        en="researcher", de="Forscher", permissions=frozenset({_P.releases_read, _P.outputs_submit})
-    ),
-    "reviewer": Role(
-        en="reviewer", de="Prüfer", permissions=frozenset({_P.releases_read, _P.outputs_review})
-    ),
-    "custodian": Role(
-        en="custodian",
-        de="Verwahrer",
-        permissions=_READS
-        | {
-            *(_P.parameters_propose, _P.parameters_activate, _P.parameters_design),
-            *(_P.policies_propose, _P.policies_approve, _P.refusals_explain, _P.quality_read),
-        },
-    ),
+    "reader": Role("reader", "Leser", _READS),
+    "requester": Role("requester", "Auswerter", _ASKS),
+    "service": Role("trusted system", "Fachsystem", _READS | {_P.cells_protect, _P.jobs_own}),
+    "producer": Role("producer", "Produzent", _ASKS | {
+        *(_P.tables_protect, _P.records_protect, _P.programmes_run, _P.releases_publish),
+        *(_P.refusals_explain, _P.refusals_override, _P.quality_read, _P.datasets_publish),
+    }),
+    "researcher": Role("researcher", "Forscher", frozenset({_P.releases_read, _P.outputs_submit})),
+    "reviewer": Role("reviewer", "Prüfer", frozenset({_P.releases_read, _P.outputs_review})),
+    "custodian": Role("custodian", "Verwahrer", _READS | {
+        *(_P.parameters_propose, _P.parameters_activate, _P.parameters_design),
+        *(_P.policies_propose, _P.policies_approve, _P.refusals_explain, _P.quality_read),
+    }),
     # Who tries designs on true values keeps neither the policies nor the last word on parameters.
-    "methodologist": Role(
-        en="methodologist",
-        de="Methodiker",
-        permissions=_READS
-        | {_P.parameters_design, _P.parameters_propose, _P.values_see, _P.quality_read},
-    ),
-    "auditor": Role(
-        en="auditor",
-        de="Revisor",
-        permissions=_READS
-        | {_P.log_read, _P.audit_read, _P.audit_verify, _P.refusals_explain, _P.status_read},
-    ),
-    "admin": Role(
-        en="administrator",
-        de="Administrator",
-        permissions=_READS | {_P.people_manage, _P.limits_manage, _P.status_read},
-    ),
-}
+    "methodologist": Role("methodologist", "Methodiker", _READS | {
+        _P.parameters_design, _P.parameters_propose, _P.values_see, _P.quality_read,
+    }),
+    "auditor": Role("auditor", "Revisor", _READS | {
+        _P.log_read, _P.audit_read, _P.audit_verify, _P.refusals_explain, _P.status_read,
+    }),
+    "admin": Role("administrator", "Administrator", _READS | {
+        _P.people_manage, _P.limits_manage, _P.status_read,
+    }),
+}  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
 class Grant:
-    """A role for one data set, or for all."""
+    """A role for one data set, or for all.
+
+    >>> Grant.of("reader"), str(Grant.of("requester@census"))
+    (Grant(role='reader', dataset='*'), 'requester@census')
+    """
 
     role: str
     dataset: str = ALL  # The data set; `ALL` for all
+
+    @classmethod
+    def of(cls, text: str) -> Grant:
+        """The grant that is spelled role or role@dataset."""
+        role, _, dataset = text.partition("@")
+        return cls(role, dataset or ALL)
+
+    def __str__(self) -> str:
+        return f"{self.role}@{self.dataset}"
+
+    @property
+    def facts(self) -> dict[str, str]:
+        """The same as it is shown and written down."""
+        return {"role": self.role, "dataset": self.dataset}
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -1,27 +1,25 @@
-"""Problems: what callers are told when something cannot be done, after RFC 9457.
-
-In: errors with a code. Out: documents of the media type `application/problem+json`. Public: they
-never quote cells, keys, places on the disk, SQL, or the words of an unexpected exception.
+"""Problems: what callers are told when something cannot be done, after RFC 9457. Public: they never
+quote cells, keys, places on the disk, SQL, or the words of an unexpected exception.
 """
 
 from __future__ import annotations
 
 import re
 import tomllib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
 from typing import Any
 
-from discreet.errors import DiscreetError, Problem
+from discreet.errors import DiscreetError, Problem, raise_all
 
 #: Where the types of problems are described.
 TYPES_BASE = "https://discreet.example/problems/"
 MEDIA_TYPE = "application/problem+json"
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@dataclass(frozen=True, slots=True)
 class ProblemType:
     """One kind of problem."""
 
@@ -30,10 +28,7 @@ class ProblemType:
     de: str  # Its title in German
 
 
-def _type(status: int, en: str, de: str) -> ProblemType:
-    return ProblemType(status=status, en=en, de=de)
-
-
+_type = ProblemType
 #: All kinds of problems there are, by code.
 PROBLEM_TYPES: Mapping[str, ProblemType] = {
     "invalid-query": _type(422, "The query cannot be answered", "Die Anfrage ist fehlerhaft"),
@@ -93,10 +88,10 @@ class ServiceError(DiscreetError):
     def __init__(
         self,
         what: str,
-        *,
         code: str,
         where: str = "",
         hint: str = "",
+        *,
         problems: Sequence[Problem] = (),
         rule: str = "",
         limit: int | None = None,
@@ -107,6 +102,25 @@ class ServiceError(DiscreetError):
         self.kind = PROBLEM_TYPES[code]
         self.rule, self.limit, self.actual = rule, limit, actual
         self.retry_after = retry_after
+
+
+def refuse(
+    problems: Iterable[Problem],
+    subject: str = "call",
+    code: str = "invalid-input",
+    most: int | None = None,
+) -> None:
+    """Raise one error for all that is wrong with a call; do nothing when nothing is.
+
+    >>> refuse([Problem("too long", "name"), Problem("too short", "title")], "form")
+    Traceback (most recent call last):
+        ...
+    discreet_service.problems.ServiceError: [invalid-input] name: 2 things are wrong with this form
+      1. name: too long
+      2. title: too short
+    """
+    many = f"{{}} things are wrong with this {subject}"
+    raise_all(ServiceError, problems, code=code, many=many, most=most)
 
 
 def hint_in(language: str, hint: str, code: str) -> str:

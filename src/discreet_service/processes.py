@@ -1,7 +1,5 @@
-"""Processes: the server of requests and the workers beside it.
-
-In: settings, and the file they come from. Out: a service that runs until it is told to stop, then
-finishes what it has begun. A worker that dies is started again; its job is taken over by its lease.
+"""Processes: the server of requests and the workers beside it, until told to stop. A worker that
+dies is started again; its job is taken over by its lease.
 """
 
 from __future__ import annotations
@@ -58,19 +56,11 @@ def run_service(
         service.close()
         log_event("checked", host=settings.host, port=settings.port)
         return
-    config = uvicorn.Config(
-        app,
-        http="h11",
-        host=settings.host,
-        port=settings.port,
-        access_log=False,
-        log_config=None,
-        server_header=False,
-        proxy_headers=False,
-        timeout_graceful_shutdown=_GRACE,
-        limit_concurrency=_MOST_AT_ONCE,
-        h11_max_incomplete_event_size=_LARGEST_HEAD,
-    )
+    config = uvicorn.Config(app, http="h11", host=settings.host, port=settings.port,
+                            access_log=False, log_config=None, server_header=False,
+                            proxy_headers=False, timeout_graceful_shutdown=_GRACE,
+                            limit_concurrency=_MOST_AT_ONCE,
+                            h11_max_incomplete_event_size=_LARGEST_HEAD)  # fmt: skip
     # Bring to their end the publications that a process was killed in; upkeep tries again.
     try:
         service.publications.settle()
@@ -78,7 +68,17 @@ def run_service(
         log_event("upkeep failed", step="publications", **place_of_failure(error))
     with upkeep(service), _workers(file, settings.jobs.workers):
         log_event("serving", host=settings.host, port=settings.port)
-        _serve(uvicorn.Server(config))
+        # Serve until told to stop, and then go on here.
+        server = uvicorn.Server(config)
+
+        def stop(_number: int, _frame: object) -> None:
+            server.should_exit = True
+
+        # The server sends itself once more what ended it: by default that would end this process
+        # before its workers are told.
+        for number in (signal.SIGTERM, signal.SIGINT):
+            signal.signal(number, stop)
+        server.run()
     log_event("stopped")
 
 
@@ -98,19 +98,6 @@ def check_port(host: str, port: int) -> None:
 #: What glibc calls them, and what they become: heaps of threads, bytes from which memory is mapped
 #: by itself, and bytes at the end of the heap that are given back.
 _ALLOCATOR = {-8: 2, -3: 2**17, -1: 2**17}
-
-
-def _serve(server: uvicorn.Server) -> None:
-    """Serve until told to stop, and then go on here."""
-
-    def stop(_number: int, _frame: object) -> None:
-        server.should_exit = True
-
-    # The server sends itself once more what ended it: by default that would end this process
-    # before its workers are told.
-    for number in (signal.SIGTERM, signal.SIGINT):
-        signal.signal(number, stop)
-    server.run()
 
 
 @contextmanager

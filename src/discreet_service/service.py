@@ -1,7 +1,5 @@
-"""The service: everything that a request needs, built once from its settings.
-
-In: `ServiceSettings`. Out: parts that are built when they are first used; `start` builds all, so
-that what is wrong is said before the first request.
+"""The service: parts that are built from the settings when they are first used; `start` builds all,
+so that what is wrong is said before the first request.
 """
 
 from __future__ import annotations
@@ -11,26 +9,23 @@ import hmac
 import time
 from collections.abc import Callable
 from functools import cached_property
-from typing import TYPE_CHECKING
 
 from discreet.files import read_private
+from discreet.release import Parameters, read_verify_key
+from discreet_service.audit import AuditTrail, QueryLog
+from discreet_service.cells import KeyWatch
+from discreet_service.database import ServiceDatabase
+from discreet_service.datasets import DatasetCatalogue
+from discreet_service.jobs import JobInputs, JobQueue
 from discreet_service.operation import ServiceMetrics
+from discreet_service.parameter_sets import ParameterSets, parameter_signers, register_decisions
+from discreet_service.people import ApiKeys, Approvals, OidcLogin, Sessions, Users
+from discreet_service.policies import Policies, PoliciesInForce
 from discreet_service.problems import ServiceError
+from discreet_service.queries import AnswerCache, Answers
+from discreet_service.releases import Publications, ReleaseCatalogue, ReleaseDraft, shelf_of
+from discreet_service.reviews import ReviewDesk
 from discreet_service.settings import ServiceSettings
-
-if TYPE_CHECKING:
-    from discreet.release import Parameters
-    from discreet_service.audit import AuditTrail, QueryLog
-    from discreet_service.cells import KeyWatch
-    from discreet_service.database import ServiceDatabase
-    from discreet_service.datasets import DatasetCatalogue
-    from discreet_service.jobs import JobInputs, JobQueue
-    from discreet_service.parameter_sets import ParameterSets
-    from discreet_service.people import ApiKeys, Approvals, OidcLogin, Sessions, Users
-    from discreet_service.policies import Policies
-    from discreet_service.queries import Answers
-    from discreet_service.releases import Publications, ReleaseCatalogue, ReleaseDraft
-    from discreet_service.reviews import ReviewDesk
 
 _LEAST_SECRET = 32
 
@@ -62,14 +57,12 @@ class Service:
         if len(secret) < _LEAST_SECRET:
             message = f"the service's secret needs {_LEAST_SECRET} characters at least"
             hint = "make one: discreet keys secret FILE"
-            raise ServiceError(message, code="data-not-ready", where="secret_file", hint=hint)
+            raise ServiceError(message, "data-not-ready", "secret_file", hint)
         return secret
 
     @cached_property
     def database(self) -> ServiceDatabase:
         """Where things are kept."""
-        from discreet_service.database import ServiceDatabase
-
         found = ServiceDatabase.open(self.settings.database_url())
         found.lay_out()
         return found
@@ -77,57 +70,38 @@ class Service:
     @cached_property
     def trail(self) -> AuditTrail:
         """Who did what."""
-        from discreet_service.audit import AuditTrail
-
         return AuditTrail(self.database, self.key_for("audit"), self.clock)
 
     @cached_property
     def query_log(self) -> QueryLog:
         """Who asked for what."""
-        from discreet_service.audit import QueryLog
-
         return QueryLog(self.database, self.key_for("query log"), self.clock)
 
     @cached_property
     def users(self) -> Users:
         """People with a password here."""
-        from discreet_service.people import Users
-
         return Users(self.database, self.trail, self.clock)
 
     @cached_property
     def api_keys(self) -> ApiKeys:
         """Keys of callers."""
-        from discreet_service.people import ApiKeys
-
         return ApiKeys(self.database, self.trail, self.clock)
 
     @cached_property
     def sessions(self) -> Sessions:
         """Logins."""
-        from discreet_service.people import Sessions
-
-        return Sessions(
-            self.database,
-            self.key_for("sessions"),
-            self.clock,
-            hours=self.settings.session_hours,
-            idle_minutes=self.settings.session_idle_minutes,
-        )
+        return Sessions(self.database, self.key_for("sessions"), self.clock,
+                        hours=self.settings.session_hours,
+                        idle_minutes=self.settings.session_idle_minutes)  # fmt: skip
 
     @cached_property
     def oidc(self) -> OidcLogin | None:
         """Login by the office's own provider; None without."""
-        from discreet_service.people import OidcLogin
-
         return None if self.settings.oidc is None else OidcLogin(self.settings.oidc, self.clock)
 
     @cached_property
     def approvals(self) -> Approvals:
         """What two persons must agree on."""
-        from discreet_service.parameter_sets import register_decisions
-        from discreet_service.people import Approvals
-
         found = Approvals(self.database, self.trail, self.clock)
         register_decisions(found, self.parameter_sets)
         return found
@@ -135,8 +109,6 @@ class Service:
     @cached_property
     def parameter_sets(self) -> ParameterSets:
         """Packages of parameters. SECRET."""
-        from discreet_service.parameter_sets import ParameterSets, parameter_signers
-
         settings = self.settings
         return ParameterSets(
             self.database,
@@ -150,16 +122,11 @@ class Service:
     @cached_property
     def key_watch(self) -> KeyWatch:
         """Watches patterns in the cells that are handed in."""
-        from discreet_service.cells import KeyWatch
-
         return KeyWatch(self.key_for("key watch"), self.clock)
 
     @cached_property
     def policies(self) -> Policies:
         """What may be asked."""
-        from discreet.release import read_verify_key
-        from discreet_service.policies import Policies, PoliciesInForce
-
         in_force = PoliciesInForce(
             self.database,
             self.trail,
@@ -173,16 +140,9 @@ class Service:
     @cached_property
     def datasets(self) -> DatasetCatalogue:
         """The data sets. CONFIDENTIAL."""
-        from discreet_service.datasets import DatasetCatalogue
-
-        return DatasetCatalogue(
-            self.settings.datasets,
-            database=self.database,
-            trail=self.trail,
-            clock=self.clock,
-            key=self.key_for("datasets"),
-            parameters_of=self._parameters_named,
-        )
+        return DatasetCatalogue(self.settings.datasets, database=self.database, trail=self.trail,
+                                clock=self.clock, key=self.key_for("datasets"),
+                                parameters_of=self._parameters_named)  # fmt: skip
 
     def _parameters_named(self, name: str) -> Parameters:
         """The parameters of a set, named as statistic@version. SECRET."""
@@ -192,61 +152,34 @@ class Service:
     @cached_property
     def answers(self) -> Answers:
         """What answers queries."""
-        from discreet_service.queries import AnswerCache, Answers
-
-        return Answers(
-            datasets=self.datasets,
-            policies=self.policies,
-            cache=AnswerCache(self.settings.folder / "answers", self.key_for("answers")),
-            metrics=self.metrics,
-            limits=self.settings.limits,
-            key=self.key_for("queries"),
-        )
+        return Answers(datasets=self.datasets, policies=self.policies,
+                       cache=AnswerCache(self.settings.folder / "answers", self.key_for("answers")),
+                       metrics=self.metrics, limits=self.settings.limits,
+                       key=self.key_for("queries"))  # fmt: skip
 
     @cached_property
     def job_inputs(self) -> JobInputs:
         """Sealed inputs of jobs. CONFIDENTIAL."""
-        from discreet_service.jobs import JobInputs
-
         return JobInputs(self.settings.folder / "inputs", self.key_for("job inputs"))
 
     @cached_property
     def jobs(self) -> JobQueue:
         """Work in the background."""
-        from discreet_service.jobs import JobQueue
-
         stated = self.settings.jobs
-        return JobQueue(
-            self.database,
-            self.settings.folder / "jobs",
-            self.clock,
-            trail=self.trail,
-            inputs=self.job_inputs,
-            lease_seconds=stated.lease_seconds,
-            retries=stated.retries,
-            keep_days=stated.keep_days,
-        )
+        return JobQueue(self.database, self.settings.folder / "jobs", self.clock, trail=self.trail,
+                        inputs=self.job_inputs, lease_seconds=stated.lease_seconds,
+                        retries=stated.retries, keep_days=stated.keep_days)  # fmt: skip
 
     @cached_property
     def releases(self) -> ReleaseCatalogue:
         """What was published."""
-        from discreet_service.releases import ReleaseCatalogue
-
         return ReleaseCatalogue(self.settings.releases, signers=self.settings.trusted_signers)
 
     @cached_property
     def publications(self) -> Publications:
         """How drafts become releases."""
-        from discreet_service.releases import Publications, shelf_of
-
-        return Publications(
-            self.database,
-            self.trail,
-            self.clock,
-            catalogue=self.releases,
-            drafts=shelf_of(self),
-            approvals=self.approvals,
-        )
+        return Publications(self.database, self.trail, self.clock, catalogue=self.releases,
+                            drafts=shelf_of(self), approvals=self.approvals)  # fmt: skip
 
     def check_publishable(self, draft: ReleaseDraft) -> None:
         """Raise an error if a draft's data version, or its parameter set, is no longer in use."""
@@ -255,15 +188,8 @@ class Service:
     @cached_property
     def reviews(self) -> ReviewDesk:
         """Submissions of researchers. CONFIDENTIAL."""
-        from discreet_service.reviews import ReviewDesk
-
-        return ReviewDesk(
-            self.settings.reviews,
-            database=self.database,
-            trail=self.trail,
-            jobs=self.jobs,
-            inputs=self.job_inputs,
-        )
+        return ReviewDesk(self.settings.reviews, database=self.database, trail=self.trail,
+                          jobs=self.jobs, inputs=self.job_inputs)  # fmt: skip
 
     def start(self) -> None:
         """Build every part now."""

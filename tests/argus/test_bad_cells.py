@@ -9,15 +9,15 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
-from typer.testing import CliRunner, Result
+from typer.testing import Result
 
 import discreet as dc
-from discreet.cli.commands import app
 from discreet.errors import SuppressionError
 from discreet.protection.suppression import Suppression, build_problem, find_pattern
 from discreet.protection.suppression.methods import worktime
 from discreet_argus import read_jj, write_jj
 from tests.helpers.attacker_apart import Listed
+from tests.helpers.command import run
 
 METADATA = """\
 <SEPARATOR> ";"
@@ -42,10 +42,6 @@ state
 TREE = "Nord.Ost\n@N. 1\n@N. 2\nÎle de France\n@Île 2"
 BRANCHES = ("A.1", "B & Ç", "C 3")
 METHODS = ["fast", "auto", "optimal", "modular", "hypercube"]
-
-
-def run(*words: str | Path) -> Result:
-    return CliRunner().invoke(app, [str(word) for word in words])
 
 
 def lines(sign: int = 1, marked: tuple[str, str] | None = ("N. 1", "A.1")) -> list[str]:

@@ -4,17 +4,29 @@ from __future__ import annotations
 
 import itertools
 import shutil
+from collections import Counter
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import Any
 
 import psycopg
 import pytest
 
 from discreet_service.database import ServiceDatabase
+from discreet_service.database.connections import _PRAGMAS as PRAGMAS
 from tests.helpers.databases import postgresql_server
 
 _NUMBERS = itertools.count()
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _no_waiting_for_disks() -> Iterator[None]:
+    """As in `tests/conftest.py`, for files of SQLite."""
+    hasty = tuple(each.replace("synchronous = FULL", "synchronous = OFF") for each in PRAGMAS)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("discreet_service.database.connections._PRAGMAS", hasty)
+        yield
 
 
 @pytest.fixture(scope="session")
@@ -44,7 +56,29 @@ def _run(url: str, statement: str) -> None:
         connection.execute(statement)
 
 
-@pytest.fixture(params=["sqlite", pytest.param("postgresql", marks=pytest.mark.postgresql)])
+#: Folders whose tests are about databases: all of them pass with both kinds.
+ABOUT_DATABASES = ("database", "jobs")
+#: Of all others one in so many is tried with PostgreSQL, too.
+ONE_OF = 5
+_SEEN: Counter[str] = Counter()
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    """Tests that have a database run with SQLite, and some of them with PostgreSQL."""
+    marks = metafunc.definition.iter_markers("parametrize")
+    if "service_url" not in metafunc.fixturenames or any(
+        "service_url" in mark.args[0] for mark in marks
+    ):
+        return
+    place = metafunc.definition.path
+    _SEEN[str(place)] += 1
+    kinds: list[Any] = ["sqlite"]
+    if place.parent.name in ABOUT_DATABASES or _SEEN[str(place)] % ONE_OF == 1:
+        kinds.append(pytest.param("postgresql", marks=pytest.mark.postgresql))
+    metafunc.parametrize("service_url", kinds, indirect=True)
+
+
+@pytest.fixture
 def service_url(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str]:
     """The URL of a database of its own for each test, laid out."""
     if request.param == "sqlite":

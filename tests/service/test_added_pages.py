@@ -7,6 +7,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 import discreet_service
 
 PACKAGE = Path(discreet_service.__file__).parent
@@ -101,6 +103,7 @@ def extended(folder: Path, files: dict[str, str]) -> Path:
     return home.parent
 
 
+@pytest.mark.exhaustive
 def test_a_page_and_an_endpoint_touch_at_most_four_files(tmp_path: Path) -> None:
     assert len(FOR_A_PAGE) <= 4
     assert len(FOR_AN_ENDPOINT) <= 4

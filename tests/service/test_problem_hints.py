@@ -5,12 +5,11 @@ from __future__ import annotations
 import ast
 import tomllib
 
-import pytest
-
 from discreet.errors import DiscreetError, nearest
 from discreet_service.problems import PROBLEM_TYPES, ServiceError, hint_in, problem_document
 from tests.helpers.asgi_browser import AsgiBrowser
 from tests.helpers.places import ROOT
+from tests.helpers.rows import for_all_rows
 from tests.helpers.service_cells import CellService
 
 SOURCE = ROOT / "src" / "discreet_service"
@@ -22,7 +21,7 @@ def german(error: DiscreetError) -> str:
     return str(told["hint"])
 
 
-@pytest.mark.parametrize("code", PROBLEM_TYPES)
+@for_all_rows("code", PROBLEM_TYPES)
 def test_every_code_has_hints_in_both_languages(code: str) -> None:
     english, other = HINTS["general"][code]
     assert english != other
@@ -41,7 +40,7 @@ def test_the_table_names_no_other_codes() -> None:
         assert english != other
 
 
-@pytest.mark.parametrize(
+@for_all_rows(
     ("english", "other"),
     [
         (nearest("sx", ["sex", "age"]), "gemeint ist vielleicht 'sex'"),

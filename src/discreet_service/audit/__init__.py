@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from .query_log import QueryLog as QueryLog
     from .trail import AuditTrail as AuditTrail
     from .trail import SignedHead as SignedHead
+    from .trail import TrailVerdict as TrailVerdict
     from .trail import utc as utc
 
 lazy_face(__name__)

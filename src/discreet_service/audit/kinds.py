@@ -1,7 +1,5 @@
-"""Kinds: the acts that the trail tells of, and what must be told of each.
-
-In: a kind and facts. Out: the facts as one canonical text, or an error if one is missing. Texts
-that could be taken for something else on a screen or in a file are refused.
+"""Kinds: the acts that the trail tells of, and what must be told of each. Texts that could be taken
+for something else on a screen or in a file are refused.
 """
 
 from __future__ import annotations
@@ -120,7 +118,7 @@ def facts_text(kind: AuditKind, facts: Mapping[str, FactValue] | None) -> str:
         told[name] = _fact(value, name)
     text = json.dumps(told, ensure_ascii=False, sort_keys=True, separators=(",", ":"))
     if len(text) > _LONGEST_FACTS:
-        raise ServiceError("this is too much to write down", code="invalid-input", where="facts")
+        raise ServiceError("this is too much to write down", "invalid-input", "facts")
     return text
 
 
@@ -146,9 +144,8 @@ def shown_text(text: str, where: str, longest: int = _LONGEST_TEXT) -> str:
     """
     plain = unicodedata.normalize("NFC", text)
     if len(plain) > longest:
-        what = f"this is longer than {longest:,} characters"
-        raise ServiceError(what, code="invalid-input", where=where)
+        raise ServiceError(f"this is longer than {longest:,} characters", "invalid-input", where)
     if not plain.isprintable() or _UNSEEN.search(plain):
         what, hint = "this holds characters that hide or mislead", "write it on one line"
-        raise ServiceError(what, code="invalid-input", where=where, hint=hint)
+        raise ServiceError(what, "invalid-input", where, hint)
     return plain

@@ -1,8 +1,5 @@
-"""The query log: who asked for what, and what became of it.
-
-In: a canonical query, its verdict, how large the answer was. Out: rows for operation and for the
-search for patterns. CONFIDENTIAL: it names callers, until it is pseudonymised. It never holds
-cells, keys or noise.
+"""The query log: who asked for what, and what became of it. CONFIDENTIAL until it is pseudonymised.
+It never holds cells, keys or noise.
 """
 
 from __future__ import annotations
@@ -19,10 +16,9 @@ import sqlalchemy as sa
 
 from discreet_service.audit.kinds import AuditKind, FactValue, shown_text
 from discreet_service.audit.trail import AuditTrail, utc
-from discreet_service.database import QUERY_LOG, ServiceDatabase
+from discreet_service.database import QUERY_LOG, ServiceDatabase, equal_to, insert_row, newest_rows
 
 _LONGEST_QUERY, _LONGEST_NAME = 200_000, 200
-_MOST_PER_PAGE = 1_000
 
 
 class LogMode(StrEnum):
@@ -117,17 +113,12 @@ class QueryLog:
             canonical = json.dumps({"too_long": len(canonical)})
         row |= {"query": canonical, "rules": json.dumps([*rules])}
         row |= {"mode": LogMode(mode).value, "verdict": LogVerdict(verdict).value}
-        numbers = {
-            "at": self._clock(),
-            "cells": cells,
-            "milliseconds": milliseconds,
-            "bytes": bytes,
-        }
         # Rows stand in no order that would matter: none waits for others.
         own = self._database.writing(alone=False) if connection is None else nullcontext(connection)
         with own as writing:
-            told = {**row, **numbers, "cache_hit": cache_hit, "pseudonymised": False}
-            writing.execute(sa.insert(QUERY_LOG).values(**told))
+            numbers = {"cells": cells, "milliseconds": milliseconds, "bytes": bytes}
+            insert_row(writing, QUERY_LOG, **row, **numbers, at=self._clock(), cache_hit=cache_hit,
+                       pseudonymised=False)  # fmt: skip
 
     def search(
         self,
@@ -142,21 +133,14 @@ class QueryLog:
         size: int = 100,
     ) -> LogPage:
         """Rows, the newest first."""
-        columns, size = QUERY_LOG.c, max(1, min(size, _MOST_PER_PAGE))
-        conditions = [
-            *([columns.principal == principal] if principal else []),
-            *([columns.dataset == dataset] if dataset else []),
-            *([columns.digest == digest] if digest else []),
-            *([columns.verdict == verdict.value] if verdict else []),
-            *([columns.at >= since] if since is not None else []),
-            *([columns.at < until] if until is not None else []),
-            *([columns.id < cursor] if cursor is not None else []),
-        ]
-        order = sa.select(QUERY_LOG).where(*conditions).order_by(columns.id.desc())
+        equal = {"principal": principal, "dataset": dataset, "digest": digest}
+        equal["verdict"] = verdict.value if verdict else ""
         with self._database.reading() as connection:
-            rows = connection.execute(order.limit(size + 1)).all()
-        found = tuple(LoggedQuery(**row._asdict()) for row in rows[:size])
-        return LogPage(rows=found, cursor=found[-1].id if rows[size:] else None)
+            rows, onward = newest_rows(
+                connection, QUERY_LOG, QUERY_LOG.c.id, equal,
+                since=since, until=until, cursor=cursor, size=size,
+            )  # fmt: skip
+        return LogPage(rows=tuple(LoggedQuery(**row._asdict()) for row in rows), cursor=onward)
 
     def pseudonym(self, name: str) -> str:
         """What stands for a name after some time: always the same, and without the key no name."""
@@ -164,21 +148,19 @@ class QueryLog:
 
     def pseudonymise(self, before: int, trail: AuditTrail, person: str) -> int:
         """Take names out of old rows; who asked several times is still one; how many rows."""
-        columns = QUERY_LOG.c
+        columns, count = QUERY_LOG.c, 0
         old = sa.and_(columns.at < before, columns.pseudonymised.is_(False))
         names = sa.select(columns.principal, columns.caller_key).where(old).distinct()
-        count = 0
         with self._database.writing() as connection:
             for principal, caller_key in connection.execute(names).all():
-                one = sa.and_(columns.principal == principal, columns.caller_key == caller_key)
+                one = equal_to(QUERY_LOG, principal=principal, caller_key=caller_key)
                 values = {
                     "principal": self.pseudonym(principal),
                     "caller_key": self.pseudonym(caller_key) if caller_key else "",
                     "pseudonymised": True,
                 }
-                count += connection.execute(
-                    sa.update(QUERY_LOG).where(old, one).values(**values)
-                ).rowcount
+                change = sa.update(QUERY_LOG).where(old, *one).values(**values)
+                count += connection.execute(change).rowcount
             if count:
                 facts: dict[str, FactValue] = {"before": utc(before), "rows": count}
                 kind = AuditKind.log_pseudonymised

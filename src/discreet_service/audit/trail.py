@@ -1,8 +1,5 @@
-"""The trail: who did what, each entry sealed with the one before.
-
-In: acts, written down in the transaction that does them. Out: a chain of HMAC digests, in which a
-changed, missing or added entry shows; signed heads show a missing end. CONFIDENTIAL: it names
-people. It never holds cells, keys or noise.
+"""The trail: who did what, each entry sealed with the one before; signed heads show a missing end.
+CONFIDENTIAL: it names people. It never holds cells, keys or noise.
 """
 
 from __future__ import annotations
@@ -24,7 +21,13 @@ from discreet.files import write_text
 from discreet.release import key_id, public_bytes
 from discreet_fire.persons import plain_name
 from discreet_service.audit.kinds import AuditKind, FactValue, facts_text, shown_text
-from discreet_service.database import AUDIT_ENTRIES, AUDIT_HEADS, ServiceDatabase
+from discreet_service.database import (
+    AUDIT_ENTRIES,
+    AUDIT_HEADS,
+    ServiceDatabase,
+    insert_row,
+    newest_rows,
+)
 from discreet_service.problems import ServiceError
 
 #: What is signed begins with this: the signature is good for nothing else.
@@ -97,9 +100,7 @@ def _signed(seq: int, digest: str, at: int, name: str) -> bytes:
 
 def _no_head() -> ServiceError:
     hint = "heads are the files head-….json of the service"
-    return ServiceError(
-        "this is no signed head of a trail", code="invalid-input", where="head", hint=hint
-    )
+    return ServiceError("this is no signed head of a trail", "invalid-input", "head", hint)
 
 
 #: What the first entry is sealed with.
@@ -107,7 +108,6 @@ START = "0" * 64
 
 _LONGEST_ABOUT = 500
 _BATCH = 5_000
-_MOST_PER_PAGE = 1_000
 #: So many places where the trail is broken are told.
 _MOST_TOLD = 20
 
@@ -127,17 +127,9 @@ class AuditEntry:
 
     def told(self) -> dict[str, Any]:
         """The entry as it is shown and exported."""
-        return {
-            "seq": self.seq,
-            "at": utc(self.at),
-            "milliseconds": self.at,
-            "kind": self.kind,
-            "person": self.person,
-            "about": self.about,
-            "facts": json.loads(self.facts),
-            "previous": self.previous,
-            "digest": self.digest,
-        }
+        shown = {name: getattr(self, name) for name in self.__slots__}
+        times = {"at": utc(self.at), "milliseconds": self.at}
+        return {"seq": self.seq, **times, **shown, **times, "facts": json.loads(self.facts)}
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -161,6 +153,11 @@ class TrailVerdict:
     def whole(self) -> bool:
         """Whether nothing is wrong."""
         return not self.problems
+
+    @property
+    def facts(self) -> dict[str, Any]:
+        """What is shown and written down of it."""
+        return {"entries": self.entries, "whole": self.whole, "heads": self.heads}
 
 
 class AuditTrail:
@@ -198,18 +195,10 @@ class AuditTrail:
         self._database.serialise(connection)
         last, previous = _head(connection)
         parts = (last + 1, self._clock(), kind.value, name, place, text, previous)
-        entry = AuditEntry(
-            seq=last + 1,
-            at=parts[1],
-            kind=kind.value,
-            person=name,
-            about=place,
-            facts=text,
-            previous=previous,
-            digest=_seal(self._key, parts),
-        )
+        sealed: tuple[Any, ...] = (*parts, _seal(self._key, parts))
+        entry = AuditEntry(**dict(zip(AuditEntry.__slots__, sealed, strict=True)))
         values = {name: getattr(entry, name) for name in entry.__slots__}
-        connection.execute(sa.insert(AUDIT_ENTRIES).values(**values))
+        insert_row(connection, AUDIT_ENTRIES, **values)
         return entry
 
     def head(self) -> tuple[int, str]:
@@ -224,7 +213,7 @@ class AuditTrail:
             seq, digest = _head(connection)
             head = SignedHead.sign(key, seq=seq, digest=digest, at=self._clock())
             values = {name: getattr(head, name) for name in head.__slots__}
-            connection.execute(sa.insert(AUDIT_HEADS).values(**values))
+            insert_row(connection, AUDIT_HEADS, **values)
             facts: dict[str, FactValue] = {"seq": seq, "digest": digest, "key_id": head.key_id}
             self.append(connection, kind=AuditKind.head_signed, person=person, facts=facts)
             # The file comes last: without it nothing was signed.
@@ -246,7 +235,9 @@ class AuditTrail:
             known = [*heads, *(SignedHead(**row._asdict()) for row in kept)]
             expected = {head.seq: START if head.seq == 0 else "" for head in known}
             seq, previous = 0, START
-            for row in _rows(connection):
+            frame = sa.select(*(AUDIT_ENTRIES.c[name] for name in AuditEntry.__slots__))
+            frame = frame.order_by(AUDIT_ENTRIES.c.seq).execution_options(yield_per=_BATCH)
+            for row in map(tuple, connection.execute(frame)):
                 seq += 1
                 if row[0] != seq:
                     problems.append(f"entry {seq}: it is missing, or out of order")
@@ -283,20 +274,13 @@ class AuditTrail:
         size: int = 100,
     ) -> AuditPage:
         """Entries, the newest first."""
-        columns, size = AUDIT_ENTRIES.c, max(1, min(size, _MOST_PER_PAGE))
-        conditions = [
-            *([columns.kind == kind.value] if kind else []),
-            *([columns.person == person] if person else []),
-            *([columns.about == about] if about else []),
-            *([columns.at >= since] if since is not None else []),
-            *([columns.at < until] if until is not None else []),
-            *([columns.seq < cursor] if cursor is not None else []),
-        ]
-        order = sa.select(AUDIT_ENTRIES).where(*conditions).order_by(columns.seq.desc())
+        equal = {"kind": kind and kind.value, "person": person, "about": about}
         with self._database.reading() as connection:
-            rows = connection.execute(order.limit(size + 1)).all()
-        found = tuple(AuditEntry(**row._asdict()) for row in rows[:size])
-        return AuditPage(entries=found, cursor=found[-1].seq if rows[size:] else None)
+            rows, onward = newest_rows(
+                connection, AUDIT_ENTRIES, AUDIT_ENTRIES.c.seq, equal,
+                since=since, until=until, cursor=cursor, size=size,
+            )  # fmt: skip
+        return AuditPage(entries=tuple(AuditEntry(**row._asdict()) for row in rows), cursor=onward)
 
     def export(self) -> Iterator[str]:
         """The trail up to now as lines of JSON, in ASCII, oldest first."""
@@ -304,12 +288,9 @@ class AuditTrail:
         done = 0
         while done < last:
             # Each batch by itself: a slow reader holds no transaction open.
-            asked = (
-                sa.select(AUDIT_ENTRIES)
-                .where(AUDIT_ENTRIES.c.seq > done, AUDIT_ENTRIES.c.seq <= last)
-                .order_by(AUDIT_ENTRIES.c.seq)
-                .limit(_BATCH)
-            )
+            number = AUDIT_ENTRIES.c.seq
+            asked = sa.select(AUDIT_ENTRIES).where(number > done, number <= last)
+            asked = asked.order_by(number).limit(_BATCH)
             with self._database.reading() as connection:
                 rows = connection.execute(asked).all()
             if not rows:
@@ -335,13 +316,6 @@ def _head(connection: sa.Connection) -> tuple[int, str]:
     asked = sa.select(columns.seq, columns.digest).order_by(columns.seq.desc()).limit(1)
     row = connection.execute(asked).first()
     return (0, START) if row is None else (row.seq, row.digest)
-
-
-def _rows(connection: sa.Connection) -> Iterator[Sequence[Any]]:
-    frame = sa.select(*(AUDIT_ENTRIES.c[name] for name in AuditEntry.__slots__))
-    frame = frame.order_by(AUDIT_ENTRIES.c.seq).execution_options(yield_per=_BATCH)
-    for part in connection.execute(frame).partitions():
-        yield from map(tuple, part)
 
 
 def utc(milliseconds: int) -> str:

@@ -18,21 +18,15 @@ if TYPE_CHECKING:
     from .bodies import read_body as read_body
     from .layouts import LAYOUTS as LAYOUTS
     from .operations import CellsCall as CellsCall
+    from .operations import packed as packed
+    from .operations import read_request as read_request
     from .operations import request_model as request_model
     from .operations import run_operation as run_operation
+    from .protection import ParameterRequest as ParameterRequest
     from .protection import Purpose as Purpose
-    from .protection import WatchedCells as WatchedCells
-    from .protection import protect_counts as protect_counts
-    from .protection import protect_table as protect_table
-    from .protection import protect_values as protect_values
-    from .requests import packed as packed
-    from .requests import read_request as read_request
-    from .requests import refused_call as refused_call
+    from .protection import protect_cells as protect_cells
     from .results import RESULT_TYPES as RESULT_TYPES
-    from .results import CellResult as CellResult
-    from .results import cells_result as cells_result
     from .results import chosen_format as chosen_format
-    from .results import table_result as table_result
     from .watch import KeyWatch as KeyWatch
 
 lazy_face(__name__)

@@ -1,8 +1,5 @@
-"""Bodies: the cells that callers hand in, as JSON, CSV, Parquet or an Arrow stream.
-
-In: a file with the bytes of a body, from anywhere (CONFIDENTIAL). Out: a frame in the order of
-the caller. Rows, columns and sizes are looked up before anything is unpacked. No error quotes what
-was sent, not even names of columns: without a header they would be cells.
+"""Bodies of cells (CONFIDENTIAL): JSON, CSV, Parquet or an Arrow stream as a frame. Sizes are
+looked up before anything is unpacked; no error quotes what was sent, not even names of columns.
 """
 
 from __future__ import annotations
@@ -72,7 +69,7 @@ def body_kind(content_type: str) -> BodyKind:
     if kind is None:
         hint = f"media types: {', '.join(BODY_TYPES)}"
         message = "bodies of this type are not read"
-        raise ServiceError(message, code="unsupported-media-type", where="content-type", hint=hint)
+        raise ServiceError(message, "unsupported-media-type", "content-type", hint)
     return kind
 
 
@@ -100,7 +97,11 @@ def read_body(file: IO[bytes], kind: BodyKind, limit: int | RowLimit) -> HandedI
             raise
         raise _unreadable(kind) from None
     check_number(found.frame.height, limit)
-    _check_codes(found.frame)
+    # Long texts can be small in a file and fill the memory when they are repeated.
+    for series in found.frame.get_columns():
+        if series.dtype == pl.String:
+            lengths = series.str.len_bytes()
+            _check_texts(lengths.max(), lengths.sum())
     return found
 
 
@@ -109,36 +110,20 @@ def check_number(number: int, limit: RowLimit) -> None:
     if number > limit.most:
         message = f"there are more {limit.rows} than one call may have"
         hint = "send them in several calls" if limit.rows == "cells" else "use a programme"
-        raise ServiceError(
-            message,
-            code="too-many-cells",
-            where=limit.rows,
-            hint=hint,
-            limit=limit.most,
-            actual=number,
-        )
-
-
-def _check_codes(frame: pl.DataFrame) -> None:
-    """Long texts can be small in a file and fill the memory when they are repeated."""
-    for series in frame.get_columns():
-        if series.dtype == pl.String:
-            lengths = series.str.len_bytes()
-            _check_texts(lengths.max(), lengths.sum())
+        rows, most = limit.rows, limit.most
+        raise ServiceError(message, "too-many-cells", rows, hint, limit=most, actual=number)
 
 
 def _check_texts(longest: Any, together: Any) -> None:
     if (longest or 0) > _LONGEST_TEXT:
-        message = f"a text has more than {_LONGEST_TEXT} bytes"
-        raise ServiceError(message, code="invalid-body", where="cells")
+        raise ServiceError(f"a text has more than {_LONGEST_TEXT} bytes", "invalid-body", "cells")
     if together > _MOST_TEXT:
         raise _bomb()
 
 
 def _unreadable(kind: BodyKind) -> ServiceError:
     message = f"the body cannot be read as {kind.value}"
-    hint = _HINTS[kind]
-    return ServiceError(message, code="invalid-body", where="body", hint=hint)
+    return ServiceError(message, "invalid-body", "body", _HINTS[kind])
 
 
 _HINTS: Mapping[BodyKind, str] = {
@@ -147,9 +132,6 @@ _HINTS: Mapping[BodyKind, str] = {
     BodyKind.parquet: "a whole Parquet file with plain columns",
     BodyKind.arrow: "a stream, not a file; plain columns; not compressed",
 }
-
-
-# JSON and CSV ----------------------------------------------------------------------------------
 
 
 def _json(file: IO[bytes], limit: RowLimit) -> HandedIn:
@@ -163,10 +145,17 @@ def _json(file: IO[bytes], limit: RowLimit) -> HandedIn:
         if not all(isinstance(column, list) for column in columns.values()):
             raise _unreadable(BodyKind.json)
         if len({len(column) for column in columns.values()}) > 1:
-            message = "the columns differ in length"
-            raise ServiceError(message, code="invalid-body", where="cells")
+            raise ServiceError("the columns differ in length", "invalid-body", "cells")
     else:
-        columns = _columns(cells, limit)
+        if not isinstance(cells, list) or not all(isinstance(row, dict) for row in cells):
+            raise _unreadable(BodyKind.json)
+        check_number(len(cells), limit)
+        names: dict[str, None] = {}
+        for row in cells:
+            if row.keys() - names.keys():
+                names |= dict.fromkeys(row)
+                _check_width(len(names))
+        columns = {name: [row.get(name) for row in cells] for name in names}
     _check_width(len(columns))
     made = {name: _series(name, values) for name, values in columns.items()}
     return HandedIn(pl.DataFrame(made), document)
@@ -182,18 +171,6 @@ def _named_once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 def _no_number(_: str) -> float:
     raise ValueError
-
-
-def _columns(rows: Any, limit: RowLimit) -> dict[str, list[Any]]:
-    if not isinstance(rows, list) or not all(isinstance(row, dict) for row in rows):
-        raise _unreadable(BodyKind.json)
-    check_number(len(rows), limit)
-    names: dict[str, None] = {}
-    for row in rows:
-        if row.keys() - names.keys():
-            names |= dict.fromkeys(row)
-            _check_width(len(names))
-    return {name: [row.get(name) for row in rows] for name in names}
 
 
 def _series(name: str, values: list[Any]) -> pl.Series:
@@ -237,9 +214,6 @@ def as_numbers(series: pl.Series) -> pl.Series:
     return series
 
 
-# Parquet and Arrow -----------------------------------------------------------------------------
-
-
 def _parquet(file: IO[bytes], limit: RowLimit) -> HandedIn:
     opened = pyarrow.parquet.ParquetFile(_reader(file), arrow_extensions_enabled=False)
     about = opened.metadata
@@ -250,21 +224,18 @@ def _parquet(file: IO[bytes], limit: RowLimit) -> HandedIn:
     if sum(group.num_rows for group in groups) != about.num_rows:
         raise _unreadable(BodyKind.parquet)
     # Nothing plain is so large; repeated texts are looked at when they are read.
-    room = _room(about.num_rows, about.num_columns)
+    room = max(about.num_rows, 1_000) * max(about.num_columns, 1) * _WIDEST
     if any(group.total_byte_size > room for group in groups) or (
         sum(group.total_byte_size for group in groups) > room
     ):
         raise _bomb()
     # Texts stay numbered until they are known to be short: repeated, they fill the memory.
-    texts = [item.name for item in opened.schema_arrow if _repeats(item.type)]
+    kinds = (pa.types.is_string, pa.types.is_large_string)
+    texts = [one.name for one in opened.schema_arrow if any(kind(one.type) for kind in kinds)]
     numbered = pyarrow.parquet.ParquetFile(
         _reader(file), read_dictionary=texts, arrow_extensions_enabled=False
     )
     return HandedIn(_frame(numbered.read(use_threads=False)))
-
-
-def _repeats(kind: Any) -> bool:
-    return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind))
 
 
 def _arrow(file: IO[bytes], limit: RowLimit) -> HandedIn:
@@ -274,7 +245,7 @@ def _arrow(file: IO[bytes], limit: RowLimit) -> HandedIn:
         _check_pieces(pieces)
         if compressed:
             what, hint = "the stream is compressed", "send it as it is"
-            raise ServiceError(what, code="invalid-body", where="body", hint=hint)
+            raise ServiceError(what, "invalid-body", "body", hint)
         rows += length if kind == "record batch" else 0
         check_number(rows, limit)
     source.seek(0)
@@ -308,12 +279,7 @@ def _written_out(column: Any) -> pl.Series:
     return pl.concat(made)
 
 
-def _room(rows: int, columns: int) -> int:
-    return max(rows, 1_000) * max(columns, 1) * _WIDEST
-
-
 def _messages(source: Any) -> Iterator[tuple[str, int, bool]]:
-    """The messages of a stream: kind, number of rows, and whether they are compressed."""
     reader = pa.ipc.MessageReader.open_stream(source)
     while True:
         try:
@@ -345,7 +311,6 @@ def _follow(data: memoryview, at: int) -> int:
 
 
 def _place(data: memoryview, table: int, number: int) -> int:
-    """Where a field of a table stands; 0 if it is not there."""
     rows = table - struct.unpack_from("<i", data, table)[0]
     entry = 4 + 2 * number
     if entry + 2 > struct.unpack_from("<H", data, rows)[0]:
@@ -357,13 +322,12 @@ def _place(data: memoryview, table: int, number: int) -> int:
 def _check_schema(schema: Any) -> None:
     _check_width(len(schema))
     if len(set(schema.names)) < len(schema):
-        message = "several columns have one name"
-        raise ServiceError(message, code="invalid-body", where="cells")
+        raise ServiceError("several columns have one name", "invalid-body", "cells")
     odd = sum(not _plain(item.type) for item in schema)
     if odd:
         message = f"{odd} columns are of a kind that is not read"
         hint = "whole numbers, floats, texts and true or false are"
-        raise ServiceError(message, code="invalid-body", where="cells", hint=hint)
+        raise ServiceError(message, "invalid-body", "cells", hint)
 
 
 def _plain(kind: Any) -> bool:
@@ -381,19 +345,18 @@ def _text(kind: Any) -> bool:
 
 def _check_width(columns: int) -> None:
     if columns > MOST_COLUMNS:
-        message = f"there are more than {MOST_COLUMNS} columns"
-        raise ServiceError(message, code="invalid-body", where="cells")
+        raise ServiceError(f"there are more than {MOST_COLUMNS} columns", "invalid-body", "cells")
 
 
 def _check_pieces(pieces: int) -> None:
     if pieces > _MOST_PIECES:
         what, hint = "the cells come in too many pieces", "write larger batches"
-        raise ServiceError(what, code="invalid-body", where="body", hint=hint)
+        raise ServiceError(what, "invalid-body", "body", hint)
 
 
 def _bomb() -> ServiceError:
     message = "unpacked, the body would be larger than its cells can be"
-    return ServiceError(message, code="too-large", where="body")
+    return ServiceError(message, "too-large", "body")
 
 
 _READERS = {

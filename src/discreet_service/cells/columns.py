@@ -1,7 +1,5 @@
-"""Columns: what is wrong with the columns of cells that were handed in.
-
-In: a frame (CONFIDENTIAL). Out: arrays, and problems. All are listed at once; they tell how many
-cells are concerned, and quote no value and no name that a caller made up.
+"""Columns: what is wrong with the columns of cells (CONFIDENTIAL), all at once. Problems tell how
+many cells are concerned, and quote no value and no name that a caller made up.
 """
 
 from __future__ import annotations
@@ -13,12 +11,11 @@ import numpy as np
 import polars as pl
 
 from discreet.arrays import BoolArray, FloatArray, IntArray
-from discreet.errors import Problem
+from discreet.errors import Problem, raise_all
 from discreet.keygrid import KeyGrid
 from discreet_service.cells.bodies import as_numbers
 from discreet_service.problems import ServiceError
 
-_CODE = "invalid-cells"
 #: How likely it may be that sound cells are taken for contradictions.
 _BY_CHANCE = 1e-6
 _PLACES_PER_CELL, _MOST_PLACES = 4, 25
@@ -50,7 +47,7 @@ class HandedColumns:
 
     def refuse(self) -> None:
         """Raise an error if there are problems."""
-        refuse(self.problems)
+        refuse_cells(self.problems)
 
     def whole(self, name: str, below: int | None = None) -> IntArray:
         """A column of whole numbers of at least 0; zeros if it cannot be used."""
@@ -59,11 +56,9 @@ class HandedColumns:
         if series is None:
             return nothing
         if not series.dtype.is_integer():
-            if series.dtype.is_float():
-                hint = "send whole numbers; keys are those of the grid, not decimals"
-            else:
-                hint = "whole numbers, of 64 bits at most"
-            self.note("whole numbers are needed", name, hint)
+            hints = ("whole numbers, of 64 bits at most",
+                     "send whole numbers; keys are those of the grid, not decimals")  # fmt: skip
+            self.note("whole numbers are needed", name, hints[series.dtype.is_float()])
             return nothing
         wide = series.cast(pl.Int64, strict=False)
         values = wide.fill_null(-1).to_numpy() if wide.null_count() else wide.to_numpy()
@@ -120,6 +115,12 @@ class HandedColumns:
             hint = "a key stands for the records of a cell: look at how cells and keys were joined"
             self.note(message, where, hint)
 
+    def check_keys(self, count: IntArray, key: IntArray, grid: KeyGrid) -> None:
+        """Raise an error if there are problems, or keys with different numbers of records."""
+        if not self.problems:
+            self.contradictions(count, key, grid, "key")
+        self.refuse()
+
     def _column(self, name: str) -> pl.Series | None:
         """A column without gaps, as numbers if it is one of texts that are."""
         if name not in self.frame.columns:
@@ -134,14 +135,10 @@ class HandedColumns:
         return series
 
 
-def refuse(problems: Iterable[Problem]) -> None:
+def refuse_cells(problems: Iterable[Problem]) -> None:
     """Raise one error for all problems with cells; do nothing when there is none."""
-    listed = list(problems)
-    if not listed:
-        return
-    message = f"{len(listed)} things are wrong with the cells" if listed[1:] else listed[0].what
-    first = listed[0] if not listed[1:] else Problem(message, "cells")
-    raise ServiceError(message, code=_CODE, where=first.where, hint=first.hint, problems=listed)
+    many = "{} things are wrong with the cells"
+    raise_all(ServiceError, problems, code="invalid-cells", many=many, where="cells")
 
 
 def conflicting_keys(count: IntArray, key: IntArray, grid: KeyGrid) -> int:

@@ -1,13 +1,12 @@
-"""Layouts: what the columns of cells are, and the table that they make.
-
-In: cells of one table (CONFIDENTIAL), what is said of their columns, and for some methods rules
-(SECRET). Out: the table, with what is sensitive in it. Everything that is wrong is told at once.
+"""Layouts: what the columns of cells are (CONFIDENTIAL), and the table that they make, with what is
+sensitive in it. Everything that is wrong is told at once.
 """
 
 from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Mapping
+from dataclasses import fields
 from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
@@ -15,7 +14,6 @@ import polars as pl
 from pydantic import Field, NonNegativeInt
 
 from discreet._version import __version__
-from discreet.classifications import Classification
 from discreet.confidential import without_values
 from discreet.errors import DiscreetError, Problem
 from discreet.keygrid import KeyGrid
@@ -29,6 +27,7 @@ from discreet.operations import (
     MicrodataSource,
     Operation,
     ProtectedSource,
+    ReleaseSource,
     SensitiveSource,
     Source,
     UnitSource,
@@ -42,9 +41,8 @@ from discreet.tabulation import tabulate
 from discreet_service.cells.bodies import as_numbers
 from discreet_service.cells.columns import HandedColumns
 from discreet_service.cells.protection import TreeLayout
-from discreet_service.cells.requests import refused_call
 from discreet_service.permissions import Permission
-from discreet_service.problems import ServiceError
+from discreet_service.problems import ServiceError, refuse
 
 _Text = Annotated[str, Field(max_length=200)]
 _Name = Annotated[str, Field(min_length=1, max_length=200)]
@@ -105,12 +103,7 @@ class CellLayout(Layout):
 
     def spanning(self, frame: pl.DataFrame) -> Any:
         """The spanning variables, with their trees."""
-        trees = {
-            name: Classification.from_parents(
-                name, tree.codes, total=tree.total, labels=tree.labels
-            )
-            for name, tree in self.classifications.items()
-        }
+        trees = {name: tree.classification(name) for name, tree in self.classifications.items()}
         return spanning_of_cells(frame, self.by, trees, self.totals)
 
     def column_problems(self, named: Mapping[str, str], frame: pl.DataFrame) -> list[Problem]:
@@ -156,8 +149,7 @@ class KeyedLayout(CellLayout):
             problems += [
                 Problem(problem.what, "key_grid", problem.hint) for problem in error.problems
             ]
-        if problems:
-            raise refused_call(problems)
+        refuse(problems)
         columns = HandedColumns(frame)
         made = self.codes(columns)
         made[self.count] = pl.Series(self.count, columns.whole(self.count))
@@ -172,23 +164,14 @@ class KeyedLayout(CellLayout):
         }
         columns.refuse()
         cells = pl.DataFrame(made)
-        return Table.from_cells(
-            cells,
-            by=self.spanning(cells),
-            count=self.count,
-            weight=weight,
-            cell_key=self.cell_key,
-            key_grid=self.key_grid,
-            values=self._values(),
-            name=self.name,
-        )
+        return Table.from_cells(cells, by=self.spanning(cells), count=self.count, weight=weight,
+                                cell_key=self.cell_key, key_grid=self.key_grid,
+                                values=self._values(), name=self.name)  # fmt: skip
 
     def _further(self) -> dict[str, str | None]:
-        """Columns of numbers beside the counts."""
         return {}
 
     def _values(self) -> dict[str, ValueColumns]:
-        """Values whose columns these are."""
         return {}
 
 
@@ -228,13 +211,9 @@ class MagnitudeLayout(KeyedLayout):
         return {"value": self.value, **largest, **beside}
 
     def _values(self) -> dict[str, ValueColumns]:
-        columns = ValueColumns(
-            total=self.value,
-            largest=self.largest,
-            count=self.value_count or self.count,
-            cell_key=self.value_key or str(self.cell_key),
-            smallest=self.smallest,
-        )
+        count, key = self.value_count or self.count, self.value_key or str(self.cell_key)
+        columns = ValueColumns(total=self.value, largest=self.largest, count=count, cell_key=key,
+                               smallest=self.smallest)  # fmt: skip
         return {self.value: columns}
 
 
@@ -246,8 +225,7 @@ class ProtectedLayout(CellLayout):
     @without_values
     def source(self, frame: pl.DataFrame, operation: Operation, settings: Any) -> ProtectedSource:
         """The protected table."""
-        if problems := self.column_problems({"value": self.value}, frame):
-            raise refused_call(problems)
+        refuse(self.column_problems({"value": self.value}, frame))
         columns = HandedColumns(frame)
         series = self.codes(columns)
         series[self.value] = pl.Series(self.value, columns.whole(self.value))
@@ -256,6 +234,41 @@ class ProtectedLayout(CellLayout):
         by = self.spanning(cells)
         table = Table.from_cells(cells, by=by, count=self.value, name=self.name)
         return ProtectedSource(table=table, titles=self.titles)
+
+
+class ReleaseLayout(CellLayout):
+    """A published table of counts, perhaps beside the true ones; gaps are hidden cells."""
+
+    value: _Name = "value"  # column of the figures
+    truth: _Name | None = None  # column of the true counts
+
+    @without_values
+    def source(self, frame: pl.DataFrame, operation: Operation, settings: Any) -> ReleaseSource:
+        """The protected table, and the true one. CONFIDENTIAL."""
+        named = {"value": self.value} | ({} if self.truth is None else {"truth": self.truth})
+        refuse(self.column_problems(named, frame))
+        value = as_numbers(frame[self.value])
+        hidden = value.is_null().to_numpy()
+        columns = HandedColumns(frame.with_columns(value.fill_null(0)))
+        series = self.codes(columns)
+        for name in named.values():
+            series[name] = pl.Series(name, columns.whole(name))
+        columns.refuse()
+        cells = pl.DataFrame(series)
+        by = self.spanning(cells)
+        shown, *true = (
+            Table.from_cells(cells, by=by, count=name, name=self.name) for name in named.values()
+        )
+        release = ProtectedTable(
+            dimensions=shown.dimensions,
+            index=shown.index,
+            value=shown.count,
+            status=np.where(hidden, CellStatus.suppressed, CellStatus.published).astype(np.int8),
+            provenance=Provenance(version=__version__, method="made elsewhere"),
+            parts=shown.parts,
+            name=self.name,
+        )
+        return ReleaseSource(release=release, truth={"": true} if true else None, beside=())
 
 
 class UnitLayout(CellLayout):
@@ -278,23 +291,15 @@ class UnitLayout(CellLayout):
             for name in settings.balance
             if name not in frame.columns
         ]
-        if problems:
-            raise refused_call(problems)
+        refuse(problems)
         columns = HandedColumns(frame)
         codes = self.codes(columns)
         if not as_numbers(frame[self.value]).dtype.is_numeric():
             columns.note("numbers are needed", self.value)
         columns.refuse()
         records = frame.with_columns(*codes.values(), as_numbers(frame[self.value]))
-        return UnitSource(
-            records=records,
-            by=self.spanning(records),
-            value=self.value,
-            where=None,
-            decimals=self.decimals,
-            name=self.name,
-            titles=self.titles,
-        )
+        return UnitSource(records=records, by=self.spanning(records), value=self.value, where=None,
+                          decimals=self.decimals, name=self.name, titles=self.titles)  # fmt: skip
 
 
 class CellMark(Settings):
@@ -347,8 +352,8 @@ class SensitiveLayout(CellLayout):
             hint = "name columns with the largest contributions, the largest first"
             problems.append(Problem("rules look at contributions", "largest", hint))
         rules = self._rules(problems)
-        if problems or rules is None:
-            raise refused_call(problems)
+        refuse(problems)
+        assert rules is not None
         columns = {name: frame[name].cast(pl.String) for name in self.by}
         for where, name in named.items():
             series, whole = as_numbers(frame[name]), where == "count"
@@ -364,8 +369,7 @@ class SensitiveLayout(CellLayout):
             for at, name in enumerate(self.by)
             if columns[name].null_count()
         ]
-        if problems:
-            raise refused_call(problems)
+        refuse(problems)
         key = pl.Series(_KEY, np.zeros(frame.height, dtype=np.int64))
         table = self._table(pl.DataFrame({**columns, _KEY: key}), rules.contributions)
         unit = 10.0**-self.decimals if self.value is not None else 1.0
@@ -380,13 +384,11 @@ class SensitiveLayout(CellLayout):
         )
 
     def _numbers(self) -> dict[str, str]:
-        """Columns of numbers."""
         named = {} if self.records else {"count": self.count}
         named |= {} if self.value is None else {"value": self.value}
         return named | {f"largest[{at}]": name for at, name in enumerate(self.largest)}
 
     def _further(self) -> dict[str, str]:
-        """Other columns."""
         return {}
 
     def _rules(self, problems: list[Problem]) -> RuleSet | None:
@@ -439,22 +441,15 @@ class HiddenLayout(SensitiveLayout):
         column = frame[self.hidden]
         if column.dtype == pl.String:
             texts = column.str.strip_chars().str.to_lowercase()
-            known = {"true": True, "1": True, "false": False, "0": False}
-            column = texts.replace_strict(known, default=None, return_dtype=pl.Boolean)
+            words = {"true": True, "1": True, "false": False, "0": False}
+            column = texts.replace_strict(words, default=None, return_dtype=pl.Boolean)
         elif column.dtype.is_integer() and column.is_in([0, 1]).all():
             column = column.cast(pl.Boolean)
         if column.dtype != pl.Boolean or column.null_count():
             message = "this column holds something else than true and false"
-            raise ServiceError(message, code="invalid-input", where="hidden")
-        return HiddenSource(
-            table=source.table,
-            titles=source.titles,
-            primary=source.primary,
-            value=source.value,
-            decimals=source.decimals,
-            computed=source.computed,
-            published=self._published(source.table, frame.filter(column)),
-        )
+            raise ServiceError(message, "invalid-input", "hidden")
+        known = {one.name: getattr(source, one.name) for one in fields(source)}
+        return HiddenSource(**known, published=self._published(source.table, frame.filter(column)))
 
     def _further(self) -> dict[str, str]:
         return {"hidden": self.hidden}
@@ -540,23 +535,11 @@ class ChangedLayout(RecordLayout):
         """The records, after steps were looked at. CONFIDENTIAL."""
         typed = typed_columns(frame)
         if isinstance(settings, AnonymisationSettings):
-            record_chain(
-                typed,
-                settings.steps,
-                id=self.id,
-                secret=Secret.generate(),
-                drop=self.drop,
-                keep=self.keep,
-            )
-        return ChangedSource(
-            records=typed,
-            id=self.id,
-            files=False,
-            drop=self.drop,
-            keep=self.keep,
-            keys=self.keys,
-            tables=self.tables,
-        )
+            known: dict[str, Any] = {"id": self.id, "drop": self.drop, "keep": self.keep}
+            secret = Secret.generate()
+            record_chain(typed, settings.steps, secret=secret, **known)
+        looked = {name: getattr(self, name) for name in ("id", "drop", "keep", "keys", "tables")}
+        return ChangedSource(records=typed, files=False, **looked)
 
 
 def typed_columns(frame: pl.DataFrame) -> pl.DataFrame:
@@ -576,6 +559,7 @@ LAYOUTS: Mapping[type[Source], type[Layout]] = {
     CountSource: CountLayout,
     MagnitudeSource: MagnitudeLayout,
     ProtectedSource: ProtectedLayout,
+    ReleaseSource: ReleaseLayout,
     UnitSource: UnitLayout,
     SensitiveSource: SensitiveLayout,
     HiddenSource: HiddenLayout,

@@ -1,32 +1,36 @@
-"""Operations over cells that callers hand in: requests, and the jobs that carry them out.
-
-In: cells (CONFIDENTIAL) and what is asked of them. Out: a protected table or a report in the format
-asked for; a study, CONFIDENTIAL, for whoever handed the cells in.
+"""Operations over cells (CONFIDENTIAL): requests, the jobs that carry them out, and studies for
+whoever handed the cells in.
 """
 
 from __future__ import annotations
 
 import hashlib
 import hmac
+import io
 import json
 import tempfile
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import polars as pl
-from pydantic import create_model
+from pydantic import BaseModel, ValidationError, create_model
 
+from discreet.errors import Problem
 from discreet.microdata import Secret, write_described
 from discreet.operations import OPERATIONS, Operation, Source
-from discreet.settings import Settings
+from discreet.settings import setting_problems
 from discreet.tables import ProtectedTable
 from discreet_service.cells.layouts import LAYOUTS, Layout
-from discreet_service.cells.requests import read_request, unpacked
 from discreet_service.cells.results import RESULT_TYPES, table_output
 from discreet_service.jobs import JobContext, JobOutput
+from discreet_service.problems import refuse
+
+Asked = TypeVar("Asked", bound=BaseModel)
+#: Problems that one answer lists, and bytes of the length of a request in a sealed input.
+_MOST_PROBLEMS, _LENGTH = 20, 8
 
 
 @cache
@@ -47,6 +51,44 @@ def request_model(operation: Operation) -> type[Layout]:
     )
     default: Any = ... if needed else operation.settings()
     return create_model(name, __base__=layout, **{operation.section: (operation.settings, default)})  # type: ignore[call-overload, no-any-return]
+
+
+def read_request(kind: type[Asked], stated: Mapping[str, Any]) -> Asked:
+    """What a call says; one error for all that is wrong with it, without what was sent.
+
+    >>> from discreet.protection.rounding.settings import RoundingSettings
+    >>> read_request(RoundingSettings, {"base": 3}).base
+    3
+    """
+    try:
+        return kind.model_validate(dict(stated))
+    except ValidationError as error:
+        problems = []
+        for problem in setting_problems(error)[:_MOST_PROBLEMS]:
+            place = problem.where.split(".")
+            if place[0] in kind.model_fields:
+                # Deeper than that, names are the caller's own.
+                problems.append(Problem(problem.what, ".".join(place[:2]), problem.hint))
+            else:
+                hint = f"known: {', '.join(kind.model_fields)}"
+                problems.append(Problem("something is said that is not known here", "", hint))
+    refuse(problems)
+    raise AssertionError
+
+
+def packed(frame: pl.DataFrame, request: BaseModel) -> bytes:
+    """Cells or records and what is asked of them as one input. CONFIDENTIAL."""
+    content = request.model_dump_json().encode()
+    rows = io.BytesIO()
+    frame.write_ipc(rows, compression="zstd")
+    return len(content).to_bytes(_LENGTH, "big") + content + rows.getvalue()
+
+
+def unpacked(content: bytes, kind: type[Asked]) -> tuple[pl.DataFrame, Asked]:
+    """The same again. CONFIDENTIAL."""
+    end = _LENGTH + int.from_bytes(content[:_LENGTH], "big")
+    request = read_request(kind, json.loads(content[_LENGTH:end]))
+    return pl.read_ipc(io.BytesIO(content[end:])), request
 
 
 def _purpose(operation: Operation) -> str:
@@ -114,14 +156,11 @@ class CellsCall:
 
     def hurried(self) -> CellsCall:
         """The same for somebody who waits."""
-        operation = self.operation
-        if not operation.section:
+        if not self.operation.section:
             return self
-        settings: Settings = operation.hurried(self.settings)
-        request = self.request.model_copy(update={operation.section: settings})
-        return CellsCall(
-            operation=operation, frame=self.frame, request=request, owner=self.owner, key=self.key
-        )
+        update = {self.operation.section: self.operation.hurried(self.settings)}
+        request = self.request.model_copy(update=update)
+        return replace(self, request=request)
 
     def studied(self) -> Any:
         """What becomes of the cells, and what that still tells. CONFIDENTIAL."""
@@ -132,24 +171,20 @@ class CellsCall:
         """The protected table, the records or the report, as a file."""
         source = self.source() if source is None else source
         process = self.operation.run(source, self.settings, self.secret())
+        name, form = self.request.name, str(self.request.format or "json")
         if isinstance(process, ProtectedTable):
-            return table_output(process, self.request.format, self.request.language)
+            return table_output(process, form, self.request.language)
         if isinstance(process, Mapping):
-            return report_output(process, f"{self.request.name}-{self.operation.name}")
-        name = f"{self.request.name}.{self.request.format}"
+            name = f"{name}-{self.operation.name}.json"
+            content = (json.dumps(process, ensure_ascii=False, indent=1) + "\n").encode()
+            return JobOutput(file_name=name, media_type=RESULT_TYPES["json"], content=content)
+        name = f"{name}.{form}"
         with tempfile.TemporaryDirectory() as folder:
             content = write_described(process.described, Path(folder) / name).read_bytes()
-        form = str(self.request.format)
         return JobOutput(file_name=name, media_type=RESULT_TYPES[form], content=content)
 
     def __repr__(self) -> str:
         return f"<CellsCall {self.operation.name}: confidential>"
-
-
-def report_output(report: Mapping[str, Any], name: str) -> JobOutput:
-    """A report as a file of JSON."""
-    text = json.dumps(report, ensure_ascii=False, indent=1) + "\n"
-    return JobOutput(file_name=f"{name}.json", media_type="application/json", content=text.encode())
 
 
 def run_operation(context: JobContext) -> JobOutput:

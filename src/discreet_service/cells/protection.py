@@ -1,8 +1,5 @@
-"""Protection: cells that callers counted, protected as the library protects its own.
-
-In: opened parameters (SECRET) and cells (CONFIDENTIAL). Out: protected cells in the same order, or
-a protected table; here the confidentiality line is crossed. The service adds nothing to the
-figures: all are made by the functions of the library, so that they are the same everywhere.
+"""Protection of cells that callers counted: parameters (SECRET) and cells (CONFIDENTIAL) in,
+protected cells out. All figures are made by the functions of the library.
 """
 
 from __future__ import annotations
@@ -14,90 +11,105 @@ from functools import lru_cache
 from typing import Annotated, Any, Literal
 
 import numpy as np
-import numpy.typing as npt
 import polars as pl
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import Field, model_validator
 
-from discreet.arrays import BoolArray, FloatArray, IntArray
+from discreet.arrays import BoolArray, IntArray
 from discreet.classifications import Classification
 from discreet.errors import PerturbationError, Problem
 from discreet.keygrid import KeyGrid
-from discreet.protection.noise import (
-    NON_ADDITIVITY,
-    CountCells,
-    perturb_magnitudes,
-    perturbed_cells,
-)
-from discreet.release import CellProgramme, Magnitude, Parameters, protect_by_programme
-from discreet.tables import (
-    Dimension,
-    Note,
-    ProtectedTable,
-    Table,
-    ValueColumns,
-    parts_of,
-    read_values,
-)
+from discreet.protection.noise import CountCells, perturb_magnitudes, perturbed_cells
+from discreet.release import CellProgramme, Parameters, protect_by_programme
+from discreet.settings import Settings, refused
+from discreet.tables import Dimension, ProtectedTable, Table, ValueColumns, parts_of, read_values
 from discreet_service.cells.bodies import as_numbers
-from discreet_service.cells.columns import HandedColumns, refuse
+from discreet_service.cells.columns import HandedColumns, refuse_cells
+from discreet_service.cells.results import ProtectedCells, cells_output, table_output
+from discreet_service.jobs import JobOutput
 from discreet_service.problems import ServiceError
 
-Shown = Literal["sum", "mean"]
-#: What a table is made for: which of its figures and parts must be stated.
-Purpose = Literal["counts", "figures", "parts"]
+#: What cells are handed in for: the end of the address.
+Purpose = Literal["counts", "values", "figures", "parts"]
 
+_Text = Annotated[str, Field(max_length=200)]
+_Name = Annotated[str, Field(min_length=1, max_length=200)]
 #: Cells of values that are worked on at once.
 _PIECE = 100_000
 _TABLE_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,63}")
 
 
-@dataclass(frozen=True, kw_only=True, repr=False, eq=False)
-class ProtectedCells:
-    """Protected cells, in the order in which they were handed in. Public."""
-
-    value: IntArray | FloatArray  # their figures; 0 where none is published
-    status: npt.NDArray[np.int8]  # `CellStatus` of each
-    decimals: int  # digits with which figures are printed
-    notes: tuple[Note, ...] = (NON_ADDITIVITY,)  # what readers are told
-
-    def __len__(self) -> int:
-        return len(self.value)
-
-    def __repr__(self) -> str:
-        return f"<ProtectedCells: {len(self):,} cells>"
-
-
-@dataclass(frozen=True, kw_only=True, repr=False, eq=False)
-class WatchedCells:
-    """What was asked about, for the watch over odd patterns. CONFIDENTIAL."""
-
-    count: IntArray
-    key: IntArray
-
-
-class TreeLayout(BaseModel):
+class TreeLayout(Settings):
     """The code tree of a variable, as a caller states it."""
-
-    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
 
     #: Each code with the one above it; null below the total
     codes: Annotated[dict[str, str | None], Field(min_length=1, max_length=100_000)]
     total: str = "Total"  # code of the total
     labels: dict[str, dict[str, str]] = Field(default_factory=dict)  # code → language → label
 
+    def classification(self, name: str) -> Classification:
+        """The tree of a variable."""
+        return Classification.from_parents(name, self.codes, total=self.total, labels=self.labels)
 
-def protect_counts(
+
+class ParameterRequest(Settings):
+    """What a call says beside its cells where a parameter set says how they are protected."""
+
+    parameter_set: _Name  # the statistic of the parameters
+    version: _Text | None = None  # their version; None for the one in use
+    format: _Text | None = None  # format of the result; that of the header Accept if None
+    language: Literal["en", "de"] = "en"  # "en" or "de", for notes and legend
+    name: _Text = "table"  # name of the table
+    #: Variables of a table of counts in the columns n and key
+    by: Annotated[list[_Name], Field(max_length=50)] = Field(default_factory=list)
+    #: What the columns of a table are, as [cells] in a programme for cells
+    layout: dict[str, Any] | None = None
+    #: Code trees of some of its variables
+    classifications: dict[str, TreeLayout] = Field(default_factory=dict)
+    value: _Text = ""  # the value column of the parameters
+    figure: Literal["sum", "mean"] | None = None  # sums or means; what is accurate if None
+
+    @model_validator(mode="after")
+    def _check_layout(self) -> ParameterRequest:
+        if self.by and self.layout is not None:
+            raise refused("the layout says this already", where="by")
+        return self
+
+    def is_table(self, purpose: Purpose) -> bool:
+        """Whether the cells are a table, and no list."""
+        table = bool(self.by) or self.layout is not None
+        return purpose in ("figures", "parts") or (purpose == "counts" and table)
+
+
+@dataclass(frozen=True, kw_only=True, repr=False, eq=False)
+class WatchedCells:
+    """Counts and keys of a call, for the watch over odd patterns. CONFIDENTIAL."""
+
+    count: IntArray
+    key: IntArray
+
+
+def protect_cells(
+    parameters: Parameters,
+    frame: pl.DataFrame,
+    request: ParameterRequest,
+    purpose: Purpose,
+    form: str,
+) -> tuple[JobOutput, WatchedCells]:
+    """Protect cells, and write them in a format; with the counts and keys to be watched."""
+    if request.is_table(purpose):
+        table, cells = _protected_table(parameters, frame, request, purpose)
+        return table_output(table, form, request.language), cells
+    if purpose == "values":
+        protected, cells = _protected_values(parameters, frame, request)
+    else:
+        protected, cells = _protected_counts(parameters, frame)
+    return cells_output(protected, form, request.language), cells
+
+
+def _protected_counts(
     parameters: Parameters, frame: pl.DataFrame
 ) -> tuple[ProtectedCells, WatchedCells]:
-    """Protect counts: columns n and key, and where there are such, weight and official.
-
-    >>> from discreet import PerturbationTable
-    >>> from discreet.release.packages import parameters_of
-    >>> ptable = PerturbationTable.from_rows({0: {0: 1}, 1: {-1: 0.5, 1: 0.5}})
-    >>> cells = pl.DataFrame({"n": [1, 0, 1], "key": [9 * 10**14, 0, 1]})
-    >>> protect_counts(parameters_of({}, ptable), cells)[0].value.tolist()
-    [2, 0, 0]
-    """
+    """Counts: columns n and key, and where there are such, weight and official."""
     columns, rules = HandedColumns(frame), parameters.rules
     columns.check_names(("n", "key", "weight", "official"), ("n", "key"))
     count = columns.whole("n")
@@ -108,25 +120,17 @@ def protect_counts(
         columns.note("zeros of weighted cells cannot be perturbed", "weight")
     if weight is not None and np.any((count == 0) & (weight > 0)):
         columns.note("there are weights without records", "weight")
-    if not columns.problems:
-        columns.contradictions(count, key, parameters.grid, "key")
-    columns.refuse()
-    cells = CountCells((), count, key, weight, official)
-    _, value, status = perturbed_cells(
-        cells,
-        parameters.perturbation_table,
-        parameters.grid,
-        zeros=rules.zeros,
-        below=rules.suppress_below,
-        decimals=rules.decimals,
-    )
+    columns.check_keys(count, key, parameters.grid)
+    _, value, status = perturbed_cells(CountCells((), count, key, weight, official),
+                                       parameters.perturbation_table, parameters.grid,
+                                       zeros=rules.zeros, below=rules.suppress_below,
+                                       decimals=rules.decimals)  # fmt: skip
     decimals = 0 if weight is None else rules.decimals
-    made = ProtectedCells(value=value, status=status, decimals=decimals)
-    return made, WatchedCells(count=count, key=key)
+    protected = ProtectedCells(value=value, status=status, decimals=decimals)
+    return protected, WatchedCells(count=count, key=key)
 
 
 def _official(columns: HandedColumns, parameters: Parameters) -> BoolArray:
-    """Which cells are published as they are; the statistic says whether there are any."""
     there = "official" in columns.frame.columns
     marked = columns.yes_or_no("official")
     if parameters.official is not None and not there:
@@ -140,44 +144,18 @@ def _official(columns: HandedColumns, parameters: Parameters) -> BoolArray:
     return marked
 
 
-def protect_values(
-    parameters: Parameters, frame: pl.DataFrame, value: str, shown: Shown | None = None
+def _protected_values(
+    parameters: Parameters, frame: pl.DataFrame, request: ParameterRequest
 ) -> tuple[ProtectedCells, WatchedCells]:
-    """Protect sums or means: columns total, largest_1 …, count and key of each cell.
+    """Sums or means: columns total, largest_1 …, count and key of each cell.
 
     Further columns are nonzero and nonzero_key, smallest, and official.
     """
+    value, rules, grid = request.value, parameters.rules, parameters.grid
     magnitude = parameters.magnitudes.get(value)
     if magnitude is None:
         what, hint = "the parameter set has no such value", "ask whoever made it"
-        raise ServiceError(what, code="invalid-input", where="value", hint=hint)
-    shown = shown or ("mean" if magnitude.entry.publish == "means" else "sum")
-    columns, names, official = _value_columns(parameters, frame, magnitude)
-    count = columns.whole("count")
-    key = columns.whole("key", parameters.grid.size)
-    if not columns.problems:
-        columns.contradictions(count, key, parameters.grid, "key")
-    columns.refuse()
-    numbers = frame.with_columns(as_numbers(column) for column in frame.get_columns())
-    made = [
-        _piece(
-            parameters, magnitude, (value, shown), names, numbers[at : at + _PIECE], official[at:]
-        )
-        for at in range(0, max(frame.height, 1), _PIECE)
-    ]
-    figures: list[FloatArray] = [item.value.astype(np.float64) for item in made]
-    protected = ProtectedCells(
-        value=np.concatenate(figures),
-        status=np.concatenate([item.status for item in made]),
-        decimals=made[0].decimals,
-        notes=made[0].notes,
-    )
-    return protected, WatchedCells(count=count, key=key)
-
-
-def _value_columns(
-    parameters: Parameters, frame: pl.DataFrame, magnitude: Magnitude
-) -> tuple[HandedColumns, ValueColumns, BoolArray]:
+        raise ServiceError(what, "invalid-input", "value", hint)
     columns = HandedColumns(frame)
     largest = [f"largest_{rank}" for rank in range(1, magnitude.contributions + 1)]
     needed = ["total", *largest, "count", "key"]
@@ -189,7 +167,7 @@ def _value_columns(
     columns.decimal("total")
     if nonzero:
         columns.whole("nonzero")
-        columns.whole("nonzero_key", parameters.grid.size)
+        columns.whole("nonzero_key", grid.size)
     names = ValueColumns(
         total="total",
         largest=largest,
@@ -199,7 +177,52 @@ def _value_columns(
         nonzero_key="nonzero_key" if nonzero else None,
         smallest="smallest" if lowest else None,
     )
-    return columns, names, _official(columns, parameters)
+    official = _official(columns, parameters)
+    count = columns.whole("count")
+    key = columns.whole("key", grid.size)
+    columns.check_keys(count, key, grid)
+    numbers = frame.with_columns(as_numbers(column) for column in frame.get_columns())
+    pieces = []
+    for start in range(0, max(frame.height, 1), _PIECE):
+        part = slice(start, start + _PIECE)
+        rows = numbers[part]
+        index = (np.arange(1, rows.height + 1, dtype=np.int32),)
+        table = Table(
+            dimensions=(_rows(),),
+            index=index,
+            count=count[part],
+            cell_key=key[part],
+            grid=grid,
+            parts=parts_of((_rows(),), index, rows.height),
+            **read_values(
+                rows, {value: names}, {"cell_key": key[part], "weight": None}, grid, "exact"
+            ),
+        )
+        safe = perturb_magnitudes(
+            table,
+            magnitude.noise(),
+            value,
+            figure=request.figure or ("mean" if magnitude.entry.publish == "means" else "sum"),
+            **magnitude.treatment(table, value),
+            ptable=parameters.perturbation_table,
+            suppress_below=rules.suppress_below,
+            official=official[part],
+            count_decimals=rules.decimals,
+        )
+        others = (np.zeros(rows.height, np.int32) for _ in safe.index[1:])
+        status = safe.absent((*index, *others), rows.height)
+        figures = np.zeros(rows.height, dtype=np.float64)
+        at = safe.index[0] - 1
+        inside = (at >= 0) & (at < rows.height)
+        figures[at[inside]], status[at[inside]] = safe.value[inside], safe.status[inside]
+        pieces.append((figures, status, safe))
+    protected = ProtectedCells(
+        value=np.concatenate([figures for figures, _, _ in pieces]),
+        status=np.concatenate([status for _, status, _ in pieces]),
+        decimals=pieces[0][2].figure_decimals(),
+        notes=pieces[0][2].notes,
+    )
+    return protected, WatchedCells(count=count, key=key)
 
 
 @lru_cache(maxsize=1)
@@ -209,147 +232,71 @@ def _rows() -> Dimension:
     return Dimension(classifications=(Classification.flat("cell", codes),))
 
 
-def _piece(
-    parameters: Parameters,
-    magnitude: Magnitude,
-    what: tuple[str, Shown],
-    names: ValueColumns,
-    frame: pl.DataFrame,
-    official: BoolArray,
-) -> ProtectedCells:
-    (value, shown), size = what, frame.height
-    index = (np.arange(1, size + 1, dtype=np.int32),)
-    count = frame["count"].cast(pl.Int64).to_numpy()
-    key = frame["key"].cast(pl.Int64).to_numpy()
-    fields: dict[str, Any] = {"cell_key": key, "weight": None}
-    table = Table(
-        dimensions=(_rows(),),
-        index=index,
-        count=count,
-        cell_key=key,
-        grid=parameters.grid,
-        parts=parts_of((_rows(),), index, size),
-        **read_values(frame, {value: names}, fields, parameters.grid, "exact"),
-    )
-    rules = parameters.rules
-    safe = perturb_magnitudes(
-        table,
-        magnitude.noise(),
-        value,
-        figure=shown,
-        **magnitude.treatment(table, value),
-        ptable=parameters.perturbation_table,
-        suppress_below=rules.suppress_below,
-        official=official[:size],
-        count_decimals=rules.decimals,
-    )
-    status = safe.absent((*index, *(np.zeros(size, np.int32) for _ in safe.index[1:])), size)
-    figures: Any = np.zeros(size, dtype=safe.value.dtype)
-    at = safe.index[0] - 1
-    inside = (at >= 0) & (at < size)
-    figures[at[inside]], status[at[inside]] = safe.value[inside], safe.status[inside]
-    return ProtectedCells(
-        value=figures, status=status, decimals=safe.figure_decimals(), notes=safe.notes
-    )
-
-
-def protect_table(
-    parameters: Parameters,
-    frame: pl.DataFrame,
-    layout: Mapping[str, Any],
-    *,
-    purpose: Purpose,
-    name: str = "table",
-    trees: Mapping[str, Any] | None = None,
+def _protected_table(
+    parameters: Parameters, frame: pl.DataFrame, request: ParameterRequest, purpose: Purpose
 ) -> tuple[ProtectedTable, WatchedCells]:
-    """Protect a table of cells with variables: counts, key figures with brackets, table parts."""
-    if not _TABLE_NAME.fullmatch(name):
+    """A table of cells with variables: counts, key figures with brackets, table parts."""
+    layout: Mapping[str, Any] | None = request.layout
+    if layout is None:
+        weight = {"weight": "weight"} if "weight" in frame.columns else {}
+        layout = {"by": list(request.by), "count": "n", "cell_key": "key", **weight}
+    if not _TABLE_NAME.fullmatch(request.name):
         what, hint = "a name has up to 64 letters, digits, - and _", 'such as "T1"'
-        raise ServiceError(what, code="invalid-input", where="name", hint=hint)
+        raise ServiceError(what, "invalid-input", "name", hint)
+    trees = {name: tree.classification(name) for name, tree in request.classifications.items()}
     stated = {"key_grid": str(parameters.grid.size), **layout}
-    plan = CellProgramme.of(stated, parameters, name=name, trees=_trees(trees or {}))
-    _check_purpose(plan, purpose)
+    plan = CellProgramme.of(stated, parameters, name=request.name, trees=trees)
+    entry, problems = plan.cells, list[Problem]()
+    if purpose == "counts" and entry.figures:
+        problems.append(Problem("these are key figures", "layout.figures", "use protect/figures"))
+    if purpose == "figures" and not entry.figures:
+        problems.append(Problem("no figure is stated", "layout.figures"))
+    if purpose == "parts" and not parameters.thresholds:
+        problems.append(Problem("the parameter set has no thresholds for parts", "parameter_set"))
+    if KeyGrid.of(entry.key_grid) != parameters.grid:
+        hint = f"that of the parameter set is {parameters.grid}"
+        problems.append(Problem("this is another key grid", "layout.key_grid", hint))
+    refuse_cells(problems)
     columns = HandedColumns(frame)
-    entry, pairs = plan.cells, [(str(plan.cells.count), str(plan.cells.cell_key))]
+    pairs = [(str(entry.count), str(entry.cell_key))]
     pairs += [(str(count.count), str(count.cell_key)) for count in entry.counts.values()]
     pairs += [(str(value.count), str(value.cell_key)) for value in entry.values.values()]
     used = [*(entry.by or ()), *(name for pair in pairs for name in pair)]
-    used += [*([entry.weight] if entry.weight else [])]
-    used += [n for each in entry.values.values() for n in _named(each.model_dump())]
+    used += [entry.weight] if entry.weight else []
+    for value in entry.values.values():
+        for named in value.model_dump().values():
+            used += named if isinstance(named, list) else [named] if named is not None else []
     columns.check_names(list(dict.fromkeys(used)), list(dict.fromkeys(used)))
-    asked = [_pair(columns, parameters, pair) for pair in dict.fromkeys(pairs)]
-    _check_codes(columns, plan)
+    watched = [_watched(columns, parameters, *pair) for pair in dict.fromkeys(pairs)]
+    for name, tree in trees.items():
+        if name in frame.columns:
+            codes = frame[name].cast(pl.String).drop_nulls()
+            # They are counted, not listed: they may be of another column.
+            if unknown := int((~codes.is_in(tree.codes)).sum()):
+                columns.note(f"{unknown:,} cells have codes that are not in the code tree", name)
     columns.refuse()
     texts = set(entry.by or ())
     numbers = frame.with_columns(
         as_numbers(column) for column in frame.get_columns() if column.name not in texts
     )
     try:
-        return protect_by_programme(numbers, plan), asked[0]
+        return protect_by_programme(numbers, plan), watched[0]
     except PerturbationError as error:
         if error.code != "official":
             raise
         # What it says of the filter is a parameter.
         what = "the official figures of the statistic cannot be told from these variables"
         hint = "hand in the variables and codes of the statistic; name the totals of the others"
-        raise ServiceError(what, code="invalid-cells", where="layout.by", hint=hint) from None
+        raise ServiceError(what, "invalid-cells", "layout.by", hint) from None
 
 
-def _check_codes(columns: HandedColumns, plan: CellProgramme) -> None:
-    """Codes that a tree lacks are counted, not listed: they may be of another column."""
-    for name, tree in plan.trees.items():
-        if name in columns.frame.columns:
-            texts = columns.frame[name].cast(pl.String)
-            unknown = int((~texts.drop_nulls().is_in(tree.codes)).sum())
-            if unknown:
-                columns.note(f"{unknown:,} cells have codes that are not in the code tree", name)
-
-
-def _named(columns: Mapping[str, Any]) -> list[str]:
-    """The names of columns that an entry has."""
-    found: list[str] = []
-    for column in columns.values():
-        found += column if isinstance(column, list) else [column] if column is not None else []
-    return found
-
-
-def _pair(columns: HandedColumns, parameters: Parameters, pair: tuple[str, str]) -> WatchedCells:
+def _watched(columns: HandedColumns, parameters: Parameters, n: str, cell_key: str) -> WatchedCells:
     """A count and its keys; keys of other forms are left to the library."""
-    count, before = columns.whole(pair[0]), len(columns.problems)
+    count, before = columns.whole(n), len(columns.problems)
     key = np.zeros(len(count), dtype=np.int64)
-    known = pair[1] in columns.frame.columns
-    if known and as_numbers(columns.frame[pair[1]]).dtype.is_integer():
-        key = columns.whole(pair[1], parameters.grid.size)
+    known = cell_key in columns.frame.columns
+    if known and as_numbers(columns.frame[cell_key]).dtype.is_integer():
+        key = columns.whole(cell_key, parameters.grid.size)
         if len(columns.problems) == before:
-            columns.contradictions(count, key, parameters.grid, pair[1])
+            columns.contradictions(count, key, parameters.grid, cell_key)
     return WatchedCells(count=count, key=key)
-
-
-def _check_purpose(plan: CellProgramme, purpose: Purpose) -> None:
-    problems = []
-    if purpose == "counts" and plan.cells.figures:
-        problems.append(Problem("these are key figures", "layout.figures", "use protect/figures"))
-    if purpose == "figures" and not plan.cells.figures:
-        problems.append(Problem("no figure is stated", "layout.figures"))
-    if purpose == "parts" and not plan.parameters.thresholds:
-        problems.append(Problem("the parameter set has no thresholds for parts", "parameter_set"))
-    if KeyGrid.of(plan.cells.key_grid) != plan.parameters.grid:
-        hint = f"that of the parameter set is {plan.parameters.grid}"
-        problems.append(Problem("this is another key grid", "layout.key_grid", hint))
-    refuse(problems)
-
-
-def _trees(given: Mapping[str, Any]) -> dict[str, Classification]:
-    trees, problems = {}, []
-    for at, (name, stated) in enumerate(given.items()):
-        try:
-            tree = TreeLayout.model_validate(stated)
-        except ValidationError as error:
-            told = error.errors(include_input=False, include_url=False)[:5]
-            problems += [Problem(item["msg"], f"classifications[{at}]") for item in told]
-            continue
-        trees[name] = Classification.from_parents(
-            name, tree.codes, total=tree.total, labels=tree.labels
-        )
-    refuse(problems)
-    return trees

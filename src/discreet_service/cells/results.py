@@ -1,12 +1,9 @@
-"""Results: protected cells and tables in the format that the caller asks for.
-
-In: protected cells or a table, public. Out: bytes and their media type. Tables are written by the
-writers of the library, to the byte; lists of cells have the same columns without variables.
+"""Results: protected cells and tables as bytes of a format. Public. Tables are written by the
+library; lists of cells have the same columns without variables.
 """
 
 from __future__ import annotations
 
-import io
 import json
 import tempfile
 from collections.abc import Mapping
@@ -15,10 +12,13 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import polars as pl
 import pyarrow as pa
 import pyarrow.parquet
 
+from discreet.arrays import FloatArray, IntArray
+from discreet.protection.noise import NON_ADDITIVITY
 from discreet.publication import (
     IMPRECISE,
     INAPPLICABLE,
@@ -32,8 +32,7 @@ from discreet.publication import (
     symbols,
     write,
 )
-from discreet.tables import CellStatus, ProtectedTable
-from discreet_service.cells.protection import ProtectedCells
+from discreet.tables import CellStatus, Note, ProtectedTable
 from discreet_service.jobs import JobOutput
 from discreet_service.problems import ServiceError
 
@@ -59,15 +58,16 @@ _SIGNS: Mapping[int, str] = {
     CellStatus.not_applicable: INAPPLICABLE,
     CellStatus.imprecise: IMPRECISE,
 }
-_NAMES = pa.array([status.name for status in CellStatus])
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class CellResult:
-    """What is sent back."""
+@dataclass(frozen=True, kw_only=True, repr=False, eq=False)
+class ProtectedCells:
+    """Protected cells, in the order in which they were handed in. Public."""
 
-    content: bytes  # the bytes
-    media_type: str  # what they are
+    value: IntArray | FloatArray  # their figures; 0 where none is published
+    status: npt.NDArray[np.int8]  # `CellStatus` of each
+    decimals: int  # digits with which figures are printed
+    notes: tuple[Note, ...] = (NON_ADDITIVITY,)  # what readers are told
 
 
 def chosen_format(asked: str | None, accept: str, *, table: bool) -> str:
@@ -90,99 +90,67 @@ def chosen_format(asked: str | None, accept: str, *, table: bool) -> str:
                 return "json"
     hint = f"formats: {', '.join(offered)}"
     message = "this format is not offered for these cells"
-    raise ServiceError(message, code="unsupported-format", where="format", hint=hint)
+    raise ServiceError(message, "unsupported-format", "format", hint)
 
 
-def cells_result(cells: ProtectedCells, format: str, language: str) -> CellResult:  # noqa: A002
+def cells_output(cells: ProtectedCells, form: str, language: str) -> JobOutput:
     """A list of protected cells."""
-    if format in ("arrow", "parquet"):
-        content = _columns(cells, format, language)
-    elif format == "csv":
-        content = _csv(cells)
+    shown = has_number(cells.status)
+    names = [status.name for status in CellStatus]
+    wanted = {_SIGNS.get(state) for state in np.unique(cells.status).tolist()}
+    # Notes and legend, as files of tables have them.
+    about = {
+        "notes": [{"kind": note.kind, "text": note.text(language)} for note in cells.notes],
+        "legend": [
+            {"symbol": sign.symbol, "meaning": sign.meaning}
+            for sign in legend(language=language)
+            if sign.symbol in wanted
+        ],
+    }
+    if form in ("arrow", "parquet"):
+        values = pa.array(cells.value, mask=None if shown.all() else ~shown)
+        status = pa.DictionaryArray.from_arrays(pa.array(cells.status), pa.array(names))
+        texts = {name: json.dumps(each, ensure_ascii=False) for name, each in about.items()}
+        schema = pa.schema(
+            [("value", values.type), ("status", status.type)],
+            metadata={"language": language, **texts},
+        )
+        content = _columns(pa.table([values, status], schema=schema), form)
     else:
-        content = _json(cells, language)
-    return CellResult(content=content, media_type=RESULT_TYPES[format])
+        series = pl.Series("value", cells.value)
+        printed = symbols(cells.value, cells.status, cells.decimals)
+        frame = pl.DataFrame(
+            {
+                "value": series if shown.all() else series.set(pl.Series(~shown), None),
+                "status": pl.Series(names, dtype=pl.String).gather(cells.status),
+                "symbol": pl.Series(printed, dtype=pl.String),
+            }
+        )
+        if form == "csv":
+            content = frame.write_csv(line_terminator="\r\n").encode()
+        else:
+            head = json.dumps(about, ensure_ascii=False)
+            content = f'{head[:-1]}, "cells": {frame.write_json()}}}'.encode()
+    return JobOutput(file_name=f"cells.{form}", media_type=RESULT_TYPES[form], content=content)
 
 
-def table_result(table: ProtectedTable, format: str, language: str) -> CellResult:  # noqa: A002
+def table_output(table: ProtectedTable, form: str, language: str) -> JobOutput:
     """A protected table, as the library writes it."""
-    written = "parquet" if format == "arrow" else format
+    written = "parquet" if form == "arrow" else form
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / f"{table.name}{suffix_of(written)}"
         content = write(table, path, format=written, language=language).read_bytes()
-    if format == "arrow":
-        read = pyarrow.parquet.read_table(pa.BufferReader(content))
-        content = _stream(read)
-    return CellResult(content=content, media_type=RESULT_TYPES[format])
-
-
-def table_output(table: ProtectedTable, asked: str | None, language: str) -> JobOutput:
-    """A protected table as the result of a job."""
-    form = chosen_format(asked, "*/*", table=True)
-    result = table_result(table, form, language)
+    if form == "arrow":
+        content = _columns(pyarrow.parquet.read_table(pa.BufferReader(content)), form)
     name = f"{table.name}{'.arrow' if form == 'arrow' else suffix_of(form)}"
-    return JobOutput(file_name=name, media_type=result.media_type, content=result.content)
+    return JobOutput(file_name=name, media_type=RESULT_TYPES[form], content=content)
 
 
-def _values(cells: ProtectedCells) -> pl.Series:
-    shown = has_number(cells.status)
-    values = pl.Series("value", cells.value)
-    return values if bool(shown.all()) else values.set(pl.Series(~shown), None)
-
-
-def _stream(table: Any) -> bytes:
+def _columns(table: Any, form: str) -> bytes:
     sink = pa.BufferOutputStream()
-    with pa.ipc.new_stream(sink, table.schema) as stream:
-        stream.write_table(table)
+    if form == "arrow":
+        with pa.ipc.new_stream(sink, table.schema) as stream:
+            stream.write_table(table)
+    else:
+        pyarrow.parquet.write_table(table, sink, compression="zstd")
     return bytes(sink.getvalue().to_pybytes())
-
-
-def _columns(cells: ProtectedCells, format: str, language: str) -> bytes:  # noqa: A002
-    values = pa.array(cells.value, mask=None if (n := has_number(cells.status)).all() else ~n)
-    status = pa.DictionaryArray.from_arrays(pa.array(cells.status), _NAMES)
-    about = {key: json.dumps(each, ensure_ascii=False) for key, each in _about(cells, language)}
-    schema = pa.schema(
-        [("value", values.type), ("status", status.type)], metadata={"language": language, **about}
-    )
-    table = pa.table([values, status], schema=schema)
-    if format == "arrow":
-        return _stream(table)
-    sink = pa.BufferOutputStream()
-    pyarrow.parquet.write_table(table, sink, compression="zstd")
-    return bytes(sink.getvalue().to_pybytes())
-
-
-def _csv(cells: ProtectedCells) -> bytes:
-    file = io.BytesIO()
-    _frame(cells).write_csv(file, line_terminator="\r\n")
-    return file.getvalue()
-
-
-def _frame(cells: ProtectedCells) -> pl.DataFrame:
-    names = pl.Series([status.name for status in CellStatus], dtype=pl.String)
-    printed = symbols(cells.value, cells.status, cells.decimals)
-    return pl.DataFrame(
-        {
-            "value": _values(cells),
-            "status": names.gather(cells.status),
-            "symbol": pl.Series(printed, dtype=pl.String),
-        }
-    )
-
-
-def _about(cells: ProtectedCells, language: str) -> list[tuple[str, Any]]:
-    """Notes and legend, as files of tables have them."""
-    wanted = {_SIGNS.get(state) for state in np.unique(cells.status).tolist()}
-    notes = [{"kind": note.kind, "text": note.text(language)} for note in cells.notes]
-    signs = [
-        {"symbol": sign.symbol, "meaning": sign.meaning}
-        for sign in legend(language=language)
-        if sign.symbol in wanted
-    ]
-    return [("notes", notes), ("legend", signs)]
-
-
-def _json(cells: ProtectedCells, language: str) -> bytes:
-    rows = _frame(cells).write_json()
-    head = json.dumps(dict(_about(cells, language)), ensure_ascii=False)
-    return f'{head[:-1]}, "cells": {rows}}}'.encode()

@@ -1,20 +1,9 @@
-"""The watch over cells that are handed in: patterns that no tabulation of records makes.
-
-In: counts and keys of a call (CONFIDENTIAL), who asked, when. Out: alarms, for staff; nothing is
-refused. Whoever hands in invented pairs of count and key can tabulate the noise.
-
-What is watched is a sample of keys, chosen by a keyed hash so that nobody can avoid it, and the
-same keys in every call: keys that come with different counts; keys that are spread over the grid
-more evenly, or less, than sums of random keys are, or that lie close together, as those do with
-which bounds are searched for; more different keys of one count in a day than any release has.
-Evenness is looked at in all keys of a call as well, and in those of all callers together. Of each
-day, caller and parameter set 4,096 keys are kept, in memory, as hashes, with the place on the grid.
-
-Its limits: of a caller who hands in millions of real cells besides, some hundred others are hardly
-in the sample. A caller who draws random keys, never repeats one with another count, and stays below
-the number of cells of a release looks like one who tabulates, and learns as much as that one does,
-who has the true counts of all cells and sees what becomes of them. Trust cannot be replaced. What
-is kept is lost when the process ends, and each process has its own.
+"""The watch over cells that are handed in (CONFIDENTIAL): patterns that no tabulation of records
+makes, told to staff; nothing is refused. Whoever hands in invented pairs of count and key can
+tabulate the noise. Watched is a sample of 4,096 keys per day, caller and parameter set, chosen by a
+keyed hash: keys with different counts, keys too evenly spread or too close, and more keys of one
+count than any release has. Who hands in millions of real cells besides, or draws random keys below
+the number of cells of a release, is not seen. Trust cannot be replaced.
 """
 
 from __future__ import annotations
@@ -66,19 +55,8 @@ _FIRST, _SECOND = np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB)
 Places = npt.NDArray[np.int32]
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class WatchAlarm:
-    """Something odd about what a caller hands in."""
-
-    kind: AlarmKind  # what
-    caller: str  # who
-    parameter_set: str  # with which parameters
-
-
 @dataclass(repr=False)
 class _Day:
-    """What is known of a caller's day. CONFIDENTIAL."""
-
     day: int
     hashes: UintArray = field(default_factory=lambda: np.zeros(0, dtype=np.uint64))
     counts: IntArray = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
@@ -109,8 +87,8 @@ class KeyWatch:
 
     def watch(
         self, caller: str, parameter_set: str, count: IntArray, key: IntArray, grid: KeyGrid
-    ) -> list[WatchAlarm]:
-        """Look at the cells of a call; alarms that were not given that day before."""
+    ) -> list[AlarmKind]:
+        """Look at the cells of a call; what is odd and was not told that day before."""
         with self._lock:
             own = self._of_today(caller, parameter_set)
             every = self._of_today(_TOGETHER_CALLER, parameter_set)
@@ -129,7 +107,7 @@ class KeyWatch:
             own.told.update(found)
             if "uneven-together" in found:
                 every.told.add("uneven-together")
-        return [WatchAlarm(kind=kind, caller=caller, parameter_set=parameter_set) for kind in found]
+        return found
 
     def _of_today(self, caller: str, parameter_set: str) -> _Day:
         today = self._clock() // _DAY
@@ -189,7 +167,6 @@ def _take(day: _Day, hashes: UintArray, count: IntArray, place: Places, grid: Ke
 
 
 def _places(key: IntArray, grid: KeyGrid) -> Places:
-    """Where keys lie on the grid."""
     found = key * (2.0**_PLACES / grid.size)
     np.minimum(found, 2.0**_PLACES - 1, out=found)
     places: Places = found.astype(np.int32)
@@ -228,7 +205,6 @@ def _in_steps(count: IntArray, place: Places, grid: KeyGrid) -> bool:
 
 
 def _uneven(places: Places) -> bool:
-    """Whether different keys lie on the grid as random ones hardly ever do."""
     return abs(_evenness(np.bincount(places >> _OF_RANGE, minlength=_RANGES))) > _ODD
 
 

@@ -1,7 +1,4 @@
-"""Calls: one request to the service, how its answer is read, and what its errors say.
-
-In: answers. Out: frames, bytes, documents, or `ServiceError`s with all that the service said.
-"""
+"""Calls: one request to the service, how its answer is read, and what its errors say."""
 
 from __future__ import annotations
 
@@ -86,7 +83,6 @@ def frame_of(answer: httpx.Response) -> pl.DataFrame:
 
 
 def _as_read(frame: pl.DataFrame) -> pl.DataFrame:
-    """Codes as texts, the status as one of those that there are."""
     kinds = {
         name: _STATUS if name == "status" else pl.String
         for name, dtype in frame.schema.items()
@@ -146,7 +142,7 @@ def error_of(answer: httpx.Response) -> ServiceError:
 def _unknown_answer(status: int) -> ServiceError:
     code = "overloaded" if status in (502, 503, 504) else "internal"
     hint = "look whether the address is that of a service, and ask its staff"
-    return ServiceError(f"the service answered with status {status}", code=code, hint=hint)
+    return ServiceError(f"the service answered with status {status}", code, hint=hint)
 
 
 def pause_before_retry(answer: httpx.Response, attempt: int) -> float:

@@ -1,8 +1,5 @@
-"""`Client` and `AsyncClient`: the same functions, waiting or awaited.
-
-In: the address of a service and a key (SECRET, sent to that address only, never shown or logged).
-Out: protected frames and files; a `ServiceError` where the service says no. What is said and read
-is described once, in `conversations`.
+"""`Client` and `AsyncClient`: the same functions, waiting or awaited. SECRET: the key, sent to the
+address of the service only. `conversations` describes what is said.
 """
 
 from __future__ import annotations
@@ -35,29 +32,26 @@ def _address(url: str) -> str:
         found = httpx.URL("")
     if found.scheme not in ("http", "https") or not found.host or found.userinfo:
         what, hint = "this is no address of a service", "such as https://protect.example.org"
-        raise ServiceError(what, code="invalid-input", where="url", hint=hint)
+        raise ServiceError(what, "invalid-input", "url", hint)
     try:
         local = ipaddress.ip_address(found.host).is_loopback
     except ValueError:
         local = found.host in ("localhost", "testserver")
     if found.scheme == "http" and not local:
         what, hint = "others would read along without TLS", "https://…"
-        raise ServiceError(what, code="invalid-input", where="url", hint=hint)
+        raise ServiceError(what, "invalid-input", "url", hint)
     return str(found).rstrip("/")
 
 
 def _unreachable(error: httpx.TransportError) -> ServiceError:
     message = f"the service cannot be reached ({type(error).__name__})"
-    return ServiceError(message, code="data-not-ready", where="url", hint="check the address")
+    return ServiceError(message, "data-not-ready", "url", "check the address")
 
 
 def _request(http: httpx.Client | httpx.AsyncClient, call: ServiceCall[Any]) -> httpx.Request:
+    params, headers = dict(call.params), dict(call.headers)
     return http.build_request(
-        call.method,
-        call.path,
-        params=dict(call.params),
-        headers=dict(call.headers),
-        content=call.content,
+        call.method, call.path, params=params, headers=headers, content=call.content
     )
 
 
@@ -159,7 +153,6 @@ class Client(ServiceFunctions):
         self._http.close()
 
     def _talked(self, conversation: Conversation[Answer]) -> Answer:
-        """Make the steps of a conversation, waiting."""
         answer: httpx.Response | None = None
         while True:
             try:
@@ -202,7 +195,6 @@ class AsyncClient(ServiceFunctions):
         await self._http.aclose()
 
     async def _talked(self, conversation: Conversation[Answer]) -> Answer:
-        """Make the steps of a conversation, awaiting."""
         answer: httpx.Response | None = None
         while True:
             try:

@@ -1,7 +1,5 @@
-"""The commands ``discreet ask …``: the client for shells, R and whatever runs programs.
-
-In: files of cells (CONFIDENTIAL) and queries. Out: files of protected figures. The key comes from a
-private file or the environment, never from the words of a command, which others can see.
+"""The commands ``discreet ask …``: files of cells (CONFIDENTIAL) and queries in, protected figures
+out. The key comes from a private file or the environment, never from a command.
 """
 
 from __future__ import annotations
@@ -81,7 +79,6 @@ def _numbers(cells: Any, codes: list[str]) -> Any:
 
 
 def _document(path: Path) -> dict[str, Any]:
-    """What a file of JSON or TOML says."""
     try:
         text = path.read_text("utf-8")
         document = tomllib.loads(text) if path.suffix == ".toml" else json.loads(text)
@@ -153,17 +150,9 @@ def ask_table(
     frame = _numbers(_read(cells), by)
     trees = stated.pop("classifications", None)
     with _client(url, key_file, language) as client:
-        protect_table = client.protect_table(
-            frame,
-            stated,
-            parameter_set,
-            version,
-            kind=kind,
-            name=out.name.partition(".")[0],
-            classifications=trees,
-            format=format_of(out),
-            language=language,
-        )
+        protect_table = client.protect_table(frame, stated, parameter_set, version, kind=kind,
+                                             name=out.name.partition(".")[0], classifications=trees,
+                                             format=format_of(out), language=language)  # fmt: skip
     assert isinstance(protect_table, bytes)
     _write(protect_table, out)
     show(f"the protected table is in {out}", {"file": str(out)}, as_json=as_json)

@@ -1,7 +1,5 @@
-"""Conversations: what a client says for each of its functions, and what it makes of the answers.
-
-In: frames and words. Out: steps, one after the other: a call, or seconds to wait. Whoever makes the
-steps, waiting or awaiting, hands each answer back; the end is what the function gives.
+"""Conversations: what a client says for each of its functions, as steps: a call, or seconds to
+wait. Whoever makes the steps hands each answer back; the end is what the function gives.
 """
 
 from __future__ import annotations
@@ -10,7 +8,7 @@ import json
 import secrets
 import time
 from collections.abc import Callable, Generator, Mapping
-from typing import Any, Literal, TypeVar
+from typing import Any, Literal, TypedDict, TypeVar, Unpack
 from urllib.parse import quote
 
 import httpx
@@ -21,7 +19,6 @@ from discreet.errors import nearest
 from discreet.operations import OPERATIONS
 from discreet.settings import setting_problems
 from discreet.tables import to_polars
-from discreet_service.cells import refused_call
 from discreet_service.client.calls import (
     AGAIN,
     ARROW,
@@ -37,7 +34,7 @@ from discreet_service.client.calls import (
     records_of,
     table_of,
 )
-from discreet_service.problems import ServiceError
+from discreet_service.problems import ServiceError, refuse
 
 Answer = TypeVar("Answer")
 Conversation = Generator[ServiceCall[Any] | float, Any, Answer]
@@ -56,7 +53,6 @@ _DESCRIPTION = ServiceCall(
 
 
 def _sent(call: ServiceCall[Answer]) -> Conversation[Answer]:
-    """Make a call, again where the service says so."""
     for attempt in range(_RETRIES + 1):
         answer: httpx.Response = yield call
         if answer.status_code not in AGAIN or attempt == _RETRIES:
@@ -174,7 +170,7 @@ def run(
     """Carry out a method over the cells of a table, or records; a job is waited for."""
     if name not in OPERATIONS:
         hint = f"methods: {', '.join(OPERATIONS)}"
-        raise ServiceError("there is no such method", code="invalid-input", where="name", hint=hint)
+        raise ServiceError("there is no such method", "invalid-input", "name", hint)
     operation, asked = OPERATIONS[name], dict(request or {})
     section = operation.section
     if section:
@@ -185,7 +181,7 @@ def run(
             try:
                 operation.settings.model_validate(stated)
             except ValidationError as error:
-                raise refused_call(setting_problems(error, [section], list(known))) from None
+                refuse(setting_problems(error, [section], list(known)))
             asked |= operation.placed(stated)
     asked |= options
     if operation.answer != "report":  # which is JSON whatever is asked for
@@ -193,58 +189,36 @@ def run(
     opened = _OPENED[operation.answer] if format is None else bytes
     path = f"/api/v1/{operation.address}{operation.ends[0]}"
     kind = "records" if operation.on_records else "cells"
-    return (yield from _rows_sent(path, kind, cells, asked, opened, progress, timeout))
-
-
-def round_table(
-    cells: Any,
-    request: Mapping[str, Any],
-    *,
-    format: str | None = None,  # noqa: A002
-    progress: Progress | None = None,
-    timeout: float | None = None,
-) -> Conversation[Table]:
-    """Round a table of counts: `run("rounding", …)`."""
-    return (
-        yield from run(
-            "rounding", cells, request, format=format, progress=progress, timeout=timeout
-        )
-    )
-
-
-def anonymise_records(
-    records: Any,
-    request: Mapping[str, Any],
-    *,
-    format: str | None = None,  # noqa: A002
-    progress: Progress | None = None,
-    timeout: float | None = None,
-) -> Conversation[Table]:
-    """Change records by steps: `run("anonymise", …)`."""
-    return (
-        yield from run(
-            "anonymise", records, request, format=format, progress=progress, timeout=timeout
-        )
-    )
-
-
-def _rows_sent(
-    path: str,
-    name: str,
-    rows: Any,
-    asked: Mapping[str, Any],
-    opened: Opened,
-    progress: Progress | None,
-    timeout: float | None,
-) -> Conversation[Table]:
-    """Send rows with what is asked of them: in the address if it is short, else beside them."""
-    frame, text = to_polars(rows), json.dumps(asked, ensure_ascii=False)
+    # What is asked stands in the address if it is short, else beside the rows.
+    frame, text = to_polars(cells), json.dumps(asked, ensure_ascii=False)
     fits = len(quote(text)) <= _LONGEST_ADDRESS
-    content = arrow_bytes(frame) if fits else _with_rows(asked, name, frame)
+    content = arrow_bytes(frame) if fits else _with_rows(asked, kind, frame)
     headers = {"Content-Type": ARROW if fits else "application/json"}
     headers["Idempotency-Key"] = secrets.token_hex(16)
     params = {"request": text} if fits else {}
     return (yield from _opened(path, params, headers, content, opened, progress, timeout))
+
+
+class Waiting(TypedDict, total=False):
+    """In which format something is wanted, and how it is waited for."""
+
+    format: str | None
+    progress: Progress | None
+    timeout: float | None
+
+
+def round_table(
+    cells: Any, request: Mapping[str, Any], **how: Unpack[Waiting]
+) -> Conversation[Table]:
+    """Round a table of counts: `run("rounding", …)`."""
+    return (yield from run("rounding", cells, request, **how))
+
+
+def anonymise_records(
+    records: Any, request: Mapping[str, Any], **how: Unpack[Waiting]
+) -> Conversation[Table]:
+    """Change records by steps: `run("anonymise", …)`."""
+    return (yield from run("anonymise", records, request, **how))
 
 
 def _opened(
@@ -347,13 +321,12 @@ def wait(
             break
         if until is not None and time.monotonic() + pause > until:
             message = "the job has not ended yet"
-            raise ServiceError(message, code="result-not-ready", hint="wait again by its number")
+            raise ServiceError(message, "result-not-ready", hint="wait again by its number")
         yield pause
         pause = min(2 * pause, _LONGEST_PAUSE)
     if found.state != "done":
         code = "job-expired" if found.state == "expired" else "job-failed"
-        hint = f"its number is {found.id}"
-        raise ServiceError(f"the job is {found.state}", code=code, hint=hint)
+        raise ServiceError(f"the job is {found.state}", code, hint=f"its number is {found.id}")
     return found
 
 
@@ -371,13 +344,21 @@ def operation(
     Answers of JSON are given as such, all others as bytes.
     """
     described = yield from _sent(_DESCRIPTION)
-    method, place = _place_of(described, name)
+    found = {
+        told["operationId"]: (method.upper(), path)
+        for path, item in described["paths"].items()
+        for method, told in item.items()
+        if isinstance(told, dict) and "operationId" in told
+    }
+    if name not in found:
+        hint = nearest(name[:60], list(found))
+        raise ServiceError("the interface has no such operation", "invalid-input", "name", hint)
+    method, place = found[name]
     parts = {part: quote(value, safe="") for part, value in (path or {}).items()}
     try:
         place = place.format_map(parts)
     except KeyError as missing:
-        message = f"the path needs {missing.args[0]!r}"
-        raise ServiceError(message, code="invalid-input", where="path") from None
+        raise ServiceError(f"the path needs {missing.args[0]!r}", "invalid-input", "path") from None
     content: bytes | None = None
     if body is not None:
         text = json.dumps(body, ensure_ascii=False) if media == "application/json" else body
@@ -392,21 +373,6 @@ def operation(
         read=_read,
     )
     return (yield from _sent(call))
-
-
-def _place_of(described: Mapping[str, Any], name: str) -> tuple[str, str]:
-    """Method and path of an operation."""
-    found = {
-        told["operationId"]: (method.upper(), path)
-        for path, item in described["paths"].items()
-        for method, told in item.items()
-        if isinstance(told, dict) and "operationId" in told
-    }
-    if name not in found:
-        hint = nearest(name[:60], list(found))
-        message = "the interface has no such operation"
-        raise ServiceError(message, code="invalid-input", where="name", hint=hint)
-    return found[name]
 
 
 def _read(answer: httpx.Response) -> Any:

@@ -10,7 +10,14 @@ from discreet.faces import lazy_face
 
 if TYPE_CHECKING:
     from .connections import ServiceDatabase as ServiceDatabase
+    from .connections import change_rows as change_rows
+    from .connections import drop_rows as drop_rows
+    from .connections import equal_to as equal_to
+    from .connections import insert_row as insert_row
+    from .connections import newest_rows as newest_rows
+    from .connections import put_row as put_row
     from .connections import record_of as record_of
+    from .connections import row_of as row_of
     from .schema import API_KEYS as API_KEYS
     from .schema import ASKED_PATTERNS as ASKED_PATTERNS
     from .schema import AUDIT_ENTRIES as AUDIT_ENTRIES

@@ -1,7 +1,5 @@
-"""Connections: transactions in the database of the service, and what its failures mean.
-
-In: a URL. Out: connections to read with, and to write with, one writer at a time. What was written
-is on the disk when `writing` ends, or nothing of it is. No error quotes SQL, values or the URL.
+"""Connections: transactions in the database, one writer at a time. What was written is on the disk
+when `writing` ends, or nothing of it is. No error quotes SQL, values or the URL.
 """
 
 from __future__ import annotations
@@ -9,7 +7,7 @@ from __future__ import annotations
 import os
 import sqlite3
 import threading
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import fields
 from pathlib import Path
@@ -33,6 +31,8 @@ _PATIENCE = 5
 _LONGEST_STATEMENT, _LONGEST_IDLE = 120, 60
 #: Readers at once of one process.
 _CONNECTIONS = 40
+#: Rows of one page.
+_MOST_PER_PAGE = 1_000
 #: The lock on a server under which one writer at a time works.
 _WRITERS = 0x64736372
 
@@ -151,7 +151,7 @@ class ServiceDatabase:
             if not set(sa.inspect(connection).get_table_names()) >= set(METADATA.tables):
                 METADATA.create_all(connection)
             if connection.scalar(sa.select(SERVICE_SCHEMA.c.version)) is None:
-                connection.execute(sa.insert(SERVICE_SCHEMA).values(version=VERSION))
+                insert_row(connection, SERVICE_SCHEMA, version=VERSION)
             known = set(connection.scalars(sa.text(_NAMES_OF_TRIGGERS[self.dialect])))
             for name, statement in triggers(self.dialect).items():
                 if name not in known:
@@ -166,7 +166,7 @@ class ServiceDatabase:
             newer = found > VERSION
             message = f"the database has form {found}; this service knows form {VERSION}"
             hint = "install the newer service" if newer else "restore a backup of this form"
-            raise ServiceError(message, code="data-not-ready", where="database", hint=hint)
+            raise ServiceError(message, "data-not-ready", "database", hint)
 
     @contextmanager
     def reading(self) -> Iterator[sa.Connection]:
@@ -211,7 +211,7 @@ class ServiceDatabase:
         except (sa.exc.DataError, OverflowError, UnicodeEncodeError):
             # Numbers without end, texts with NUL or with half of a character.
             message = "this holds a value that no database keeps"
-            raise ServiceError(message, code="invalid-input") from None
+            raise ServiceError(message, "invalid-input") from None
         except sa.exc.DBAPIError as error:
             code = "data-not-ready" if error.connection_invalidated else _meaning(error.orig)
             if not code:
@@ -248,7 +248,7 @@ def _sqlite_engine(url: sa.URL) -> sa.Engine:
     except OSError as error:
         message = f"the file of the database cannot be opened ({error.strerror})"
         hint = "check that its folder exists, and its permissions"
-        raise ServiceError(message, code="data-not-ready", where="database", hint=hint) from None
+        raise ServiceError(message, "data-not-ready", "database", hint) from None
     engine = sa.create_engine(
         url, hide_parameters=True, pool_size=_CONNECTIONS, max_overflow=0, pool_timeout=_PATIENCE
     )
@@ -290,16 +290,16 @@ def _meaning(error: BaseException | None) -> str:
 
 
 def _failure(code: str) -> ServiceError:
-    return ServiceError(_WORDS[code], code=code, where="database", retry_after=5)
+    return ServiceError(_WORDS[code], code, "database", retry_after=5)
 
 
 def _unknown_url() -> ServiceError:
     message = "this database cannot keep the service's records"
     hint = "sqlite:///FILE or postgresql+psycopg://…"
-    return ServiceError(message, code="data-not-ready", where="database", hint=hint)
+    return ServiceError(message, "data-not-ready", "database", hint)
 
 
-def record_of(record: type[_Record], row: sa.Row[Any], /, **stated: Any) -> _Record:
+def record_of(record: type[_Record], row: sa.Row[*tuple[Any, ...]], /, **stated: Any) -> _Record:
     """A row as a data class: fields have the names of columns, times without `_at` behind.
 
     What is no column, or is kept in another form, is stated.
@@ -308,3 +308,68 @@ def record_of(record: type[_Record], row: sa.Row[Any], /, **stated: Any) -> _Rec
     names = [one.name for one in fields(record) if one.name not in stated]
     found = {name: columns[name if name in columns else f"{name}_at"] for name in names}
     return record(**found, **stated)
+
+
+def equal_to(table: sa.Table, /, **equal: Any) -> list[sa.ColumnElement[bool]]:
+    """The conditions that columns have these values."""
+    return [table.c[name] == value for name, value in equal.items()]
+
+
+def row_of(connection: sa.Connection, table: sa.Table, /, **equal: Any) -> sa.Row[Any] | None:
+    """The row of a table with these values; None if there is none."""
+    return connection.execute(sa.select(table).where(*equal_to(table, **equal))).first()
+
+
+def newest_rows(
+    connection: sa.Connection,
+    table: sa.Table,
+    number: sa.Column[Any],
+    equal: Mapping[str, Any],
+    *,
+    since: int | None,
+    until: int | None,
+    cursor: int | None,
+    size: int,
+) -> tuple[Sequence[sa.Row[Any]], int | None]:
+    """Rows with these values (empty ones do not matter), the newest first.
+
+    And the number from which the next page goes on; None after the last.
+    """
+    conditions = [
+        *equal_to(table, **{name: value for name, value in equal.items() if value}),
+        *([table.c.at >= since] if since is not None else []),
+        *([table.c.at < until] if until is not None else []),
+        *([number < cursor] if cursor is not None else []),
+    ]
+    size = max(1, min(size, _MOST_PER_PAGE))
+    order = sa.select(table).where(*conditions).order_by(number.desc()).limit(size + 1)
+    rows = connection.execute(order).all()
+    return rows[:size], rows[size - 1]._mapping[number] if rows[size:] else None
+
+
+def insert_row(connection: sa.Connection, table: sa.Table, /, **values: Any) -> None:
+    """Add a row to a table."""
+    connection.execute(sa.insert(table).values(**values))
+
+
+def change_rows(
+    connection: sa.Connection, table: sa.Table, key: Mapping[str, Any], **values: Any
+) -> int:
+    """Change the rows with the values of a key; how many there were."""
+    change = sa.update(table).where(*equal_to(table, **key)).values(**values)
+    return connection.execute(change).rowcount
+
+
+def drop_rows(connection: sa.Connection, table: sa.Table, /, **equal: Any) -> int:
+    """Take away the rows with these values; how many there were."""
+    return connection.execute(sa.delete(table).where(*equal_to(table, **equal))).rowcount
+
+
+def put_row(
+    connection: sa.Connection, table: sa.Table, key: Mapping[str, Any], **values: Any
+) -> bool:
+    """Change the row of a key, or add it; whether it was added."""
+    if change_rows(connection, table, key, **values):
+        return False
+    insert_row(connection, table, **key, **values)
+    return True

@@ -1,7 +1,5 @@
-"""The schema: all tables of the service, declared once for SQLite and PostgreSQL.
-
-In: nothing. Out: tables, and the triggers that keep trail and log as they were written. Times are
-milliseconds since 1970 UTC, ids of 128 random bits in hexadecimal digits, further facts JSON.
+"""The schema: all tables of the service for SQLite and PostgreSQL, and the triggers that keep trail
+and log as written. Times are milliseconds since 1970 UTC, facts JSON.
 """
 
 from __future__ import annotations
@@ -24,16 +22,13 @@ def _table(name: str, *columns: sa.schema.SchemaItem, **options: Any) -> sa.Tabl
     return sa.Table(name, METADATA, *columns, **options)
 
 
-def _text(name: str, *more: sa.schema.SchemaItem, **options: Any) -> sa.Column[str]:
-    return sa.Column(name, sa.Text(), *more, **{"nullable": False, **options})
+def _texts(*names: str, **options: Any) -> list[sa.Column[Any]]:
+    return [sa.Column(name, sa.Text(), **{"nullable": False, **options}) for name in names]
 
 
-def _whole(name: str, **options: Any) -> sa.Column[int]:
-    return sa.Column(name, sa.BigInteger(), **{"nullable": False, **options})
-
-
-#: A time: milliseconds since 1970.
-_time = _whole
+def _wholes(*names: str, **options: Any) -> list[sa.Column[Any]]:
+    """Whole numbers; times are milliseconds since 1970."""
+    return [sa.Column(name, sa.BigInteger(), **{"nullable": False, **options}) for name in names]
 
 
 def _flag(name: str) -> sa.Column[bool]:
@@ -44,148 +39,77 @@ def _serial(name: str) -> sa.Column[int]:
     return sa.Column(name, _NUMBER, primary_key=True, autoincrement=True)
 
 
-SERVICE_SCHEMA = _table("service_schema", _whole("version", primary_key=True, autoincrement=False))
-
-# Audit trail and query log ---------------------------------------------------------------------
-
-AUDIT_ENTRIES = _table(
-    "audit_entries",
-    _whole("seq", primary_key=True, autoincrement=False),
-    _time("at"),
-    _text("kind"),
-    _text("person"),
-    _text("about"),
-    _text("facts"),
-    _text("previous"),
-    _text("digest"),
-    sa.Index("audit_entries_person", "person"),
-    sa.Index("audit_entries_about", "about"),
-    sa.Index("audit_entries_kind", "kind"),
+SERVICE_SCHEMA = _table(
+    "service_schema", *_wholes("version", primary_key=True, autoincrement=False)
 )
 
-AUDIT_HEADS = _table(
-    "audit_heads",
-    _serial("id"),
-    _whole("seq"),
-    _text("digest"),
-    _time("at"),
-    _text("key_id"),
-    _text("signature"),
+
+AUDIT_ENTRIES = _table("audit_entries",
+    *_wholes("seq", primary_key=True, autoincrement=False), *_wholes("at"),
+    *_texts("kind", "person", "about", "facts", "previous", "digest"),
+    *(sa.Index(f"audit_entries_{name}", name) for name in ("person", "about", "kind")),
+)  # fmt: skip
+
+AUDIT_HEADS = _table("audit_heads",
+    _serial("id"), *_wholes("seq"), *_texts("digest"), *_wholes("at"),
+    *_texts("key_id", "signature"), sqlite_autoincrement=True,
+)  # fmt: skip
+
+QUERY_LOG = _table("query_log",
+    _serial("id"), *_wholes("at"),
+    *_texts("principal", "caller_key", "mode", "dataset", "version", "query"),
+    *_texts("digest", "parameters", "verdict", "rules"), *_wholes("cells", "milliseconds"),
+    _flag("cache_hit"), *_wholes("bytes"), _flag("pseudonymised"),
+    *(sa.Index(f"query_log_{name}", name) for name in ("at", "principal", "digest")),
     sqlite_autoincrement=True,
-)
+)  # fmt: skip
 
-QUERY_LOG = _table(
-    "query_log",
-    _serial("id"),
-    _time("at"),
-    _text("principal"),
-    _text("caller_key"),
-    _text("mode"),
-    _text("dataset"),
-    _text("version"),
-    _text("query"),
-    _text("digest"),
-    _text("parameters"),
-    _text("verdict"),
-    _text("rules"),
-    _whole("cells"),
-    _whole("milliseconds"),
-    _flag("cache_hit"),
-    _whole("bytes"),
-    _flag("pseudonymised"),
-    sa.Index("query_log_at", "at"),
-    sa.Index("query_log_principal", "principal"),
-    sa.Index("query_log_digest", "digest"),
-    sqlite_autoincrement=True,
-)
 
-# People ----------------------------------------------------------------------------------------
+USERS = _table("users",
+    *_texts("id", primary_key=True), *_texts("name", "look", unique=True), *_texts("kind"),
+    *_texts("issuer", "subject", "password", nullable=True), _flag("one_time"),
+    *_wholes("password_until", nullable=True), _flag("disabled"), *_wholes("created_at"),
+    *_texts("created_by"), sa.UniqueConstraint("issuer", "subject"),
+)  # fmt: skip
 
-USERS = _table(
-    "users",
-    _text("id", primary_key=True),
-    _text("name", unique=True),
-    _text("look", unique=True),
-    _text("kind"),
-    _text("issuer", nullable=True),
-    _text("subject", nullable=True),
-    _text("password", nullable=True),
-    _flag("one_time"),
-    _time("password_until", nullable=True),
-    _flag("disabled"),
-    _time("created_at"),
-    _text("created_by"),
-    sa.UniqueConstraint("issuer", "subject"),
-)
-
-USER_GRANTS = _table(
-    "user_grants",
-    _text("user_id", sa.ForeignKey("users.id"), primary_key=True),
-    _text("role", primary_key=True),
-    _text("dataset", primary_key=True),
-    _text("source", primary_key=True),
-    _text("granted_by"),
-    _time("granted_at"),
-)
+USER_GRANTS = _table("user_grants",
+    sa.Column("user_id", sa.Text(), sa.ForeignKey("users.id"), primary_key=True),
+    *_texts("role", "dataset", "source", primary_key=True), *_texts("granted_by"),
+    *_wholes("granted_at"),
+)  # fmt: skip
 
 LOGIN_DELAYS = _table(
-    "login_delays", _text("digest", primary_key=True), _whole("failures"), _time("next_at")
+    "login_delays", *_texts("digest", primary_key=True), *_wholes("failures", "next_at")
 )
 
-SESSIONS = _table(
-    "sessions",
-    _text("digest", primary_key=True),
-    _text("user_id", sa.ForeignKey("users.id")),
-    _time("created_at"),
-    _time("seen_at"),
-    _time("ends_at"),
-    sa.Index("sessions_user", "user_id"),
-)
+SESSIONS = _table("sessions",
+    *_texts("digest", primary_key=True),
+    sa.Column("user_id", sa.Text(), sa.ForeignKey("users.id"), nullable=False),
+    *_wholes("created_at", "seen_at", "ends_at"), sa.Index("sessions_user", "user_id"),
+)  # fmt: skip
 
-LOGIN_ATTEMPTS = _table(
-    "login_attempts",
-    _text("digest", primary_key=True),
-    _text("state"),
-    _text("nonce"),
-    _text("verifier"),
-    _time("begun_at"),
-    _time("ends_at"),
-)
+LOGIN_ATTEMPTS = _table("login_attempts",
+    *_texts("digest", primary_key=True), *_texts("state", "nonce", "verifier"),
+    *_wholes("begun_at", "ends_at"),
+)  # fmt: skip
 
-API_KEYS = _table(
-    "api_keys",
-    _text("id", primary_key=True),
-    _text("digest", unique=True),
-    _text("user_id", sa.ForeignKey("users.id")),
-    _text("name"),
-    _text("family"),
-    _text("successor", nullable=True),
-    _text("grants"),
-    _time("created_at"),
-    _text("created_by"),
-    _time("expires_at"),
-    _time("last_used_at", nullable=True),
-    _time("revoked_at", nullable=True),
-    _text("revoked_by", nullable=True),
-    sa.Index("api_keys_user", "user_id"),
-    sa.Index("api_keys_family", "family"),
-)
+API_KEYS = _table("api_keys",
+    *_texts("id", primary_key=True), *_texts("digest", unique=True),
+    sa.Column("user_id", sa.Text(), sa.ForeignKey("users.id"), nullable=False),
+    *_texts("name", "family"), *_texts("successor", nullable=True), *_texts("grants"),
+    *_wholes("created_at"), *_texts("created_by"), *_wholes("expires_at"),
+    *_wholes("last_used_at", "revoked_at", nullable=True), *_texts("revoked_by", nullable=True),
+    sa.Index("api_keys_user", "user_id"), sa.Index("api_keys_family", "family"),
+)  # fmt: skip
 
 PROPOSALS = _table(
     "proposals",
-    _text("id", primary_key=True),
-    _text("kind"),
-    _text("subject"),
-    _text("dataset"),
-    _text("digest"),
-    _text("reason"),
-    _text("proposer"),
-    _time("proposed_at"),
-    _time("expires_at"),
-    _text("state"),
-    _text("decider"),
-    _time("decided_at", nullable=True),
-    _text("remark"),
+    *_texts("id", primary_key=True),
+    *_texts("kind", "subject", "dataset", "digest", "reason", "proposer"),
+    *_wholes("proposed_at", "expires_at"),
+    *_texts("state", "decider"),
+    *_wholes("decided_at", nullable=True),
+    *_texts("remark"),
     sa.Index("proposals_state", "state", "kind"),
     # One that is open for the same thing at a time, whatever is asked at once.
     sa.Index(
@@ -198,219 +122,109 @@ PROPOSALS = _table(
     ),
 )
 
-# Parameters, data, policies --------------------------------------------------------------------
 
-PARAMETER_SETS = _table(
-    "parameter_sets",
-    _text("name", primary_key=True),
-    _text("version", primary_key=True),
-    _text("digest"),
-    _text("file"),
-    _text("signer"),
-    _text("state"),
-    _time("imported_at"),
-    _text("imported_by"),
-    _time("activated_at", nullable=True),
-    _time("retired_at", nullable=True),
+PARAMETER_SETS = _table("parameter_sets",
+    *_texts("name", "version", primary_key=True), *_texts("digest", "file", "signer", "state"),
+    *_wholes("imported_at"), *_texts("imported_by"),
+    *_wholes("activated_at", "retired_at", nullable=True),
+)  # fmt: skip
+
+DATA_SETS = _table(
+    "data_sets", *_texts("id", primary_key=True), *_texts("facts"), *_wholes("created_at")
 )
 
-DATA_SETS = _table("data_sets", _text("id", primary_key=True), _text("facts"), _time("created_at"))
+DATA_VERSIONS = _table("data_versions",
+    *_texts("dataset", "version", primary_key=True), *_texts("fingerprint", "state", "facts"),
+    *_wholes("published_at"), *_texts("published_by"), *_wholes("retired_at", nullable=True),
+)  # fmt: skip
 
-DATA_VERSIONS = _table(
-    "data_versions",
-    _text("dataset", primary_key=True),
-    _text("version", primary_key=True),
-    _text("fingerprint"),
-    _text("state"),
-    _text("facts"),
-    _time("published_at"),
-    _text("published_by"),
-    _time("retired_at", nullable=True),
-)
-
-POLICIES = _table(
-    "policies",
-    _text("digest", primary_key=True),
-    _text("dataset"),
-    _text("version"),
-    _text("document"),
-    _text("signature"),
-    _text("signer"),
-    _text("state"),
-    _time("activated_at", nullable=True),
-    _time("retired_at", nullable=True),
+POLICIES = _table("policies",
+    *_texts("digest", primary_key=True),
+    *_texts("dataset", "version", "document", "signature", "signer", "state"),
+    *_wholes("activated_at", "retired_at", nullable=True),
     sa.Index("policies_dataset", "dataset", "version"),
-)
+)  # fmt: skip
 
-RELEASED_UNIVERSES = _table(
-    "released_universes",
-    _text("dataset", primary_key=True),
-    _text("version", primary_key=True),
-    _text("unit", primary_key=True),
-    _text("universe", primary_key=True),
-    _text("variables"),
-    sa.Column("sketch", sa.LargeBinary(), nullable=True),
-    _text("facts"),
-    _time("released_at"),
-)
+RELEASED_UNIVERSES = _table("released_universes",
+    *_texts("dataset", "version", "unit", "universe", primary_key=True), *_texts("variables"),
+    sa.Column("sketch", sa.LargeBinary(), nullable=True), *_texts("facts"), *_wholes("released_at"),
+)  # fmt: skip
 
-ANSWERS = _table(
-    "answers",
-    _text("digest", primary_key=True),
-    _text("dataset"),
-    _text("version"),
-    _text("fingerprint"),
-    _text("file"),
-    _text("file_digest"),
-    _whole("cells"),
-    _whole("bytes"),
-    _time("created_at"),
-    _time("used_at"),
-    sa.Index("answers_version", "dataset", "version"),
-    sa.Index("answers_used", "used_at"),
-)
-
-RATE_COUNTERS = _table(
-    "rate_counters",
-    _text("subject", primary_key=True),
-    _text("measure", primary_key=True),
-    _time("window_start", primary_key=True, autoincrement=False),
-    _whole("amount"),
-)
+RATE_COUNTERS = _table("rate_counters",
+    *_texts("subject", "measure", primary_key=True),
+    *_wholes("window_start", primary_key=True, autoincrement=False), *_wholes("amount"),
+)  # fmt: skip
 
 # When each task of upkeep was done last, by whichever process.
-
-UPKEEP_RUNS = _table("upkeep_runs", _text("task", primary_key=True), _time("at"))
+UPKEEP_RUNS = _table("upkeep_runs", *_texts("task", primary_key=True), *_wholes("at"))
 
 # Per release, its last publication: begun until its files are in their place.
-
-PUBLICATIONS = _table(
-    "publications",
-    _text("release", primary_key=True),
-    _text("programme"),
-    _text("draft"),
-    _text("seal"),
-    _text("replaces"),
-    _text("origin"),
-    _time("at"),
-    _flag("begun"),
-)
+PUBLICATIONS = _table("publications",
+    *_texts("release", primary_key=True),
+    *_texts("programme", "draft", "seal", "replaces", "origin"), *_wholes("at"), _flag("begun"),
+)  # fmt: skip
 
 # What was asked and released, as policies judge it.
+RELEASED_TABLES = _table("released_tables",
+    _serial("id"), *_texts("dataset", "version", "unit", "digest", "shape"),
+    *_wholes("cells", "released_at"), sa.UniqueConstraint("dataset", "version", "digest"),
+)  # fmt: skip
 
-RELEASED_TABLES = _table(
-    "released_tables",
-    _serial("id"),
-    _text("dataset"),
-    _text("version"),
-    _text("unit"),
-    _text("digest"),
-    _text("shape"),
-    _whole("cells"),
-    _time("released_at"),
-    sa.UniqueConstraint("dataset", "version", "digest"),
-)
+ASKED_PATTERNS = _table("asked_patterns",
+    *_texts("dataset", "version", "principal", "kind", "subject", "item", primary_key=True),
+    *_wholes("at"), sa.Index("asked_patterns_at", "at"),
+)  # fmt: skip
 
-ASKED_PATTERNS = _table(
-    "asked_patterns",
-    _text("dataset", primary_key=True),
-    _text("version", primary_key=True),
-    _text("principal", primary_key=True),
-    _text("kind", primary_key=True),
-    _text("subject", primary_key=True),
-    _text("item", primary_key=True),
-    _time("at"),
-    sa.Index("asked_patterns_at", "at"),
-)
+POLICY_ALERTS = _table("policy_alerts",
+    _serial("id"), *_wholes("at"), *_texts("dataset", "version", "principal", "kind"),
+    *_wholes("number"), _flag("stopped"), sa.Index("policy_alerts_version", "dataset", "version"),
+)  # fmt: skip
 
-POLICY_ALERTS = _table(
-    "policy_alerts",
-    _serial("id"),
-    _time("at"),
-    _text("dataset"),
-    _text("version"),
-    _text("principal"),
-    _text("kind"),
-    _whole("number"),
-    _flag("stopped"),
-    sa.Index("policy_alerts_version", "dataset", "version"),
-)
+REFUSED_TABLES = _table("refused_tables",
+    *_texts("dataset", "version", "digest", primary_key=True), *_texts("principal", "rules"),
+    *_wholes("refused_at"),
+)  # fmt: skip
 
-REFUSED_TABLES = _table(
-    "refused_tables",
-    _text("dataset", primary_key=True),
-    _text("version", primary_key=True),
-    _text("digest", primary_key=True),
-    _text("principal"),
-    _text("rules"),
-    _time("refused_at"),
-)
+REFUSAL_OVERRIDES = _table("refusal_overrides",
+    *_texts("dataset", "version", "digest", primary_key=True), *_texts("proposal"),
+    *_wholes("until"),
+)  # fmt: skip
 
-REFUSAL_OVERRIDES = _table(
-    "refusal_overrides",
-    _text("dataset", primary_key=True),
-    _text("version", primary_key=True),
-    _text("digest", primary_key=True),
-    _text("proposal"),
-    _time("until"),
-)
-
-# Jobs ------------------------------------------------------------------------------------------
 
 JOBS = _table(
     "jobs",
-    _text("id", primary_key=True),
-    _text("kind"),
-    _text("owner"),
-    _text("request"),
-    _text(
-        "state",
-        sa.CheckConstraint(
-            "state IN ('queued', 'running', 'done', 'failed', 'cancelled', 'expired')",
-            name="jobs_state_known",
-        ),
+    *_texts("id", primary_key=True),
+    *_texts("kind", "owner", "request"),
+    *_texts("state"),
+    sa.CheckConstraint(
+        "state IN ('queued', 'running', 'done', 'failed', 'cancelled', 'expired')",
+        name="jobs_state_known",
     ),
-    _whole("priority"),
-    _whole("attempt"),
-    _text("worker"),
-    _time("lease_until", nullable=True),
+    *_wholes("priority", "attempt"),
+    *_texts("worker"),
+    *_wholes("lease_until", nullable=True),
     _flag("cancel_asked"),
-    _whole("progress"),
-    _text("step"),
-    _text("problem", nullable=True),
-    _text("result_file", nullable=True),
-    _text("result_digest", nullable=True),
-    _text("file_name", nullable=True),
-    _text("media_type", nullable=True),
-    _whole("result_bytes", nullable=True),
-    _time("created_at"),
-    _time("started_at", nullable=True),
-    _time("finished_at", nullable=True),
-    _time("expires_at", nullable=True),
+    *_wholes("progress"),
+    *_texts("step"),
+    *_texts("problem", "result_file", "result_digest", "file_name", "media_type", nullable=True),
+    *_wholes("result_bytes", nullable=True),
+    *_wholes("created_at"),
+    *_wholes("started_at", "finished_at", "expires_at", nullable=True),
     sa.Index("jobs_waiting", "state", "priority", "created_at"),
     sa.Index("jobs_owner", "owner", "created_at"),
 )
 
-JOB_EVENTS = _table(
-    "job_events",
-    _text("job", sa.ForeignKey("jobs.id"), primary_key=True),
-    _whole("seq", primary_key=True, autoincrement=False),
-    _time("at"),
-    _text("kind"),
-    _text("facts"),
-)
+JOB_EVENTS = _table("job_events",
+    sa.Column("job", sa.Text(), sa.ForeignKey("jobs.id"), primary_key=True),
+    *_wholes("seq", primary_key=True, autoincrement=False), *_wholes("at"),
+    *_texts("kind", "facts"),
+)  # fmt: skip
 
-IDEMPOTENCY_KEYS = _table(
-    "idempotency_keys",
-    _text("owner", primary_key=True),
-    _text("key", primary_key=True),
-    _text("request_digest"),
-    _text("job"),
-    _time("at"),
+IDEMPOTENCY_KEYS = _table("idempotency_keys",
+    *_texts("owner", "key", primary_key=True), *_texts("request_digest", "job"), *_wholes("at"),
     sa.Index("idempotency_keys_at", "at"),
-)
+)  # fmt: skip
 
-# What keeps trail and log as they were written -------------------------------------------------
 
 #: What the database says when somebody would change what was written down.
 REFUSAL = "what was written down is never changed"

@@ -1,12 +1,11 @@
-"""Areas: the records of a data version by all levels of its geographies, for their comparison.
-
-In: an opened version. Out: the code of each record on each level of each variable that tells where,
-and of each that describes the same column as another. CONFIDENTIAL.
+"""Areas: the code of each record on each level of each geography, and of variables that group one
+column, for their comparison. CONFIDENTIAL.
 """
 
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import replace
 
 import numpy as np
 import polars as pl
@@ -23,20 +22,42 @@ from discreet_service.policies import AreaLevel, AreaReport, area_differences
 
 @without_values
 def compared_areas(version: DataVersion, unit: str, least: int) -> AreaReport:
-    """Pairs of areas or alternative classes that hold nearly the same records. CONFIDENTIAL."""
-    levels = [level for one in _compared(version, unit) for level in _levels(version, unit, one)]
-    return area_differences(levels, least=least)
+    """Pairs of areas or alternative classes that hold nearly the same records. CONFIDENTIAL.
+
+    Classes of two groupings of one column also within each area.
+    """
+    compared = {one.name: _levels(version, unit, one) for one in _compared(version, unit)}
+    report = area_differences([level for some in compared.values() for level in some], least=least)
+    of_unit, differences = version.units[unit], set(report.differences)
+    numbered = {name: dict(enumerate(levels, 1)) for name, levels in compared.items()}
+    groupings = [
+        (numbered[name][number], numbered[other][level.number])
+        for (name, number), others in of_unit.apart.items()
+        for other, title in others
+        for level in of_unit.variables[other].levels
+        if level.name == title and name < other
+    ]
+    places = [one.name for one in of_unit.variables.values() if one.geography]
+    for place in (level for name in places for level in compared[name]):
+        for pair in groupings:
+            if place.system not in (pair[0].system, pair[1].system):
+                within = [grouping.within(place) for grouping in pair]
+                differences |= {*area_differences(within, least=least).differences}
+    return replace(report, differences=tuple(sorted(differences)))
 
 
 def _compared(version: DataVersion, unit: str) -> list[CatalogueVariable]:
-    """Geographies, and variables of one column: each is a system of its own."""
+    """Geographies, and groupings of one column or variable: each is a system of its own."""
     variables = version.units[unit].variables.values()
-    columns = Counter(one.tree.source for one in variables)
-    return [one for one in variables if one.geography or columns[one.tree.source] > 1]
+    names = Counter(name for one in variables for name in {one.tree.source, *one.joined})
+    return [
+        one
+        for one in variables
+        if one.geography or any(names[name] > 1 for name in {one.tree.source, *one.joined})
+    ]
 
 
 def _levels(version: DataVersion, unit: str, variable: CatalogueVariable) -> list[AreaLevel]:
-    """Each level of a variable, with the code of each record."""
     leaf = _leaves(version, unit, variable.tree)
     return [
         AreaLevel(
@@ -50,7 +71,6 @@ def _levels(version: DataVersion, unit: str, variable: CatalogueVariable) -> lis
 
 
 def _leaves(version: DataVersion, unit: str, tree: Classification) -> IntArray:
-    """For each record the place of its finest code in a tree."""
     records, _ = version.records(unit)
     values = collected(records.lazy().select(tree.source))[tree.source]
     index = np.array([tree.index[code] for code in tree.leaves], dtype=np.int64)

@@ -1,8 +1,5 @@
-"""`DatasetCatalogue`: data sets, their versions, and in which state each is.
-
-In: a folder of data sets and the database. Out: what everybody may know of published versions;
-opened versions (CONFIDENTIAL). A version is published whole or not at all: it is opened, found
-fit, and its fingerprint kept. What was changed since is not used.
+"""`DatasetCatalogue`: data sets, their versions (CONFIDENTIAL once opened), and in which state each
+is. A version is published whole or not at all; what was changed since is not used.
 """
 
 from __future__ import annotations
@@ -19,7 +16,15 @@ import sqlalchemy as sa
 
 from discreet.errors import DiscreetError, nearest
 from discreet_service.audit import AuditKind, AuditTrail
-from discreet_service.database import DATA_SETS, DATA_VERSIONS, ServiceDatabase
+from discreet_service.database import (
+    DATA_SETS,
+    DATA_VERSIONS,
+    ServiceDatabase,
+    change_rows,
+    insert_row,
+    record_of,
+    row_of,
+)
 from discreet_service.datasets.versions import (
     DESCRIPTION,
     DataVersion,
@@ -85,24 +90,28 @@ class DatasetCatalogue:
         if dataset:
             order = order.where(columns.dataset == dataset)
         with self.database.reading() as connection:
-            return [_record(row) for row in connection.execute(order).mappings()]
+            rows = [(json.loads(row.facts), row) for row in connection.execute(order)]
+        return [
+            record_of(VersionRecord, row, folder=facts.pop("folder"), facts=facts)
+            for facts, row in rows
+        ]
 
     def record(self, dataset: str, version: str | None = None) -> VersionRecord:
         """A version that is or was published; the latest published one if none is named."""
         known = self.records(dataset)
         if not known:
             what = f"there is no data set {dataset[:60]!r}"
-            raise ServiceError(what, code="unknown-dataset", where="dataset")
+            raise ServiceError(what, "unknown-dataset", "dataset")
         if version is None:
             found = next((item for item in known if item.state == "published"), None)
             if found is None:
                 what = "no version of this data set is published now"
-                raise ServiceError(what, code="version-retired", where="version")
+                raise ServiceError(what, "version-retired", "version")
             return found
         named = {item.version: item for item in known}
         if version not in named:
             what, hint = f"there is no version {version[:60]!r}", nearest(version, list(named))
-            raise ServiceError(what, code="unknown-dataset", where="version", hint=hint)
+            raise ServiceError(what, "unknown-dataset", "version", hint)
         return named[version]
 
     def version(self, dataset: str, version: str | None = None) -> DataVersion:
@@ -111,7 +120,7 @@ class DatasetCatalogue:
         if record.state == "retired":
             hint = "ask without version for the one that is used now"
             message = f"the version {record.version!r} is no longer used"
-            raise ServiceError(message, code="version-retired", where="version", hint=hint)
+            raise ServiceError(message, "version-retired", "version", hint)
         name = (record.dataset, record.version)
         with self._lock:
             opened = self._opened.get(name)
@@ -134,18 +143,18 @@ class DatasetCatalogue:
         if not same:
             message = "the parameter set of this version is no longer in use"
             hint = "the office must publish a version that names the set in use"
-            raise ServiceError(message, code="data-not-ready", where="version", hint=hint)
+            raise ServiceError(message, "data-not-ready", "version", hint)
 
     def _open(self, found: VersionRecord) -> DataVersion:
         message = "the data of this version are not ready"
         try:
             opened = open_version(self.folder / found.folder, self._key, self._parameters_of)
         except (DiscreetError, OSError):
-            raise ServiceError(message, code="data-not-ready", where="version") from None
+            raise ServiceError(message, "data-not-ready", "version") from None
         same = hmac.compare_digest(opened.fingerprint, found.fingerprint)
         if not same or (opened.dataset, opened.version) != (found.dataset, found.version):
             hint = "the office must publish what was changed as a version of its own"
-            raise ServiceError(message, code="data-not-ready", where="version", hint=hint)
+            raise ServiceError(message, "data-not-ready", "version", hint)
         return opened
 
     def publish(self, dataset: str, version: str, person: str) -> VersionRecord:
@@ -153,39 +162,24 @@ class DatasetCatalogue:
         folder = self.drafts().get((dataset, version))
         if folder is None:
             what = f"no folder holds version {version[:60]!r} of the data set {dataset[:60]!r}"
-            hint = f"its {DESCRIPTION} names both"
-            raise ServiceError(what, code="unknown-dataset", where="version", hint=hint)
+            raise ServiceError(what, "unknown-dataset", "version", f"its {DESCRIPTION} names both")
         opened = open_version(folder, self._key, self._parameters_of)
         facts = {"folder": folder.relative_to(self.folder).as_posix(), **public_facts(opened)}
-        row = {
-            "dataset": dataset,
-            "version": version,
-            "fingerprint": opened.fingerprint,
-            "state": "published",
-            "facts": json.dumps(facts, ensure_ascii=False, sort_keys=True),
-            "published_at": self.clock(),
-            "published_by": person,
-            "retired_at": None,
-        }
+        row = {"dataset": dataset, "version": version, "fingerprint": opened.fingerprint}
+        row |= {"facts": json.dumps(facts, ensure_ascii=False, sort_keys=True)}
+        act = {"state": "published", "published_at": self.clock(), "published_by": person}
         with self.database.writing() as connection:
-            columns = DATA_VERSIONS.c
-            named = (columns.dataset == dataset) & (columns.version == version)
-            if connection.execute(sa.select(DATA_VERSIONS).where(named)).first() is not None:
+            if row_of(connection, DATA_VERSIONS, dataset=dataset, version=version) is not None:
                 what, hint = "this version was published before", "give what is new a new version"
-                raise ServiceError(what, code="conflict", where="version", hint=hint)
+                raise ServiceError(what, "conflict", "version", hint)
             # Remember that there is such a data set.
-            known = sa.select(DATA_SETS.c.id).where(DATA_SETS.c.id == dataset)
-            if connection.execute(known).first() is None:
+            if row_of(connection, DATA_SETS, id=dataset) is None:
                 entry = {"id": dataset, "facts": "{}", "created_at": self.clock()}
-                connection.execute(sa.insert(DATA_SETS).values(**entry))
-            connection.execute(sa.insert(DATA_VERSIONS).values(**row))
-            self.trail.append(
-                connection,
-                AuditKind.dataset_published,
-                person,
-                dataset,
-                {"version": version, "fingerprint": opened.fingerprint},
-            )
+                insert_row(connection, DATA_SETS, **entry)
+            insert_row(connection, DATA_VERSIONS, **row, **act, retired_at=None)
+            kind = AuditKind.dataset_published
+            stated = {"version": version, "fingerprint": opened.fingerprint}
+            self.trail.append(connection, kind, person, dataset, stated)
         with self._lock:
             self._opened[dataset, version] = opened
         return self.record(dataset, version)
@@ -194,19 +188,12 @@ class DatasetCatalogue:
         """Let nobody ask a version any more."""
         self.record(dataset, version)
         with self.database.writing() as connection:
-            columns = DATA_VERSIONS.c
-            changed = connection.execute(
-                sa.update(DATA_VERSIONS)
-                .where(columns.dataset == dataset, columns.version == version)
-                .where(columns.state == "published")
-                .values(state="retired", retired_at=self.clock())
-            )
-            if changed.rowcount == 0:
-                message = "this version is not published"
-                raise ServiceError(message, code="conflict", where="version")
-            self.trail.append(
-                connection, AuditKind.dataset_retired, person, dataset, {"version": version}
-            )
+            key = {"dataset": dataset, "version": version, "state": "published"}
+            values = {"state": "retired", "retired_at": self.clock()}
+            if not change_rows(connection, DATA_VERSIONS, key, **values):
+                raise ServiceError("this version is not published", "conflict", "version")
+            facts = {"version": version}
+            self.trail.append(connection, AuditKind.dataset_retired, person, dataset, facts)
         with self._lock:
             self._opened.pop((dataset, version), None)
         return self.record(dataset, version)
@@ -233,17 +220,3 @@ def parameters_name(version: DataVersion) -> dict[str, str] | None:
     if package is None:
         return None
     return {"statistic": package["statistic"], "version": package["version"]}
-
-
-def _record(row: sa.RowMapping) -> VersionRecord:
-    facts = json.loads(row["facts"])
-    return VersionRecord(
-        dataset=row["dataset"],
-        version=row["version"],
-        state=row["state"],
-        facts=facts,
-        published_at=row["published_at"],
-        published_by=row["published_by"],
-        folder=facts.pop("folder"),
-        fingerprint=row["fingerprint"],
-    )

@@ -1,7 +1,5 @@
-"""The records of a source, as far as a catalogue must know them. CONFIDENTIAL.
-
-In: the inputs of a programme and one of its sources. Out: variables whose codes hold every record
-and were all stated beforehand; problems that name no code which only records told.
+"""The records of a source (CONFIDENTIAL): variables whose codes hold every record and were all
+stated beforehand; problems that name no code which only records told.
 """
 
 from __future__ import annotations
@@ -165,7 +163,6 @@ def _complete(
     where: str,
     problems: list[Problem],
 ) -> Classification | None:
-    """The classification with a code for every record."""
     values = columns.values(tree.source)
     if values.dtype.is_float():
         values = values.fill_nan(None)
@@ -185,7 +182,6 @@ def _complete(
 
 
 def _holds_all(tree: Classification, values: pl.Series) -> bool:
-    """Whether each value is one of the finest codes, or lies in an interval."""
     if tree.bounds is None:
         known = set(tree.leaves)
         return all(text in known for text in code_texts(values, tree.source).to_list())

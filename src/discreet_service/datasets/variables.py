@@ -1,7 +1,5 @@
 """Variables of a catalogue: codes on levels, each of which divides the records without rest.
-
-In: a classification whose codes were stated beforehand. Out: levels with names and codes, and the
-way from any code to the finest ones. Public: nothing here knows which codes occur.
+Public: nothing here knows which codes occur.
 """
 
 from __future__ import annotations
@@ -156,3 +154,47 @@ class CatalogueVariable:
 
     def __repr__(self) -> str:
         return f"<CatalogueVariable {self.name}: {len(self.tree):,} codes>"
+
+
+def grouped_apart(one: CatalogueVariable, level: int, other: CatalogueVariable, more: int) -> bool:
+    """Whether two levels group one column, or one variable of the programme, so that neither is
+    finer; of two columns nobody knows that without the records.
+
+    >>> fives, law = (
+    ...     CatalogueVariable(
+    ...         name="age", tree=Classification.from_intervals("age", bounds), geography=False
+    ...     )
+    ...     for bounds in ([0, 5, 10, 15, 90], [0, 6, 15, 90])
+    ... )
+    >>> grouped_apart(fives, 1, law, 1), grouped_apart(fives, 1, fives, 1)
+    (True, False)
+    """
+    if one.tree.source != other.tree.source:
+        return not set(one.joined).isdisjoint(other.joined)
+    pairs = set(zip(*_side_by_side((one, level), (other, more)), strict=True))
+    return len({mine for mine, _ in pairs}) < len(pairs) > len({theirs for _, theirs in pairs})
+
+
+def _side_by_side(*sides: tuple[CatalogueVariable, int]) -> list[list[str]]:
+    """For all values that some levels of variables tell apart, the code on each level."""
+    trees = [variable.tree for variable, _ in sides]
+    # Below the first limit, and from each limit on; or the finest codes themselves.
+    values = [-np.inf, *sorted({bound for tree in trees for bound in tree.bounds or ()})]
+    texts = sorted({code for tree in trees if tree.bounds is None for code in tree.leaves})
+    found = []
+    for variable, level in sides:
+        tree, cut = variable.tree, set(variable.cuts[level].tolist())
+        leaves, codes = [tree.index[code] for code in tree.leaves], list[str]()
+        if tree.bounds is not None:
+            places = np.searchsorted(np.array(tree.bounds), values, side="right") - 1
+            inside = (places >= 0) & (places < len(tree.bounds) - 1)
+            at = [leaves[k] if ok else -1 for k, ok in zip(places.tolist(), inside, strict=True)]
+            at += [-1] * len(texts)
+        else:
+            at = [-1] * len(values) + [tree.index.get(text, -1) for text in texts]
+        for place in at:
+            while place >= 0 and place not in cut:
+                place = tree.parents[place]
+            codes.append(tree.codes[place] if place >= 0 else "")
+        found.append(codes)
+    return found

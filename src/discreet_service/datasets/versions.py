@@ -1,8 +1,5 @@
-"""`DataVersion`: a version of a data set, opened and found fit to be asked. CONFIDENTIAL.
-
-In: a folder with DATASET.toml, its programme, records and parameters. Out: what can be asked for,
-and counts of it. What would tell of the data is refused here, once: codes that nobody stated
-beforehand, missing values without a code, records that no code holds.
+"""`DataVersion`: a version of a data set, opened and found fit to be asked. CONFIDENTIAL. What
+would tell of the data is refused here, once.
 """
 
 from __future__ import annotations
@@ -49,7 +46,7 @@ from discreet.store import Store, tree_digest
 from discreet.tables import Table, code_texts
 from discreet.tabulation import Query, tabulate_many
 from discreet_service.datasets.records import SourceColumns, offered_variables
-from discreet_service.datasets.variables import CatalogueVariable
+from discreet_service.datasets.variables import CatalogueVariable, grouped_apart
 
 #: The file that makes a folder a version of a data set.
 DESCRIPTION = "DATASET.toml"
@@ -200,7 +197,6 @@ class FoldedRecords(StoredRecords):
         return self._folded[place]
 
     def _made(self, name: str) -> tuple[pl.Series, Any]:
-        """The codes of a coarser column, and which of them stands for each finer one."""
         if name not in self._folded:
             source, code_of, missing = self.coarser[name]
             texts = code_texts(super().values(source), source).fill_null(missing).to_list()
@@ -247,6 +243,19 @@ class CatalogueUnit:
     figures: Mapping[str, FigureEntry]  # Key figures that the office offers
     # (variable, level) → its classification down to there, where that is counted faster
     coarser: FoldedTrees
+
+    @cached_property
+    def apart(self) -> Mapping[tuple[str, int], frozenset[tuple[str, str]]]:
+        """Per variable and level, the levels of other variables that group its column otherwise."""
+        levels = [(one, level) for one in self.variables.values() for level in one.levels]
+        return {
+            (one.name, level.number): frozenset(
+                (other.name, another.name)
+                for other, another in levels
+                if one is not other and grouped_apart(one, level.number, other, another.number)
+            )
+            for one, level in levels
+        }
 
 
 class DataVersion:
@@ -315,13 +324,8 @@ class DataVersion:
         records, key = self.records(unit)
         sources = self.inputs.programme.sources
         origin = sources[key_line(sources, self.units[unit].source)[-1]]
-        return tabulate_many(
-            records,
-            queries,
-            record_key=key,
-            key_grid=self.inputs.grid,
-            allow_unsuitable_keys=origin.keys.allow_unsuitable,
-        )
+        return tabulate_many(records, queries, record_key=key, key_grid=self.inputs.grid,
+                             allow_unsuitable_keys=origin.keys.allow_unsuitable)  # fmt: skip
 
     def __repr__(self) -> str:
         return f"<DataVersion {self.dataset} {self.version} (confidential)>"
@@ -342,33 +346,26 @@ def open_version(
     place, entry = str(folder / DESCRIPTION), description.dataset
     inputs = open_inputs(folder / entry.programme)
     # What a programme may say of its tables, but not of tables that anybody asks for.
-    defaults, unfit_programme = inputs.programme.document.defaults, []
-    if defaults.protect not in (None, "noise"):
-        message = "tables that are asked for are protected by noise only"
-        unfit_programme.append(
-            Problem(message, "defaults.protect", "leave protect out of [defaults]")
-        )
-    if defaults.additive:
-        message = "figures made additive differ from table to table"
-        unfit_programme.append(
-            Problem(message, "defaults.additive", "leave additive out of [defaults]")
-        )
-    if (
-        inputs.programme.document.perturbation is None
-        and inputs.programme.document.parameters is None
-    ):
+    document, problems = inputs.programme.document, list[Problem]()
+    for name, unfit, message in (
+        ("protect", document.defaults.protect not in (None, "noise"),
+         "tables that are asked for are protected by noise only"),
+        ("additive", document.defaults.additive,
+         "figures made additive differ from table to table"),
+    ):  # fmt: skip
+        if unfit:
+            hint = f"leave {name} out of [defaults]"
+            problems.append(Problem(message, f"defaults.{name}", hint))
+    if document.perturbation is None and document.parameters is None:
         hint = "[perturbation] or [parameters]"
-        unfit_programme.append(Problem("the programme has no noise", "programme", hint))
-    problems = list(unfit_programme)
+        problems.append(Problem("the programme has no noise", "programme", hint))
     if entry.parameter_set is not None:
         if parameters_of is None:
             problems.append(Problem("there are no parameter sets here", "dataset.parameter_set"))
         else:
             # The same with the parameters of a set in place of those of the programme.
-            parameters = parameters_of(entry.parameter_set)
-            inputs = dataclasses.replace(
-                inputs, parameters=dataclasses.replace(parameters, secret=None)
-            )
+            parameters = dataclasses.replace(parameters_of(entry.parameter_set), secret=None)
+            inputs = dataclasses.replace(inputs, parameters=parameters)
     problems += _unit_problems(description, inputs.programme)
     raise_problems(place, problems)
     inputs = _with_stores(folder, description, inputs, problems)
@@ -410,7 +407,6 @@ def open_version(
 
 
 def _unit_problems(description: DatasetDescription, programme: Programme) -> list[Problem]:
-    """Sources and variables that the programme does not have."""
     problems = []
     for name, unit in description.units.items():
         if unit.source not in programme.sources:
@@ -434,7 +430,6 @@ def _unit_problems(description: DatasetDescription, programme: Programme) -> lis
 def _with_stores(
     folder: Path, description: DatasetDescription, inputs: Inputs, problems: list[Problem]
 ) -> Inputs:
-    """The same with stores in place of the files that the programme names."""
     records = dict(inputs.records)
     for name, unit in description.units.items():
         if unit.store is None:
@@ -459,7 +454,6 @@ def _with_stores(
 def _unit(
     name: str, description: DatasetDescription, inputs: Inputs, problems: list[Problem]
 ) -> CatalogueUnit:
-    """A unit with what can be asked of it."""
     unit = description.units[name]
     columns = SourceColumns(inputs, unit.source)
     variables = offered_variables(
@@ -480,30 +474,15 @@ def _unit(
             problems.append(Problem(f"there is no noise for the column {column!r}", where, hint))
         elif not columns.is_number(column):
             problems.append(Problem(f"there is no column {column!r} of numbers", where))
-        values[column] = CatalogueValue(
-            column=column,
-            label=entry.label,
-            unit=entry.unit,
-            decimals=entry.decimals,
-            sums=entry.sums,
-            means=entry.means,
-        )
+        values[column] = CatalogueValue(column=column, **dict(entry))
     problems += _figure_problems(name, unit, values, columns)
-    return CatalogueUnit(
-        name=name,
-        source=unit.source,
-        label=unit.label,
-        variables=variables,
-        values=values,
-        figures=unit.figures,
-        coarser={},
-    )
+    return CatalogueUnit(name=name, source=unit.source, label=unit.label, variables=variables,
+                         values=values, figures=unit.figures, coarser={})  # fmt: skip
 
 
 def _figure_problems(
     name: str, unit: UnitEntry, values: Mapping[str, CatalogueValue], columns: SourceColumns
 ) -> list[Problem]:
-    """Figures of columns and of other figures that there are not."""
     problems = []
     known = [COUNTS, *unit.figures]
     for figure, entry in unit.figures.items():

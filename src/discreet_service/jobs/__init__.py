@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from .records import JobEvent as JobEvent
     from .records import JobState as JobState
     from .retention import upkeep as upkeep
+    from .retention import verify_trail as verify_trail
     from .worker import work as work
 
 lazy_face(__name__)

@@ -1,8 +1,5 @@
-"""The process in which functions of jobs run: it may be killed at any moment.
-
-In: jobs, one after the other, over a pipe. Out: how far they are, their results as files, or why
-they failed. It never writes to the tables of jobs: what it made is released by its worker, or not
-at all. It ends when its worker does.
+"""The process in which functions of jobs run; it may be killed at any moment, and ends with its
+worker. It never writes to the tables of jobs: its worker releases what it made.
 """
 
 from __future__ import annotations

@@ -1,6 +1,5 @@
-"""The context of a job: what its function gets.
-
-In: a job. Out: the service, what was asked for, and ways to tell how far it is. CONFIDENTIAL.
+"""The context of a job: the service, what was asked for, and ways to tell how far it is.
+CONFIDENTIAL.
 """
 
 from __future__ import annotations
@@ -54,13 +53,8 @@ class JobOutput:
                 while part := file.read(2**20):
                     digest.update(part)
                 os.fsync(file.fileno())
-        return FinishedFile(
-            path=place,
-            digest=digest.hexdigest(),
-            bytes=place.stat().st_size,
-            file_name=self.file_name,
-            media_type=self.media_type,
-        )
+        return FinishedFile(path=place, digest=digest.hexdigest(), bytes=place.stat().st_size,
+                            file_name=self.file_name, media_type=self.media_type)  # fmt: skip
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

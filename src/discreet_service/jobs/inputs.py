@@ -1,8 +1,5 @@
-"""Inputs of jobs: what is too large or too confidential for the table of jobs.
-
-In: bytes that belong to a job (CONFIDENTIAL). Out: the same bytes, in the process of the job. On
-the disk they are sealed with a key of the service, readable by its user only, and gone when the
-job ends.
+"""Inputs of jobs (CONFIDENTIAL): sealed on the disk with a key of the service, readable by its user
+only, and gone when the job ends.
 """
 
 from __future__ import annotations
@@ -58,7 +55,7 @@ class JobInputs:
             return AESGCM(self._key).decrypt(content[:_NONCE], content[_NONCE:], name.encode())
         except (OSError, ValueError, InvalidTag):
             what, hint = "the input of this job is gone", "hand the job in again"
-            raise ServiceError(what, code="data-not-ready", hint=hint) from None
+            raise ServiceError(what, "data-not-ready", hint=hint) from None
 
     def drop(self, name: str) -> None:
         """Delete an input, if it is there."""

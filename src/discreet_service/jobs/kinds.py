@@ -1,7 +1,5 @@
-"""Kinds: what can be done in the background, who may ask for it, and how much it may take.
-
-In: the name of a kind. Out: its row. A kind that is not listed does not exist; nothing in a row has
-a default.
+"""Kinds of jobs: who may ask for them, and how much they may take. A kind that is not listed does
+not exist; nothing in a row has a default.
 """
 
 from __future__ import annotations
@@ -24,7 +22,7 @@ JobFunction = Callable[[JobContext], JobOutput]
 _MOST_TOLD = 20
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@dataclass(frozen=True, slots=True)
 class JobKind:
     """One kind of job."""
 
@@ -37,41 +35,26 @@ class JobKind:
     schema: str | None
 
 
+_P = Permission
 #: All kinds of jobs there are. Functions are named, not imported: they belong to parts above.
 KINDS: Mapping[str, JobKind] = {
-    "query": JobKind(
-        permission=Permission.query_run,
-        function="discreet_service.queries:run_query",
-        memory="16GB",
-        minutes=240,
-        schema=None,
-    ),
+    "query": JobKind(_P.query_run, "discreet_service.queries:run_query", "16GB", 240, None),
     "programme": JobKind(
-        permission=Permission.programmes_run,
-        function="discreet_service.releases:run_programme",
-        memory="16GB",
-        minutes=720,
-        schema=None,
+        _P.programmes_run, "discreet_service.releases:run_programme", "16GB", 720, None
     ),
     # Programs of researchers: their owners are told a number, and nothing else of them.
     "submission": JobKind(
-        permission=Permission.outputs_submit,
-        function="discreet_service.reviews:run_submission",
-        memory="8GB",
-        minutes=60,
-        schema=None,
+        _P.outputs_submit, "discreet_service.reviews:run_submission", "8GB", 60, None
     ),
     # Their cells and rules are sealed: nothing of them is handed in as a plain request.
     **{
         operation.job: JobKind(
             # Records of persons and firms: who may protect tables may not for that alone.
-            permission=Permission.records_protect
-            if operation.on_records
-            else Permission.tables_protect,
-            function="discreet_service.cells:run_operation",
-            memory="8GB",
-            minutes=240,
-            schema=None,
+            _P.records_protect if operation.on_records else _P.tables_protect,
+            "discreet_service.cells:run_operation",
+            "8GB",
+            240,
+            None,
         )
         for operation in OPERATIONS.values()
     },
@@ -86,9 +69,7 @@ def kind_of(name: str, kinds: Mapping[str, JobKind] = KINDS) -> JobKind:
     """
     if name not in kinds:
         hint = f"kinds: {', '.join(sorted(kinds))}"
-        raise ServiceError(
-            "there is no such kind of job", code="invalid-input", where="kind", hint=hint
-        )
+        raise ServiceError("there is no such kind of job", "invalid-input", "kind", hint)
     return kinds[name]
 
 
@@ -102,7 +83,7 @@ def checked_request(kind: JobKind, request: Mapping[str, Any]) -> dict[str, Any]
     """A request that is as its kind wants it; one error for all that is wrong with it."""
     if kind.schema is None:
         what, hint = "such jobs are handed in elsewhere", "its own endpoint answers with the job"
-        raise ServiceError(what, code="invalid-input", where="kind", hint=hint)
+        raise ServiceError(what, "invalid-input", "kind", hint)
     schema: type[BaseModel] = _named(kind.schema)
     try:
         return schema.model_validate(dict(request)).model_dump(mode="json")
@@ -113,12 +94,8 @@ def checked_request(kind: JobKind, request: Mapping[str, Any]) -> dict[str, Any]
         Problem(str(item["msg"]), ".".join(["request", *map(str, item["loc"])]))
         for item in errors[:_MOST_TOLD]
     ]
-    raise ServiceError(
-        f"{len(errors)} things are wrong with this request" if errors[1:] else problems[0].what,
-        code="invalid-input",
-        where=problems[0].where,
-        problems=problems,
-    )
+    many = f"{len(errors)} things are wrong with this request"
+    raise ServiceError.of(problems, many, code="invalid-input")
 
 
 def _named(path: str) -> Any:

@@ -1,7 +1,5 @@
-"""The queue: jobs, who works on them, and their results.
-
-In: requests. Out: jobs that are begun in their order, begun again when their worker dies, and
-whose result is released once: by the worker that holds the job in that moment. CONFIDENTIAL.
+"""The queue: jobs begun in their order, begun again when their worker dies, whose result is
+released once, by the worker that holds the job in that moment. CONFIDENTIAL.
 """
 
 from __future__ import annotations
@@ -21,8 +19,18 @@ import sqlalchemy as sa
 
 from discreet.files import make_folder, told_if_full
 from discreet_fire.persons import plain_name
-from discreet_service.audit import AuditKind, AuditTrail, shown_text
-from discreet_service.database import IDEMPOTENCY_KEYS, JOB_EVENTS, JOBS, ServiceDatabase
+from discreet_service.audit import AuditKind, AuditTrail, FactValue, shown_text
+from discreet_service.database import (
+    IDEMPOTENCY_KEYS,
+    JOB_EVENTS,
+    JOBS,
+    ServiceDatabase,
+    change_rows,
+    equal_to,
+    insert_row,
+    record_of,
+    row_of,
+)
 from discreet_service.jobs.context import FinishedFile
 from discreet_service.jobs.inputs import JobInputs
 from discreet_service.jobs.records import Job, JobEvent, JobPage, JobState
@@ -86,18 +94,29 @@ class JobQueue:
         text = json.dumps(request, sort_keys=True, separators=(",", ":"), allow_nan=False)
         if len(text) > _LONGEST_REQUEST:
             what = "this is too much for a job"
-            raise ServiceError(what, code="too-large", limit=_LONGEST_REQUEST, actual=len(text))
+            raise ServiceError(what, "too-large", limit=_LONGEST_REQUEST, actual=len(text))
         if idempotency_key is not None and not _KEY.fullmatch(idempotency_key):
             what, hint = "this is no key", "up to 200 letters, figures and signs of ASCII"
-            raise ServiceError(what, code="invalid-input", where="Idempotency-Key", hint=hint)
+            raise ServiceError(what, "invalid-input", "Idempotency-Key", hint)
         owner = plain_name(shown_text(owner, "owner"))
         digest = hashlib.sha256(f"{kind}\n{text}".encode()).hexdigest()
         with self._database.writing() as connection:
             if idempotency_key is not None:
-                known = self._known(connection, owner, idempotency_key, digest)
-                if known is not None:
-                    return known
-            self._check_open(connection, owner)
+                old = IDEMPOTENCY_KEYS.c.at <= self._clock() - _KEY_KEEPS
+                connection.execute(sa.delete(IDEMPOTENCY_KEYS).where(old))
+                known = row_of(connection, IDEMPOTENCY_KEYS, owner=owner, key=idempotency_key)
+                if known is not None and known.request_digest != digest:
+                    what = "this key stands for another request"
+                    hint = "take a new key for each request"
+                    raise ServiceError(what, "conflict", "Idempotency-Key", hint)
+                row = None if known is None else row_of(connection, JOBS, id=known.job)
+                if row is not None:
+                    return Job.of(row)
+            counted = sa.select(sa.func.count()).where(JOBS.c.owner == owner, _is_open())
+            if (connection.scalar(counted) or 0) >= _MOST_OPEN:
+                what, hint = "too many jobs are waiting", "wait until some are done, or cancel some"
+                most, wait = _MOST_OPEN, 60
+                raise ServiceError(what, "rate-limited", "", hint, limit=most, retry_after=wait)
             values = {"id": secrets.token_hex(16), "kind": kind, "owner": owner, "request": text}
             values |= {"state": JobState.queued.value, "worker": "", "step": "waiting"}
             numbers = {"priority": priority, "attempt": 0, "progress": 0}
@@ -108,46 +127,19 @@ class JobQueue:
             ).one()
             self._tell(connection, row.id, "queued")
             if idempotency_key is not None:
-                self._remember(connection, owner, idempotency_key, digest, row.id)
+                values = {"owner": owner, "key": idempotency_key, "request_digest": digest}
+                insert_row(connection, IDEMPOTENCY_KEYS, **values, job=row.id, at=self._clock())
         return Job.of(row)
-
-    def _known(self, connection: sa.Connection, owner: str, key: str, digest: str) -> Job | None:
-        columns = IDEMPOTENCY_KEYS.c
-        old = columns.at <= self._clock() - _KEY_KEEPS
-        connection.execute(sa.delete(IDEMPOTENCY_KEYS).where(old))
-        asked = sa.select(IDEMPOTENCY_KEYS).where(columns.owner == owner, columns.key == key)
-        found = connection.execute(asked).first()
-        if found is None:
-            return None
-        if found.request_digest != digest:
-            what, hint = "this key stands for another request", "take a new key for each request"
-            raise ServiceError(what, code="conflict", where="Idempotency-Key", hint=hint)
-        row = connection.execute(sa.select(JOBS).where(JOBS.c.id == found.job)).first()
-        return None if row is None else Job.of(row)
-
-    def _remember(
-        self, connection: sa.Connection, owner: str, key: str, digest: str, job: str
-    ) -> None:
-        values = {"owner": owner, "key": key, "request_digest": digest, "job": job}
-        connection.execute(sa.insert(IDEMPOTENCY_KEYS).values(**values, at=self._clock()))
-
-    def _check_open(self, connection: sa.Connection, owner: str) -> None:
-        counted = sa.select(sa.func.count()).where(JOBS.c.owner == owner, _is_open())
-        if (connection.scalar(counted) or 0) >= _MOST_OPEN:
-            what, hint = "too many jobs are waiting", "wait until some are done, or cancel some"
-            raise ServiceError(
-                what, code="rate-limited", limit=_MOST_OPEN, retry_after=60, hint=hint
-            )
 
     def job(self, number: str, owner: str | None) -> Job:
         """A job; who does not own it does not learn that it exists."""
         row = None
         if _ID.fullmatch(number):
             with self._database.reading() as connection:
-                row = connection.execute(sa.select(JOBS).where(JOBS.c.id == number)).first()
+                row = row_of(connection, JOBS, id=number)
         if row is None or owner not in (None, row.owner):
             hint = "jobs are seen by those who handed them in"
-            raise ServiceError("there is no such job", code="not-found", where="job", hint=hint)
+            raise ServiceError("there is no such job", "not-found", "job", hint)
         return Job.of(row)
 
     def jobs(
@@ -155,14 +147,12 @@ class JobQueue:
     ) -> JobPage:
         """Jobs, the newest first."""
         columns, size = JOBS.c, max(1, min(size, _MOST_PER_PAGE))
-        conditions = [
-            *([columns.owner == owner] if owner is not None else []),
-            *([columns.state == state.value] if state else []),
-        ]
+        equal = {"owner": owner, "state": None if state is None else state.value}
+        conditions = equal_to(JOBS, **{name: one for name, one in equal.items() if one is not None})
         if cursor:
             match = _CURSOR.fullmatch(cursor)
             if match is None:
-                raise ServiceError("this is no cursor", code="invalid-input", where="cursor")
+                raise ServiceError("this is no cursor", "invalid-input", "cursor")
             at, number = int(match[1]), match[2]
             same = sa.and_(columns.created_at == at, columns.id < number)
             conditions.append(sa.or_(columns.created_at < at, same))
@@ -177,12 +167,10 @@ class JobQueue:
     def events(self, number: str, after: int = 0) -> tuple[JobEvent, ...]:
         """What happened to a job, in order."""
         columns = JOB_EVENTS.c
-        asked = sa.select(columns.seq, columns.at, columns.kind, columns.facts).where(
-            columns.job == number, columns.seq > after
-        )
+        asked = sa.select(JOB_EVENTS).where(columns.job == number, columns.seq > after)
         with self._database.reading() as connection:
             rows = connection.execute(asked.order_by(columns.seq).limit(1000)).all()
-        return tuple(JobEvent(**row._asdict()) for row in rows)
+        return tuple(record_of(JobEvent, row) for row in rows)
 
     def result(self, number: str, owner: str | None) -> tuple[Job, Path]:
         """A job that is done, and the file of its result."""
@@ -190,32 +178,29 @@ class JobQueue:
         if job.state is JobState.expired or (
             job.expires_at is not None and self._clock() >= job.expires_at
         ):
-            raise ServiceError("the result is no longer kept", code="job-expired")
+            raise ServiceError("the result is no longer kept", "job-expired")
         if job.state in (JobState.failed, JobState.cancelled):
             message = "the job failed" if job.state is JobState.failed else "the job was cancelled"
-            raise ServiceError(message, code="job-failed", hint="the job itself tells why")
+            raise ServiceError(message, "job-failed", hint="the job itself tells why")
         if job.state is not JobState.done or job.result_file is None:
-            raise ServiceError("the job is not done yet", code="result-not-ready", retry_after=2)
+            raise ServiceError("the job is not done yet", "result-not-ready", retry_after=2)
         place = self.folder / _RESULTS / job.result_file
         if not place.is_file() or place.stat().st_size != job.result_bytes:
             message = "the file of the result is not as it was released"
-            raise ServiceError(message, code="data-not-ready", hint="hand the job in again")
+            raise ServiceError(message, "data-not-ready", hint="hand the job in again")
         return job, place
 
     def cancel(self, number: str, owner: str | None) -> Job:
         """Stop a job; one that runs is stopped by its worker within seconds."""
         self.job(number, owner)
         with self._database.writing() as connection:
-            row = self._change(
-                connection,
-                [JOBS.c.id == number, JOBS.c.state == JobState.queued.value],
-                {**self._end(JobState.cancelled), "cancel_asked": True},
-            )
-            if row is not None:
+            queued = {"id": number, "state": JobState.queued.value}
+            values = {**self._end(JobState.cancelled), "cancel_asked": True}
+            if change_rows(connection, JOBS, queued, **values):
                 self._tell(connection, number, "cancelled")
             else:
-                running = [JOBS.c.id == number, JOBS.c.state == JobState.running.value]
-                self._change(connection, running, {"cancel_asked": True})
+                running = {"id": number, "state": JobState.running.value}
+                change_rows(connection, JOBS, running, cancel_asked=True)
         return self._without_input(self.job(number, owner))
 
     def counts(self) -> dict[str, int]:
@@ -247,7 +232,7 @@ class JobQueue:
                 for number in connection.scalars(asked).all():
                     if ended["state"] == JobState.failed.value:
                         told = json.dumps(problem_document(error, number))
-                        self._change(connection, [JOBS.c.id == number], {"problem": told})
+                        change_rows(connection, JOBS, {"id": number}, problem=told)
                     self._tell(connection, number, ended["state"])
             conditions = [_is_due(now), *([columns.kind.in_(kinds)] if kinds is not None else [])]
             first = (
@@ -267,7 +252,7 @@ class JobQueue:
                 "progress": 0,
                 "step": "begun",
             }
-            row = self._change(connection, [columns.id == first.scalar_subquery()], values)
+            row = self._change(connection, {"id": first.scalar_subquery()}, values)
             if row is None:
                 return None
             self._tell(connection, row.id, "running", attempt=row.attempt)
@@ -288,9 +273,8 @@ class JobQueue:
 
     def is_wanted(self, job: Job) -> bool:
         """Whether a job is still one's own, and not to be stopped."""
-        asked = sa.select(JOBS.c.id).where(*_held_by(job), JOBS.c.cancel_asked.is_(False))
         with self._database.reading() as connection:
-            return connection.execute(asked).first() is not None
+            return row_of(connection, JOBS, **_held_by(job), cancel_asked=False) is not None
 
     def work_folder(self, job: Job) -> Path:
         """A folder of its own for each beginning of a job, in which its result is made."""
@@ -314,20 +298,17 @@ class JobQueue:
             "file_name": made.file_name,
         }
         with self._database.writing() as connection:
-            row = self._change(connection, [*_held_by(job), JOBS.c.cancel_asked.is_(False)], values)
-            if row is None:
-                return self._is_done_by(connection, job)
-            self._tell(connection, job.id, "done", bytes=made.bytes)
-            if self._trail is not None:
-                self._trail.append(
-                    connection,
-                    AuditKind.job_released,
-                    job.owner,
-                    job.id,
-                    {"kind": job.kind, "digest": made.digest, "bytes": made.bytes},
-                )
-            # Before the end of the transaction: nobody is told of a file that is not there.
-            self._put(made, name)
+            row = self._change(connection, {**_held_by(job), "cancel_asked": False}, values)
+            if row is not None:
+                self._tell(connection, job.id, "done", bytes=made.bytes)
+                if self._trail is not None:
+                    facts: dict[str, FactValue] = {"kind": job.kind, "digest": made.digest}
+                    facts["bytes"] = made.bytes
+                    self._trail.append(connection, AuditKind.job_released, job.owner, job.id, facts)
+                # Before the end of the transaction: nobody is told of a file that is not there.
+                self._put(made, name)
+        if row is None:  # one released it already, maybe, and only the answer was lost
+            return self.is_done(job)
         self._without_input(Job.of(row))
         return True
 
@@ -346,14 +327,9 @@ class JobQueue:
 
     def is_done(self, job: Job) -> bool:
         """Whether a result of this beginning of a job was released."""
+        done = {**_held_by(job), "state": JobState.done.value}
         with self._database.reading() as connection:
-            return self._is_done_by(connection, job)
-
-    def _is_done_by(self, connection: sa.Connection, job: Job) -> bool:
-        """Whether one released it already, and only the answer was lost."""
-        own = [JOBS.c.id == job.id, JOBS.c.worker == job.worker, JOBS.c.attempt == job.attempt]
-        done = JOBS.c.state == JobState.done.value
-        return connection.execute(sa.select(JOBS.c.id).where(*own, done)).first() is not None
+            return row_of(connection, JOBS, **done) is not None
 
     def fail(self, job: Job, problem: Mapping[str, Any]) -> bool:
         """End a job that cannot be done; False if it is not one's own any more."""
@@ -446,12 +422,9 @@ class JobQueue:
         return {"state": state.value, "finished_at": self._clock(), "lease_until": None}
 
     def _change(
-        self,
-        connection: sa.Connection,
-        conditions: Sequence[sa.ColumnElement[bool]],
-        values: Mapping[str, Any],
+        self, connection: sa.Connection, key: Mapping[str, Any], values: Mapping[str, Any]
     ) -> sa.Row[Any] | None:
-        changed = sa.update(JOBS).where(*conditions).values(**values).returning(JOBS)
+        changed = sa.update(JOBS).where(*equal_to(JOBS, **key)).values(**values).returning(JOBS)
         return connection.execute(changed).first()
 
     def _tell(self, connection: sa.Connection, number: str, kind: str, **facts: str | int) -> None:
@@ -459,7 +432,7 @@ class JobQueue:
         last = sa.select(sa.func.coalesce(sa.func.max(JOB_EVENTS.c.seq), 0) + 1)
         seq = last.where(JOB_EVENTS.c.job == number).scalar_subquery()
         values = {"job": number, "at": self._clock(), "kind": kind, "facts": json.dumps(facts)}
-        connection.execute(sa.insert(JOB_EVENTS).values(**values, seq=seq))
+        insert_row(connection, JOB_EVENTS, **values, seq=seq)
 
 
 def _is_open() -> sa.ColumnElement[bool]:
@@ -467,16 +440,11 @@ def _is_open() -> sa.ColumnElement[bool]:
 
 
 def _is_due(now: int) -> sa.ColumnElement[bool]:
-    """Jobs that wait, and those whose worker fell silent."""
     silent = sa.and_(JOBS.c.state == JobState.running.value, JOBS.c.lease_until <= now)
     return sa.or_(JOBS.c.state == JobState.queued.value, silent)
 
 
-def _held_by(job: Job) -> list[sa.ColumnElement[bool]]:
-    """That it is still the same worker's, from the same beginning."""
-    return [
-        JOBS.c.id == job.id,
-        JOBS.c.state == JobState.running.value,
-        JOBS.c.worker == job.worker,
-        JOBS.c.attempt == job.attempt,
-    ]
+def _held_by(job: Job) -> dict[str, Any]:
+    """What holds while it is still the same worker's, from the same beginning."""
+    running = JobState.running.value
+    return {"id": job.id, "state": running, "worker": job.worker, "attempt": job.attempt}

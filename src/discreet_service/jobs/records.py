@@ -1,6 +1,5 @@
-"""Records: what is known of a job, and of what happened to it.
-
-In: rows. Out: `Job`, `JobEvent`. CONFIDENTIAL: requests and owners are shown to the owner only.
+"""Records: what is known of a job, and of what happened to it. CONFIDENTIAL: requests and owners
+are shown to the owner only.
 """
 
 from __future__ import annotations

@@ -1,17 +1,15 @@
-"""Upkeep: what the service does by itself, each task on its own schedule.
-
-In: a service. Out: old results and names deleted, proposals ended, the trail verified and its head
-signed once a day. Whoever comes first does a task, of all processes; each is written down in the
-trail where it changed something; one that fails keeps none of the others from being done.
+"""Upkeep: what the service does by itself, each task on its own schedule, by whichever process
+comes first. What changed something is in the trail; one that fails stops no other.
 """
 
 from __future__ import annotations
 
 import json
 import threading
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import sqlalchemy as sa
@@ -19,8 +17,8 @@ import sqlalchemy as sa
 from discreet.errors import DiscreetError
 from discreet.files import make_folder
 from discreet.release import public_bytes, read_signing_key
-from discreet_service.audit import AuditKind
-from discreet_service.database import UPKEEP_RUNS
+from discreet_service.audit import AuditKind, SignedHead, TrailVerdict
+from discreet_service.database import UPKEEP_RUNS, put_row, row_of
 from discreet_service.operation import log_event, place_of_failure
 from discreet_service.policies import forget_patterns
 
@@ -50,7 +48,13 @@ def keep_up(service: Any) -> list[str]:
     for name, task in TASKS.items():
         try:
             if _claim(service, name, task):
-                _do(service, name, task)
+                try:
+                    task.act(service)
+                except BaseException:
+                    again = service.clock() - task.every + min(_AGAIN, task.every)
+                    with service.database.writing() as connection:
+                        put_row(connection, UPKEEP_RUNS, {"task": name}, at=again)
+                    raise
                 done.append(name)
         except DiscreetError as error:
             log_event("upkeep failed", step=name, code=error.code)
@@ -90,13 +94,11 @@ def show_chain(service: Any) -> None:
 
 
 def _claim(service: Any, name: str, task: UpkeepTask) -> bool:
-    """Whether a task is due, and nobody else does it."""
-    columns, now = UPKEEP_RUNS.c, service.clock()
-    last = sa.select(columns.at).where(columns.task == name)
+    now = service.clock()
 
     def due(connection: sa.Connection) -> bool:
-        at = connection.scalar(last)
-        return at is None or now - at >= task.every
+        last = row_of(connection, UPKEEP_RUNS, task=name)
+        return last is None or now - last.at >= task.every
 
     with service.database.reading() as connection:
         if not due(connection):
@@ -105,58 +107,32 @@ def _claim(service: Any, name: str, task: UpkeepTask) -> bool:
         # Another process may have come first meanwhile.
         if not due(connection):
             return False
-        _note(connection, name, now)
+        put_row(connection, UPKEEP_RUNS, {"task": name}, at=now)
     return True
 
 
-def _do(service: Any, name: str, task: UpkeepTask) -> None:
-    try:
-        task.act(service)
-    except BaseException:
-        with service.database.writing() as connection:
-            _note(connection, name, service.clock() - task.every + min(_AGAIN, task.every))
-        raise
+def _before(service: Any, days: str) -> int:
+    """What is older than the settings keep it."""
+    return int(service.clock() - getattr(service.settings, days) * _DAY)
 
 
-def _note(connection: sa.Connection, name: str, at: int) -> None:
-    columns = UPKEEP_RUNS.c
-    changed = connection.execute(sa.update(UPKEEP_RUNS).where(columns.task == name).values(at=at))
-    if not changed.rowcount:
-        connection.execute(sa.insert(UPKEEP_RUNS).values(task=name, at=at))
-
-
-def _take_names_out(service: Any) -> None:
-    before = service.clock() - service.settings.log_keep_days * _DAY
-    service.query_log.pseudonymise(before, service.trail, SYSTEM)
-
-
-def _delete_rows(service: Any) -> None:
-    before = service.clock() - service.settings.log_delete_days * _DAY
-    service.query_log.delete(before, service.trail, SYSTEM)
-
-
-def _end_proposals(service: Any) -> None:
+def _in_transaction(service: Any, act: Callable[[sa.Connection], object]) -> None:
     with service.database.writing() as connection:
-        service.approvals.expire(connection)
+        act(connection)
 
 
-def _forget_patterns(service: Any) -> None:
-    before = service.clock() - service.settings.log_keep_days * _DAY
-    with service.database.writing() as connection:
-        forget_patterns(connection, before)
-
-
-def verify_trail(service: Any) -> bool:
-    """Verify the trail, and write down how that ended; whether it is whole."""
+def verify_trail(
+    service: Any, heads: Sequence[SignedHead] = (), person: str = SYSTEM
+) -> TrailVerdict:
+    """Verify the trail, and write down how that ended."""
     place = service.settings.signing_key_file
     keys = [] if place is None else [public_bytes(read_signing_key(place))]
-    verdict = service.trail.verify((), keys)
+    verdict: TrailVerdict = service.trail.verify(heads, keys)
     service.metrics.chain.set(verdict.whole)
     log_event("trail verified", whole=verdict.whole, entries=verdict.entries)
-    facts = {"entries": verdict.entries, "whole": verdict.whole, "heads": verdict.heads}
     with service.database.writing() as connection:
-        service.trail.append(connection, AuditKind.trail_verified, SYSTEM, facts=facts)
-    return bool(verdict.whole)
+        service.trail.append(connection, AuditKind.trail_verified, person, facts=verdict.facts)
+    return verdict
 
 
 def sign_daily_head(service: Any) -> bool:
@@ -177,10 +153,14 @@ def sign_daily_head(service: Any) -> bool:
 TASKS: Mapping[str, UpkeepTask] = {
     "results": UpkeepTask(_HOUR, lambda service: service.jobs.expire()),
     "publications": UpkeepTask(_HOUR, lambda service: service.publications.settle()),
-    "names": UpkeepTask(_HOUR, _take_names_out),
-    "rows": UpkeepTask(_HOUR, _delete_rows),
-    "proposals": UpkeepTask(_HOUR, _end_proposals),
-    "patterns": UpkeepTask(_HOUR, _forget_patterns),
+    "names": UpkeepTask(_HOUR, lambda service: service.query_log.pseudonymise(
+        _before(service, "log_keep_days"), service.trail, SYSTEM)),
+    "rows": UpkeepTask(_HOUR, lambda service: service.query_log.delete(
+        _before(service, "log_delete_days"), service.trail, SYSTEM)),
+    "proposals": UpkeepTask(_HOUR, lambda service: _in_transaction(
+        service, service.approvals.expire)),
+    "patterns": UpkeepTask(_HOUR, lambda service: _in_transaction(
+        service, partial(forget_patterns, before=_before(service, "log_keep_days")))),
     "chain": UpkeepTask(_DAY, verify_trail),
     "head": UpkeepTask(_HOUR, sign_daily_head),
-}
+}  # fmt: skip

@@ -1,8 +1,5 @@
-"""Workers: processes that do jobs, one at a time, and may die at any moment.
-
-In: a service. Out: jobs that end. A worker holds the lease of a job and lets a second process do
-it: no function, however long it says nothing, keeps the lease from being renewed, a job from being
-stopped, or memory from being watched.
+"""Workers: processes that do jobs, one at a time. A worker holds the lease and lets a second
+process work, so that it can renew, stop, and watch memory whatever the function does.
 """
 
 from __future__ import annotations
@@ -60,8 +57,6 @@ def work(service: Any, kinds: Mapping[str, JobKind] = KINDS) -> None:
 
 
 class _WorkEnd(Enum):
-    """How work on a job ended."""
-
     reported = auto()
     died = auto()
     lost = auto()
@@ -97,7 +92,6 @@ class JobWorker:
             self._child.kill()
 
     def _next(self) -> bool:
-        """Do one job, if there is one."""
         try:
             job = self._queue.claim(self.name, tuple(self._kinds))
         except ServiceError as error:
@@ -112,7 +106,6 @@ class JobWorker:
         return False
 
     def _do(self, job: Job) -> None:
-        """Do a job, and say what became of it."""
         begun = time.monotonic()
         folder: Path | None = None
         try:
@@ -149,10 +142,9 @@ class JobWorker:
         elif report.problem is not None:
             problem = report.problem
             self._offer(lambda: self._queue.fail(job, problem))
-        elif end is _WorkEnd.cancelled:
-            self._offer(lambda: self._queue.confirm_cancel(job))
-        elif end is _WorkEnd.died:
-            self._offer(lambda: self._queue.let_go(job))
+        elif end in (_WorkEnd.cancelled, _WorkEnd.died):
+            act = self._queue.let_go if end is _WorkEnd.died else self._queue.confirm_cancel
+            self._offer(lambda: act(job))
         elif end is _WorkEnd.stopped:
             # Where the database does not answer, others take over when the lease has run out;
             # a job has not failed because its worker was told to stop.
@@ -173,15 +165,12 @@ class JobWorker:
 
 
 class _Watch:
-    """Looks after a job while the second process does it."""
-
     def __init__(self, queue: JobQueue, job: Job, child: _Child, over: threading.Event) -> None:
         self._queue, self._job, self._child, self._over = queue, job, child, over
         self._said, self._told = Report(), Report()
         self._renewed = self._checked = time.monotonic()
 
     def run(self, kind: JobKind, memory: str) -> tuple[_WorkEnd, Report]:
-        """How it ended, and what was reported last."""
         until, most = time.monotonic() + kind.minutes * 60, bytes_of(memory) * _HEADROOM
         while True:
             try:
@@ -246,7 +235,6 @@ class _Child:
         self._jobs, self._folder = 0, ""
 
     def begin(self, assignment: Assignment) -> None:
-        """Let it do a job."""
         if self._process is not None and (self._jobs >= _MOST_JOBS or not self._process.is_alive()):
             self.kill()
         if self._process is None:
@@ -263,7 +251,6 @@ class _Child:
             self._pipe.send(assignment)
 
     def report(self, seconds: float) -> Report | None:
-        """What it says within so many seconds; EOFError if it died."""
         try:
             if not self._pipe.poll(seconds):
                 return None
@@ -273,7 +260,6 @@ class _Child:
         return found
 
     def held(self) -> int:
-        """The memory that it holds, in bytes; 0 where the system does not tell."""
         try:
             text = Path(f"/proc/{self._process.pid}/status").read_text("ascii")
         except OSError:
@@ -282,12 +268,10 @@ class _Child:
         return 0 if match is None else int(match[1]) * 1024
 
     def ask_to_stop(self) -> None:
-        """Ask it to stop the job at hand."""
         with contextlib.suppress(OSError):
             self._pipe.send(self._folder)
 
     def kill(self) -> None:
-        """End it at once."""
         if self._process is None:
             return
         self._process.kill()

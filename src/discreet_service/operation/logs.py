@@ -1,8 +1,5 @@
-"""The log of the service: one JSON object a line, without contents.
-
-In: what happened, by closed words and numbers. Out: lines on stderr. No path with its codes, no
-query, no body, no message of an exception is ever logged: the route, a status, a time, a number
-by which staff finds the request again.
+"""The log of the service: one JSON object a line on stderr, of closed words and numbers. No path
+with its codes, no query, no body, no message of an exception is ever logged.
 """
 
 from __future__ import annotations

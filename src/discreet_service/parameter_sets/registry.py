@@ -1,10 +1,6 @@
-"""The registry of parameter sets: which packages there are, and which are in use.
-
-In: signed packages (SECRET). Out: opened `Parameters`, for use inside the service only; and what
-everybody may know. A package is used if two persons agreed to, it is signed by somebody who is
-trusted, and its file is to the byte the one they agreed on. One set of a statistic is in use at a
-time: two would publish different figures of the same data. The act that brings one into use ends
-the other. No package comes back once it was retired, and none that is older than one in use before.
+"""The registry of parameter sets. SECRET. A package is used if two persons agreed to, it is signed
+by somebody who is trusted, and its file is to the byte the one they agreed on. One set of a
+statistic is in use at a time; none comes back, nor an older one than was in use.
 """
 
 from __future__ import annotations
@@ -15,6 +11,7 @@ import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -24,7 +21,6 @@ from discreet.errors import DiscreetError
 from discreet.files import atomic_path, make_folder
 from discreet.release import (
     LARGEST,
-    PackageDescription,
     Parameters,
     describe_package,
     is_older,
@@ -35,9 +31,16 @@ from discreet.release import (
     read_verify_key,
 )
 from discreet_fire.persons import same_person
-from discreet_service.audit import AuditKind, AuditTrail
-from discreet_service.database import PARAMETER_SETS, ServiceDatabase, record_of
-from discreet_service.people import Approvals, Execution, Proposal, ProposalKind
+from discreet_service.audit import AuditKind, AuditTrail, FactValue
+from discreet_service.database import (
+    PARAMETER_SETS,
+    ServiceDatabase,
+    change_rows,
+    insert_row,
+    record_of,
+    row_of,
+)
+from discreet_service.people import Approvals, Proposal, ProposalKind
 from discreet_service.problems import ServiceError
 from discreet_service.settings import SettingsError
 
@@ -65,27 +68,19 @@ def parameter_signers(trusted: Sequence[Path], studio_key: Path | None) -> tuple
 
 def register_decisions(approvals: Approvals, sets: ParameterSets) -> None:
     """Let approved proposals about parameter sets be carried out."""
-    for kind, change in {
-        ProposalKind.parameter_activation: sets.activate,
-        ProposalKind.parameter_retirement: sets.retire,
-    }.items():
-        approvals.register(kind, _execution(approvals, change))
 
-
-def _execution(
-    approvals: Approvals, change: Callable[[sa.Connection, AgreedChange], ParameterSet]
-) -> Execution:
-    def done(connection: sa.Connection, proposal: Proposal) -> str:
+    def carried_out(
+        change: Callable[[sa.Connection, AgreedChange], ParameterSet],
+        connection: sa.Connection,
+        proposal: Proposal,
+    ) -> str:
         name, _, version = proposal.subject.partition("@")
-        agreed = AgreedChange(
-            name=name,
-            version=version,
-            persons=(proposal.proposer, approvals.proposal(connection, proposal.id).decider),
-            proposal=proposal.id,
-        )
+        persons = (proposal.proposer, approvals.proposal(connection, proposal.id).decider)
+        agreed = AgreedChange(name=name, version=version, persons=persons, proposal=proposal.id)
         return change(connection, agreed).file
 
-    return done
+    approvals.register(ProposalKind.parameter_activation, partial(carried_out, sets.activate))
+    approvals.register(ProposalKind.parameter_retirement, partial(carried_out, sets.retire))
 
 
 _WORD = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,79}")
@@ -173,7 +168,18 @@ class ParameterSets:
 
     def parameters(self, name: str, version: str | None = None) -> tuple[ParameterSet, Parameters]:
         """A set that is in use, opened. SECRET."""
-        found = self._in_use(name, version)
+        with self._database.reading() as connection:
+            every = [ParameterSet.of(row) for row in self._rows(connection, name)]
+        active = [item for item in every if item.state is SetState.active]
+        # Earlier versions of the service let several be in use: the last one holds.
+        found = max(active, key=lambda each: each.activated or 0, default=None)
+        if version is not None and (found is None or found.version != version):
+            if any(item.version == version and item.activated is not None for item in every):
+                what, hint = "this version is retired", "ask for the one in use"
+                raise ServiceError(what, "version-retired", "version", hint)
+            found = None
+        if found is None:
+            raise _unknown()
         with self._lock:
             opened = self._opened.get(found.file)
             if opened is None:
@@ -185,33 +191,18 @@ class ParameterSets:
         found = self.show(name, version)
         if found.state is not SetState.proposed:
             message = "only drafts are looked into; what was in use stays closed"
-            raise ServiceError(message, code="conflict", where="version")
+            raise ServiceError(message, "conflict", "version")
         return found, self._open(found)
-
-    def _in_use(self, name: str, version: str | None) -> ParameterSet:
-        with self._database.reading() as connection:
-            every = [ParameterSet.of(row) for row in self._rows(connection, name)]
-        active = [item for item in every if item.state is SetState.active]
-        # Earlier versions of the service let several be in use: the last one holds.
-        current = max(active, key=lambda each: each.activated or 0, default=None)
-        if version is not None and (current is None or current.version != version):
-            if any(item.version == version and item.activated is not None for item in every):
-                what, hint = "this version is retired", "ask for the one in use"
-                raise ServiceError(what, code="version-retired", where="version", hint=hint)
-            current = None
-        if current is None:
-            raise _unknown()
-        return current
 
     def _rows(self, connection: sa.Connection, name: str) -> Sequence[sa.Row[Any]]:
         """All versions of a statistic."""
         return connection.execute(sa.select(PARAMETER_SETS).where(_TABLE.name == name)).all()
 
     def _found(self, connection: sa.Connection, name: str, version: str) -> ParameterSet:
-        for row in self._rows(connection, name):
-            if row.version == version:
-                return ParameterSet.of(row)
-        raise _unknown()
+        row = row_of(connection, PARAMETER_SETS, name=name, version=version)
+        if row is None:
+            raise _unknown()
+        return ParameterSet.of(row)
 
     # -- packages --------------------------------------------------------------
 
@@ -223,30 +214,23 @@ class ParameterSets:
         path, key = self._path(found.file), self._package_key
         if key is None:
             what, hint = "the service has no key for packages", "package_key_file in its settings"
-            raise ServiceError(what, code="data-not-ready", where="parameter_set", hint=hint)
+            raise ServiceError(what, "data-not-ready", "parameter_set", hint)
         try:
             self._check_file(found)
-            opened = open_parameters(
-                path,
-                key=key,
-                verify_key=self._signers[found.signer],
-                statistic=found.name,
-                version=found.version,
-                signer=found.signer,
-            )
+            opened = open_parameters(path, key=key, verify_key=self._signers[found.signer],
+                                     statistic=found.name, version=found.version,
+                                     signer=found.signer)  # fmt: skip
             self._check_file(found)
         except (DiscreetError, OSError, KeyError):
             # What is wrong with it is for staff, who ask by `discreet params verify`.
             what = "the package of this parameter set cannot be used"
             hint = "it is missing, was changed, or its signer is no longer trusted: tell staff"
-            raise ServiceError(
-                what, code="data-not-ready", where="parameter_set", hint=hint
-            ) from None
+            raise ServiceError(what, "data-not-ready", "parameter_set", hint) from None
         return opened
 
     def _check_file(self, found: ParameterSet) -> None:
         if hashlib.sha256(self._path(found.file).read_bytes()).hexdigest() != found.file:
-            raise ServiceError("the file was changed", code="data-not-ready")
+            raise ServiceError("the file was changed", "data-not-ready")
 
     def check(self) -> list[str]:
         """The sets in use whose package cannot be used now, by subject; opens all of them."""
@@ -264,7 +248,7 @@ class ParameterSets:
     def propose(self, connection: sa.Connection, package: bytes, person: str) -> ParameterSet:
         """Take a package in; it is not in use yet."""
         if len(package) > LARGEST:
-            raise ServiceError("no package is so large", code="too-large", limit=LARGEST)
+            raise ServiceError("no package is so large", "too-large", limit=LARGEST)
         file = hashlib.sha256(package).hexdigest()
         make_folder(self._folder, 0o700)
         path = self._path(file)
@@ -274,49 +258,31 @@ class ParameterSets:
         try:
             # A new package that may come into use.
             try:
-                about: PackageDescription = describe_package(path)
+                header = describe_package(path).header
             except DiscreetError:
                 what, hint = "this is no package with a valid signature", "discreet params pack"
-                raise ServiceError(what, code="invalid-body", where="body", hint=hint) from None
-            header = about.header
+                raise ServiceError(what, "invalid-body", "body", hint) from None
             signer = header.signer_id or ""
             if signer not in self._signers:
                 what = "the package is not signed by somebody whom this service trusts"
                 hint = "trusted_signers in its settings"
-                raise ServiceError(what, code="invalid-body", where="signer", hint=hint)
+                raise ServiceError(what, "invalid-body", "signer", hint)
             for where, word in (("statistic", header.statistic), ("version", header.version)):
                 if not _WORD.fullmatch(word):
                     what = "up to 80 letters, digits, dots, - and _ are needed here"
-                    raise ServiceError(what, code="invalid-body", where=where)
-            found = ParameterSet(
-                name=header.statistic,
-                version=header.version,
-                digest=header.digest,
-                file=file,
-                signer=signer,
-                state=SetState.proposed,
-                imported=self._clock(),
-                importer=person,
-                activated=None,
-                retired=None,
-            )
+                    raise ServiceError(what, "invalid-body", where)
+            about: dict[str, Any] = {"name": header.statistic, "version": header.version}
+            about |= {"digest": header.digest, "file": file, "signer": signer}
+            times: dict[str, Any] = {"imported": self._clock(), "activated": None, "retired": None}
+            found = ParameterSet(**about, **times, state=SetState.proposed, importer=person)
             self._check_succession(connection, found)
             self._open(found)
         except BaseException:
             if not there:
                 path.unlink(missing_ok=True)
             raise
-        values = {
-            "name": found.name,
-            "version": found.version,
-            "digest": found.digest,
-            "file": found.file,
-            "signer": found.signer,
-            "state": found.state.value,
-            "imported_at": found.imported,
-            "imported_by": found.importer,
-        }
-        connection.execute(sa.insert(PARAMETER_SETS).values(**values))
+        brought = {"imported_at": found.imported, "imported_by": person}
+        insert_row(connection, PARAMETER_SETS, **about, state=found.state.value, **brought)
         facts = {"version": found.version, "digest": file, "signer": found.signer}
         kind = AuditKind.parameters_imported
         self._trail.append(connection, kind, person, found.subject, facts)
@@ -328,21 +294,20 @@ class ParameterSets:
             if row.version == found.version:
                 message = "this version is there already"
                 hint = "another package has another version"
-                raise ServiceError(message, code="conflict", where="version", hint=hint)
+                raise ServiceError(message, "conflict", "version", hint)
             if _was_newer(row, found.version):
                 message = "a newer version was in use, or nothing tells that this one is newer"
                 hint = "pack the parameters with a higher version"
-                raise ServiceError(message, code="conflict", where="version", hint=hint)
+                raise ServiceError(message, "conflict", "version", hint)
 
     def activate(self, connection: sa.Connection, agreed: AgreedChange) -> ParameterSet:
         """Bring a proposed set into use; the set that was in use ends by the same act."""
         found = self._found(connection, agreed.name, agreed.version)
         if found.state is not SetState.proposed:
             what, hint = f"this set is {found.state.value} already", "import a new version"
-            raise ServiceError(what, code="conflict", where="version", hint=hint)
+            raise ServiceError(what, "conflict", "version", hint)
         if any(_was_newer(row, found.version) for row in self._rows(connection, found.name)):
-            what = "a newer version was in use meanwhile"
-            raise ServiceError(what, code="conflict", where="version")
+            raise ServiceError("a newer version was in use meanwhile", "conflict", "version")
         self._open(found)
         for row in self._rows(connection, found.name):
             if row.state == SetState.active.value:
@@ -353,7 +318,7 @@ class ParameterSets:
         """End the use of a set, for good."""
         found = self._found(connection, agreed.name, agreed.version)
         if found.state is SetState.retired:
-            raise ServiceError("this set is retired already", code="conflict", where="version")
+            raise ServiceError("this set is retired already", "conflict", "version")
         return self._end(connection, found, agreed)
 
     def _end(
@@ -368,32 +333,19 @@ class ParameterSets:
         self, connection: sa.Connection, found: ParameterSet, state: SetState, agreed: AgreedChange
     ) -> ParameterSet:
         if len(agreed.persons) != 2 or same_person(*agreed.persons):
-            what, hint = "two persons must agree", "ask somebody else"
-            raise ServiceError(what, code="second-person", hint=hint)
+            raise ServiceError("two persons must agree", "second-person", hint="ask somebody else")
         column, kind = _CHANGES[state]
-        changed = connection.execute(
-            sa.update(PARAMETER_SETS)
-            .where(
-                _TABLE.name == found.name,
-                _TABLE.version == found.version,
-                _TABLE.state == found.state.value,
-            )
-            .values({"state": state.value, column: self._clock()})
-        )
-        if changed.rowcount != 1:
-            raise ServiceError("it was changed meanwhile", code="conflict", where="version")
-        self._trail.append(
-            connection,
-            kind,
-            agreed.persons[1],
-            found.subject,
-            {
-                "version": found.version,
-                "digest": found.file,
-                "proposal": agreed.proposal,
-                "persons": tuple(agreed.persons),
-            },
-        )
+        key = {"name": found.name, "version": found.version, "state": found.state.value}
+        values = {"state": state.value, column: self._clock()}
+        if change_rows(connection, PARAMETER_SETS, key, **values) != 1:
+            raise ServiceError("it was changed meanwhile", "conflict", "version")
+        facts: dict[str, FactValue] = {
+            "version": found.version,
+            "digest": found.file,
+            "proposal": agreed.proposal,
+            "persons": tuple(agreed.persons),
+        }
+        self._trail.append(connection, kind, agreed.persons[1], found.subject, facts)
         return self._found(connection, found.name, found.version)
 
 
@@ -413,4 +365,4 @@ def _was_newer(row: sa.Row[Any], version: str) -> bool:
 
 def _unknown() -> ServiceError:
     what, hint = "there is no such parameter set in use", "GET /api/v1/parameter-sets lists them"
-    return ServiceError(what, code="unknown-parameter-set", where="parameter_set", hint=hint)
+    return ServiceError(what, "unknown-parameter-set", "parameter_set", hint)

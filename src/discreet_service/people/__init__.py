@@ -13,7 +13,6 @@ if TYPE_CHECKING:
     from .api_keys import NewApiKey as NewApiKey
     from .approvals import KINDS as KINDS
     from .approvals import Approvals as Approvals
-    from .approvals import Execution as Execution
     from .approvals import Proposal as Proposal
     from .approvals import ProposalKind as ProposalKind
     from .approvals import ProposalState as ProposalState

@@ -1,8 +1,5 @@
-"""API keys: what programs show instead of a login.
-
-In: a key. Out: the person or system it belongs to, with the part of their roles that the key has.
-SECRET: the key itself, which is shown once; the database holds its digest. A key never may more
-than whom it belongs to, and ends with them.
+"""API keys: what programs show instead of a login. SECRET: the key itself, shown once; the database
+holds its digest. A key never may more than whom it belongs to, and ends with them.
 """
 
 from __future__ import annotations
@@ -15,14 +12,23 @@ import secrets
 import threading
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from contextlib import suppress
+from dataclasses import astuple, dataclass, field
 
 import sqlalchemy as sa
 
 from discreet.confidential import without_values
 from discreet_fire.persons import look_of, plain_name
-from discreet_service.audit import AuditKind, AuditTrail
-from discreet_service.database import API_KEYS, USERS, ServiceDatabase, record_of
+from discreet_service.audit import AuditKind, AuditTrail, FactValue
+from discreet_service.database import (
+    API_KEYS,
+    USERS,
+    ServiceDatabase,
+    change_rows,
+    insert_row,
+    record_of,
+    row_of,
+)
 from discreet_service.people.users import SYSTEM, grants_held
 from discreet_service.permissions import ALL, Grant, Permission, Principal
 from discreet_service.problems import ServiceError
@@ -35,6 +41,10 @@ _HOUR, _DAY = 3_600_000, 86_400_000
 _REMEMBERED, _MOST_REMEMBERED = 5_000, 4_096
 _LONGEST_DAYS, _LONGEST_OVERLAP = 730, 168
 _MOST_KEYS, _MOST_GRANTS = 50, 100
+#: Keys with their owners.
+_KEYS = sa.select(API_KEYS, USERS.c.name.label("owner"), USERS.c.disabled).join(
+    USERS, USERS.c.id == API_KEYS.c.user_id
+)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -97,11 +107,7 @@ class ApiKeys:
         if known is not None and until - _REMEMBERED <= now < until and now < expires:
             return known
         with self._database.reading() as connection:
-            row = connection.execute(
-                sa.select(API_KEYS, USERS.c.name.label("owner"), USERS.c.disabled)
-                .join(USERS, USERS.c.id == API_KEYS.c.user_id)
-                .where(API_KEYS.c.id == read[1])
-            ).first()
+            row = connection.execute(_KEYS.where(API_KEYS.c.id == read[1])).first()
             # Compared with nothing as well: the time tells not whether there is such a key.
             kept = bytes(32) if row is None else bytes.fromhex(row.digest)
             fits = hmac.compare_digest(digest, kept)
@@ -110,13 +116,24 @@ class ApiKeys:
             if now >= row.expires_at:
                 return None
             held = grants_held(connection, row.user_id)
-        grants = _both(_read_grants(row.grants), held)
+        # What the key may, and its owner still may.
+        both = [
+            Grant(one.role, other.dataset if one.dataset == ALL else one.dataset)
+            for one in _read_grants(row.grants)
+            for other in held
+            if one.role == other.role and (ALL in (one.dataset, other.dataset) or one == other)
+        ]
+        grants = tuple(dict.fromkeys(both))
         found = Principal(name=row.owner, kind="key", grants=grants, key=row.id)
         with self._lock:
             self._known[digest] = (now + _REMEMBERED, row.expires_at, found)
             while len(self._known) > _MOST_REMEMBERED:
                 self._known.popitem(last=False)
-        self._note_use(row.id, row.last_used_at, now)
+        hour = now - now % _HOUR
+        if row.last_used_at is None or row.last_used_at < hour:
+            # When it was used is worth no failure: a full disk keeps nobody from reading.
+            with suppress(ServiceError), self._database.writing() as connection:
+                change_rows(connection, API_KEYS, {"id": row.id}, last_used_at=hour)
         return found
 
     @without_values
@@ -131,36 +148,40 @@ class ApiKeys:
     ) -> NewApiKey:
         """Make a key: for oneself, or as an administrator for a system."""
         what_for = plain_name(name)
-        _check_days(days)
+        if not 1 <= days <= _LONGEST_DAYS:
+            raise ServiceError(f"a key lasts 1 to {_LONGEST_DAYS} days", "invalid-input", "days")
         if principal.key or principal.kind not in ("session", "local"):
             what, hint = "a key makes no other keys", "log in, or rotate this one"
-            raise ServiceError(what, code="not-allowed", hint=hint)
+            raise ServiceError(what, "not-allowed", hint=hint)
         with self._database.writing() as connection:
-            user = _owner(connection, owner or principal.name)
-            _check_may_make(principal, user)
-            _check_grants(grants, grants_held(connection, user.id))
+            look = look_of(plain_name(owner or principal.name))
+            user = row_of(connection, USERS, look=look, disabled=False)
+            if user is None:
+                raise ServiceError("there is no such user", "not-found", "owner")
+            # Nobody makes a key by which they could act as another person.
+            manages = user.kind == SYSTEM and principal.may(Permission.people_manage, ALL)
+            if not (manages or principal.kind == "local" or user.name == principal.name):
+                owners = "those to whom they belong, and by administrators for systems"
+                raise ServiceError(f"keys are made by {owners}", "not-allowed", "owner")
+            if not 0 < len(grants) <= _MOST_GRANTS:
+                what = f"a key has 1 to {_MOST_GRANTS} roles"
+                raise ServiceError(what, "invalid-input", "grants")
+            held = grants_held(connection, user.id)
+            for at, grant in enumerate(grants):
+                if grant not in held and Grant(grant.role) not in held:
+                    what = "the owner of the key does not have this role"
+                    raise ServiceError(what, "not-allowed", f"grants[{at}]")
             self._check_number(connection, user.id)
-            key = self._insert(
-                connection,
-                user,
-                what_for,
-                tuple(dict.fromkeys(grants)),
-                self._clock() + days * _DAY,
-                secrets.token_hex(16),
-                by=principal.name,
-            )
-            self._trail.append(
-                connection,
-                AuditKind.key_created,
-                principal.name,
-                user.name,
-                {
-                    "key": key.key.id,
-                    "owner": user.name,
-                    "grants": [f"{grant.role}@{grant.dataset}" for grant in key.key.grants],
-                    "expires": key.key.expires,
-                },
-            )
+            own, until = tuple(dict.fromkeys(grants)), self._clock() + days * _DAY
+            family, by = secrets.token_hex(16), principal.name
+            key = self._insert(connection, user, what_for, own, until, family, by=by)
+            facts: dict[str, FactValue] = {
+                "key": key.key.id,
+                "owner": user.name,
+                "grants": [str(grant) for grant in key.key.grants],
+                "expires": key.key.expires,
+            }
+            self._trail.append(connection, AuditKind.key_created, principal.name, user.name, facts)
         return key
 
     @without_values
@@ -171,35 +192,23 @@ class ApiKeys:
         """
         if not 0 <= overlap_hours <= _LONGEST_OVERLAP:
             message = f"the overlap lies between 0 and {_LONGEST_OVERLAP} hours"
-            raise ServiceError(message, code="invalid-input", where="overlap_hours")
+            raise ServiceError(message, "invalid-input", "overlap_hours")
         now = self._clock()
         with self._database.writing() as connection:
             row = self._to_change(connection, principal, key)
             if row.revoked_at is not None or now >= row.expires_at or row.successor is not None:
                 message = "this key is over, or has a successor"
-                raise ServiceError(message, code="conflict", where="id", hint="make a new one")
+                raise ServiceError(message, "conflict", "id", "make a new one")
             until = now + row.expires_at - row.created_at
             user = connection.execute(sa.select(USERS).where(USERS.c.id == row.user_id)).one()
             self._check_number(connection, user.id)
-            grants = _read_grants(row.grants)
-            made = self._insert(
-                connection, user, row.name, grants, until, row.family, by=principal.name
-            )
-            connection.execute(
-                sa.update(API_KEYS)
-                .where(API_KEYS.c.id == row.id)
-                .values(
-                    expires_at=min(row.expires_at, now + overlap_hours * _HOUR),
-                    successor=made.key.id,
-                )
-            )
-            self._trail.append(
-                connection,
-                AuditKind.key_created,
-                principal.name,
-                user.name,
-                {"key": made.key.id, "expires": made.key.expires, "replaces": row.id},
-            )
+            grants, by = _read_grants(row.grants), principal.name
+            made = self._insert(connection, user, row.name, grants, until, row.family, by=by)
+            ends = min(row.expires_at, now + overlap_hours * _HOUR)
+            successor = made.key.id
+            change_rows(connection, API_KEYS, {"id": row.id}, expires_at=ends, successor=successor)
+            facts = {"key": successor, "expires": made.key.expires, "replaces": row.id}
+            self._trail.append(connection, AuditKind.key_created, principal.name, user.name, facts)
         self.forget()
         return made
 
@@ -208,29 +217,24 @@ class ApiKeys:
 
         Other processes of the service follow within seconds.
         """
-        now = self._clock()
         with self._database.writing() as connection:
             row = self._to_change(connection, principal, key)
-            connection.execute(
-                sa.update(API_KEYS)
-                .where(API_KEYS.c.family == row.family, API_KEYS.c.revoked_at.is_(None))
-                .values(revoked_at=now, revoked_by=principal.name)
-            )
-            self._trail.append(
-                connection, AuditKind.key_revoked, principal.name, row.owner, {"key": row.id}
-            )
+            family = {"family": row.family, "revoked_at": None}
+            values = {"revoked_at": self._clock(), "revoked_by": principal.name}
+            change_rows(connection, API_KEYS, family, **values)
+            facts = {"key": row.id}
+            self._trail.append(connection, AuditKind.key_revoked, principal.name, row.owner, facts)
         self.forget()
 
     def listed(self, owner: str = "") -> tuple[ApiKey, ...]:
         """All keys, the newest first."""
-        frame = sa.select(API_KEYS, USERS.c.name.label("owner")).join(
-            USERS, USERS.c.id == API_KEYS.c.user_id
-        )
+        frame = _KEYS
         if owner:
             frame = frame.where(USERS.c.look == look_of(plain_name(owner)))
         frame = frame.order_by(API_KEYS.c.created_at.desc(), API_KEYS.c.id)
         with self._database.reading() as connection:
-            return tuple(_shown(row) for row in connection.execute(frame))
+            rows = connection.execute(frame).all()
+        return tuple(record_of(ApiKey, row, grants=_read_grants(row.grants)) for row in rows)
 
     def forget(self) -> None:
         """Look everything up anew."""
@@ -250,129 +254,37 @@ class ApiKeys:
     ) -> NewApiKey:
         number, now = secrets.token_hex(6), self._clock()
         token = f"dsc_{number}_{secrets.token_urlsafe(32)}"
-        connection.execute(
-            sa.insert(API_KEYS).values(
-                id=number,
-                digest=_digest(token).hex(),
-                user_id=user.id,
-                name=name,
-                family=family,
-                grants=json.dumps([[grant.role, grant.dataset] for grant in grants]),
-                created_at=now,
-                created_by=by,
-                expires_at=expires,
-            )
-        )
-        key = ApiKey(
-            id=number,
-            name=name,
-            owner=user.name,
-            grants=grants,
-            created=now,
-            expires=expires,
-            last_used=None,
-            revoked=None,
-        )
-        return NewApiKey(key=key, token=token)
+        texts = {"digest": _digest(token).hex(), "name": name, "family": family, "created_by": by}
+        times, listed = {"created_at": now, "expires_at": expires}, list(map(astuple, grants))
+        insert_row(connection, API_KEYS, id=number, user_id=user.id, grants=json.dumps(listed),
+                   **texts, **times)  # fmt: skip
+        row = connection.execute(_KEYS.where(API_KEYS.c.id == number)).one()
+        return NewApiKey(key=record_of(ApiKey, row, grants=grants), token=token)
 
     def _to_change(
         self, connection: sa.Connection, principal: Principal, key: str
     ) -> sa.Row[tuple[object, ...]]:
         """A key that somebody may change; for others it is as if there were none."""
-        row = connection.execute(
-            sa.select(API_KEYS, USERS.c.name.label("owner"))
-            .join(USERS, USERS.c.id == API_KEYS.c.user_id)
-            .where(API_KEYS.c.id == (key if _VISIBLE.fullmatch(key) else ""))
-        ).first()
+        wanted = API_KEYS.c.id == (key if _VISIBLE.fullmatch(key) else "")
+        row = connection.execute(_KEYS.where(wanted)).first()
         manages = principal.may(Permission.people_manage, ALL) and not principal.key
         # By a key, only that one itself.
         own = row is not None and row.owner == principal.name and principal.key in ("", row.id)
         if row is None or not (own or manages):
-            raise ServiceError("there is no such key", code="not-found", where="id")
+            raise ServiceError("there is no such key", "not-found", "id")
         return row
 
     def _check_number(self, connection: sa.Connection, user: str) -> None:
-        there = connection.execute(
-            sa.select(sa.func.count())
-            .select_from(API_KEYS)
-            .where(
-                API_KEYS.c.user_id == user,
-                API_KEYS.c.revoked_at.is_(None),
-                API_KEYS.c.expires_at > self._clock(),
-            )
-        ).scalar_one()
-        if there >= _MOST_KEYS:
+        usable = API_KEYS.c.revoked_at.is_(None) & (API_KEYS.c.expires_at > self._clock())
+        counted = sa.select(sa.func.count()).where(API_KEYS.c.user_id == user, usable)
+        if (connection.scalar(counted) or 0) >= _MOST_KEYS:
             what, hint = "this user has as many keys as there can be", "revoke one first"
-            raise ServiceError(what, code="conflict", hint=hint, limit=_MOST_KEYS)
-
-    def _note_use(self, key: str, before: int | None, now: int) -> None:
-        hour = now - now % _HOUR
-        if before is not None and before >= hour:
-            return
-        try:
-            with self._database.writing() as connection:
-                connection.execute(
-                    sa.update(API_KEYS).where(API_KEYS.c.id == key).values(last_used_at=hour)
-                )
-        except ServiceError:
-            # When it was used is worth no failure: a full disk keeps nobody from reading.
-            return
+            raise ServiceError(what, "conflict", hint=hint, limit=_MOST_KEYS)
 
 
 def _digest(token: str) -> bytes:
     return hashlib.sha256(token.encode("ascii")).digest()
 
 
-def _owner(connection: sa.Connection, name: str) -> sa.Row[tuple[object, ...]]:
-    look = look_of(plain_name(name))
-    found = connection.execute(
-        sa.select(USERS).where(USERS.c.look == look, USERS.c.disabled.is_(False))
-    ).first()
-    if found is None:
-        raise ServiceError("there is no such user", code="not-found", where="owner")
-    return found
-
-
-def _check_may_make(principal: Principal, user: sa.Row[tuple[object, ...]]) -> None:
-    """Nobody makes a key by which they could act as another person."""
-    if principal.kind == "local" or user.name == principal.name:
-        return
-    if user.kind == SYSTEM and principal.may(Permission.people_manage, ALL):
-        return
-    message = "keys are made by those to whom they belong, and by administrators for systems"
-    raise ServiceError(message, code="not-allowed", where="owner")
-
-
-def _check_days(days: int) -> None:
-    if not 1 <= days <= _LONGEST_DAYS:
-        message = f"a key lasts 1 to {_LONGEST_DAYS} days"
-        raise ServiceError(message, code="invalid-input", where="days")
-
-
-def _check_grants(wanted: Sequence[Grant], held: Sequence[Grant]) -> None:
-    if not 0 < len(wanted) <= _MOST_GRANTS:
-        message = f"a key has 1 to {_MOST_GRANTS} roles"
-        raise ServiceError(message, code="invalid-input", where="grants")
-    for at, grant in enumerate(wanted):
-        if grant not in held and Grant(grant.role) not in held:
-            message = "the owner of the key does not have this role"
-            raise ServiceError(message, code="not-allowed", where=f"grants[{at}]")
-
-
-def _both(wanted: Sequence[Grant], held: Sequence[Grant]) -> tuple[Grant, ...]:
-    """What a key may and its owner still may."""
-    found = [
-        Grant(one.role, other.dataset if one.dataset == ALL else one.dataset)
-        for one in wanted
-        for other in held
-        if one.role == other.role and (ALL in (one.dataset, other.dataset) or one == other)
-    ]
-    return tuple(dict.fromkeys(found))
-
-
 def _read_grants(text: str) -> tuple[Grant, ...]:
     return tuple(Grant(role, dataset) for role, dataset in json.loads(text))
-
-
-def _shown(row: sa.Row[tuple[object, ...]]) -> ApiKey:
-    return record_of(ApiKey, row, grants=_read_grants(row.grants))

@@ -1,8 +1,5 @@
-"""Approvals: what two persons must agree on before it is done.
-
-In: proposals, each about one content by its digest. Out: what was proposed is done in the same
-transaction as the second person's agreement, or not at all. Nobody agrees with themselves, by
-whatever key or spelling of their name; nobody agrees to anything but what they saw.
+"""Approvals: what two persons must agree on, done in the transaction of the second agreement or not
+at all. Nobody agrees with themselves, or to anything but what they saw.
 """
 
 from __future__ import annotations
@@ -13,12 +10,21 @@ import secrets
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
+from itertools import islice
 
 import sqlalchemy as sa
 
 from discreet_fire.persons import look_of, plain_text, same_person
 from discreet_service.audit import AuditKind, AuditTrail
-from discreet_service.database import PROPOSALS, USERS, ServiceDatabase, record_of
+from discreet_service.database import (
+    PROPOSALS,
+    USERS,
+    ServiceDatabase,
+    change_rows,
+    insert_row,
+    record_of,
+    row_of,
+)
 from discreet_service.permissions import ALL, Permission, Principal
 from discreet_service.problems import ServiceError
 
@@ -51,7 +57,7 @@ class ProposalKind(StrEnum):
     release_publication = "release-publication"
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@dataclass(frozen=True, slots=True)
 class KindOfProposal:
     """What holds for proposals of a kind; nothing of it has a default."""
 
@@ -62,50 +68,33 @@ class KindOfProposal:
     days: int  # After which it expires
 
 
+_P = Permission
 KINDS: Mapping[ProposalKind, KindOfProposal] = {
     ProposalKind.parameter_activation: KindOfProposal(
-        en="Use of a parameter set",
-        de="Einsatz eines Parametersatzes",
-        propose=Permission.parameters_propose,
-        approve=Permission.parameters_activate,
-        days=14,
+        "Use of a parameter set", "Einsatz eines Parametersatzes",
+        _P.parameters_propose, _P.parameters_activate, 14,
     ),
     ProposalKind.parameter_retirement: KindOfProposal(
-        en="End of a parameter set",
-        de="Außerdienststellung eines Parametersatzes",
-        propose=Permission.parameters_propose,
-        approve=Permission.parameters_activate,
-        days=14,
+        "End of a parameter set", "Außerdienststellung eines Parametersatzes",
+        _P.parameters_propose, _P.parameters_activate, 14,
     ),
     ProposalKind.policy_change: KindOfProposal(
-        en="Change of a policy",
-        de="Änderung einer Geheimhaltungsregel",
-        propose=Permission.policies_propose,
-        approve=Permission.policies_approve,
-        days=14,
+        "Change of a policy", "Änderung einer Geheimhaltungsregel",
+        _P.policies_propose, _P.policies_approve, 14,
     ),
     ProposalKind.refusal_override: KindOfProposal(
-        en="Answer in spite of a refusal",
-        de="Antwort trotz einer Ablehnung",
-        propose=Permission.refusals_override,
-        approve=Permission.refusals_override,
-        days=7,
+        "Answer in spite of a refusal", "Antwort trotz einer Ablehnung",
+        _P.refusals_override, _P.refusals_override, 7,
     ),
     ProposalKind.dataset_publication: KindOfProposal(
-        en="Opening of a data set",
-        de="Freigabe eines Datensatzes",
-        propose=Permission.datasets_publish,
-        approve=Permission.datasets_publish,
-        days=14,
+        "Opening of a data set", "Freigabe eines Datensatzes",
+        _P.datasets_publish, _P.datasets_publish, 14,
     ),
     ProposalKind.release_publication: KindOfProposal(
-        en="Publication of a release",
-        de="Veröffentlichung",
-        propose=Permission.releases_publish,
-        approve=Permission.releases_publish,
-        days=14,
+        "Publication of a release", "Veröffentlichung",
+        _P.releases_publish, _P.releases_publish, 14,
     ),
-}
+}  # fmt: skip
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -162,13 +151,12 @@ class Approvals:
     def register(self, kind: ProposalKind, execution: Execution) -> None:
         """Say what is done when two persons agreed."""
         if kind in self._executions:
-            raise ServiceError(f"{kind} is registered already", code="internal")
+            raise ServiceError(f"{kind} is registered already", "internal")
         self._executions[kind] = execution
 
     def propose(
         self,
         connection: sa.Connection,
-        *,
         kind: ProposalKind,
         subject: str,
         digest: str,
@@ -180,38 +168,19 @@ class Approvals:
         _check_may(principal, KINDS[kind].propose, dataset)
         why = _checked_reason(reason)
         if not _SUBJECT.fullmatch(subject):
-            raise ServiceError("this is no subject", code="invalid-input", where="subject")
+            raise ServiceError("this is no subject", "invalid-input", "subject")
         if not _DIGEST.fullmatch(digest):
-            raise ServiceError("this is no SHA-256", code="invalid-input", where="digest")
+            raise ServiceError("this is no SHA-256", "invalid-input", "digest")
         self.expire(connection)
-        there = connection.execute(
-            sa.select(PROPOSALS.c.id).where(
-                PROPOSALS.c.kind == kind.value,
-                PROPOSALS.c.subject == subject,
-                PROPOSALS.c.state == ProposalState.open.value,
-            )
-        ).first()
-        if there is not None:
+        same = {"kind": kind.value, "subject": subject, "state": ProposalState.open.value}
+        if row_of(connection, PROPOSALS, **same) is not None:
             what, hint = "this is proposed already", "approve, reject or withdraw that first"
-            raise ServiceError(what, code="conflict", where="subject", hint=hint)
+            raise ServiceError(what, "conflict", "subject", hint)
         number, now = secrets.token_hex(16), self._clock()
-        connection.execute(
-            sa.insert(PROPOSALS).values(
-                id=number,
-                kind=kind.value,
-                subject=subject,
-                dataset=dataset,
-                digest=digest,
-                reason=why,
-                proposer=principal.name,
-                proposed_at=now,
-                expires_at=now + KINDS[kind].days * _DAY,
-                state=ProposalState.open.value,
-                decider="",
-                decided_at=None,
-                remark="",
-            )
-        )
+        texts = {"dataset": dataset, "digest": digest, "reason": why, "proposer": principal.name}
+        times = {"proposed_at": now, "expires_at": now + KINDS[kind].days * _DAY}
+        insert_row(connection, PROPOSALS, id=number, **same, **texts, **times, decider="",
+                   decided_at=None, remark="")  # fmt: skip
         made = self.proposal(connection, number)
         self._write_down(connection, AuditKind.proposed, principal.name, made, reason=why)
         return made
@@ -224,19 +193,21 @@ class Approvals:
         _check_may(principal, KINDS[found.kind].approve, found.dataset)
         if same_person(found.proposer, principal.name):
             what, hint = "nobody agrees with themselves", "ask somebody else"
-            raise ServiceError(what, code="second-person", hint=hint)
-        _check_still_here(connection, found.proposer)
+            raise ServiceError(what, "second-person", hint=hint)
+        proposer = row_of(connection, USERS, look=look_of(found.proposer))
+        if proposer is not None and proposer.disabled:
+            what, hint = "whoever proposed this has been shut out", "propose it anew"
+            raise ServiceError(what, "conflict", hint=hint)
         if not hmac.compare_digest(found.digest.encode(), digest.encode("utf-8", "replace")):
             what, hint = "what you saw is not what was proposed", "look at it again"
-            raise ServiceError(what, code="changed-meanwhile", where="digest", hint=hint)
+            raise ServiceError(what, "changed-meanwhile", "digest", hint)
         execution = self._executions.get(found.kind)
         if execution is None:
-            what = "nothing is there that could do this"
-            raise ServiceError(what, code="data-not-ready", where="kind")
+            raise ServiceError("nothing is there that could do this", "data-not-ready", "kind")
         self._decide(connection, found, ProposalState.approved, principal.name, "")
         if execution(connection, found) != found.digest:
             what, hint = "the content is no longer what was proposed", "propose it anew"
-            raise ServiceError(what, code="changed-meanwhile", where="digest", hint=hint)
+            raise ServiceError(what, "changed-meanwhile", "digest", hint)
         self._write_down(connection, AuditKind.approved, principal.name, found)
         return self.proposal(connection, number)
 
@@ -248,7 +219,7 @@ class Approvals:
         _check_may(principal, KINDS[found.kind].approve, found.dataset)
         if same_person(found.proposer, principal.name):
             what, hint = "nobody decides on what they proposed", "withdraw it"
-            raise ServiceError(what, code="second-person", hint=hint)
+            raise ServiceError(what, "second-person", hint=hint)
         why = _checked_reason(reason)
         self._decide(connection, found, ProposalState.rejected, principal.name, why)
         self._write_down(connection, AuditKind.rejected, principal.name, found, reason=why)
@@ -259,21 +230,17 @@ class Approvals:
         found = self._to_decide(connection, number)
         _check_in_person(principal)
         if not same_person(found.proposer, principal.name):
-            raise ServiceError("only who proposed something takes it back", code="not-allowed")
+            raise ServiceError("only who proposed something takes it back", "not-allowed")
         self._decide(connection, found, ProposalState.withdrawn, principal.name, "")
         self._write_down(connection, AuditKind.proposal_withdrawn, principal.name, found)
         return self.proposal(connection, number)
 
     def expire(self, connection: sa.Connection) -> int:
         """End proposals to which nobody agreed in time; how many there were."""
-        over = connection.execute(
-            sa.select(PROPOSALS)
-            .where(
-                PROPOSALS.c.state == ProposalState.open.value,
-                PROPOSALS.c.expires_at <= self._clock(),
-            )
-            .order_by(PROPOSALS.c.proposed_at, PROPOSALS.c.id)
-        ).all()
+        columns = PROPOSALS.c
+        due = [columns.state == ProposalState.open.value, columns.expires_at <= self._clock()]
+        order = sa.select(PROPOSALS).where(*due).order_by(columns.proposed_at, columns.id)
+        over = connection.execute(order).all()
         for row in over:
             found = _proposal(row)
             self._decide(connection, found, ProposalState.expired, "", "")
@@ -282,13 +249,9 @@ class Approvals:
 
     def proposal(self, connection: sa.Connection, number: str) -> Proposal:
         """One proposal."""
-        row = connection.execute(
-            sa.select(PROPOSALS).where(
-                PROPOSALS.c.id == (number if _NUMBER.fullmatch(number) else "")
-            )
-        ).first()
+        row = row_of(connection, PROPOSALS, id=number if _NUMBER.fullmatch(number) else "")
         if row is None:
-            raise ServiceError("there is no such proposal", code="not-found", where="id")
+            raise ServiceError("there is no such proposal", "not-found", "id")
         return _proposal(row)
 
     def visible(self, principal: Principal, number: str) -> Proposal:
@@ -296,7 +259,7 @@ class Approvals:
         with self._database.reading() as connection:
             found = self.proposal(connection, number)
         if not may_see(principal, found):
-            raise ServiceError("there is no such proposal", code="not-found", where="id")
+            raise ServiceError("there is no such proposal", "not-found", "id")
         return found
 
     def proposals(
@@ -314,24 +277,17 @@ class Approvals:
             order = order.where(PROPOSALS.c.kind == kind.value)
         if before is not None:
             order = order.where(PROPOSALS.c.proposed_at < before)
-        found: list[Proposal] = []
         with self._database.reading() as connection:
-            for row in connection.execute(order):
-                each = _proposal(row)
-                if may_see(principal, each):
-                    found.append(each)
-                if len(found) == _PAGE:
-                    break
-        return tuple(found)
+            proposals = map(_proposal, connection.execute(order))
+            visible = (each for each in proposals if may_see(principal, each))
+            return tuple(islice(visible, _PAGE))
 
     def _to_decide(self, connection: sa.Connection, number: str) -> Proposal:
         found = self.proposal(connection, number)
         if found.state is ProposalState.open and self._clock() >= found.expires:
-            what, hint = "this proposal has expired", "propose it anew"
-            raise ServiceError(what, code="conflict", where="id", hint=hint)
+            raise ServiceError("this proposal has expired", "conflict", "id", "propose it anew")
         if found.state is not ProposalState.open:
-            what = f"this proposal is {found.state} already"
-            raise ServiceError(what, code="conflict", where="id")
+            raise ServiceError(f"this proposal is {found.state} already", "conflict", "id")
         return found
 
     def _decide(
@@ -343,35 +299,26 @@ class Approvals:
         remark: str,
     ) -> None:
         """Note a decision, unless another one came first."""
-        changed = connection.execute(
-            sa.update(PROPOSALS)
-            .where(PROPOSALS.c.id == found.id, PROPOSALS.c.state == ProposalState.open.value)
-            .values(state=state.value, decider=person, decided_at=self._clock(), remark=remark)
-        )
-        if changed.rowcount != 1:
-            raise ServiceError("somebody decided on this meanwhile", code="conflict", where="id")
+        still = {"id": found.id, "state": ProposalState.open.value}
+        values = {"state": state.value, "decider": person, "decided_at": self._clock()}
+        if change_rows(connection, PROPOSALS, still, **values, remark=remark) != 1:
+            raise ServiceError("somebody decided on this meanwhile", "conflict", "id")
 
     def _write_down(
         self, connection: sa.Connection, kind: AuditKind, person: str, about: Proposal, **more: str
     ) -> None:
-        facts = {
-            "proposal": about.id,
-            "kind": about.kind.value,
-            "dataset": about.dataset,
-            "digest": about.digest,
-            "proposer": about.proposer,
-            **more,
-        }
+        facts = {"proposal": about.id, "kind": about.kind.value, "dataset": about.dataset}
+        facts |= {"digest": about.digest, "proposer": about.proposer, **more}
         self._trail.append(connection, kind, person or "service", about.subject, facts)
 
 
 def may_see(principal: Principal, proposal: Proposal) -> bool:
     """Whether somebody may see a proposal: who may propose or decide the like, and auditors."""
     kind, dataset = KINDS[proposal.kind], proposal.dataset or ALL
-    wanted = (kind.propose, kind.approve)
     return (
         principal.may(Permission.audit_read)
-        or any(principal.may(item, dataset) for item in wanted)
+        or principal.may(kind.propose, dataset)
+        or principal.may(kind.approve, dataset)
         or principal.name == proposal.proposer
     )
 
@@ -380,31 +327,21 @@ def _check_may(principal: Principal, permission: Permission, dataset: str) -> No
     _check_in_person(principal)
     if not principal.may(permission, dataset or ALL):
         what, hint = f"this needs {permission.value}", "ask the administrators for the role"
-        raise ServiceError(what, code="not-allowed", hint=hint)
+        raise ServiceError(what, "not-allowed", hint=hint)
 
 
 def _check_in_person(principal: Principal) -> None:
     """Persons agree: the command line and callers without a name are nobody."""
     if principal.kind not in ("session", "key"):
         what, hint = "this takes somebody who logged in", "log in, or use your own key"
-        raise ServiceError(what, code="not-allowed", hint=hint)
-
-
-def _check_still_here(connection: sa.Connection, proposer: str) -> None:
-    """What somebody proposed who was shut out since is to be proposed by somebody else."""
-    row = connection.execute(
-        sa.select(USERS.c.disabled).where(USERS.c.look == look_of(proposer))
-    ).first()
-    if row is not None and row.disabled:
-        what, hint = "whoever proposed this has been shut out", "propose it anew"
-        raise ServiceError(what, code="conflict", hint=hint)
+        raise ServiceError(what, "not-allowed", hint=hint)
 
 
 def _checked_reason(reason: str) -> str:
     text = plain_text(reason, "reason")
     if len(text) < _SHORTEST_REASON:
         what, hint = "a reason is needed", "say why, for the one who reads the audit trail"
-        raise ServiceError(what, code="invalid-input", where="reason", hint=hint)
+        raise ServiceError(what, "invalid-input", "reason", hint)
     return text
 
 

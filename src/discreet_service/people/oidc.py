@@ -1,8 +1,5 @@
-"""Login by the office's own provider: OpenID Connect, code flow with PKCE.
-
-In: what the provider answers. Out: who somebody is, and their roles. SECRET: the client's secret
-and codes never leave but to the provider. Only addresses of the configured provider are asked, and
-no redirect is followed. What cannot be checked is refused.
+"""Login by OpenID Connect, code flow with PKCE. SECRET: the client's secret. Only the configured
+provider is asked, no redirect is followed; what cannot be checked is refused.
 """
 
 from __future__ import annotations
@@ -29,7 +26,7 @@ from joserfc.jwk import ECKey, RSAKey
 
 from discreet.confidential import without_values
 from discreet.files import read_private
-from discreet_service.permissions import ALL, Grant
+from discreet_service.permissions import Grant
 from discreet_service.problems import ServiceError
 from discreet_service.settings import OidcSettings
 
@@ -79,7 +76,7 @@ class OidcLogin:
         self._origin = _origin(settings.issuer)
         if self._origin is None:
             message = "the provider is asked over https only"
-            raise ServiceError(message, code="invalid-input", where="oidc.issuer")
+            raise ServiceError(message, "invalid-input", "oidc.issuer")
         self._lock = threading.Lock()
         self._described: tuple[int, dict[str, Any]] | None = None
         self._keys: tuple[int, list[Any]] | None = None
@@ -92,17 +89,12 @@ class OidcLogin:
     def begin(self) -> LoginAttempt:
         """A new attempt, with the address to which the browser goes."""
         state, nonce, verifier = (secrets.token_urlsafe(32) for _ in range(3))
-        address = prepare_grant_uri(
-            self._endpoint("authorization_endpoint"),
-            client_id=self._settings.client_id,
-            response_type="code",
-            redirect_uri=self._settings.redirect,
-            scope=_SCOPES,
-            state=state,
-            nonce=nonce,
-            code_challenge=create_s256_code_challenge(verifier),
-            code_challenge_method="S256",
-        )
+        address = prepare_grant_uri(self._endpoint("authorization_endpoint"),
+                                    client_id=self._settings.client_id, response_type="code",
+                                    redirect_uri=self._settings.redirect, scope=_SCOPES,
+                                    state=state, nonce=nonce,
+                                    code_challenge=create_s256_code_challenge(verifier),
+                                    code_challenge_method="S256")  # fmt: skip
         return LoginAttempt(
             state=state, nonce=nonce, verifier=verifier, begun=self._clock(), address=address
         )
@@ -139,7 +131,7 @@ class OidcLogin:
             for group in groups
             if isinstance(group, str) and group in self._settings.roles
         }
-        grants = tuple(grant_of(role) for role in sorted(roles))
+        grants = tuple(map(Grant.of, sorted(roles)))
         return OidcIdentity(
             issuer=self._settings.issuer, subject=subject, name=str(name), grants=grants
         )
@@ -172,7 +164,6 @@ class OidcLogin:
         return dict(claims)
 
     def _key(self, signed: Any) -> Any:
-        """The provider's key by which a token is signed; asked again when it is not known."""
         number = signed.headers().get("kid")
         for again in (False, True):
             keys = self._provider_keys(again=again)
@@ -196,9 +187,7 @@ class OidcLogin:
                 wanted = isinstance(item, dict) and item.get("kty") in ("RSA", "EC")
                 if not wanted or item.get("use", "sig") != "sig":
                     continue
-                public = {
-                    name: value for name, value in item.items() if name not in ("d", "p", "q")
-                }
+                public = {name: item[name] for name in item if name not in ("d", "p", "q")}
                 try:
                     if item["kty"] == "EC":
                         keys.append(ECKey.import_key(public))
@@ -210,7 +199,6 @@ class OidcLogin:
             return keys
 
     def _description(self, *, locked: bool = False) -> dict[str, Any]:
-        """What the provider says of itself."""
         if not locked:
             with self._lock:
                 return self._description(locked=True)
@@ -239,7 +227,6 @@ class OidcLogin:
         )
 
     def _exchange(self, code: str, verifier: str) -> dict[str, Any]:
-        """Tokens for a code."""
         place = self._settings.client_secret_file
         secret = read_private(place, "the client's secret").decode("utf-8").strip()
         form = {
@@ -256,7 +243,6 @@ class OidcLogin:
             raise _refused("the provider does not know the code") from None
 
     def _ask(self, method: str, address: str, **more: Any) -> dict[str, Any]:
-        """A JSON object from the provider."""
         if not self._is_of_provider(address):
             raise _unreachable("the provider names an address that is not its own")
         if time.monotonic() < self._silent_until:
@@ -290,16 +276,6 @@ class OidcLogin:
         return document
 
 
-def grant_of(text: str) -> Grant:
-    """The grant that is spelled role or role@dataset.
-
-    >>> grant_of("requester@census")
-    Grant(role='requester', dataset='census')
-    """
-    role, _, dataset = text.partition("@")
-    return Grant(role, dataset or ALL)
-
-
 def _origin(address: str) -> tuple[str, str, int] | None:
     """Scheme, host and port of an address that may be asked: https, or http on this machine."""
     try:
@@ -311,14 +287,11 @@ def _origin(address: str) -> tuple[str, str, int] | None:
         return None
     if parts.scheme == "https":
         return "https", host, port or 443
-    return ("http", host, port or 80) if parts.scheme == "http" and _is_here(host) else None
-
-
-def _is_here(host: str) -> bool:
     try:
-        return ipaddress.ip_address(host).is_loopback
+        here = ipaddress.ip_address(host).is_loopback
     except ValueError:
-        return host == "localhost"
+        here = host == "localhost"
+    return ("http", host, port or 80) if parts.scheme == "http" and here else None
 
 
 class _ProviderRefusal(Exception):  # noqa: N818
@@ -326,8 +299,8 @@ class _ProviderRefusal(Exception):  # noqa: N818
 
 
 def _refused(what: str) -> ServiceError:
-    return ServiceError(what, code="not-authenticated", hint="begin the login again")
+    return ServiceError(what, "not-authenticated", hint="begin the login again")
 
 
 def _unreachable(what: str) -> ServiceError:
-    return ServiceError(what, code="overloaded", where="oidc", retry_after=30)
+    return ServiceError(what, "overloaded", "oidc", retry_after=30)

@@ -1,8 +1,5 @@
-"""Passwords: how they are stretched, kept and compared.
-
-In: passwords. Out: their stretched form, which is kept, and whether one fits. SECRET. To compare
-with nothing takes as long as to compare with something: nobody learns from the time whether
-there is such a user.
+"""Passwords (SECRET): how they are stretched, kept and compared. To compare with nothing takes as
+long: nobody learns from the time whether there is such a user.
 """
 
 from __future__ import annotations
@@ -40,7 +37,7 @@ class PasswordCost:
     def __post_init__(self) -> None:
         # Read back from the database, so bounded: nobody makes the service stretch for ever.
         if not (10 <= self.log_n <= 18 and self.r == 8 and 1 <= self.p <= 4):
-            raise ServiceError("the cost of passwords is out of bounds", code="internal")
+            raise ServiceError("the cost of passwords is out of bounds", "internal")
 
 
 @without_values
@@ -104,7 +101,7 @@ def check_password(password: str, name: str) -> None:
         message = "the password is easy to guess: the user's name is part of it"
     else:
         return
-    raise ServiceError(message, code="invalid-input", where="password", hint=hint)
+    raise ServiceError(message, "invalid-input", "password", hint)
 
 
 def _plain(password: str) -> str:
@@ -117,7 +114,7 @@ def _stretched(password: str, salt: bytes, cost: PasswordCost) -> bytes:
     n = 1 << cost.log_n
     memory = 256 * n * cost.r
     if not _ADMITTED.acquire(blocking=False):
-        raise ServiceError("too many log in at once", code="overloaded", retry_after=2)
+        raise ServiceError("too many log in at once", "overloaded", retry_after=2)
     try:
         with _AT_ONCE:
             return hashlib.scrypt(

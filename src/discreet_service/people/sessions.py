@@ -1,8 +1,5 @@
-"""Sessions: logins that last some hours, and attempts to log in elsewhere.
-
-In: the value of a cookie. Out: who it stands for. SECRET: the value itself; the database holds a
-keyed digest only. A session ends after some hours, after some minutes without a request, at
-logout, and whenever the user's rights or password change.
+"""Sessions: a cookie (SECRET) in, who it stands for out. A session ends after some hours, after
+some idle minutes, at logout, and whenever rights or password change.
 """
 
 from __future__ import annotations
@@ -12,13 +9,23 @@ import hmac
 import re
 import secrets
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 
 import sqlalchemy as sa
 
 from discreet.confidential import without_values
 from discreet_service.audit import AuditKind, AuditTrail
-from discreet_service.database import LOGIN_ATTEMPTS, SESSIONS, USERS, ServiceDatabase
+from discreet_service.database import (
+    LOGIN_ATTEMPTS,
+    SESSIONS,
+    USERS,
+    ServiceDatabase,
+    drop_rows,
+    insert_row,
+    record_of,
+    row_of,
+)
 from discreet_service.people.oidc import LoginAttempt
 from discreet_service.people.users import UserAccount, grants_held
 from discreet_service.permissions import Principal
@@ -77,15 +84,9 @@ class Sessions:
             if replaced is not None:
                 gone = gone | (SESSIONS.c.digest == self._digest(replaced))
             connection.execute(sa.delete(SESSIONS).where(gone))
-            connection.execute(
-                sa.insert(SESSIONS).values(
-                    digest=self._digest(cookie),
-                    user_id=account.id,
-                    created_at=now,
-                    seen_at=now,
-                    ends_at=now + self._hours * _HOUR,
-                )
-            )
+            times = {"created_at": now, "seen_at": now, "ends_at": now + self._hours * _HOUR}
+            digest = self._digest(cookie)
+            insert_row(connection, SESSIONS, digest=digest, user_id=account.id, **times)
         return cookie
 
     @without_values
@@ -94,7 +95,7 @@ class Sessions:
 
         Whoever must change their password first may do nothing yet.
         """
-        found = self._find(cookie)
+        found = self.session(cookie)
         if found is None:
             return None
         with self._database.reading() as connection:
@@ -104,7 +105,25 @@ class Sessions:
     @without_values
     def session(self, cookie: str) -> LoginSession | None:
         """The login that a cookie stands for; None if there is none."""
-        return self._find(cookie)
+        if not _COOKIE.fullmatch(cookie):
+            return None
+        digest, now = self._digest(cookie), self._clock()
+        with self._database.reading() as connection:
+            row = connection.execute(
+                sa.select(SESSIONS.c.seen_at, SESSIONS.c.ends_at, USERS)
+                .join(USERS, USERS.c.id == SESSIONS.c.user_id)
+                .where(SESSIONS.c.digest == digest, USERS.c.disabled.is_(False))
+            ).first()
+        if row is None or now >= row.ends_at or now - row.seen_at >= self._idle:
+            return None
+        if now - row.seen_at >= _NOTED:
+            # A full disk or a busy database ends the session early, and harms nobody else.
+            with suppress(ServiceError), self._database.writing() as connection:
+                seen = sa.update(SESSIONS).where(SESSIONS.c.digest == digest).values(seen_at=now)
+                connection.execute(seen.where(SESSIONS.c.seen_at < now))
+        elsewhere = row.issuer is not None
+        must = bool(row.one_time)
+        return record_of(LoginSession, row, user=row.id, must_change=must, elsewhere=elsewhere)
 
     @without_values
     def csrf_token(self, cookie: str) -> str:
@@ -118,7 +137,7 @@ class Sessions:
             self.csrf_token(cookie).encode(), token.encode("utf-8", "replace")
         ):
             what, hint = "the form is out of date, or of another site", "open the page again"
-            raise ServiceError(what, code="not-allowed", where="csrf", hint=hint)
+            raise ServiceError(what, "not-allowed", "csrf", hint)
 
     @without_values
     def log_out(self, cookie: str, trail: AuditTrail, *, everywhere: bool = False) -> int:
@@ -126,25 +145,13 @@ class Sessions:
         session = self.session(cookie)
         if session is None:
             return 0
-        own = SESSIONS.c.digest == self._digest(cookie)
-        gone = sa.delete(SESSIONS).where(SESSIONS.c.user_id == session.user if everywhere else own)
+        ends = {"user_id": session.user} if everywhere else {"digest": self._digest(cookie)}
         with self._database.writing() as connection:
-            ended = int(connection.execute(gone).rowcount)
+            ended = drop_rows(connection, SESSIONS, **ends)
             if ended:
-                trail.append(
-                    connection,
-                    AuditKind.logout,
-                    session.name,
-                    session.name,
-                    {"everywhere": everywhere, "sessions": ended},
-                )
+                facts = {"everywhere": everywhere, "sessions": ended}
+                trail.append(connection, AuditKind.logout, session.name, session.name, facts)
         return ended
-
-    def end_all(self, user: str) -> int:
-        """End all sessions of a user; how many there were."""
-        with self._database.writing() as connection:
-            gone = connection.execute(sa.delete(SESSIONS).where(SESSIONS.c.user_id == user))
-            return int(gone.rowcount)
 
     @without_values
     def keep_attempt(self, attempt: LoginAttempt) -> str:
@@ -152,22 +159,12 @@ class Sessions:
         cookie, now = secrets.token_urlsafe(32), self._clock()
         with self._database.writing() as connection:
             connection.execute(sa.delete(LOGIN_ATTEMPTS).where(LOGIN_ATTEMPTS.c.ends_at <= now))
-            waiting = connection.execute(
-                sa.select(sa.func.count()).select_from(LOGIN_ATTEMPTS)
-            ).scalar_one()
-            if waiting >= _MOST_ATTEMPTS:
-                message = "too many logins have been begun"
-                raise ServiceError(message, code="overloaded", retry_after=60)
-            connection.execute(
-                sa.insert(LOGIN_ATTEMPTS).values(
-                    digest=self._digest(cookie),
-                    state=attempt.state,
-                    nonce=attempt.nonce,
-                    verifier=attempt.verifier,
-                    begun_at=attempt.begun,
-                    ends_at=now + _ATTEMPT_MINUTES * _MINUTE,
-                )
-            )
+            waiting = connection.scalar(sa.select(sa.func.count()).select_from(LOGIN_ATTEMPTS))
+            if (waiting or 0) >= _MOST_ATTEMPTS:
+                raise ServiceError("too many logins have been begun", "overloaded", retry_after=60)
+            secret = {"state": attempt.state, "nonce": attempt.nonce, "verifier": attempt.verifier}
+            times = {"begun_at": attempt.begun, "ends_at": now + _ATTEMPT_MINUTES * _MINUTE}
+            insert_row(connection, LOGIN_ATTEMPTS, digest=self._digest(cookie), **secret, **times)
         return cookie
 
     @without_values
@@ -175,57 +172,12 @@ class Sessions:
         """The attempt that was kept, which can be taken only once."""
         digest = self._digest(cookie)
         with self._database.writing() as connection:
-            row = connection.execute(
-                sa.select(LOGIN_ATTEMPTS).where(LOGIN_ATTEMPTS.c.digest == digest)
-            ).first()
-            connection.execute(sa.delete(LOGIN_ATTEMPTS).where(LOGIN_ATTEMPTS.c.digest == digest))
+            row = row_of(connection, LOGIN_ATTEMPTS, digest=digest)
+            drop_rows(connection, LOGIN_ATTEMPTS, digest=digest)
         if row is None or self._clock() >= row.ends_at:
             message = "no login was begun here, or too long ago"
-            raise ServiceError(message, code="not-authenticated", hint="begin the login again")
-        return LoginAttempt(
-            state=row.state, nonce=row.nonce, verifier=row.verifier, begun=row.begun_at
-        )
-
-    def _find(self, cookie: str) -> LoginSession | None:
-        if not _COOKIE.fullmatch(cookie):
-            return None
-        digest, now = self._digest(cookie), self._clock()
-        with self._database.reading() as connection:
-            row = connection.execute(
-                sa.select(
-                    SESSIONS.c.seen_at,
-                    SESSIONS.c.ends_at,
-                    USERS.c.id,
-                    USERS.c.name,
-                    USERS.c.one_time,
-                    USERS.c.issuer,
-                )
-                .join(USERS, USERS.c.id == SESSIONS.c.user_id)
-                .where(SESSIONS.c.digest == digest, USERS.c.disabled.is_(False))
-            ).first()
-        if row is None or now >= row.ends_at or now - row.seen_at >= self._idle:
-            return None
-        if now - row.seen_at >= _NOTED:
-            self._note(digest, now)
-        return LoginSession(
-            user=row.id,
-            name=row.name,
-            must_change=bool(row.one_time),
-            elsewhere=row.issuer is not None,
-            ends=row.ends_at,
-        )
-
-    def _note(self, digest: str, now: int) -> None:
-        try:
-            with self._database.writing() as connection:
-                connection.execute(
-                    sa.update(SESSIONS)
-                    .where(SESSIONS.c.digest == digest, SESSIONS.c.seen_at < now)
-                    .values(seen_at=now)
-                )
-        except ServiceError:
-            # A full disk or a busy database ends the session early, and harms nobody else.
-            return
+            raise ServiceError(message, "not-authenticated", hint="begin the login again")
+        return record_of(LoginAttempt, row, address="")
 
     def _digest(self, cookie: str) -> str:
         return hmac.new(self._key, b"cookie\0" + cookie.encode(), hashlib.sha256).hexdigest()

@@ -1,15 +1,12 @@
-"""Users: people who log in, systems that keys belong to, and their roles.
-
-In: names, passwords, roles. Out: accounts. A name that looks like another is no new person; who is
-not granted something may not do it; nobody grants anything to themselves, and nobody who manages
-people may also touch parameters or data.
+"""Users and their roles. A name that looks like another is no new person; nobody grants anything to
+themselves, and nobody who manages people may also touch parameters or data.
 """
 
 from __future__ import annotations
 
 import hashlib
 import secrets
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import sqlalchemy as sa
@@ -24,7 +21,13 @@ from discreet_service.database import (
     USER_GRANTS,
     USERS,
     ServiceDatabase,
+    change_rows,
+    drop_rows,
+    equal_to,
+    insert_row,
+    put_row,
     record_of,
+    row_of,
 )
 from discreet_service.people.oidc import OidcIdentity
 from discreet_service.people.passwords import (
@@ -111,7 +114,7 @@ class Users:
         with self._database.reading() as connection:
             found = connection.scalar(sa.select(USERS.c.name).where(USERS.c.id == user))
         if found is None:
-            raise ServiceError("there is no such user", code="not-found", where="id")
+            raise ServiceError("there is no such user", "not-found", "id")
         return str(found)
 
     def first_administrator(self, name: str) -> str:
@@ -119,16 +122,13 @@ class Users:
         password = one_time_password()
         kept = kept_password(password, self._cost)
         with self._database.writing() as connection:
-            there = connection.execute(
-                sa.select(USER_GRANTS.c.user_id).where(USER_GRANTS.c.role == "admin").limit(1)
-            ).first()
-            if there is not None:
+            if row_of(connection, USER_GRANTS, role="admin") is not None:
                 what, hint = "there is an administrator already", "they make others known"
-                raise ServiceError(what, code="conflict", hint=hint)
+                raise ServiceError(what, "conflict", hint=hint)
             number = self._insert(connection, name, PERSON, by="local", password=kept)
             self._add_grant(connection, number, Grant("admin"), _HERE, by="local")
-            facts: dict[str, FactValue] = {"role": "admin", "dataset": ALL, "first": True}
-            self._write_down(connection, AuditKind.user_created, "local", name, facts)
+            facts: dict[str, FactValue] = {**Grant("admin").facts, "first": True}
+            self._trail.append(connection, AuditKind.user_created, "local", name, facts)
         return password
 
     def add(self, principal: Principal, name: str, kind: str = PERSON) -> UserAccount:
@@ -136,64 +136,60 @@ class Users:
         _check_manager(principal)
         if kind not in (PERSON, SYSTEM):
             what, hint = "there is no such kind of user", f"{PERSON} or {SYSTEM}"
-            raise ServiceError(what, code="invalid-input", where="kind", hint=hint)
+            raise ServiceError(what, "invalid-input", "kind", hint)
         with self._database.writing() as connection:
             self._insert(connection, name, kind, by=principal.name)
-            self._write_down(
-                connection, AuditKind.user_created, principal.name, name, {"kind": kind}
-            )
+            facts = {"kind": kind}
+            self._trail.append(connection, AuditKind.user_created, principal.name, name, facts)
             return _account(connection, _row(connection, name))
 
     def grant(self, principal: Principal, name: str, grant: Grant) -> None:
         """Give a user a role; their logins end, and they log in anew."""
         _check_manager(principal, name)
-        _check_grant(grant)
+        if grant.role not in ROLES:
+            hint = f"roles: {', '.join(ROLES)}"
+            raise ServiceError("there is no such role", "invalid-input", "role", hint)
+        data = grant.dataset
+        if not 0 < len(data) <= _LONGEST_DATASET or not data.isprintable() or data != data.strip():
+            what, hint = "this is no name of a data set", "* stands for all"
+            raise ServiceError(what, "invalid-input", "dataset", hint)
         with self._database.writing() as connection:
             user = _row(connection, name)
             if user.kind == SYSTEM and grant.role not in SYSTEM_ROLES:
                 message = "a system cannot have this role"
                 hint = f"roles of systems: {', '.join(sorted(SYSTEM_ROLES))}"
-                raise ServiceError(message, code="conflict", where="role", hint=hint)
-            held = _grants(connection, user.id)
+                raise ServiceError(message, "conflict", "role", hint)
+            held = grants_held(connection, user.id)
             if grant in held:
                 return
             _check_apart((*held, grant))
             self._add_grant(connection, user.id, grant, _HERE, by=principal.name)
-            _end_sessions(connection, user.id)
-            facts = {"role": grant.role, "dataset": grant.dataset}
-            self._write_down(connection, AuditKind.role_granted, principal.name, user.name, facts)
+            drop_rows(connection, SESSIONS, user_id=user.id)
+            kind, by = AuditKind.role_granted, principal.name
+            self._trail.append(connection, kind, by, user.name, grant.facts)
 
     def withdraw(self, principal: Principal, name: str, grant: Grant) -> None:
         """Take a role away; it ends at once, for keys within seconds."""
         _check_manager(principal, name)
         with self._database.writing() as connection:
             user = _row(connection, name)
-            if not connection.execute(
-                sa.delete(USER_GRANTS).where(
-                    USER_GRANTS.c.user_id == user.id,
-                    USER_GRANTS.c.role == grant.role,
-                    USER_GRANTS.c.dataset == grant.dataset,
-                    USER_GRANTS.c.source == _HERE,
-                )
-            ).rowcount:
+            if not drop_rows(connection, USER_GRANTS, user_id=user.id, source=_HERE, **grant.facts):
                 message = "this role was not granted here"
                 hint = "roles of groups are taken away at the login provider"
-                raise ServiceError(message, code="not-found", where="role", hint=hint)
-            _end_sessions(connection, user.id)
-            facts = {"role": grant.role, "dataset": grant.dataset}
-            self._write_down(connection, AuditKind.role_withdrawn, principal.name, user.name, facts)
+                raise ServiceError(message, "not-found", "role", hint)
+            drop_rows(connection, SESSIONS, user_id=user.id)
+            kind, by = AuditKind.role_withdrawn, principal.name
+            self._trail.append(connection, kind, by, user.name, grant.facts)
 
     def set_disabled(self, principal: Principal, name: str, *, disabled: bool) -> None:
         """Shut a user out, with all keys, or let them in again."""
         _check_manager(principal, name)
         with self._database.writing() as connection:
             user = _row(connection, name)
-            connection.execute(
-                sa.update(USERS).where(USERS.c.id == user.id).values(disabled=disabled)
-            )
-            _end_sessions(connection, user.id)
+            change_rows(connection, USERS, {"id": user.id}, disabled=disabled)
+            drop_rows(connection, SESSIONS, user_id=user.id)
             kind = AuditKind.user_disabled if disabled else AuditKind.user_enabled
-            self._write_down(connection, kind, principal.name, user.name, {})
+            self._trail.append(connection, kind, principal.name, user.name, {})
 
     @without_values
     def reset_password(self, principal: Principal, name: str) -> str:
@@ -204,10 +200,9 @@ class Users:
         with self._database.writing() as connection:
             user = _row(connection, name)
             if user.kind != PERSON or user.issuer is not None:
-                message = "this user logs in without a password"
-                raise ServiceError(message, code="conflict", where="name")
+                raise ServiceError("this user logs in without a password", "conflict", "name")
             self._set_password(connection, user.id, kept, one_time=True)
-            self._write_down(connection, AuditKind.password_reset, principal.name, user.name, {})
+            self._trail.append(connection, AuditKind.password_reset, principal.name, user.name, {})
         return password
 
     @without_values
@@ -215,15 +210,9 @@ class Users:
         """The user with a name and a password; one error for all that is wrong."""
         failures = self._count_attempt(name, address)
         with self._database.reading() as connection:
-            user = connection.execute(
-                sa.select(USERS).where(
-                    USERS.c.look == _typed_look(name),
-                    USERS.c.kind == PERSON,
-                    USERS.c.disabled.is_(False),
-                    USERS.c.password.is_not(None),
-                    USERS.c.issuer.is_(None),
-                )
-            ).first()
+            user = row_of(
+                connection, USERS, look=_typed_look(name), kind=PERSON, disabled=False, issuer=None
+            )
         fits = password_fits(password, None if user is None else user.password, self._cost)
         if (
             user is None
@@ -231,7 +220,7 @@ class Users:
             or (user.password_until is not None and self._clock() >= user.password_until)
         ):
             what, hint = "name or password is wrong", "ask the administrators for a new password"
-            raise ServiceError(what, code="not-authenticated", hint=hint)
+            raise ServiceError(what, "not-authenticated", hint=hint)
         weak = cost_of(user.password) != self._cost
         kept = kept_password(password, self._cost) if weak else None
         with self._database.writing() as connection:
@@ -239,13 +228,12 @@ class Users:
             connection.execute(
                 sa.delete(LOGIN_DELAYS).where(LOGIN_DELAYS.c.digest.in_((here, anywhere)))
             )
-            _remember(connection, known, 0, self._clock() + _KNOWN_DAYS * _DAY)
+            until = self._clock() + _KNOWN_DAYS * _DAY
+            put_row(connection, LOGIN_DELAYS, {"digest": known}, failures=0, next_at=until)
             if kept is not None:
-                connection.execute(
-                    sa.update(USERS).where(USERS.c.id == user.id).values(password=kept)
-                )
+                change_rows(connection, USERS, {"id": user.id}, password=kept)
             facts: dict[str, FactValue] = {"method": "password", "failures_before": failures}
-            self._write_down(connection, AuditKind.login, user.name, user.name, facts)
+            self._trail.append(connection, AuditKind.login, user.name, user.name, facts)
             return _account(connection, user)
 
     @without_values
@@ -253,13 +241,12 @@ class Users:
         """Change one's own password; all logins end."""
         check_password(new, name)
         if new == old:
-            message = "the new password is the old one"
-            raise ServiceError(message, code="invalid-input", where="password")
+            raise ServiceError("the new password is the old one", "invalid-input", "password")
         account = self.login(name, old, address)
         kept = kept_password(new, self._cost)
         with self._database.writing() as connection:
             self._set_password(connection, account.id, kept, one_time=False)
-            self._write_down(connection, AuditKind.password_changed, name, name, {})
+            self._trail.append(connection, AuditKind.password_changed, name, name, {})
             return _account(connection, _row(connection, name))
 
     def arrive(self, identity: OidcIdentity) -> UserAccount:
@@ -268,32 +255,26 @@ class Users:
             account, refusal = self._arrived(connection, identity)
             if not refusal:
                 facts = {"method": "oidc"}
-                self._write_down(connection, AuditKind.login, account.name, account.name, facts)
+                self._trail.append(connection, AuditKind.login, account.name, account.name, facts)
         # Out here: what the provider took away stays away.
         if refusal:
-            raise ServiceError(refusal, code="not-allowed", hint="ask the administrators")
+            raise ServiceError(refusal, "not-allowed", hint="ask the administrators")
         return account
 
     def _arrived(
         self, connection: sa.Connection, identity: OidcIdentity
     ) -> tuple[UserAccount, str]:
-        found = connection.execute(
-            sa.select(USERS).where(
-                USERS.c.issuer == identity.issuer, USERS.c.subject == identity.subject
-            )
-        ).first()
+        found = row_of(connection, USERS, issuer=identity.issuer, subject=identity.subject)
         if found is None:
             if not identity.grants:
                 message = "the groups of this login give no role here"
-                raise ServiceError(message, code="not-allowed", hint="ask the administrators")
+                raise ServiceError(message, "not-allowed", hint="ask the administrators")
             _check_apart(identity.grants)
             # A name that somebody has is never taken over, whatever the provider says.
-            number = self._insert(
-                connection, identity.name, PERSON, by=_ELSEWHERE, identity=identity
-            )
-            found = connection.execute(sa.select(USERS).where(USERS.c.id == number)).one()
+            self._insert(connection, identity.name, PERSON, by=_ELSEWHERE, identity=identity)
+            found = _row(connection, identity.name)
             facts = {"kind": PERSON, "source": _ELSEWHERE}
-            self._write_down(connection, AuditKind.user_created, found.name, found.name, facts)
+            self._trail.append(connection, AuditKind.user_created, found.name, found.name, facts)
         self._take_over_grants(connection, found, identity.grants)
         account = _account(connection, found)
         if account.disabled:
@@ -309,24 +290,20 @@ class Users:
     def _take_over_grants(
         self, connection: sa.Connection, user: sa.Row[tuple[object, ...]], grants: Sequence[Grant]
     ) -> None:
-        held = set(_grants(connection, user.id, _ELSEWHERE))
+        held = set(grants_held(connection, user.id, _ELSEWHERE))
         if held == set(grants):
             return
-        connection.execute(
-            sa.delete(USER_GRANTS).where(
-                USER_GRANTS.c.user_id == user.id, USER_GRANTS.c.source == _ELSEWHERE
-            )
-        )
-        for grant in sorted(set(grants), key=lambda each: (each.role, each.dataset)):
+        drop_rows(connection, USER_GRANTS, user_id=user.id, source=_ELSEWHERE)
+        for grant in sorted(set(grants), key=_place):
             self._add_grant(connection, user.id, grant, _ELSEWHERE, by=_ELSEWHERE)
-        _end_sessions(connection, user.id)
+        drop_rows(connection, SESSIONS, user_id=user.id)
         for kind, changed in (
             (AuditKind.role_granted, set(grants) - held),
             (AuditKind.role_withdrawn, held - set(grants)),
         ):
-            for grant in sorted(changed, key=lambda each: (each.role, each.dataset)):
-                facts = {"role": grant.role, "dataset": grant.dataset, "source": _ELSEWHERE}
-                self._write_down(connection, kind, _ELSEWHERE, user.name, facts)
+            for grant in sorted(changed, key=_place):
+                facts = {**grant.facts, "source": _ELSEWHERE}
+                self._trail.append(connection, kind, _ELSEWHERE, user.name, facts)
 
     def _insert(
         self,
@@ -340,57 +317,43 @@ class Users:
     ) -> str:
         plain = plain_name(name)
         look = look_of(plain)
-        first = look.partition(" ")[0]
-        if not look or first in _RESERVED:
-            message = "this name is kept for the service itself"
-            raise ServiceError(message, code="invalid-input", where="name")
-        there = connection.execute(sa.select(USERS.c.id).where(USERS.c.look == look)).first()
-        if there is not None:
+        if not look or look.partition(" ")[0] in _RESERVED:
+            raise ServiceError("this name is kept for the service itself", "invalid-input", "name")
+        if row_of(connection, USERS, look=look) is not None:
             message = "there is a user whose name is this one, or looks like it"
-            raise ServiceError(message, code="conflict", where="name", hint="take another name")
+            raise ServiceError(message, "conflict", "name", "take another name")
         number, now = secrets.token_hex(16), self._clock()
-        connection.execute(
-            sa.insert(USERS).values(
-                id=number,
-                name=plain,
-                look=look,
-                kind=kind,
-                issuer=None if identity is None else identity.issuer,
-                subject=None if identity is None else identity.subject,
-                password=password,
-                one_time=password is not None,
-                password_until=None if password is None else now + _ONE_TIME_HOURS * _HOUR,
-                disabled=False,
-                created_at=now,
-                created_by=by,
-            )
+        insert_row(
+            connection,
+            USERS,
+            id=number,
+            name=plain,
+            look=look,
+            kind=kind,
+            issuer=None if identity is None else identity.issuer,
+            subject=None if identity is None else identity.subject,
+            password=password,
+            one_time=password is not None,
+            password_until=None if password is None else now + _ONE_TIME_HOURS * _HOUR,
+            disabled=False,
+            created_at=now,
+            created_by=by,
         )
         return number
 
     def _add_grant(
         self, connection: sa.Connection, user: str, grant: Grant, source: str, *, by: str
     ) -> None:
-        connection.execute(
-            sa.insert(USER_GRANTS).values(
-                user_id=user,
-                role=grant.role,
-                dataset=grant.dataset,
-                source=source,
-                granted_by=by,
-                granted_at=self._clock(),
-            )
-        )
+        stated = {"user_id": user, **grant.facts, "source": source, "granted_by": by}
+        insert_row(connection, USER_GRANTS, **stated, granted_at=self._clock())
 
     def _set_password(
         self, connection: sa.Connection, user: str, kept: str, *, one_time: bool
     ) -> None:
         until = self._clock() + _ONE_TIME_HOURS * _HOUR if one_time else None
-        connection.execute(
-            sa.update(USERS)
-            .where(USERS.c.id == user)
-            .values(password=kept, one_time=one_time, password_until=until)
-        )
-        _end_sessions(connection, user)
+        values = {"password": kept, "one_time": one_time, "password_until": until}
+        change_rows(connection, USERS, {"id": user}, **values)
+        drop_rows(connection, SESSIONS, user_id=user)
 
     def _count_attempt(self, name: str, address: str) -> int:
         """Count an attempt before it is looked at, so that many at once do not get through."""
@@ -398,10 +361,9 @@ class Users:
         here, anywhere, known = _attempt_digests(name, address)
         with self._database.writing() as connection:
             connection.execute(sa.delete(LOGIN_DELAYS).where(LOGIN_DELAYS.c.next_at < now - _DAY))
-            there = sa.select(LOGIN_DELAYS).where(
-                LOGIN_DELAYS.c.digest.in_((here, anywhere, known))
-            )
-            rows = {row.digest: row for row in connection.execute(there)}
+            digests = LOGIN_DELAYS.c.digest.in_((here, anywhere, known))
+            there = connection.execute(sa.select(LOGIN_DELAYS).where(digests))
+            rows = {row.digest: row for row in there}
             counted = [(here, _FREE_HERE, _LONGEST_HERE)]
             if known not in rows:
                 counted.append((anywhere, _FREE_ANYWHERE, _LONGEST_ANYWHERE))
@@ -410,44 +372,30 @@ class Users:
                 if row is not None and now < row.next_at:
                     message = "too many attempts to log in under this name"
                     wait = -((now - row.next_at) // 1000)
-                    raise ServiceError(message, code="rate-limited", retry_after=wait)
+                    raise ServiceError(message, "rate-limited", retry_after=wait)
                 failures = 0 if row is None else row.failures
                 over, most = failures + 1 - free, max(most, failures)
                 delay = 0 if over < 0 else min(longest, 1 << min(over, 20))
-                _remember(connection, digest, failures + 1, now + delay * 1000)
+                values = {"failures": failures + 1, "next_at": now + delay * 1000}
+                put_row(connection, LOGIN_DELAYS, {"digest": digest}, **values)
         return most
 
-    def _write_down(
-        self,
-        connection: sa.Connection,
-        kind: AuditKind,
-        person: str,
-        about: str,
-        facts: Mapping[str, FactValue],
-    ) -> None:
-        self._trail.append(connection, kind, person, about, facts)
+
+def grants_held(connection: sa.Connection, user: str, source: str = "") -> tuple[Grant, ...]:
+    """The roles that a user has now; from anywhere, if no source is stated."""
+    wanted = {"user_id": user} | ({"source": source} if source else {})
+    rows = connection.execute(sa.select(USER_GRANTS).where(*equal_to(USER_GRANTS, **wanted)))
+    return tuple(sorted({Grant(row.role, row.dataset) for row in rows}, key=_place))
 
 
-def grants_held(connection: sa.Connection, user: str) -> tuple[Grant, ...]:
-    """The roles that a user has now, from wherever."""
-    return _grants(connection, user)
-
-
-def _grants(connection: sa.Connection, user: str, source: str = "") -> tuple[Grant, ...]:
-    asked = sa.select(USER_GRANTS.c.role, USER_GRANTS.c.dataset).where(
-        USER_GRANTS.c.user_id == user
-    )
-    if source:
-        asked = asked.where(USER_GRANTS.c.source == source)
-    found = {Grant(row.role, row.dataset) for row in connection.execute(asked)}
-    return tuple(sorted(found, key=lambda grant: (grant.role, grant.dataset)))
+def _place(grant: Grant) -> tuple[str, str]:
+    return grant.role, grant.dataset
 
 
 def _row(connection: sa.Connection, name: str) -> sa.Row[tuple[object, ...]]:
-    look = look_of(plain_name(name))
-    row = connection.execute(sa.select(USERS).where(USERS.c.look == look)).first()
+    row = row_of(connection, USERS, look=look_of(plain_name(name)))
     if row is None:
-        raise ServiceError("there is no such user", code="not-found", where="name")
+        raise ServiceError("there is no such user", "not-found", "name")
     return row
 
 
@@ -455,7 +403,7 @@ def _account(connection: sa.Connection, row: sa.Row[tuple[object, ...]]) -> User
     return record_of(
         UserAccount,
         row,
-        grants=_grants(connection, row.id),
+        grants=grants_held(connection, row.id),
         elsewhere=row.issuer is not None,
         must_change=bool(row.one_time),
     )
@@ -474,50 +422,24 @@ def _attempt_digests(name: str, address: str) -> tuple[str, str, str]:
     One for the name from this address, one for it from anywhere, and one that says that this
     user was let in from this address before.
     """
-    look = _typed_look(name) or hashlib.sha256(name.encode("utf-8", "replace")).hexdigest()
-    return (
-        _digest("here", look, address),
-        _digest("anywhere", look),
-        _digest("known", look, address),
-    )
 
+    def digest(*parts: str) -> str:
+        return hashlib.sha256("\0".join(parts).encode("utf-8", "replace")).hexdigest()
 
-def _remember(connection: sa.Connection, digest: str, failures: int, next_at: int) -> None:
-    values = {"failures": failures, "next_at": next_at}
-    if not connection.execute(
-        sa.update(LOGIN_DELAYS).where(LOGIN_DELAYS.c.digest == digest).values(**values)
-    ).rowcount:
-        connection.execute(sa.insert(LOGIN_DELAYS).values(digest=digest, **values))
-
-
-def _digest(*parts: str) -> str:
-    return hashlib.sha256("\0".join(parts).encode("utf-8", "replace")).hexdigest()
-
-
-def _end_sessions(connection: sa.Connection, user: str) -> None:
-    connection.execute(sa.delete(SESSIONS).where(SESSIONS.c.user_id == user))
+    look = _typed_look(name) or digest(name)
+    return digest("here", look, address), digest("anywhere", look), digest("known", look, address)
 
 
 def _check_manager(principal: Principal, name: str = "") -> None:
     """Who manages people does so in person, and not for themselves."""
     if not principal.may(Permission.people_manage, ALL):
-        raise ServiceError(f"this needs {Permission.people_manage}", code="not-allowed")
+        raise ServiceError(f"this needs {Permission.people_manage}", "not-allowed")
     if principal.key or principal.kind not in ("session", "local"):
         what, hint = "people are managed after a login, not by a key", "log in"
-        raise ServiceError(what, code="not-allowed", hint=hint)
+        raise ServiceError(what, "not-allowed", hint=hint)
     if name and principal.kind != "local" and _typed_look(name) == look_of(principal.name):
         what, hint = "nobody changes their own rights", "ask another administrator"
-        raise ServiceError(what, code="second-person", hint=hint)
-
-
-def _check_grant(grant: Grant) -> None:
-    if grant.role not in ROLES:
-        hint = f"roles: {', '.join(ROLES)}"
-        raise ServiceError("there is no such role", code="invalid-input", where="role", hint=hint)
-    name = grant.dataset
-    if not 0 < len(name) <= _LONGEST_DATASET or not name.isprintable() or name != name.strip():
-        what, hint = "this is no name of a data set", "* stands for all"
-        raise ServiceError(what, code="invalid-input", where="dataset", hint=hint)
+        raise ServiceError(what, "second-person", hint=hint)
 
 
 def _check_apart(grants: Sequence[Grant]) -> None:
@@ -525,4 +447,4 @@ def _check_apart(grants: Sequence[Grant]) -> None:
     for role in sorted(_APART & roles):
         if roles != {role}:
             message = f"the role {role} stands beside no other: nobody oversees their own acts"
-            raise ServiceError(message, code="conflict", where="role", hint="take another user")
+            raise ServiceError(message, "conflict", "role", "take another user")

@@ -1,14 +1,5 @@
-"""Differences of areas: pairs of two systems that hold nearly the same people. CONFIDENTIAL.
-
-In: for each record its code in every system of areas, or every alternative classification of a
-variable. Out: all pairs of areas whose symmetric difference is 1 to k - 1 records, for custodians
-to act on before a data version is published: who is in one of them and not in the other shows in
-every table that is unequal (P5).
-
-Systems are broken into atoms, the finest intersections, so each difference is a union of them. Only
-pairs with common records can be told apart by equal figures; two areas without are near only
-if both are small, and these are listed by themselves. Levels of one classification are nested, and
-are not held against each other.
+"""Areas of two systems, or classes of two groupings, whose symmetric difference is 1 to k - 1
+records, for custodians. CONFIDENTIAL. Levels of one classification are not compared.
 """
 
 from __future__ import annotations
@@ -48,6 +39,20 @@ class AreaLevel:
         frame = texts.to_frame("code").join(number, on="code", how="left", maintain_order="left")
         codes = frame["at"].fill_null(_NOWHERE).to_numpy()
         return cls(system=system, name=name, labels=tuple(labels), codes=codes)
+
+    def within(self, place: AreaLevel) -> AreaLevel:
+        """The codes of this level in each area of another, as far as there are records."""
+        both = (self.codes != _NOWHERE) & (place.codes != _NOWHERE)
+        numbers = np.where(both, place.codes * len(self.labels) + self.codes, _NOWHERE)
+        there, codes = np.unique(numbers, return_inverse=True)
+        areas, classes = np.divmod(there[there >= 0], max(len(self.labels), 1))
+        labels = tuple(
+            f"{place.labels[area]}, {self.labels[code]}"
+            for area, code in zip(areas.tolist(), classes.tolist(), strict=True)
+        )
+        codes = codes.astype(np.int64) - (len(there) - len(labels))
+        name = f"{self.name} by {place.title}"
+        return AreaLevel(system=self.system, name=name, labels=labels, codes=codes)
 
     @property
     def title(self) -> str:
@@ -186,7 +191,6 @@ def area_differences(levels: Sequence[AreaLevel], *, least: int) -> AreaReport:
 
 
 def _atoms(levels: Sequence[AreaLevel]) -> tuple[list[IntArray], IntArray]:
-    """The codes of each atom on each level, and how many records it has."""
     if not levels:
         return [], np.zeros(0, dtype=np.int64)
     number = np.zeros(len(levels[0].codes), dtype=np.int64)
@@ -199,7 +203,6 @@ def _atoms(levels: Sequence[AreaLevel]) -> tuple[list[IntArray], IntArray]:
 
 
 def _counts(codes: IntArray, records: IntArray, size: int) -> IntArray:
-    """How many records each code has."""
     there = codes != _NOWHERE
     return np.bincount(codes[there], weights=records[there], minlength=size).astype(np.int64)
 

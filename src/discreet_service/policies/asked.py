@@ -1,8 +1,5 @@
-"""What is asked for: a table in the canonical form in which policies judge it.
-
-In: a query that is valid, its codes counted. Out: `AskedTable`. Nothing of it comes from records:
-sizes are those of classifications. What records tell is asked of `Evidence`, and only by the
-rules that need it.
+"""What is asked for: a table in the canonical form in which policies judge it. Sizes are those of
+classifications; what records tell is asked of `Evidence`, by the rules that need it.
 """
 
 from __future__ import annotations
@@ -22,6 +19,8 @@ class AskedLevel:
 
     name: str  # Its name, the same in all queries
     size: int  # How many codes the whole level has, by the classification
+    # Variables and levels that group the same column in another way, neither finer than the other
+    apart: frozenset[tuple[str, str]]
     codes: tuple[str, ...] | None = None  # Those that are shown, sorted; None for all
 
     @property
@@ -53,12 +52,11 @@ class AskedFilter:
 
     variable: str
     level: str  # The level of its codes
-    # The codes that are let through, sorted; several are a group of somebody's own, unless
-    # `group` names a reviewed one
+    # The codes that are let through, sorted; several are a group of somebody's own
     codes: tuple[str, ...]
     size: int  # How many codes the whole level has
     geography: bool  # Whether the variable tells where
-    group: str = ""  # Name of a group of the catalogue; empty for none
+    apart: frozenset[tuple[str, str]]  # As of `AskedLevel`
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -67,9 +65,8 @@ class AskedTable:
 
     Two ways of asking for the same table give the same, but for `spelling`.
 
-    >>> sex = AskedVariable(
-    ...     name="sex", levels=(AskedLevel(name="sex", size=2),), total=True, geography=False
-    ... )
+    >>> level = AskedLevel(name="sex", size=2, apart=frozenset())
+    >>> sex = AskedVariable(name="sex", levels=(level,), total=True, geography=False)
     >>> table = AskedTable(dataset="census", version="1", unit="person", by=(sex,), where=(),
     ...                    cells=3, digest="d", spelling="s")
     >>> table.spanned, table.variables
@@ -99,6 +96,11 @@ class AskedTable:
     def variables(self) -> tuple[str, ...]:
         """All variables of table and filters, each once, sorted."""
         return tuple(sorted({one.name for one in self.by} | {one.variable for one in self.where}))
+
+    @property
+    def place(self) -> dict[str, str]:
+        """Data set and version."""
+        return {"dataset": self.dataset, "version": self.version}
 
     @property
     def universe(self) -> str:

@@ -1,8 +1,5 @@
-"""`PolicyDocument`: what may be asked of one data version, written and signed by its custodians.
-
-In: POLICY.toml and its detached signature. Out: limits that a trusted person signed; whatever was
-changed, is unsigned or leaves a limit open is refused. CONFIDENTIAL but for `public`: who knows
-the limits of averaging knows something of the noise.
+"""`PolicyDocument`: what may be asked of one data version, signed by its custodians; what was
+changed, is unsigned or leaves a limit open is refused. CONFIDENTIAL but for `public`.
 """
 
 from __future__ import annotations
@@ -90,6 +87,8 @@ class DifferencePolicy(_Section):
     # By so many units at most a refusal is off in either direction
     blur: Annotated[int, Field(ge=0, le=16)]
     most_universes: _Count  # So many universes are kept; then no new ones are answered
+    # Levels of geography on which a column may be shown in several groupings
+    several_groupings: list[_Word] = []
 
     @model_validator(mode="after")
     def _check(self) -> Self:
@@ -249,11 +248,7 @@ class PolicyDocument(_Section):
             "size": self.size.model_dump(),
             "variables": self.variables.model_dump(),
             "groups": groups,
-            "rates": {
-                "per_second": self.rates.per_second,
-                "burst": self.rates.burst,
-                "cells_per_day": self.rates.cells_per_day,
-            },
+            "rates": self.rates.model_dump(include={"per_second", "burst", "cells_per_day"}),
         }
 
 

@@ -1,12 +1,5 @@
-"""Exposure: by how many independent figures a count can be estimated, from all that was released.
-
-In: tables that were released, and one that is asked for. Out: the exposure of the most exposed
-counts of it, and how many of its cells nobody was given before. No record is looked at: sizes are
-those of classifications.
-
-A table is the boxes that it shows: of each variable a level, some codes of it, or the total. A
-count is estimated from each crossing that contains it, with the variance of as many cells as the
-crossing has; a filter that can be asked code by code counts like a variable that spans.
+"""Exposure: by how many independent figures a count is estimated from all releases. A table is
+boxes: of each variable a level, codes, or the total. No record is looked at.
 """
 
 from __future__ import annotations
@@ -14,9 +7,9 @@ from __future__ import annotations
 import itertools
 import json
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -82,18 +75,7 @@ def shape_text(shape: Shape) -> str:
 def read_shape(text: str) -> Shape:
     """A shape that was kept."""
     return tuple(
-        tuple(
-            None
-            if axis is None
-            else LayerAxis(
-                str(axis[0]),
-                str(axis[1]),
-                int(axis[2]),
-                None if axis[3] is None else tuple(map(str, axis[3])),
-                bool(axis[4]),
-            )
-            for axis in one
-        )
+        tuple(axis and LayerAxis(*axis)._replace(codes=axis[3] and tuple(axis[3])) for axis in one)
         for one in json.loads(text)
     )
 
@@ -112,14 +94,9 @@ class MostExposed:
         return self.exposure / self.limit
 
 
-@dataclass(kw_only=True, slots=True)
-class _Columns:
-    """The boxes of one variable, side by side: level, codes and what they weigh."""
-
-    levels: IntArray
-    codes: IntArray
-    sizes: IntArray
-    hashes: UintArray
+#: What a box has of one variable, so that boxes stand side by side; 0, or size 1, is nothing.
+_COLUMN = np.dtype([("level", "i8"), ("codes", "i8"), ("size", "i8"), ("hash", "u8")])
+_Column = np.ndarray[Any, Any]
 
 
 @dataclass(kw_only=True, slots=True)
@@ -130,7 +107,6 @@ class _AlikeBoxes:
     by_code: list[dict[str | None, list[int]]] = field(default_factory=list)
 
     def add(self, box: Box) -> None:
-        """One more."""
         self.by_code = self.by_code or [{} for _ in box]
         for known, axis in zip(self.by_code, box, strict=True):
             for code in (None,) if axis.codes is None else axis.codes:
@@ -138,7 +114,6 @@ class _AlikeBoxes:
         self.boxes.append(box)
 
     def near(self, box: Box) -> Sequence[Box]:
-        """Those that may share cells with a box, in their order."""
         fewest: list[list[int]] | None = None
         most = len(self.boxes)
         for known, axis in zip(self.by_code, box, strict=bool(self.boxes)):
@@ -159,8 +134,9 @@ class ReleasedLayers:
 
     >>> from discreet_service.policies.asked import AskedLevel, AskedVariable
     >>> def table(*names: str) -> AskedTable:
-    ...     by = [AskedVariable(name=name, levels=(AskedLevel(name=name, size=2),), total=True,
-    ...                         geography=False) for name in names]
+    ...     levels = [AskedLevel(name=name, size=2, apart=frozenset()) for name in names]
+    ...     by = [AskedVariable(name=level.name, levels=(level,), total=True, geography=False)
+    ...           for level in levels]
     ...     return AskedTable(dataset="d", version="1", unit="u", by=tuple(by), where=(),
     ...                       cells=3 ** len(by), digest="")
     >>> released = ReleasedLayers()
@@ -174,7 +150,7 @@ class ReleasedLayers:
     _boxes: dict[Box, None] = field(default_factory=dict)
     _by_pattern: dict[tuple[tuple[str, str], ...], _AlikeBoxes] = field(default_factory=dict)
     _variables: dict[str, None] = field(default_factory=dict)
-    _columns: dict[str, _Columns] = field(default_factory=dict)
+    _columns: dict[str, _Column] = field(default_factory=dict)
     _groups: list[frozenset[str] | None] = field(default_factory=lambda: [None])
     _numbers: dict[tuple[str, ...], int] = field(default_factory=dict)
     _levels: dict[tuple[str, str], int] = field(default_factory=dict)
@@ -189,6 +165,44 @@ class ReleasedLayers:
 
     def __len__(self) -> int:
         return len(self._boxes)
+
+    def other_grouping(self, asked: AskedTable, harmless: Collection[str]) -> str:
+        """A grouping in which a column of the table was released for the same areas; else empty.
+
+        Two groupings of one column (ages by fives, ages by law) tell in each area who is between
+        their limits. Areas of harmless levels are large enough for both.
+
+        >>> from discreet_service.policies.asked import AskedLevel, AskedVariable
+        >>> def table(name: str, other: str) -> AskedTable:
+        ...     age = AskedLevel(name="1", size=9, apart=frozenset({(other, "1")}))
+        ...     town = AskedLevel(name="town", size=40, apart=frozenset())
+        ...     levels = {"town": town, name: age}
+        ...     by = tuple(
+        ...         AskedVariable(name=key, levels=(level,), total=True, geography=key == "town")
+        ...         for key, level in levels.items()
+        ...     )
+        ...     return AskedTable(dataset="d", version="1", unit="u", by=by, where=(), cells=410,
+        ...                       digest="")
+        >>> released = ReleasedLayers()
+        >>> released.add(shape_of(table("fives", "legal")))
+        >>> released.other_grouping(table("legal", "fives"), ())
+        'fives 1'
+        >>> released.other_grouping(table("legal", "fives"), ("town",))
+        ''
+        """
+        apart = {(one.name, level.name): level.apart for one in asked.by for level in one.levels}
+        apart |= {(one.variable, one.level): one.apart for one in asked.where}
+        if not any(apart.values()):
+            return ""
+        for box in boxes_of(shape_of(asked)):
+            others = frozenset[tuple[str, str]]().union(
+                *(apart[axis.variable, axis.level] for axis in box)
+            )
+            for pattern, alike in self._by_pattern.items():
+                both = others.intersection(pattern)
+                if both and any(_same_areas(box, known, harmless) for known in alike.boxes):
+                    return " ".join(min(both))
+        return ""
 
     def new_cells(self, asked: AskedTable) -> int:
         """How many cells of a table nobody was given before."""
@@ -206,7 +220,7 @@ class ReleasedLayers:
         new = [box for box in dict.fromkeys(boxes_of(shape)) if box not in self._boxes]
         columns, total, weight = self._side_by_side([*self._boxes, *new])
         best = MostExposed(exposure=0.0, limit=1.0, target=())
-        for target in _targets(shape):
+        for target in boxes_of(tuple((None, *filter(None, one)) for one in shape)):
             places = [axis.level for axis in target if axis.geography]
             limit = everywhere
             if places and levels is not None:
@@ -237,53 +251,33 @@ class ReleasedLayers:
 
     def _side_by_side(
         self, boxes: Sequence[Box], names: Iterable[str] = ()
-    ) -> tuple[dict[str, _Columns], UintArray, FloatArray]:
-        """Boxes by their variables, and what all of these come to."""
+    ) -> tuple[dict[str, _Column], UintArray, FloatArray]:
         more = [axis.variable for box in boxes[len(self._boxes) :] for axis in box]
         variables = dict.fromkeys([*self._variables, *more, *names])
         columns = {name: self._column(name, boxes) for name in variables}
         total, weight = np.zeros(len(boxes), dtype=np.uint64), np.zeros(len(boxes))
         for column in columns.values():
-            total += column.hashes
-            weight -= np.log(column.sizes)
+            total += column["hash"]
+            weight -= np.log(column["size"])
         return columns, total, weight
 
-    def _column(self, variable: str, boxes: Sequence[Box]) -> _Columns:
+    def _column(self, variable: str, boxes: Sequence[Box]) -> _Column:
         """The boxes as far as one variable goes."""
-        count = len(boxes)
-        known = self._columns.get(variable)
-        start = 0 if known is None else len(known.levels)
-        column = _Columns(
-            levels=np.zeros(count - start, dtype=np.int64),
-            codes=np.zeros(count - start, dtype=np.int64),
-            sizes=np.ones(count - start, dtype=np.int64),
-            hashes=np.zeros(count - start, dtype=np.uint64),
-        )
-        for at, box in enumerate(boxes[start:]):
+        known = self._columns.get(variable, np.zeros(0, dtype=_COLUMN))
+        column = np.zeros(len(boxes) - len(known), dtype=_COLUMN)
+        column["size"] = 1
+        for at, box in enumerate(boxes[len(known) :]):
             for axis in box:
                 if axis.variable == variable:
                     level = self._levels.setdefault((variable, axis.level), len(self._levels) + 1)
-                    column.levels[at], column.sizes[at] = level, axis.size
-                    column.codes[at] = self._group(axis.codes)
                     # A digest of a small number whose sums tell which numbers were added.
                     found = (level * 0x9E3779B97F4A7C15) & (2**64 - 1)
                     found = ((found ^ (found >> 30)) * 0xBF58476D1CE4E5B9) & (2**64 - 1)
                     found = ((found ^ (found >> 27)) * 0x94D049BB133111EB) & (2**64 - 1)
-                    column.hashes[at] = found ^ (found >> 31)
-        if known is not None:
-            column = _Columns(
-                levels=np.concatenate([known.levels, column.levels]),
-                codes=np.concatenate([known.codes, column.codes]),
-                sizes=np.concatenate([known.sizes, column.sizes]),
-                hashes=np.concatenate([known.hashes, column.hashes]),
-            )
-        released = len(self._boxes)
-        self._columns[variable] = _Columns(
-            levels=column.levels[:released],
-            codes=column.codes[:released],
-            sizes=column.sizes[:released],
-            hashes=column.hashes[:released],
-        )
+                    group = self._group(axis.codes)
+                    column[at] = (level, group, axis.size, found ^ (found >> 31))
+        column = np.concatenate([known, column])
+        self._columns[variable] = column[: len(self._boxes)]
         return column
 
     def _group(self, codes: tuple[str, ...] | None) -> int:
@@ -295,7 +289,7 @@ class ReleasedLayers:
         return self._numbers[codes]
 
     def _exposure(
-        self, target: Box, columns: Mapping[str, _Columns], total: UintArray, weight: FloatArray
+        self, target: Box, columns: Mapping[str, _Column], total: UintArray, weight: FloatArray
     ) -> float:
         """The exposure of the counts that some axes span, those of the worst place."""
         usable = np.ones(len(total), dtype=np.bool_)
@@ -303,14 +297,14 @@ class ReleasedLayers:
         places: list[IntArray] = []
         for axis in target:
             column = columns[axis.variable]
-            same = column.levels == self._levels[axis.variable, axis.level]
-            finer = (column.levels > 0) & ~same & (column.sizes >= axis.size)
-            usable &= (same & self._meets(column.codes, axis.codes)) | finer
+            same = column["level"] == self._levels[axis.variable, axis.level]
+            finer = (column["level"] > 0) & ~same & (column["size"] >= axis.size)
+            usable &= (same & self._meets(column["codes"], axis.codes)) | finer
             # Finer codes of one code are as many parts of it.
-            rest -= np.where(same, column.hashes, 0).astype(np.uint64)
-            left += np.log(np.where(same, column.sizes, min(axis.size, 10**9)))
+            rest -= np.where(same, column["hash"], 0).astype(np.uint64)
+            left += np.log(np.where(same, column["size"], min(axis.size, 10**9)))
             if axis.geography and (axis.codes is None or len(axis.codes) > 1):
-                places.append(np.where(same, column.codes, 0))
+                places.append(np.where(same, column["codes"], 0))
         kept = np.flatnonzero(usable)
         return self._worst(rest[kept], left[kept], [place[kept] for place in places])
 
@@ -328,7 +322,8 @@ class ReleasedLayers:
         anywhere = np.ones(len(rest), dtype=np.bool_)
         for place in places:
             anywhere &= place == 0
-        common = _once(rest[anywhere], left[anywhere])
+        found, first = np.unique(rest[anywhere], return_index=True)
+        common = dict(zip(found.tolist(), np.exp(left[anywhere][first]).tolist(), strict=True))
         base = math.fsum(common.values())
         most, sums = base, dict[tuple[str, ...], dict[int, float]]()
         for row in np.flatnonzero(~anywhere).tolist():
@@ -344,23 +339,23 @@ class ReleasedLayers:
         return most
 
 
-def _once(rest: UintArray, left: FloatArray) -> dict[int, float]:
-    """Each crossing with its weight."""
-    found, first = np.unique(rest, return_index=True)
-    return dict(zip(found.tolist(), np.exp(left[first]).tolist(), strict=True))
-
-
-def _targets(shape: Shape) -> Iterator[Box]:
-    """What can be estimated by a table: counts that some of its axes span."""
-    for chosen in itertools.product(*((None, *filter(None, one)) for one in shape)):
-        yield tuple(axis for axis in chosen if axis is not None)
+def _same_areas(box: Box, other: Box, harmless: Collection[str]) -> bool:
+    """Whether two boxes show counts of the same areas, or some that add up to the same."""
+    axes, shared = {axis.variable: axis for axis in other}, False
+    for axis in box:
+        known = axes.get(axis.variable)
+        if known is None:
+            continue
+        some = known.level == axis.level and None not in (known.codes, axis.codes)
+        if some and set(known.codes or ()).isdisjoint(axis.codes or ()):
+            return False
+        coarser = min(axis, known, key=lambda one: one.size)
+        shared = shared or (axis.geography and coarser.level not in harmless)
+    return shared
 
 
 def _pattern(box: Box) -> tuple[tuple[str, str], ...]:
     return tuple((axis.variable, axis.level) for axis in box)
-
-
-# -- cells that nobody was given -----------------------------------------------------------------
 
 
 class _Codes(NamedTuple):
@@ -370,11 +365,9 @@ class _Codes(NamedTuple):
     without: bool
 
     def count(self, size: int) -> int:
-        """How many there are."""
         return max(size - len(self.codes), 0) if self.without else len(self.codes)
 
     def both(self, other: _Codes) -> _Codes:
-        """Those of both."""
         if self.without and other.without:
             return _Codes(self.codes | other.codes, True)
         if self.without:
@@ -383,7 +376,6 @@ class _Codes(NamedTuple):
         return _Codes(kept, False)
 
     def less(self, other: _Codes) -> _Codes:
-        """Those that the other has not."""
         return self.both(_Codes(other.codes, not other.without))
 
 

@@ -1,8 +1,5 @@
-"""Policies in force: which policy holds for a data version, and how it changes.
-
-In: signed policies. Out: the one in force. The first comes with the data set: it is taken from its
-folder once and kept; a file that is changed later changes nothing. Every other one is proposed by
-one person, and agreed on by another. A policy without a trusted signature never holds.
+"""Policies in force: the first comes from the folder of a data set, once; others are proposed by
+one person and agreed on by another. Without a trusted signature none holds.
 """
 
 from __future__ import annotations
@@ -16,7 +13,17 @@ import sqlalchemy as sa
 
 from discreet.errors import DiscreetError
 from discreet_service.audit import AuditKind, AuditTrail
-from discreet_service.database import POLICIES, REFUSAL_OVERRIDES, REFUSED_TABLES, ServiceDatabase
+from discreet_service.database import (
+    POLICIES,
+    REFUSAL_OVERRIDES,
+    REFUSED_TABLES,
+    ServiceDatabase,
+    change_rows,
+    drop_rows,
+    insert_row,
+    put_row,
+    row_of,
+)
 from discreet_service.people import Approvals, Proposal, ProposalKind
 from discreet_service.permissions import Principal
 from discreet_service.policies.document import (
@@ -62,12 +69,7 @@ class PoliciesInForce:
 
     def signed(self, connection: sa.Connection, dataset: str, version: str) -> SignedPolicy:
         """The same with its text and signature."""
-        columns = POLICIES.c
-        row = connection.execute(
-            sa.select(POLICIES).where(
-                columns.dataset == dataset, columns.version == version, columns.state == _ACTIVE
-            )
-        ).first()
+        row = row_of(connection, POLICIES, dataset=dataset, version=version, state=_ACTIVE)
         if row is None:
             raise _none()
         key = (str(row.document), str(row.signature))
@@ -78,18 +80,28 @@ class PoliciesInForce:
 
     def ensure(self, dataset: str, version: str) -> None:
         """Take the first policy of a data version from its folder, if none is in force yet."""
-        if self._is_known(dataset, version):
+        # Policies come and go, but a version that has had one is never without again.
+        about = (dataset, version)
+        if about in self._known:
             return
-        found = self._in_folder(dataset, version)
+        with self._database.reading() as connection:
+            known = row_of(connection, POLICIES, dataset=dataset, version=version)
+        if known is not None:
+            self._known.add(about)
+            return
+        patterns, signers = (f"*/{POLICY_FILE}", f"*/*/{POLICY_FILE}"), self._signers()
+        for place in (one for pattern in patterns for one in sorted(self._folder.glob(pattern))):
+            try:
+                policy = signed_policy(place, signers)
+            except DiscreetError:
+                continue
+            if (policy.document.dataset, policy.document.version) == about:
+                break
+        else:
+            raise _none()
         with self._database.writing() as connection:
-            columns = POLICIES.c
-            if connection.scalar(
-                sa.select(sa.func.count())
-                .select_from(POLICIES)
-                .where(columns.dataset == dataset, columns.version == version)
-            ):
-                return
-            self._activate(connection, found, "service", "")
+            if row_of(connection, POLICIES, dataset=dataset, version=version) is None:
+                self._activate(connection, policy, "service", "")
 
     def propose(
         self,
@@ -104,53 +116,27 @@ class PoliciesInForce:
         found = self._checked(text, signature, *about)
         document = found.document
         self._check_newer(connection, document)
-        columns = POLICIES.c
-        row = {
-            "dataset": document.dataset,
-            "version": document.version,
-            "document": text,
-            "signature": signature,
-            "signer": found.signer,
-            "state": _PROPOSED,
-        }
-        if not connection.execute(
-            sa.update(POLICIES)
-            .where(columns.digest == document.digest, columns.state == _PROPOSED)
-            .values(**row)
-        ).rowcount:
-            connection.execute(sa.insert(POLICIES).values(digest=document.digest, **row))
+        key = {"digest": document.digest, "state": _PROPOSED}
+        put_row(connection, POLICIES, key, **_columns(found))
+        kind, subject = ProposalKind.policy_change, f"{document.dataset}@{document.version}"
         return self._approvals.propose(
-            connection,
-            kind=ProposalKind.policy_change,
-            subject=f"{document.dataset}@{document.version}",
-            digest=document.digest,
-            principal=who,
-            reason=reason,
-            dataset=document.dataset,
+            connection, kind, subject, document.digest, who, reason, document.dataset
         )
 
     def proposed(self, connection: sa.Connection, dataset: str, digest: str) -> SignedPolicy:
         """A policy that was proposed, for the second person to look at."""
-        columns = POLICIES.c
-        row = connection.execute(
-            sa.select(POLICIES).where(columns.digest == digest, columns.dataset == dataset)
-        ).first()
+        row = row_of(connection, POLICIES, digest=digest, dataset=dataset)
         if row is None:
-            raise ServiceError("there is no such policy", code="not-found", where="digest")
+            raise ServiceError("there is no such policy", "not-found", "digest")
         return self._checked(row.document, row.signature)
 
     def refusal(
         self, connection: sa.Connection, dataset: str, version: str, digest: str
     ) -> dict[str, Any]:
         """Why a table was refused the last time, for staff that may see it."""
-        columns = REFUSED_TABLES.c
-        row = connection.execute(
-            sa.select(REFUSED_TABLES).where(
-                columns.dataset == dataset, columns.version == version, columns.digest == digest
-            )
-        ).first()
+        row = row_of(connection, REFUSED_TABLES, dataset=dataset, version=version, digest=digest)
         if row is None:
-            raise ServiceError("no such table was refused", code="not-found", where="digest")
+            raise ServiceError("no such table was refused", "not-found", "digest")
         return {
             "digest": row.digest,
             "principal": row.principal,
@@ -169,93 +155,35 @@ class PoliciesInForce:
     ) -> Proposal:
         """Propose to answer a table that was refused."""
         self.refusal(connection, dataset, version, digest)
-        return self._approvals.propose(
-            connection,
-            kind=ProposalKind.refusal_override,
-            subject=f"{dataset}@{version}:{digest}",
-            digest=digest,
-            principal=who,
-            reason=reason,
-            dataset=dataset,
-        )
+        kind, subject = ProposalKind.refusal_override, f"{dataset}@{version}:{digest}"
+        return self._approvals.propose(connection, kind, subject, digest, who, reason, dataset)
 
     # -- what is done when two persons agreed ----------------------------------------------------
 
     def _change(self, connection: sa.Connection, proposal: Proposal) -> str:
         found = self.proposed(connection, proposal.dataset, proposal.digest)
         self._check_newer(connection, found.document)
-        columns = POLICIES.c
-        connection.execute(
-            sa.update(POLICIES)
-            .where(
-                columns.dataset == found.document.dataset,
-                columns.version == found.document.version,
-                columns.state == _ACTIVE,
-            )
-            .values(state=_RETIRED, retired_at=self._clock())
-        )
-        connection.execute(sa.delete(POLICIES).where(columns.digest == proposal.digest))
+        document = found.document
+        held = {"dataset": document.dataset, "version": document.version, "state": _ACTIVE}
+        change_rows(connection, POLICIES, held, state=_RETIRED, retired_at=self._clock())
+        drop_rows(connection, POLICIES, digest=proposal.digest)
         self._activate(connection, found, proposal.proposer, proposal.id)
-        return found.document.digest
+        return document.digest
 
     def _override(self, connection: sa.Connection, proposal: Proposal) -> str:
         dataset, _, rest = proposal.subject.partition("@")
         version, _, digest = rest.rpartition(":")
         refusal = self.refusal(connection, dataset, version, digest)
-        columns = REFUSAL_OVERRIDES.c
-        connection.execute(
-            sa.delete(REFUSAL_OVERRIDES).where(
-                columns.dataset == dataset, columns.version == version, columns.digest == digest
-            )
-        )
-        connection.execute(
-            sa.insert(REFUSAL_OVERRIDES).values(
-                dataset=dataset,
-                version=version,
-                digest=digest,
-                proposal=proposal.id,
-                until=self._clock() + _OVERRIDE_DAYS * _DAY,
-            )
-        )
+        table = {"dataset": dataset, "version": version, "digest": digest}
+        until = self._clock() + _OVERRIDE_DAYS * _DAY
+        put_row(connection, REFUSAL_OVERRIDES, table, proposal=proposal.id, until=until)
         rules = [one["rule"] for one in refusal["rules"] if one["outcome"] in ("refused", "failed")]
-        self._trail.append(
-            connection,
-            AuditKind.refusal_overridden,
-            proposal.proposer,
-            proposal.subject,
-            {"rule": ", ".join(rules), "digest": digest, "proposal": proposal.id},
-        )
+        facts = {"rule": ", ".join(rules), "digest": digest, "proposal": proposal.id}
+        kind = AuditKind.refusal_overridden
+        self._trail.append(connection, kind, proposal.proposer, proposal.subject, facts)
         return digest
 
     # -- helpers -----------------------------------------------------------------------------------
-
-    def _is_known(self, dataset: str, version: str) -> bool:
-        # Policies come and go, but a version that has had one is never without again.
-        if (dataset, version) in self._known:
-            return True
-        columns = POLICIES.c
-        with self._database.reading() as connection:
-            found = connection.scalar(
-                sa.select(columns.digest)
-                .where(columns.dataset == dataset, columns.version == version)
-                .limit(1)
-            )
-        if found is not None:
-            self._known.add((dataset, version))
-        return found is not None
-
-    def _in_folder(self, dataset: str, version: str) -> SignedPolicy:
-        """The signed policy of a data version in the folder of data sets."""
-        signers = self._signers()
-        for pattern in (f"*/{POLICY_FILE}", f"*/*/{POLICY_FILE}"):
-            for place in sorted(self._folder.glob(pattern)):
-                try:
-                    policy = signed_policy(place, signers)
-                except DiscreetError:
-                    continue
-                if (policy.document.dataset, policy.document.version) == (dataset, version):
-                    return policy
-        raise _none()
 
     def _checked(
         self, text: str, signature: str, dataset: str = "", version: str = ""
@@ -271,39 +199,27 @@ class PoliciesInForce:
         """An earlier policy, however well signed, does not come back."""
         now = self.policy(connection, document.dataset, document.version)
         if document.revision <= now.revision:
-            message = f"the revision is above {now.revision}"
-            raise ServiceError(message, code="conflict", where="revision")
+            raise ServiceError(f"the revision is above {now.revision}", "conflict", "revision")
 
     def _activate(
         self, connection: sa.Connection, policy: SignedPolicy, person: str, proposal: str
     ) -> None:
-        document = policy.document
-        connection.execute(
-            sa.insert(POLICIES).values(
-                digest=document.digest,
-                dataset=document.dataset,
-                version=document.version,
-                document=policy.text,
-                signature=policy.signature,
-                signer=policy.signer,
-                state=_ACTIVE,
-                activated_at=self._clock(),
-            )
-        )
-        self._trail.append(
-            connection,
-            AuditKind.policy_changed,
-            person,
-            f"{document.dataset}@{document.version}",
-            {
-                "version": document.version,
-                "digest": document.digest,
-                "signer": policy.signer,
-                "proposal": proposal or "first",
-            },
-        )
+        document, now = policy.document, self._clock()
+        facts = {"digest": document.digest, "version": document.version, "signer": policy.signer}
+        held = {"digest": document.digest, "state": _ACTIVE, "activated_at": now}
+        insert_row(connection, POLICIES, **held, **_columns(policy))
+        facts["proposal"] = proposal or "first"
+        subject = f"{document.dataset}@{document.version}"
+        self._trail.append(connection, AuditKind.policy_changed, person, subject, facts)
+
+
+def _columns(policy: SignedPolicy) -> dict[str, str]:
+    """A policy as it is kept."""
+    document = policy.document
+    about = {"dataset": document.dataset, "version": document.version, "signer": policy.signer}
+    return {**about, "document": policy.text, "signature": policy.signature}
 
 
 def _none() -> ServiceError:
     what, hint = "no policy is in force for this data set", "nothing is answered without one"
-    return ServiceError(what, code="data-not-ready", where="policy", hint=hint)
+    return ServiceError(what, "data-not-ready", "policy", hint)

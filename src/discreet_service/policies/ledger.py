@@ -1,11 +1,5 @@
-"""The ledger of universes: about whom tables were released, and who differs by few. CONFIDENTIAL.
-
-In: units as keyed digests. Out: sketches (marks and power sums), kept encrypted; for a new universe
-the released ones, their sums and differences that differ from it by few units.
-
-A size of a difference is never used as it is: noise that depends on nothing but who is in the
-difference is added, so that a refusal tells no more than a perturbed count of them would. No
-difference at all counts as few: else an answer would tell that there is nobody.
+"""The ledger of universes: released ones, sums and differences that differ from a new one by few
+units. CONFIDENTIAL. Sizes of differences carry noise of who is in them; none is few.
 """
 
 from __future__ import annotations
@@ -151,13 +145,9 @@ class UniverseLedger:
 
     def as_it_is(self) -> UniverseLedger:
         """The same, to compare with while others add to this one."""
-        return UniverseLedger(
-            key=self.key,
-            _definitions=[*self._definitions],
-            _sketches=[*self._sketches],
-            _known={*self._known},
-            _shelves={**self._shelves},
-        )
+        return UniverseLedger(key=self.key, _definitions=[*self._definitions],
+                              _sketches=[*self._sketches], _known={*self._known},
+                              _shelves={**self._shelves})  # fmt: skip
 
     def keep_shelves(self, other: UniverseLedger) -> None:
         """Take over what another has made of the first of the same universes."""
@@ -288,7 +278,6 @@ _SIGNS = {"sum": (1, 1), "rest": (-1, 1)}
 
 
 def _first(sums: IntArray, size: int) -> IntArray:
-    """Power sums for differences of fewer units."""
     return sums[:, : 2 * size - 1]
 
 

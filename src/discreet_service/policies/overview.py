@@ -1,30 +1,27 @@
-"""Overviews: what policies hold of a data version, put together for staff.
-
-In: what was released, refused, counted and noticed. Out: the policies that held, tables that were
-refused, how much of the exposure is used, and who and what came near a limit. No record is looked
-at, and no count of one stands in any of it.
+"""Overviews for staff: policies that held, tables refused, and who and what came near a limit. No
+record is looked at, and no count of one stands in any of it.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections import Counter
 from dataclasses import dataclass
 
 import sqlalchemy as sa
 
 from discreet_service.database import (
-    ASKED_PATTERNS,
     POLICIES,
     QUERY_LOG,
     RATE_COUNTERS,
     REFUSED_TABLES,
     RELEASED_TABLES,
     RELEASED_UNIVERSES,
+    equal_to,
     record_of,
 )
 from discreet_service.policies.document import PolicyDocument
-from discreet_service.policies.patterns import PATTERN_KINDS, PATTERN_MILLISECONDS
+from discreet_service.policies.patterns import most_tried
 from discreet_service.policies.rates import CELLS_PER_DAY, day_of
 from discreet_service.policies.rules import REFUSING
 
@@ -83,14 +80,11 @@ class NearLimit:
 
 def policy_history(connection: sa.Connection, dataset: str, version: str) -> list[PolicyState]:
     """The policies of a data version, the newest first."""
-    columns = POLICIES.c
-    rows = connection.execute(
-        sa.select(POLICIES).where(columns.dataset == dataset, columns.version == version)
-    )
+    about = equal_to(POLICIES, dataset=dataset, version=version)
     records = [
         # It was read when it was taken; what cannot be read any more is no policy.
         record_of(PolicyState, row, revision=PolicyDocument.of_text(row.document).revision)
-        for row in rows
+        for row in connection.execute(sa.select(POLICIES).where(*about))
     ]
     return sorted(records, key=lambda one: (-one.revision, one.digest))
 
@@ -102,43 +96,32 @@ def refused_tables(
     columns = REFUSED_TABLES.c
     rows = connection.execute(
         sa.select(REFUSED_TABLES)
-        .where(columns.dataset == dataset, columns.version == version)
+        .where(*equal_to(REFUSED_TABLES, dataset=dataset, version=version))
         .order_by(columns.refused_at.desc(), columns.digest)
         .limit(most)
     )
     return [
-        RefusedTable(
-            digest=row.digest,
-            principal=row.principal,
-            at=row.refused_at,
-            rules=tuple(
-                one["rule"] for one in json.loads(row.rules) if one["outcome"] in _REFUSING
-            ),
-        )
-        for row in rows
+        record_of(RefusedTable, row, at=row.refused_at, rules=_refusing(row.rules)) for row in rows
     ]
+
+
+def _refusing(rules: str) -> tuple[str, ...]:
+    return tuple(one["rule"] for one in json.loads(rules) if one["outcome"] in _REFUSING)
 
 
 def refusals_by_rule(connection: sa.Connection, dataset: str, version: str) -> dict[str, int]:
     """Rule → how many tables it refused; one table can be refused by several."""
-    columns = REFUSED_TABLES.c
-    found: dict[str, int] = {}
-    for rules in connection.scalars(
-        sa.select(columns.rules).where(columns.dataset == dataset, columns.version == version)
-    ):
-        for one in json.loads(rules):
-            if one["outcome"] in _REFUSING:
-                found[one["rule"]] = found.get(one["rule"], 0) + 1
-    return dict(sorted(found.items()))
+    about = equal_to(REFUSED_TABLES, dataset=dataset, version=version)
+    rows = connection.scalars(sa.select(REFUSED_TABLES.c.rules).where(*about))
+    return dict(sorted(Counter(rule for rules in rows for rule in _refusing(rules)).items()))
 
 
 def released_sums(connection: sa.Connection, dataset: str, version: str) -> list[ReleasedSum]:
     """What was released of each unit."""
     tables, universes = RELEASED_TABLES.c, RELEASED_UNIVERSES.c
-    about = sa.select(universes.unit, sa.func.count().label("number")).where(
-        universes.dataset == dataset, universes.version == version
-    )
-    known = {row.unit: row.number for row in connection.execute(about.group_by(universes.unit))}
+    about = equal_to(RELEASED_UNIVERSES, dataset=dataset, version=version)
+    counted = sa.select(universes.unit, sa.func.count()).where(*about).group_by(universes.unit)
+    known = {unit: number for unit, number in connection.execute(counted)}  # noqa: C416
     rows = connection.execute(
         sa.select(
             tables.unit,
@@ -146,18 +129,12 @@ def released_sums(connection: sa.Connection, dataset: str, version: str) -> list
             sa.func.sum(tables.cells).label("cells"),
             sa.func.max(tables.released_at).label("last"),
         )
-        .where(tables.dataset == dataset, tables.version == version)
+        .where(*equal_to(RELEASED_TABLES, dataset=dataset, version=version))
         .group_by(tables.unit)
         .order_by(tables.unit)
     )
     return [
-        ReleasedSum(
-            unit=row.unit,
-            tables=row.tables,
-            cells=int(row.cells),
-            universes=known.get(row.unit, 0),
-            last=row.last,
-        )
+        record_of(ReleasedSum, row, cells=int(row.cells), universes=known.get(row.unit, 0))
         for row in rows
     ]
 
@@ -167,88 +144,50 @@ def near_limits(
 ) -> list[NearLimit]:
     """Who and what came near a limit of cells, rates or patterns, the nearest first."""
     # New cells of today, of each principal and of all together.
-    columns, prefix = RATE_COUNTERS.c, f"{policy.dataset}: "
-    rows = connection.execute(
-        sa.select(columns.subject, columns.amount).where(
-            columns.measure == CELLS_PER_DAY,
-            columns.window_start == day_of(now),
-            columns.subject.startswith(prefix, autoescape=True),
+    counters, prefix = RATE_COUNTERS.c, f"{policy.dataset}: "
+    cells_today = connection.execute(
+        sa.select(counters.subject, counters.amount.label("number")).where(
+            *equal_to(RATE_COUNTERS, measure=CELLS_PER_DAY, window_start=day_of(now)),
+            counters.subject.startswith(prefix, autoescape=True),
         )
     )
-    found = [
-        *_large_queries(connection, policy, share),
-        *(
-            [
-                NearLimit(
-                    rule="P8",
-                    what="cells_per_day",
-                    principal=row.subject.removeprefix(prefix),
-                    number=row.amount,
-                    limit=policy.rates.cells_per_day,
-                )
-                for row in rows
-            ]
-        ),
-        *_patterns(connection, policy, now),
-    ]
-    near = [one for one in found if one.share >= share]
-    return sorted(near, key=lambda one: (-one.share, one.rule, one.principal, one.digest))
-
-
-def _large_queries(
-    connection: sa.Connection, policy: PolicyDocument, share: float
-) -> Sequence[NearLimit]:
-    """Tables with many cells, each once for everybody who asked."""
-    columns, limit = QUERY_LOG.c, policy.size.cells_job
-    rows = connection.execute(
-        sa.select(columns.principal, columns.digest, sa.func.max(columns.cells).label("cells"))
+    # Tables with many cells, each once for everybody who asked.
+    log, largest = QUERY_LOG.c, policy.size.cells_job
+    large = connection.execute(
+        sa.select(log.principal, log.digest, sa.func.max(log.cells).label("number"))
         .where(
-            columns.dataset == policy.dataset,
-            columns.version == policy.version,
-            columns.cells >= share * limit,
+            *equal_to(QUERY_LOG, dataset=policy.dataset, version=policy.version),
+            log.cells >= share * largest,
         )
-        .group_by(columns.principal, columns.digest)
-        .order_by(sa.desc("cells"))
+        .group_by(log.principal, log.digest)
+        .order_by(sa.desc("number"))
         .limit(50)
     )
-    return [
-        NearLimit(
-            rule="P1",
-            what="cells",
-            principal=row.principal,
-            number=row.cells,
-            limit=limit,
-            digest=row.digest,
-        )
-        for row in rows
+    limits = [
+        *(record_of(NearLimit, row, rule="P1", what="cells", limit=largest) for row in large),
+        *(
+            NearLimit(
+                rule="P8",
+                what="cells_per_day",
+                principal=row.subject.removeprefix(prefix),
+                number=row.number,
+                limit=policy.rates.cells_per_day,
+            )
+            for row in cells_today
+        ),
+        *(
+            NearLimit(
+                rule="P9",
+                what=row.kind,
+                principal=row.principal,
+                number=row.number,
+                limit=getattr(policy.patterns, row.kind).stop,
+            )
+            for row in most_tried(connection, policy, now)
+        ),
     ]
-
-
-def _patterns(connection: sa.Connection, policy: PolicyDocument, now: int) -> Sequence[NearLimit]:
-    """Of each kind of pattern, how many of one subject each principal tried at most."""
-    columns = ASKED_PATTERNS.c
-    numbers = (
-        sa.select(columns.principal, columns.kind, sa.func.count().label("number"))
-        .where(
-            columns.dataset == policy.dataset,
-            columns.version == policy.version,
-            columns.at > now - policy.patterns.window_hours * PATTERN_MILLISECONDS,
-            columns.kind.in_(PATTERN_KINDS),
-        )
-        .group_by(columns.principal, columns.kind, columns.subject)
-        .subquery()
-    )
-    most = sa.select(numbers.c.principal, numbers.c.kind, sa.func.max(numbers.c.number).label("n"))
-    return [
-        NearLimit(
-            rule="P9",
-            what=row.kind,
-            principal=row.principal,
-            number=row.n,
-            limit=getattr(policy.patterns, row.kind).stop,
-        )
-        for row in connection.execute(most.group_by(numbers.c.principal, numbers.c.kind))
-    ]
+    near = [one for one in limits if one.share >= share]
+    return sorted(near, key=lambda one: (-one.share, one.rule, one.principal, one.digest))
 
 
 def answers_by_end(connection: sa.Connection, dataset: str, version: str) -> dict[str, int]:
@@ -256,7 +195,7 @@ def answers_by_end(connection: sa.Connection, dataset: str, version: str) -> dic
     columns = QUERY_LOG.c
     rows = connection.execute(
         sa.select(columns.verdict, sa.func.count().label("number"))
-        .where(columns.dataset == dataset, columns.version == version, columns.mode != "check")
+        .where(*equal_to(QUERY_LOG, dataset=dataset, version=version), columns.mode != "check")
         .group_by(columns.verdict)
         .order_by(columns.verdict)
     )

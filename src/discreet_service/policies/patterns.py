@@ -1,19 +1,25 @@
-"""Patterns: what looks like an attack, told to staff and stopped (P9).
-
-In: every query, answered or not. Out: how many groups, crossings, near universes and spellings one
-principal tried, and all together. It finds the careless; who shares the work among keys is only
-seen in the sums of all, and held by the other rules.
+"""Patterns: what looks like an attack, told to staff and stopped (P9). Who shares the work among
+keys is seen only in the sums of all, and held by the other rules.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from hashlib import sha256
+from typing import Any
 
 import sqlalchemy as sa
 
-from discreet_service.database import ASKED_PATTERNS, POLICY_ALERTS
+from discreet_service.database import (
+    ASKED_PATTERNS,
+    POLICY_ALERTS,
+    equal_to,
+    insert_row,
+    put_row,
+    record_of,
+)
 from discreet_service.policies.asked import AskedTable
 from discreet_service.policies.document import PatternLimits, PolicyDocument
 from discreet_service.policies.ledger import UniverseDefinition
@@ -71,28 +77,17 @@ def near_pattern(asked: AskedTable, others: tuple[str, ...]) -> AskedPattern:
 def note(case: RuleCase, patterns: Iterator[AskedPattern] | list[AskedPattern]) -> None:
     """Remember patterns, and tell staff when one of them reaches a number."""
     for one in patterns:
-        # Note a pattern; whether it is a new one.
-        columns = ASKED_PATTERNS.c
-        # Long items by their digest.
-        from hashlib import sha256
-
+        item = one.item
+        if len(item) > 200:
+            item = sha256(json.dumps(item).encode()).hexdigest()
         key = {
-            "dataset": case.asked.dataset,
-            "version": case.asked.version,
+            **case.asked.place,
             "principal": case.principal,
             "kind": one.kind,
             "subject": one.subject,
-            "item": one.item
-            if len(one.item) <= 200
-            else sha256(json.dumps(one.item).encode()).hexdigest(),
+            "item": item,
         }
-        where = [columns[name] == value for name, value in key.items()]
-        changed = case.connection.execute(
-            sa.update(ASKED_PATTERNS).where(*where).values(at=case.now)
-        )
-        if not changed.rowcount:
-            case.connection.execute(sa.insert(ASKED_PATTERNS).values(**key, at=case.now))
-        if changed.rowcount:
+        if not put_row(case.connection, ASKED_PATTERNS, key, at=case.now):
             continue
         limits = _limits(case.policy, one.kind)
         mine = _number(case, one, together=False)
@@ -105,7 +100,9 @@ def note(case: RuleCase, patterns: Iterator[AskedPattern] | list[AskedPattern]) 
 
 def pattern_rule(case: RuleCase) -> RuleVerdict:
     """P9: who tried too many of something has to talk to staff."""
-    said, mosts = [], _mosts(case)
+    said, mine = [], ASKED_PATTERNS.c.principal == case.principal
+    rows = most_tried(case.connection, case.policy, case.now, mine)
+    mosts = {str(row.kind): int(row.number) for row in rows}
     for kind in PATTERN_KINDS:
         limits, most = _limits(case.policy, kind), mosts.get(kind, 0)
         if most >= limits.stop:
@@ -123,23 +120,13 @@ def alerts(
     connection: sa.Connection, dataset: str, version: str, most: int = 200
 ) -> list[PolicyAlert]:
     """What staff was told of a data version, the latest first."""
-    columns = POLICY_ALERTS.c
     rows = connection.execute(
         sa.select(POLICY_ALERTS)
-        .where(columns.dataset == dataset, columns.version == version)
-        .order_by(columns.id.desc())
+        .where(*equal_to(POLICY_ALERTS, dataset=dataset, version=version))
+        .order_by(POLICY_ALERTS.c.id.desc())
         .limit(most)
     )
-    return [
-        PolicyAlert(
-            at=row.at,
-            principal=row.principal,
-            kind=row.kind,
-            number=row.number,
-            stopped=row.stopped,
-        )
-        for row in rows
-    ]
+    return [record_of(PolicyAlert, row) for row in rows]
 
 
 def forget_patterns(connection: sa.Connection, before: int) -> int:
@@ -154,46 +141,37 @@ def _limits(policy: PolicyDocument, kind: str) -> PatternLimits:
     return found
 
 
-def _within(case: RuleCase) -> list[sa.ColumnElement[bool]]:
-    columns = ASKED_PATTERNS.c
-    return [
-        columns.dataset == case.asked.dataset,
-        columns.version == case.asked.version,
-        columns.at > case.now - case.policy.patterns.window_hours * PATTERN_MILLISECONDS,
-    ]
+def _within(policy: PolicyDocument, now: int) -> list[sa.ColumnElement[bool]]:
+    since = now - policy.patterns.window_hours * PATTERN_MILLISECONDS
+    about = equal_to(ASKED_PATTERNS, dataset=policy.dataset, version=policy.version)
+    return [*about, ASKED_PATTERNS.c.at > since]
 
 
 def _number(case: RuleCase, one: AskedPattern, *, together: bool) -> int:
-    columns = ASKED_PATTERNS.c
-    where = [*_within(case), columns.kind == one.kind, columns.subject == one.subject]
+    equal = {"kind": one.kind, "subject": one.subject}
     if not together:
-        where.append(columns.principal == case.principal)
-    counted = sa.select(sa.func.count(sa.distinct(columns.item))).where(*where)
+        equal["principal"] = case.principal
+    where = [*_within(case.policy, case.now), *equal_to(ASKED_PATTERNS, **equal)]
+    counted = sa.select(sa.func.count(sa.distinct(ASKED_PATTERNS.c.item))).where(*where)
     return case.connection.scalar(counted) or 0
 
 
-def _mosts(case: RuleCase) -> dict[str, int]:
-    """Of each kind, how many of one subject the principal tried at most."""
+def most_tried(
+    connection: sa.Connection, policy: PolicyDocument, now: int, *which: sa.ColumnElement[bool]
+) -> Sequence[sa.Row[*tuple[Any, ...]]]:
+    """Of each principal and kind, how many of one subject were tried at most."""
     columns = ASKED_PATTERNS.c
     numbers = (
-        sa.select(columns.kind, sa.func.count().label("number"))
-        .where(*_within(case), columns.kind.in_(PATTERN_KINDS), columns.principal == case.principal)
-        .group_by(columns.kind, columns.subject)
+        sa.select(columns.principal, columns.kind, sa.func.count().label("number"))
+        .where(*_within(policy, now), columns.kind.in_(PATTERN_KINDS), *which)
+        .group_by(columns.principal, columns.kind, columns.subject)
         .subquery()
     )
-    most = sa.select(numbers.c.kind, sa.func.max(numbers.c.number)).group_by(numbers.c.kind)
-    return {str(kind): int(number) for kind, number in case.connection.execute(most)}
+    names = (numbers.c.principal, numbers.c.kind)
+    most = sa.select(*names, sa.func.max(numbers.c.number).label("number")).group_by(*names)
+    return connection.execute(most).all()
 
 
 def _tell(case: RuleCase, principal: str, kind: str, number: int, *, stopped: bool) -> None:
-    case.connection.execute(
-        sa.insert(POLICY_ALERTS).values(
-            at=case.now,
-            dataset=case.asked.dataset,
-            version=case.asked.version,
-            principal=principal,
-            kind=kind,
-            number=number,
-            stopped=stopped,
-        )
-    )
+    facts = {"principal": principal, "kind": kind, "number": number, "stopped": stopped}
+    insert_row(case.connection, POLICY_ALERTS, at=case.now, **case.asked.place, **facts)

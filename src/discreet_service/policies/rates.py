@@ -1,7 +1,5 @@
-"""Rates: how fast one may ask, and how much that nobody was given before (P8).
-
-Speed is no protection: who asks slowly gets as much, and so do several who share. It keeps the
-service usable, and gives staff time to see what P9 tells them.
+"""Rates: how fast one may ask, and how much that nobody was given before (P8). Speed is no
+protection: it keeps the service usable, and gives staff time to see what P9 tells them.
 """
 
 from __future__ import annotations
@@ -10,7 +8,7 @@ import math
 
 import sqlalchemy as sa
 
-from discreet_service.database import RATE_COUNTERS
+from discreet_service.database import RATE_COUNTERS, put_row
 from discreet_service.policies.rules import Outcome, RuleCase, RuleVerdict, passed, refused
 
 _DAY = 86_400_000
@@ -96,12 +94,5 @@ def _amounts(case: RuleCase) -> dict[str, int]:
 
 
 def _set(case: RuleCase, subject: str, measure: str, start: int, amount: int) -> None:
-    columns = RATE_COUNTERS.c
-    where = (columns.subject == subject, columns.measure == measure, columns.window_start == start)
-    changed = case.connection.execute(sa.update(RATE_COUNTERS).where(*where).values(amount=amount))
-    if not changed.rowcount:
-        case.connection.execute(
-            sa.insert(RATE_COUNTERS).values(
-                subject=subject, measure=measure, window_start=start, amount=amount
-            )
-        )
+    key = {"subject": subject, "measure": measure, "window_start": start}
+    put_row(case.connection, RATE_COUNTERS, key, amount=amount)

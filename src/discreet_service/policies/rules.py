@@ -1,7 +1,5 @@
-"""Rules: what each of them is given, and how it decides.
-
-In: a `RuleCase`. Out: a `RuleVerdict` with a text for callers, which never depends on who is in the
-data, and an explanation for staff. Rules about people (P4, P5, P7) share one text and one name.
+"""Rules: a `RuleCase` in, a `RuleVerdict` out: a text for callers, which never depends on who is in
+the data, and an explanation for staff. P4, P5 and P7 share one text and one name.
 """
 
 from __future__ import annotations
@@ -177,13 +175,8 @@ def refused(
     >>> refused("P4", "…").text == refused("P5", "…").text
     True
     """
-    return RuleVerdict(
-        rule=rule,
-        outcome=Outcome.refused,
-        text=_words(rule, **facts),
-        explanation=explanation,
-        retry_after=retry_after,
-    )
+    return RuleVerdict(rule=rule, outcome=Outcome.refused, text=_words(rule, **facts),
+                       explanation=explanation, retry_after=retry_after)  # fmt: skip
 
 
 def failed(rule: str, explanation: str) -> RuleVerdict:

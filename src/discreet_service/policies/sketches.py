@@ -1,7 +1,5 @@
-"""Sketches of universes: what is kept of the units that a table is about. CONFIDENTIAL.
-
-In: units as keyed digests. Out: how many there are, their power sums and marks; sealed with a key
-for the database.
+"""Sketches of universes: how many units, their power sums and marks; sealed for the database.
+CONFIDENTIAL.
 """
 
 from __future__ import annotations

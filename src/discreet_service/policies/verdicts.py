@@ -1,8 +1,5 @@
-"""Verdicts: whether a table may be answered, by all rules of the policy in force.
-
-In: an `AskedTable`, who asks, what asks the records. Out: a `Verdict`. A rule that is not known, or
-that ends in an error, refuses. What is allowed counts as released in the same transaction, before
-anybody gets it: of two tables that are asked for at once and do not go together, one is refused.
+"""Verdicts: whether a table may be answered, by all rules. A rule that is unknown or fails refuses.
+What is allowed counts as released in the same transaction, before anybody gets it.
 """
 
 from __future__ import annotations
@@ -23,6 +20,10 @@ from discreet_service.database import (
     RELEASED_TABLES,
     RELEASED_UNIVERSES,
     ServiceDatabase,
+    equal_to,
+    insert_row,
+    put_row,
+    row_of,
 )
 from discreet_service.permissions import Principal
 from discreet_service.policies.asked import AskedFilter, AskedTable, Evidence
@@ -58,20 +59,6 @@ from discreet_service.policies.sketches import UniverseSketch
 from discreet_service.problems import ServiceError
 
 
-def gathered(
-    asked: AskedTable, evidence: Evidence, policy: PolicyDocument, ledger: UniverseLedger
-) -> UniverseFacts:
-    """What records tell of a table, as far as rules need it. CONFIDENTIAL."""
-    sketch = None
-    if UniverseDefinition.of(asked) not in ledger:
-        sketch = evidence.universe_sketch(NEAR * policy.differences.least)
-    sparsity = None
-    if policy.sparsity.then == "refuse" or asked.programme:
-        judged = [not one.geography for one in asked.by]
-        sparsity = SparsityShares.of(evidence.published_counts(), policy.sparsity.small, judged)
-    return UniverseFacts(count=evidence.universe_count(), sketch=sketch, sparsity=sparsity)
-
-
 def small_universe_rule(case: RuleCase) -> RuleVerdict:
     """P4: the perturbed count of those whom the table is about."""
     if case.facts is None:
@@ -82,7 +69,14 @@ def small_universe_rule(case: RuleCase) -> RuleVerdict:
 
 
 def difference_rule(case: RuleCase) -> RuleVerdict:
-    """P5: released universes, sums and differences of them that differ from it by few."""
+    """P5: released universes, sums and differences of them that differ from it by few.
+
+    Rows of the same areas in two groupings of one column differ by few somewhere: the grouping
+    that was released first is the one.
+    """
+    other = case.layers.other_grouping(case.asked, case.policy.differences.several_groupings)
+    if other:
+        return refused("P5", f"a column of it was released for the same areas as {other}")
     if case.facts is None:
         return later("P5")
     sketch = case.facts.sketch
@@ -121,11 +115,6 @@ def sparsity_rule(case: RuleCase) -> RuleVerdict:
 def cells_of(asked: AskedTable) -> int:
     """Cells with totals: the larger of what is said and what the variables span."""
     return max(asked.cells, asked.spanned)
-
-
-def is_instant(asked: AskedTable, policy: PolicyDocument) -> bool:
-    """Whether a table is small enough to be answered at once."""
-    return cells_of(asked) <= policy.size.cells_instant
 
 
 def size_rule(case: RuleCase) -> RuleVerdict:
@@ -240,9 +229,8 @@ class Verdict:
 
     def require(self, language: Language = "en") -> None:
         """Raise the refusal, if there is one."""
-        error = self.error(language)
-        if error is not None or not self.allowed:
-            raise error or PolicyRefusalError(self, "this is refused", code="refused-by-policy")
+        if error := self.error(language):
+            raise error
 
     def error(self, language: Language = "en") -> PolicyRefusalError | None:
         """What callers are told; the same for P4, P5 and P7. None if it is allowed."""
@@ -379,10 +367,9 @@ class Policies:
 
     def released(self, dataset: str, version: str, digests: Collection[str]) -> bool:
         """Whether all of some tables count as released."""
-        columns = RELEASED_TABLES.c
-        own = (columns.dataset == dataset) & (columns.version == version)
+        own = equal_to(RELEASED_TABLES, dataset=dataset, version=version)
         with self._database.reading() as connection:
-            known = set(connection.scalars(sa.select(columns.digest).where(own)))
+            known = set(connection.scalars(sa.select(RELEASED_TABLES.c.digest).where(*own)))
         return known.issuperset(digests)
 
     def policy(self, dataset: str, version: str) -> PolicyDocument:
@@ -414,29 +401,16 @@ class Policies:
         facts: UniverseFacts | None,
     ) -> RuleCase:
         released = self._read(asked, connection)
-        return RuleCase(
-            asked=asked,
-            principal=principal.name,
-            policy=self.in_force.policy(connection, asked.dataset, asked.version),
-            now=now,
-            connection=connection,
-            layers=released.layers,
-            ledger=released.ledger,
-            facts=facts,
-        )
+        return RuleCase(asked=asked, principal=principal.name,
+                        policy=self.in_force.policy(connection, asked.dataset, asked.version),
+                        now=now, connection=connection, layers=released.layers,
+                        ledger=released.ledger, facts=facts)  # fmt: skip
 
     def _judged(self, case: RuleCase) -> Verdict:
-        """All rules, whatever the first of them says."""
-        policy, repeat = case.policy, self._is_released(case)
-        columns = REFUSAL_OVERRIDES.c
-        until = case.connection.scalar(
-            sa.select(columns.until).where(
-                columns.dataset == case.asked.dataset,
-                columns.version == case.asked.version,
-                columns.digest == case.asked.digest,
-            )
-        )
-        overridden = until is not None and case.now < int(until)
+        policy, table = case.policy, {**case.asked.place, "digest": case.asked.digest}
+        repeat = row_of(case.connection, RELEASED_TABLES, **table) is not None
+        override = row_of(case.connection, REFUSAL_OVERRIDES, **table)
+        overridden = override is not None and case.now < int(override.until)
         found = []
         with self._released[_place(case.asked)].lock:
             for name in policy.rules:
@@ -445,23 +419,29 @@ class Policies:
                     continue
                 one = judged(name, case)
                 if overridden and name in _OVERRIDABLE and one.outcome in REFUSING:
-                    one = RuleVerdict(
-                        rule=name, outcome=Outcome.overridden, explanation=one.explanation
-                    )
+                    said = one.explanation
+                    one = RuleVerdict(rule=name, outcome=Outcome.overridden, explanation=said)
                 found.append(one)
         return Verdict(
             allowed=not any(one.outcome in REFUSING for one in found),
-            instant=is_instant(case.asked, policy),
+            instant=cells_of(case.asked) <= policy.size.cells_instant,
             rules=tuple(found),
             repeat=repeat,
             limit=policy.size.cells_job,
         )
 
     def _gathered(self, asked: AskedTable, evidence: Evidence) -> UniverseFacts:
+        """What records tell of a table, as far as rules need it. CONFIDENTIAL."""
         with self._database.reading() as connection:
-            released = self._read(asked, connection)
+            ledger = self._read(asked, connection).ledger
             policy = self.in_force.policy(connection, asked.dataset, asked.version)
-        return gathered(asked, evidence, policy, released.ledger)
+        sketch = sparsity = None
+        if UniverseDefinition.of(asked) not in ledger:
+            sketch = evidence.universe_sketch(NEAR * policy.differences.least)
+        if policy.sparsity.then == "refuse" or asked.programme:
+            judged = [not one.geography for one in asked.by]
+            sparsity = SparsityShares.of(evidence.published_counts(), policy.sparsity.small, judged)
+        return UniverseFacts(count=evidence.universe_count(), sketch=sketch, sparsity=sparsity)
 
     def _compared(self, asked: AskedTable, facts: UniverseFacts) -> UniverseFacts:
         """The same with what a new universe differs from by few, as things are."""
@@ -484,69 +464,28 @@ class Policies:
         compared = ComparedUniverse(released=len(ledger), policy=policy.differences, few=few)
         return replace(facts, compared=compared)
 
-    def _is_released(self, case: RuleCase) -> bool:
-        columns = RELEASED_TABLES.c
-        found = case.connection.scalar(
-            sa.select(columns.id).where(
-                columns.dataset == case.asked.dataset,
-                columns.version == case.asked.version,
-                columns.digest == case.asked.digest,
-            )
-        )
-        return found is not None
-
     def _release(self, case: RuleCase, verdict: Verdict) -> None:
-        """Let a table count as released."""
         asked = case.asked
         with self._released[_place(asked)].lock:
             cells = charge_cells(case)
         if not verdict.repeat:
-            case.connection.execute(
-                sa.insert(RELEASED_TABLES).values(
-                    dataset=asked.dataset,
-                    version=asked.version,
-                    unit=asked.unit,
-                    digest=asked.digest,
-                    shape=shape_text(shape_of(asked)),
-                    cells=cells,
-                    released_at=case.now,
-                )
-            )
+            facts = {"unit": asked.unit, "digest": asked.digest, "cells": cells}
+            insert_row(case.connection, RELEASED_TABLES, **asked.place, **facts,
+                       shape=shape_text(shape_of(asked)), released_at=case.now)  # fmt: skip
         definition = UniverseDefinition.of(asked)
         if case.facts is None or case.facts.sketch is None or definition in case.ledger:
             return
-        case.connection.execute(
-            sa.insert(RELEASED_UNIVERSES).values(
-                dataset=asked.dataset,
-                version=asked.version,
-                unit=asked.unit,
-                universe=definition.digest,
-                variables=definition.text,
-                sketch=case.facts.sketch.sealed(self._key, _about(asked, definition)),
-                facts="{}",
-                released_at=case.now,
-            )
-        )
+        sketch = case.facts.sketch.sealed(self._key, _about(asked, definition))
+        texts = {"universe": definition.digest, "variables": definition.text, "facts": "{}"}
+        insert_row(case.connection, RELEASED_UNIVERSES, **asked.place, unit=asked.unit, **texts,
+                   sketch=sketch, released_at=case.now)  # fmt: skip
 
     def _note_refusal(self, case: RuleCase, verdict: Verdict) -> None:
         """Keep for staff why something was refused."""
-        asked, columns = case.asked, REFUSED_TABLES.c
-        where = (
-            columns.dataset == asked.dataset,
-            columns.version == asked.version,
-            columns.digest == asked.digest,
-        )
-        case.connection.execute(sa.delete(REFUSED_TABLES).where(*where))
-        case.connection.execute(
-            sa.insert(REFUSED_TABLES).values(
-                dataset=asked.dataset,
-                version=asked.version,
-                digest=asked.digest,
-                principal=case.principal,
-                rules=json.dumps(verdict.explained(), ensure_ascii=False),
-                refused_at=case.now,
-            )
-        )
+        table = {**case.asked.place, "digest": case.asked.digest}
+        rules = json.dumps(verdict.explained(), ensure_ascii=False)
+        put_row(case.connection, REFUSED_TABLES, table, principal=case.principal, rules=rules,
+                refused_at=case.now)  # fmt: skip
 
     def _read(self, asked: AskedTable, connection: sa.Connection) -> _Released:
         """What was released, read on from where this process stopped reading."""
@@ -555,17 +494,12 @@ class Policies:
             released = self._released.setdefault(
                 place, _Released(ledger=UniverseLedger(key=self._key))
             )
-        columns = RELEASED_TABLES.c
+        number, about = RELEASED_TABLES.c.id, {**asked.place, "unit": asked.unit}
         with released.lock:
-            rows: Sequence[Any] = connection.execute(
-                sa.select(columns.id, columns.shape)
-                .where(
-                    columns.dataset == asked.dataset,
-                    columns.version == asked.version,
-                    columns.unit == asked.unit,
-                    columns.id > released.last,
-                )
-                .order_by(columns.id)
+            rows = connection.execute(
+                sa.select(number, RELEASED_TABLES.c.shape)
+                .where(*equal_to(RELEASED_TABLES, **about), number > released.last)
+                .order_by(number)
             ).all()
             for row in rows:
                 released.layers.add(read_shape(row.shape))
@@ -578,11 +512,7 @@ class Policies:
     ) -> None:
         """Universes that others released: the newest, and if some are missing, all."""
         known, ledger = RELEASED_UNIVERSES.c, released.ledger
-        where = (
-            known.dataset == asked.dataset,
-            known.version == asked.version,
-            known.unit == asked.unit,
-        )
+        where = equal_to(RELEASED_UNIVERSES, **asked.place, unit=asked.unit)
         counted = sa.select(sa.func.count()).select_from(RELEASED_UNIVERSES).where(*where)
         number = connection.scalar(counted)
         for since in (released.newest - _CLOCKS_APART, 0):

@@ -1,8 +1,5 @@
-"""`Answers`: from what somebody asks to what they are shown.
-
-In: a `TableQuery` and who asks. Out: an `Answer` with a protected table, or a refusal. Policies are
-asked every time, also for what was made before; the same question has the same answer whoever asks
-and however. Only tables with noise are kept; what a policy hides of them is hidden in each answer.
+"""`Answers`: a `TableQuery` in, a protected table or a refusal out. Policies are asked every time;
+only tables with noise are kept, and what a policy hides is hidden in each answer.
 """
 
 from __future__ import annotations
@@ -13,7 +10,7 @@ import json
 import math
 import threading
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, Literal
@@ -22,7 +19,7 @@ from discreet.assessment import exposure_of
 from discreet.errors import DiscreetError, Problem
 from discreet.release import Inputs
 from discreet.tables import ProtectedTable
-from discreet_service.datasets import CatalogueVariable, DatasetCatalogue, DataVersion
+from discreet_service.datasets import CatalogueUnit, DatasetCatalogue, DataVersion
 from discreet_service.operation import ServiceMetrics
 from discreet_service.permissions import Principal
 from discreet_service.policies import (
@@ -40,7 +37,6 @@ from discreet_service.queries.cache import AnswerCache
 from discreet_service.queries.canonical import (
     AskedOrder,
     CanonicalQuery,
-    FilterCodes,
     SpanningCodes,
     canonical_query,
 )
@@ -62,7 +58,6 @@ class QueryPlan:
 
     query: CanonicalQuery
     cells: int  # Cells of the answer, totals and figures counted
-    spanned: int  # The same for one figure
     exposure: float  # By how many independent figures its total can be estimated from it
     kind: PlanClass  # "instant", "job" or "refused"
     limit: int  # Above how many cells it would be another kind; the largest for refused ones
@@ -76,14 +71,9 @@ class QueryPlan:
     def require(self) -> None:
         """Raise an error if so many cells are not answered at all."""
         if self.kind == "refused":
-            raise ServiceError(
-                f"this table has {self.cells:,} cells; at most {self.limit:,} are answered",
-                code="too-many-cells",
-                where="by",
-                hint="ask for coarser levels, fewer codes or fewer variables",
-                limit=self.limit,
-                actual=self.cells,
-            )
+            what = f"this table has {self.cells:,} cells; at most {self.limit:,} are answered"
+            hint, most = "ask for coarser levels, fewer codes or fewer variables", self.limit
+            raise ServiceError(what, "too-many-cells", "by", hint, limit=most, actual=self.cells)
 
     def described(self) -> dict[str, Any]:
         """The same as JSON takes it."""
@@ -108,21 +98,34 @@ def plan_of(
 ) -> QueryPlan:
     """What a query comes to."""
     unit = version.units[query.unit]
-    by = tuple(_asked_variable(one, unit.variables[one.variable]) for one in query.by)
-    where = tuple(_asked_filter(one, unit.variables[one.variable]) for one in query.where)
-    spanned = math.prod(one.shown for one in by)
-    cells = spanned * len(query.measures)
-    kind, limit = _class(cells, limits)
+    by = tuple(_asked_variable(one, unit) for one in query.by)
+    where = []
+    for one in query.where:
+        variable, level = (
+            unit.variables[one.variable],
+            unit.variables[one.variable].level(one.level),
+        )
+        where.append(AskedFilter(
+            variable=one.variable, level=level.name, codes=tuple(sorted(one.codes)),
+            size=level.codes, geography=variable.geography,
+            apart=unit.apart[one.variable, one.level],
+        ))  # fmt: skip
+    cells = math.prod(one.shown for one in by) * len(query.measures)
+    kind: PlanClass = "instant" if cells <= limits.cells_instant else "job"
+    limit = limits.cells_instant if kind == "instant" else limits.cells_job
+    if cells > limits.cells_job:
+        kind = "refused"
     # The exposure by the variables that are no geography, each with all codes of its levels.
     sizes: dict[str, list[int]] = {}
-    for name, levels in _levels(query).items():
+    levels_of = {one.variable: one.levels for one in query.by}
+    levels_of |= {one.variable: (one.level,) for one in query.where}
+    for name, levels in levels_of.items():
         variable = unit.variables[name]
         if not variable.geography:
             sizes[name] = [variable.level(number).codes for number in levels]
     return QueryPlan(
         query=query,
         cells=cells,
-        spanned=spanned,
         exposure=float(exposure_of(list(sizes.values()))),
         kind=kind,
         limit=limit,
@@ -131,7 +134,7 @@ def plan_of(
             version=query.version,
             unit=query.unit,
             by=by,
-            where=where,
+            where=tuple(where),
             cells=cells,
             digest=query.digest(key),
             spelling=spelling,
@@ -139,16 +142,8 @@ def plan_of(
     )
 
 
-def _class(cells: int, limits: LimitSettings) -> tuple[PlanClass, int]:
-    if cells <= limits.cells_instant:
-        return "instant", limits.cells_instant
-    if cells <= limits.cells_job:
-        return "job", limits.cells_job
-    return "refused", limits.cells_job
-
-
-def _asked_variable(one: SpanningCodes, variable: CatalogueVariable) -> AskedVariable:
-    """A spanning variable as policies see it: each code on one level."""
+def _asked_variable(one: SpanningCodes, unit: CatalogueUnit) -> AskedVariable:
+    variable = unit.variables[one.variable]
     tree, seen, levels = variable.tree, set[str](), []
     wanted = None if one.codes is None else set(one.codes)
     for number in one.levels:
@@ -159,30 +154,12 @@ def _asked_variable(one: SpanningCodes, variable: CatalogueVariable) -> AskedVar
         own = tuple(code for code in shown if code not in seen)
         seen.update(own)
         whole = wanted is None and len(own) == level.codes
-        levels.append(
-            AskedLevel(
-                name=level.name, size=level.codes, codes=None if whole else tuple(sorted(own))
-            )
-        )
+        codes = None if whole else tuple(sorted(own))
+        apart = unit.apart[one.variable, number]
+        levels.append(AskedLevel(name=level.name, size=level.codes, codes=codes, apart=apart))
     return AskedVariable(
         name=one.variable, levels=tuple(levels), total=one.total, geography=variable.geography
     )
-
-
-def _asked_filter(one: FilterCodes, variable: CatalogueVariable) -> AskedFilter:
-    level = variable.level(one.level)
-    return AskedFilter(
-        variable=one.variable,
-        level=level.name,
-        codes=tuple(sorted(one.codes)),
-        size=level.codes,
-        geography=variable.geography,
-    )
-
-
-def _levels(query: CanonicalQuery) -> Mapping[str, tuple[int, ...]]:
-    spanned = {one.variable: one.levels for one in query.by}
-    return {**spanned, **{one.variable: (one.level,) for one in query.where}}
 
 
 #: Answers that are made at the same time are told apart by so many locks.
@@ -207,10 +184,9 @@ class PreparedQuery:
 
 @dataclass(frozen=True, kw_only=True)
 class Answer:
-    """A protected table, and where it comes from."""
+    """A protected table."""
 
-    prepared: PreparedQuery  # What was asked
-    table: ProtectedTable  # The table, in the order asked
+    table: ProtectedTable  # In the order asked
     cached: bool  # Whether it had been made before
 
 
@@ -238,7 +214,7 @@ class Answers:
         """A query in its canonical form, with its plan; an error lists all that is wrong."""
         if query.dataset not in (None, dataset):
             message = "the query names another data set than its address"
-            raise ServiceError(message, code="invalid-query", where="dataset")
+            raise ServiceError(message, "invalid-query", "dataset")
         version = self.datasets.version(dataset, query.version)
         found, order = canonical_query(query, version)
         written = query.model_dump_json(exclude={"format", "language", "dataset"})
@@ -249,12 +225,8 @@ class Answers:
     def again_of(self, document: dict[str, Any]) -> PreparedQuery:
         """A query that was prepared before, as a job keeps it."""
         query = CanonicalQuery.of_document(document["query"])
-        order = AskedOrder(
-            by=tuple(document["by"]),
-            measures=tuple(
-                Measure(kind, of, tuple(over)) for kind, of, over in document["measures"]
-            ),
-        )
+        measures = [Measure(kind, of, tuple(over)) for kind, of, over in document["measures"]]
+        order = AskedOrder(by=tuple(document["by"]), measures=tuple(measures))
         version = self.datasets.version(query.dataset, query.version)
         plan = plan_of(query, version, self.limits, key=self._key)
         return PreparedQuery(version=version, plan=plan, order=order)
@@ -284,9 +256,8 @@ class Answers:
             digest = hmac.new(self._key, f"programme 1\n{plan.asked.digest}".encode(), "sha256")
             asked = replace(plan.asked, cells=cells, programme=True, digest=digest.hexdigest())
             plan = replace(plan, cells=cells, asked=asked)
-            found.append(
-                (programme_query.where, PreparedQuery(version=version, plan=plan, order=order))
-            )
+            prepared = PreparedQuery(version=version, plan=plan, order=order)
+            found.append((programme_query.where, prepared))
         return found
 
     def admit_programme(
@@ -305,8 +276,11 @@ class Answers:
         self._require_all(verdicts, language)
 
     def _require_all(self, verdicts: Sequence[tuple[str, Verdict]], language: Language) -> None:
-        found = [(where, verdict, verdict.error(language)) for where, verdict in verdicts]
-        refused = [(where, verdict, error) for where, verdict, error in found if error is not None]
+        refused = [
+            (where, verdict, error)
+            for where, verdict in verdicts
+            if (error := verdict.error(language)) is not None
+        ]
         for _, verdict, _ in refused:
             for rule in verdict.names:
                 self.metrics.refusals.labels(rule=rule).inc()
@@ -329,13 +303,9 @@ class Answers:
 
     def evidence(self, prepared: PreparedQuery) -> QueryEvidence:
         """What records tell of a query; worked out when a policy asks for it."""
-        return QueryEvidence(
-            query=prepared.query,
-            version=prepared.version,
-            table_of=partial(self._table, prepared.version),
-            key=self._key,
-            kept=self._sketches,
-        )
+        return QueryEvidence(query=prepared.query, version=prepared.version,
+                             table_of=partial(self._table, prepared.version), key=self._key,
+                             kept=self._sketches)  # fmt: skip
 
     def answer(self, prepared: PreparedQuery) -> Answer:
         """The table of a query that was admitted."""
@@ -344,7 +314,7 @@ class Answers:
         self.metrics.cells.labels(mode="query").inc(prepared.plan.cells)
         if cached:
             self.metrics.cache_hits.inc()
-        return Answer(prepared=prepared, table=in_order(table, prepared.order), cached=cached)
+        return Answer(table=in_order(table, prepared.order), cached=cached)
 
     def sparse_tables(self, version: DataVersion) -> tuple[int, int]:
         """How many tables judged answers of a version in this process, and hide parts of them."""
@@ -381,23 +351,20 @@ class Answers:
             if kept is not None:
                 return kept, True
             start = time.perf_counter()
-            table = self._made(version, query)
+            try:
+                table = protected_answer(query, version, query.digest(self._key))
+            except ServiceError:
+                raise
+            except DiscreetError as error:
+                # An error of the library says nothing of records or places.
+                if error.code in _TOLD:
+                    raise
+                message = "these figures cannot be made of these variables"
+                hint = "ask for the figures one by one to see which"
+                raise ServiceError(message, "invalid-query", "measures", hint) from None
             self.metrics.stages.labels(stage="protect").observe(time.perf_counter() - start)
             self.cache.put(name, table)
         return table, False
-
-    def _made(self, version: DataVersion, query: CanonicalQuery) -> ProtectedTable:
-        """The table, made now; an error of the library says nothing of records or places."""
-        try:
-            return protected_answer(query, version, query.digest(self._key))
-        except ServiceError:
-            raise
-        except DiscreetError as error:
-            if error.code in _TOLD:
-                raise
-            message = "these figures cannot be made of these variables"
-            hint = "ask for the figures one by one to see which"
-            raise ServiceError(message, code="invalid-query", where="measures", hint=hint) from None
 
     def document(self, prepared: PreparedQuery) -> dict[str, Any]:
         """A prepared query as a job keeps it."""

@@ -1,9 +1,5 @@
-"""`AnswerCache`: protected tables that were made before, on disk and in memory.
-
-In: keyed digests and `ProtectedTable`s. Out: the same tables. All have noise; they stay in the
-service, for some were made for policies to look at, and of others policies hide parts. A file is
-sealed with a key: one that was damaged or changed is as good as none, and names of files tell
-nobody who does not hold the key what was asked.
+"""`AnswerCache`: protected tables that were made before, on disk and in memory, for the service
+only. Files are sealed with a key; names of files tell nothing without it.
 """
 
 from __future__ import annotations
@@ -81,7 +77,11 @@ class AnswerCache:
     def put(self, digest: str, table: ProtectedTable) -> None:
         """Keep a table. A disk that is full keeps none, and that is no error."""
         self._remember(digest, table)
-        content = self._sealed(digest, table)
+        about = json.dumps(described(table), ensure_ascii=False).encode()
+        cells = io.BytesIO()
+        cells_frame(table).write_ipc(cells, compression="zstd")
+        content = len(about).to_bytes(_LENGTH, "big") + about + cells.getvalue()
+        content = self._seal(digest, content) + content
         if len(content) > self.most_bytes // 4:
             return
         try:
@@ -112,13 +112,6 @@ class AnswerCache:
 
     def _seal(self, digest: str, content: bytes) -> bytes:
         return hmac.digest(self._key, b"answer 1\n" + digest.encode() + content, "sha256")
-
-    def _sealed(self, digest: str, table: ProtectedTable) -> bytes:
-        about = json.dumps(described(table), ensure_ascii=False).encode()
-        cells = io.BytesIO()
-        cells_frame(table).write_ipc(cells, compression="zstd")
-        content = len(about).to_bytes(_LENGTH, "big") + about + cells.getvalue()
-        return self._seal(digest, content) + content
 
     def _opened(self, digest: str, content: bytes) -> ProtectedTable | None:
         seal, content = content[:_SEAL], content[_SEAL:]

@@ -1,15 +1,7 @@
-"""`CanonicalQuery`: one form for all ways of asking for the same table.
-
-In: a `TableQuery` and an opened version. Out: what it means, or one error that lists every name
-that there is not. Public.
-
-- Variables stand sorted, each once; two variables of one column do not go together.
-- A filter is the coarsest level and its codes that let the same records through; one that lets
-  all through is left out.
-- A single code under `by` is a filter.
-- Codes under `by` pick cells, they never change who is counted: a total is that of all codes. A
-  filter on a variable that also stands under `by` picks its cells, and its codes stand in place
-  of the total.
+"""`CanonicalQuery`: one form for all ways of asking for the same table. Public. Variables stand
+sorted, each once; a filter is the coarsest level and codes that let the same records through; a
+single code under `by` is a filter. Codes under `by` pick cells, they never change who is counted: a
+total is that of all codes, but of those of a filter on the same variable.
 """
 
 from __future__ import annotations
@@ -17,11 +9,11 @@ from __future__ import annotations
 import hashlib
 import hmac
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-import numpy as np
+from pydantic import TypeAdapter
 
 from discreet.errors import Problem, nearest
 from discreet_service.datasets import CatalogueUnit, CatalogueVariable, DataVersion
@@ -70,27 +62,7 @@ class CanonicalQuery:
     @classmethod
     def of_document(cls, document: dict[str, Any]) -> CanonicalQuery:
         """The query of a document."""
-        return cls(
-            dataset=document["dataset"],
-            version=document["version"],
-            unit=document["unit"],
-            by=tuple(
-                SpanningCodes(
-                    variable=one["variable"],
-                    levels=tuple(one["levels"]),
-                    codes=None if one["codes"] is None else tuple(one["codes"]),
-                    total=one["total"],
-                )
-                for one in document["by"]
-            ),
-            where=tuple(
-                FilterCodes(variable=one["variable"], level=one["level"], codes=tuple(one["codes"]))
-                for one in document["where"]
-            ),
-            measures=tuple(
-                Measure(one["kind"], one["of"], tuple(one["over"])) for one in document["measures"]
-            ),
-        )
+        return TypeAdapter(cls).validate_python(document)
 
     def digest(self, key: bytes) -> str:
         """A keyed digest: who asked for what cannot be found by trial."""
@@ -112,11 +84,10 @@ def unit_of(query: TableQuery, version: DataVersion) -> CatalogueUnit:
         return next(iter(version.units.values()))
     if query.unit is None:
         what, hint = "unit is missing", f"units: {', '.join(version.units)}"
-        raise ServiceError(what, code="invalid-query", where="unit", hint=hint)
+        raise ServiceError(what, "invalid-query", "unit", hint)
     if query.unit not in version.units:
         what = f"there is no unit {query.unit[:60]!r}"
-        hint = nearest(query.unit, list(version.units))
-        raise ServiceError(what, code="invalid-query", where="unit", hint=hint)
+        raise ServiceError(what, "invalid-query", "unit", nearest(query.unit, list(version.units)))
     return version.units[query.unit]
 
 
@@ -131,15 +102,9 @@ def canonical_query(query: TableQuery, version: DataVersion) -> tuple[CanonicalQ
     if reader.problems:
         codes = set(reader.codes)
         raise refused(reader.problems, codes.pop() if len(codes) == 1 else "invalid-query")
-    by, where = _settled(spanning, filters, reader.unit)
-    found = CanonicalQuery(
-        dataset=version.dataset,
-        version=version.version,
-        unit=reader.unit.name,
-        by=by,
-        where=where,
-        measures=tuple(sorted(measures)),
-    )
+    by, where = _settled(spanning, filters, reader.unit.variables)
+    found = CanonicalQuery(dataset=version.dataset, version=version.version, unit=reader.unit.name,
+                           by=by, where=where, measures=tuple(sorted(measures)))  # fmt: skip
     shown = {one.variable for one in by}
     order = tuple(entry.variable for entry in query.by if entry.variable in shown)
     return found, AskedOrder(by=order, measures=measures)
@@ -154,17 +119,7 @@ class _Spanning:
     total: bool
 
 
-@dataclass(frozen=True, kw_only=True)
-class _Filter:
-    """A variable under `where`, and the positions of its codes."""
-
-    variable: CatalogueVariable
-    codes: tuple[int, ...]
-
-
 class _Reader:
-    """Looks names up, and collects what is wrong."""
-
     def __init__(self, unit: CatalogueUnit) -> None:
         self.unit = unit
         self.problems: list[Problem] = []
@@ -172,7 +127,6 @@ class _Reader:
         self.named: dict[str, list[str]] = {}
 
     def wrong(self, what: str, where: str, hint: str = "", code: str = "invalid-query") -> None:
-        """Note a problem."""
         self.problems.append(Problem(what, where, hint))
         self.codes.append(code)
 
@@ -194,7 +148,6 @@ class _Reader:
         return found
 
     def level(self, variable: CatalogueVariable, given: int | str, where: str) -> int:
-        """The number of a level; 0 where there is none."""
         number = variable.level_numbers.get(str(given), 0)
         if not number:
             hint = nearest(str(given), [level.name for level in variable.levels])
@@ -204,7 +157,6 @@ class _Reader:
     def positions(
         self, variable: CatalogueVariable, codes: Sequence[str], where: str
     ) -> tuple[int, ...]:
-        """The positions of codes, each once; the total is none."""
         index, tree = variable.tree.index, variable.tree
         unknown = [code for code in dict.fromkeys(codes) if not index.get(code)]
         for code in unknown[:_SHOWN]:
@@ -216,8 +168,7 @@ class _Reader:
             self.wrong(f"and {len(unknown) - _SHOWN:,} more codes", where, "", "unknown-code")
         return tuple(sorted({index[code] for code in codes if index.get(code)}))
 
-    def filters(self, entries: Sequence[FilterEntry]) -> dict[str, _Filter]:
-        """The conditions by variable."""
+    def filters(self, entries: Sequence[FilterEntry]) -> dict[str, tuple[int, ...]]:
         found = {}
         for at, entry in enumerate(entries):
             where = f"where[{at}]"
@@ -232,7 +183,7 @@ class _Reader:
                 hint = "state a condition with the codes of one level"
                 self.wrong("these codes stand on different levels", f"{where}.codes", hint)
             if codes:
-                found[variable.name] = _Filter(variable=variable, codes=codes)
+                found[variable.name] = codes
         return found
 
     def _check_level(
@@ -244,8 +195,7 @@ class _Reader:
             message = f"code {variable.tree.codes[off[0]]!r} does not stand on this level"
             self.wrong(message, f"{where}.codes", "leave level out, or correct it")
 
-    def spanning(self, query: TableQuery, filters: dict[str, _Filter]) -> list[_Spanning]:
-        """What spans the table."""
+    def spanning(self, query: TableQuery, filters: dict[str, tuple[int, ...]]) -> list[_Spanning]:
         names = [entry.variable for entry in query.by]
         totals = [] if isinstance(query.totals, str) else query.totals
         for at, name in enumerate(totals):
@@ -280,7 +230,8 @@ class _Reader:
                     self.wrong("no code of this level lies within these", f"{where}.within", hint)
             shown = codes
             condition = filters.pop(entry.variable, None)
-            if condition is not None and not _lets_all_through(condition):
+            # A filter that lets all through is none.
+            if condition and variable.coarsest_cover(variable.leaves_within(condition))[0]:
                 shown, total = self._picked(variable, shown, condition, total, where), False
             if shown:
                 found.append(_Spanning(variable=variable, shown=shown, total=total))
@@ -290,13 +241,12 @@ class _Reader:
         self,
         variable: CatalogueVariable,
         shown: tuple[int, ...],
-        condition: _Filter,
+        condition: tuple[int, ...],
         total: bool,
         where: str,
     ) -> tuple[int, ...]:
         """What a filter leaves of the codes of its own variable; its codes are the totals."""
-        inside = variable.within(condition.codes)
-        around = set(condition.codes)
+        inside, around = variable.within(condition), set(condition)
         left = {at for at in shown if inside[at]}
         if variable.above(around).intersection(shown) or not left:
             message = f"the codes of {variable.name!r} under where do not fit those under by"
@@ -330,42 +280,37 @@ class _Reader:
                     self.wrong(message, f"measures[{at}]")
 
 
-def _lets_all_through(condition: _Filter) -> bool:
-    variable = condition.variable
-    return not variable.coarsest_cover(variable.leaves_within(condition.codes))[0]
-
-
 def _settled(
-    spanning: Sequence[_Spanning], filters: dict[str, _Filter], unit: CatalogueUnit
+    spanning: Sequence[_Spanning],
+    filters: dict[str, tuple[int, ...]],
+    variables: Mapping[str, CatalogueVariable],
 ) -> tuple[tuple[SpanningCodes, ...], tuple[FilterCodes, ...]]:
-    """Both in canonical form."""
     by, where = [], []
     for one in spanning:
         if len(one.shown) == 1:
-            filters[one.variable.name] = _Filter(variable=one.variable, codes=one.shown)
-        else:
-            by.append(_spanning_codes(one))
-    for condition in filters.values():
-        variable = condition.variable
-        level, codes = variable.coarsest_cover(variable.leaves_within(condition.codes))
+            filters[one.variable.name] = one.shown
+            continue
+        # Whole levels by their numbers; other codes one by one.
+        variable, shown, names = one.variable, set(one.shown), None
+        cuts = {
+            number: set(variable.cuts[number].tolist()) for number in range(1, len(variable.cuts))
+        }
+        levels = [number for number, cut in cuts.items() if shown >= cut]
+        if set().union(*(cuts[number] for number in levels)) != shown:
+            levels = sorted({int(variable.tree.levels[at]) for at in one.shown})
+            names = tuple(variable.tree.codes[at] for at in one.shown)
+        by.append(
+            SpanningCodes(
+                variable=variable.name, levels=tuple(levels), codes=names, total=one.total
+            )
+        )
+    for name, positions in filters.items():
+        variable = variables[name]
+        level, codes = variable.coarsest_cover(variable.leaves_within(positions))
         if level:
             names = tuple(variable.tree.codes[at] for at in codes)
-            where.append(FilterCodes(variable=variable.name, level=level, codes=names))
+            where.append(FilterCodes(variable=name, level=level, codes=names))
     return (
         tuple(sorted(by, key=lambda each: each.variable)),
         tuple(sorted(where, key=lambda each: each.variable)),
     )
-
-
-def _spanning_codes(one: _Spanning) -> SpanningCodes:
-    """Whole levels by their numbers; other codes one by one."""
-    variable, shown = one.variable, set(one.shown)
-    whole = [k for k in range(1, len(variable.cuts)) if shown.issuperset(variable.cuts[k].tolist())]
-    if {at for k in whole for at in variable.cuts[k].tolist()} == shown:
-        return SpanningCodes(
-            variable=variable.name, levels=tuple(whole), codes=None, total=one.total
-        )
-    depth = np.asarray(variable.tree.levels)
-    levels = tuple(sorted({int(depth[at]) for at in shown}))
-    codes = tuple(variable.tree.codes[at] for at in one.shown)
-    return SpanningCodes(variable=variable.name, levels=levels, codes=codes, total=one.total)

@@ -1,8 +1,5 @@
-"""From a canonical query to its protected table, as `discreet protect` makes tables.
-
-In: an opened version (CONFIDENTIAL) and a `CanonicalQuery`. Out: a `ProtectedTable`, public. The
-query becomes the one table of a programme, and passes through the library's own steps: counts,
-noise and key figures, rules for parts, remarks. Here the service crosses the confidentiality line.
+"""From a canonical query to its protected table, as `discreet protect` makes it: the one table of a
+programme. Here the service crosses the confidentiality line.
 """
 
 from __future__ import annotations
@@ -53,22 +50,14 @@ def filter_text(tree: Classification, leaves: BoolArray, kind: Any, *, ranges: b
     elif str(kind) == "Boolean":
         parts += [f"{column} == {code}" for code in chosen if code in ("true", "false")]
     else:
-        parts += list(
-            _code_parts(
-                tree,
-                set(chosen),
-                column,
-                hasattr(kind, "is_numeric") and bool(kind.is_numeric()),
-                ranges,
-            )
-        )
+        number = hasattr(kind, "is_numeric") and bool(kind.is_numeric())
+        parts += _code_parts(tree, set(chosen), column, number, ranges)
     if not parts:
-        raise ServiceError("no record can have these codes", code="invalid-query", where=tree.name)
+        raise ServiceError("no record can have these codes", "invalid-query", tree.name)
     return f"({' or '.join(parts)})"
 
 
 def _interval_parts(tree: Classification, chosen: set[str], column: str) -> list[str]:
-    """Conditions on a number: neighbouring intervals joined."""
     assert tree.bounds is not None
     intervals = [code for code in tree.leaves if code != tree.missing]
     parts = []
@@ -88,7 +77,9 @@ def _code_parts(
     tree: Classification, chosen: set[str], column: str, number: bool, ranges: bool
 ) -> Iterator[str]:
     """Conditions on codes: those that stand together in the order of the column are a range."""
-    leaves = [code for code in tree.leaves if not number or _whole(code)]
+    leaves = list(tree.leaves)
+    if number:
+        leaves = [code for code in leaves if code.isascii() and code.removeprefix("-").isdecimal()]
     order = sorted(leaves, key=int) if number else sorted(leaves)
     literal = str if number else _quoted
     for first, last in _runs([code in chosen for code in order]):
@@ -98,10 +89,6 @@ def _code_parts(
         else:
             low, high = literal(order[first]), literal(order[last])
             yield f"({column} >= {low} and {column} <= {high})"
-
-
-def _whole(code: str) -> bool:
-    return code.removeprefix("-").isdecimal() and code.isascii()
 
 
 def _quoted(code: str) -> str:
@@ -114,7 +101,6 @@ def _quoted(code: str) -> str:
 
 
 def _runs(marks: Sequence[bool]) -> list[tuple[int, int]]:
-    """First and last place of each run of true marks."""
     padded = np.concatenate([[False], np.asarray(marks, dtype=np.bool_), [False]]).astype(np.int8)
     change = np.diff(padded)
     starts, stops = np.flatnonzero(change == 1), np.flatnonzero(change == -1) - 1
@@ -185,7 +171,6 @@ class _AnswerRun:
 
     @cached_property
     def unit(self) -> CatalogueUnit:
-        """What is counted."""
         return self.version.units[self.query.unit]
 
     @cached_property
@@ -212,12 +197,10 @@ class _AnswerRun:
 
     @cached_property
     def conditions(self) -> list[str]:
-        """The filters of the query."""
         return filter_texts(self.query, self.version)
 
     @cached_property
     def entry(self) -> TableEntry:
-        """The query as an entry of the programme; its filters are apart."""
         return self.version.entry(
             self.query.unit,
             by=[one.variable for one in self.query.by] or None,
@@ -228,23 +211,19 @@ class _AnswerRun:
 
     @cached_property
     def _universe(self) -> dict[str, str]:
-        """Who is counted, in words: by the programme, and by the query."""
         usual = self.version.entry(self.query.unit)
         universe = usual.universe or ({"en": usual.where} if usual.where else {})
         return universe_of(self.query, self.unit, universe)
 
     @cached_property
     def figures(self) -> dict[str, Any]:
-        """The key figures."""
         return figure_entries(self.query.measures, self.unit)
 
     @cached_property
     def inputs(self) -> Inputs:
-        """The programme with this table."""
         return self.version.asking(self.entry)
 
     def answer(self, digest: str) -> ProtectedTable:
-        """The answer, in canonical order."""
         counts = self.counts()
         inputs, placed = self._noise_inputs, {ANSWER: self.placed(counts)}
         context = release_context({}, printed={ANSWER: {}})
@@ -295,16 +274,11 @@ class _AnswerRun:
         if self.inputs.thresholds(ANSWER) is not None:
             return texts
         for one in self.query.by:
-            if (
-                one.codes is None
-                or one.total
-                or (
-                    any(
-                        one.variable in (entry.over or ()) or one.variable in (entry.base or {})
-                        for entry in self.figures.values()
-                    )
-                )
-            ):
+            entries = self.figures.values()
+            compared = any(
+                one.variable in {*(entry.over or ()), *(entry.base or {})} for entry in entries
+            )
+            if one.codes is None or one.total or compared:
                 continue
             variable = self.unit.variables[one.variable]
             tree = variable.tree
@@ -353,21 +327,15 @@ class _AnswerRun:
             while at > 0:
                 keep[at] = True
                 at = tree.parents[at]
-        cut = (
-            tree.restricted(keep)
-            if tree.bounds is None
-            else tree.replace(bounds=None).restricted(keep)
-        )
+        cut = tree.replace(bounds=None).restricted(keep)
         return Dimension(classifications=(cut,)), cut.index[one.codes[0]]
 
     @property
     def guarded(self) -> bool:
-        """Whether rules for parts look at all records, too."""
         inputs = self.inputs
         return inputs.thresholds(ANSWER) is not None and inputs.held_against_all(ANSWER)
 
     def thinned(self, table: ProtectedTable, counts: Mapping[str, Table]) -> ProtectedTable:
-        """The table without the parts that say too much, or too little."""
         thresholds = self.inputs.thresholds(ANSWER)
         if thresholds is None:
             return table

@@ -1,7 +1,5 @@
-"""`QueryEvidence`: what records tell policies of a query, each worked out only if it is asked for.
-
-In: a canonical query, and what answers other queries. Out: perturbed counts, as everybody would be
-shown them, and keyed digests of units (CONFIDENTIAL), which never leave the policies.
+"""`QueryEvidence`: what records tell policies of a query, worked out if asked for: perturbed
+counts, and keyed digests of units (CONFIDENTIAL), which never leave the policies.
 """
 
 from __future__ import annotations
@@ -45,9 +43,8 @@ _T = TypeVar("_T")
 def keyed_units(keys: pl.Series, key: bytes) -> UintArray:
     """Record keys under a secret permutation of 64 bits. CONFIDENTIAL."""
     numbers = keys.to_physical()
-    if numbers.dtype.is_float():
-        return _mixed(numbers.cast(pl.Float64).to_numpy().view(np.uint64), key)
-    return _mixed(numbers.cast(pl.Int64).to_numpy().view(np.uint64), key)
+    whole = numbers.cast(pl.Float64 if numbers.dtype.is_float() else pl.Int64)
+    return _mixed(whole.to_numpy().view(np.uint64), key)
 
 
 def _mixed(found: UintArray, key: bytes) -> UintArray:
@@ -167,7 +164,6 @@ class SketchMemory:
 
 
 def _kept(held: OrderedDict[str, _T], name: str, make: Callable[[], _T], most: int) -> _T:
-    """What is held under a name, which was used last now."""
     if name not in held:
         held[name] = make()
         if len(held) > most:
@@ -207,7 +203,6 @@ class QueryEvidence:
         return None if bare.thresholds(ANSWER) is not None else self.table_of(query)
 
     def _codes(self, one: SpanningCodes) -> tuple[str, ...]:
-        """The codes that a query shows of a variable, in order."""
         if one.codes is not None:
             return one.codes
         variable = self._unit.variables[one.variable]

@@ -1,7 +1,5 @@
-"""Formats of answers: which one is asked for, and the bytes of a protected table in it.
-
-In: `format=…` or Accept, and a `ProtectedTable`. Out: its bytes as the writers of the library write
-them. Texts that spreadsheets would run are written with an apostrophe.
+"""Formats of answers: which one `format=…` or Accept asks for, and the bytes that the writers of
+the library make.
 """
 
 from __future__ import annotations
@@ -41,7 +39,7 @@ def file_name_of(prepared: PreparedQuery, form: AnswerFormat) -> str:
     return f"{query.dataset}-{query.unit}-{digest}{form.suffix}"
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@dataclass(frozen=True, slots=True)
 class AnswerFormat:
     """A format of answers."""
 
@@ -57,23 +55,19 @@ class AnswerFormat:
 
 
 _ROWS = (
-    AnswerFormat(name="json-stat2", writer="json-stat", media="application/json", file=False),
-    AnswerFormat(name="csv", writer="csv", media="text/csv; charset=utf-8", file=True),
+    AnswerFormat("json-stat2", "json-stat", "application/json", file=False),
+    AnswerFormat("csv", "csv", "text/csv; charset=utf-8", file=True),
     AnswerFormat(
-        name="xlsx",
-        writer="xlsx",
-        media="application/vnd.openxmlformats-officedocument.spreadsheetml.sheet",
+        "xlsx",
+        "xlsx",
+        "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet",
         file=True,
     ),
-    AnswerFormat(
-        name="parquet", writer="parquet", media="application/vnd.apache.parquet", file=True
-    ),
-    AnswerFormat(name="px", writer="px", media="text/x-pcaxis", file=True),
-    AnswerFormat(
-        name="sdmx-csv", writer="sdmx-csv", media="application/vnd.sdmx.data+csv", file=True
-    ),
-    AnswerFormat(name="html", writer="html", media="text/html; charset=utf-8", file=False),
-    AnswerFormat(name="json", writer="json", media="application/json", file=False),
+    AnswerFormat("parquet", "parquet", "application/vnd.apache.parquet", file=True),
+    AnswerFormat("px", "px", "text/x-pcaxis", file=True),
+    AnswerFormat("sdmx-csv", "sdmx-csv", "application/vnd.sdmx.data+csv", file=True),
+    AnswerFormat("html", "html", "text/html; charset=utf-8", file=False),
+    AnswerFormat("json", "json", "application/json", file=False),
 )
 #: The formats of answers by name; the first is the usual one.
 ANSWER_FORMATS: Mapping[str, AnswerFormat] = {row.name: row for row in _ROWS}
@@ -103,28 +97,21 @@ def asked_format(named: str | None, accept: str) -> AnswerFormat:
         name = _OTHER_NAMES.get(named, named)
         if name not in ANSWER_FORMATS:
             what, hint = f"there is no format {named[:40]!r}", nearest(named, list(ANSWER_FORMATS))
-            raise ServiceError(what, code="unsupported-format", where="format", hint=hint)
+            raise ServiceError(what, "unsupported-format", "format", hint)
         return ANSWER_FORMATS[name]
     best, found = 0.0, ""
     for part in accept.split(",")[:50]:
         media, *options = part.split(";")
         name = {**_MEDIA, **_RANGES}.get(media.strip().lower(), "")
-        quality = _quality(options)
+        matches = filter(None, map(_QUALITY.match, options))
+        quality = next((min(float(match[1]), 1.0) for match in matches), 1.0)
         if name and quality > best:
             best, found = quality, name
     if found or not accept.strip():
         return ANSWER_FORMATS[found or "json-stat2"]
     hint = f"formats: {', '.join(ANSWER_FORMATS)}"
     what = "none of the formats that you accept is offered"
-    raise ServiceError(what, code="unsupported-format", where="accept", hint=hint)
-
-
-def _quality(options: list[str]) -> float:
-    for option in options:
-        match = _QUALITY.match(option)
-        if match:
-            return min(float(match[1]), 1.0)
-    return 1.0
+    raise ServiceError(what, "unsupported-format", "accept", hint)
 
 
 def write_answer(
@@ -145,7 +132,7 @@ def write_answer(
         if error.code != "too-large":
             raise
         what, hint = f"{form.name} cannot hold so many cells", "ask for csv or parquet"
-        raise ServiceError(what, code="too-many-cells", where="format", hint=hint) from None
+        raise ServiceError(what, "too-many-cells", "format", hint) from None
 
 
 def written_answer(

@@ -1,8 +1,5 @@
-"""`TableQuery`: the closed grammar in which tables are asked for.
-
-In: JSON, or the parameters of an address. Out: a checked `TableQuery`, or one error that lists
-everything that is wrong with its place, such as by[1].level. Names are looked up later: here is
-only form. There are no expressions, no ranges of raw values, no groups of one's own.
+"""`TableQuery`: the closed grammar of queries, without expressions, ranges of raw values or groups
+of one's own. One error lists all that is wrong with the form, with its places.
 """
 
 from __future__ import annotations
@@ -166,14 +163,9 @@ def read_query(document: Any) -> TableQuery:
 
 def refused(problems: Sequence[Problem], code: str = "invalid-query") -> ServiceError:
     """The error that lists what is wrong with a query."""
-    several = len(problems) > 1
-    return ServiceError(
-        f"{len(problems)} things are wrong with this query" if several else problems[0].what,
-        code="invalid-query" if several else code,
-        where="" if several else problems[0].where,
-        hint="" if several else problems[0].hint,
-        problems=problems[:_MOST_TOLD],
-    )
+    many = f"{len(problems)} things are wrong with this query"
+    used = "invalid-query" if problems[1:] else code
+    return ServiceError.of(problems[:_MOST_TOLD], many, code=used)
 
 
 def _problem(details: ErrorDetails) -> Problem:

@@ -1,7 +1,5 @@
-"""Measures: what a query asks to be shown, as figures of a table programme.
-
-In: what a query says of its measures, and a unit of the catalogue. Out: sorted `Measure`s, each
-once; the entries of `figures` that a programme would have, ingredients included. Public.
+"""Measures: what a query asks to be shown, as the entries of `figures` that a programme would have,
+ingredients included. Public.
 """
 
 from __future__ import annotations
@@ -52,7 +50,11 @@ def read_measures(
     found: dict[Measure, None] = {}
     for at, entry in enumerate(entries):
         where = f"measures[{at}]"
-        measure = _measure(entry)
+        kinds: tuple[MeasureKind, ...] = ("share", "sum", "mean")
+        stated = (one for one in kinds if getattr(entry, one) is not None)
+        kind: MeasureKind = next(stated, "figure")
+        over = tuple(sorted(set(entry.over or ())))
+        measure = Measure(kind, getattr(entry, kind) or COUNTS, over)
         wrong = next(_wrong(measure, unit, where), None)
         if wrong is not None:
             problems.append(wrong)
@@ -60,18 +62,7 @@ def read_measures(
     return tuple(found)
 
 
-def _measure(entry: MeasureEntry) -> Measure:
-    if entry.share is not None:
-        return Measure("share", entry.share, tuple(sorted(set(entry.over or ()))))
-    if entry.sum is not None:
-        return Measure("sum", entry.sum)
-    if entry.mean is not None:
-        return Measure("mean", entry.mean)
-    return Measure("figure", entry.figure or COUNTS)
-
-
 def _wrong(measure: Measure, unit: CatalogueUnit, where: str) -> Iterator[Problem]:
-    """What is wrong with a measure."""
     figures = [COUNTS, *unit.figures]
     if measure.kind in ("sum", "mean"):
         allowed = [
@@ -130,13 +121,9 @@ def _entry(measure: Measure, unit: CatalogueUnit) -> FigureEntry:
             return unit.figures[measure.of].model_copy(update={"hidden": False})
         return FigureEntry(kind="count", title=dict(_title(COUNTS, unit)))
     value = unit.values[measure.of]
-    return FigureEntry(
-        kind=measure.kind,
-        of=measure.of,
-        title=_titles(value.label or {"en": measure.of}, measure.kind),
-        unit=dict(value.unit),
-        decimals=value.decimals,
-    )
+    return FigureEntry(kind=measure.kind, of=measure.of,
+                       title=_titles(value.label or {"en": measure.of}, measure.kind),
+                       unit=dict(value.unit), decimals=value.decimals)  # fmt: skip
 
 
 def _title(figure: str, unit: CatalogueUnit) -> Mapping[str, str]:

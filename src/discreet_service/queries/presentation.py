@@ -1,7 +1,5 @@
-"""What is shown of a protected table: some levels and codes, in some order.
-
-In: a `ProtectedTable` with all codes, and what a query shows of it. Out: another one, whose cells
-have the same figures, status and notes. Public on both sides.
+"""What is shown of a protected table: some levels and codes, in some order, with the same figures,
+status and notes. Public on both sides.
 """
 
 from __future__ import annotations
@@ -25,12 +23,7 @@ from discreet.tables import (
     level_numbers,
 )
 from discreet_service.datasets import CatalogueUnit, CatalogueVariable
-from discreet_service.queries.canonical import (
-    AskedOrder,
-    CanonicalQuery,
-    FilterCodes,
-    SpanningCodes,
-)
+from discreet_service.queries.canonical import AskedOrder, CanonicalQuery, SpanningCodes
 
 _LANGUAGES = ("en", "de")
 _BY = {"en": " by ", "de": " nach "}
@@ -65,18 +58,15 @@ def universe_of(
         return dict(usual)
     universe = {}
     for language in _LANGUAGES:
-        said = [said_in(usual, language)] if usual else []
-        said += [_condition(one, unit, language) for one in query.where]
-        universe[language] = "; ".join(said)
+        parts = [said_in(usual, language)] if usual else []
+        for one in query.where:
+            tree = unit.variables[one.variable].tree
+            labels = [tree.label(code, language) for code in one.codes[:_SHOWN]]
+            if len(one.codes) > _SHOWN:
+                labels.append(_MORE[language].format(len(one.codes) - _SHOWN))
+            parts.append(f"{tree.title(language)}: {', '.join(labels)}")
+        universe[language] = "; ".join(parts)
     return universe
-
-
-def _condition(one: FilterCodes, unit: CatalogueUnit, language: str) -> str:
-    tree = unit.variables[one.variable].tree
-    labels = [tree.label(code, language) for code in one.codes[:_SHOWN]]
-    if len(one.codes) > _SHOWN:
-        labels.append(_MORE[language].format(len(one.codes) - _SHOWN))
-    return f"{tree.title(language)}: {', '.join(labels)}"
 
 
 def selected(table: ProtectedTable, query: CanonicalQuery, unit: CatalogueUnit) -> ProtectedTable:
@@ -116,7 +106,12 @@ def selected(table: ProtectedTable, query: CanonicalQuery, unit: CatalogueUnit) 
             for note in table.notes
             if note.kind != SUPPRESSED_PARTS or bool((status == CellStatus.suppressed).any())
         ),
-        cell_notes=tuple(note for note in table.cell_notes if _listed(note, dimensions)),
+        cell_notes=tuple(
+            note
+            for note in table.cell_notes
+            for pairs in [zip(note.codes, dimensions, strict=True)]
+            if all(code is None or code in own.index for code, own in pairs)
+        ),
     )
 
 
@@ -132,7 +127,6 @@ def every_cell(table: ProtectedTable) -> tuple[tuple[PositionArray, ...], np.nda
 def _looked_up(
     table: ProtectedTable, index: Sequence[PositionArray], length: int
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Values and status of cells of a table."""
     at = CellIndex.of(table.dimensions).find(table.index, index, (table.stored, length))
     stored = at >= 0
     status = table.absent(index, length)
@@ -142,15 +136,8 @@ def _looked_up(
     return value, status
 
 
-def _listed(note: CellNote, dimensions: Sequence[Dimension]) -> bool:
-    pairs = zip(note.codes, dimensions, strict=True)
-    return all(code is None or code in dimension.index for code, dimension in pairs)
-
-
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class _Cut:
-    """What is shown of a variable, and where it stands in the table."""
-
     dimension: Dimension
     positions: PositionArray
     total: bool
@@ -188,7 +175,6 @@ class _Cut:
 
 
 def _parts(dimensions: Sequence[Dimension], totals: Sequence[bool]) -> Parts | None:
-    """The parts of the table; None where all totals are shown."""
     if all(totals):
         return None
     levels = []
@@ -226,7 +212,6 @@ def in_order(table: ProtectedTable, order: AskedOrder) -> ProtectedTable:
 
 
 def _figures_in_order(table: ProtectedTable, names: Sequence[str]) -> ProtectedTable:
-    """The table with its figures in another order."""
     known = {figure.name: k for k, figure in enumerate(table.figures)}
     order = [known[name] for name in names]
     if order == sorted(order):

@@ -1,8 +1,5 @@
-"""Programme tables as policies judge them: each as the queries that it answers.
-
-In: a programme over a published data set, opened (CONFIDENTIAL). Out: prepared queries, one for
-each universe and for each classification of a variable that has several; or every filter and
-variable that no query could have, with its place. What policies cannot judge is not made.
+"""Programme tables as policies judge them: each as the queries that it answers, one for each
+universe and classification (CONFIDENTIAL). What policies cannot judge is not made.
 """
 
 from __future__ import annotations
@@ -50,14 +47,8 @@ def programme_queries(inputs: Inputs, version: DataVersion) -> list[ProgrammeQue
             continue
         queries += _queries_of(programme, name, unit, version, problems)
     if problems:
-        several = len(problems) > 1
-        raise ServiceError(
-            "policies cannot judge this programme" if several else problems[0].what,
-            code="invalid-input",
-            where="" if several else problems[0].where,
-            hint="" if several else problems[0].hint,
-            problems=problems,
-        )
+        many = "policies cannot judge this programme"
+        raise ServiceError.of(problems, many, code="invalid-input")
     return queries
 
 
@@ -68,11 +59,12 @@ def _queries_of(
     version: DataVersion,
     problems: list[Problem],
 ) -> Iterator[ProgrammeQuery]:
-    """One query for each universe of a table, and each classification of its variables."""
     entry, path = programme.tables[name], ("tables", name)
     choices = []
     for variable in entry.by or ():
-        choices.append(_classifications(variable, unit))
+        # A variable as the data set offers it: itself, or each of its classifications.
+        known, every = unit.variables.get(variable), unit.variables.values()
+        choices.append([known] if known else [one for one in every if variable in one.joined])
         if not choices[-1]:
             message = f"the data set offers no variable {variable!r} of {unit.name}"
             hint = "the office offers it in DATASET.toml: variables"
@@ -99,13 +91,6 @@ def _queries_of(
             yield ProgrammeQuery(where=where, query=query, figures=number)
 
 
-def _classifications(name: str, unit: CatalogueUnit) -> list[CatalogueVariable]:
-    """A variable as the data set offers it: itself, or each of its classifications."""
-    if name in unit.variables:
-        return [unit.variables[name]]
-    return [variable for variable in unit.variables.values() if name in variable.joined]
-
-
 def _beyond_usual(where: str, usual: str) -> str:
     """What a filter asks for beyond that of the data set, which `all_of` put before it.
 
@@ -115,9 +100,6 @@ def _beyond_usual(where: str, usual: str) -> str:
     if not usual or where == usual:
         return "" if usual else where
     return where.removeprefix(f"({usual}) and (").removesuffix(")")
-
-
-# -- filters -------------------------------------------------------------------------------------
 
 
 def conditions_of(text: str, unit: CatalogueUnit, version: DataVersion) -> list[FilterEntry]:
@@ -149,7 +131,6 @@ def _parts(condition: Filter) -> Iterator[Filter]:
 def _condition(
     column: str, parts: Sequence[Filter], unit: CatalogueUnit, schema: Mapping[str, Any]
 ) -> list[FilterEntry]:
-    """The codes that conditions on a column let through; no condition where all are."""
     for variable in unit.variables.values():
         if variable.tree.source != column:
             continue
@@ -166,13 +147,12 @@ def _condition(
 
 def _no_query(what: str) -> ServiceError:
     hint = "filter by codes of variables of the data set; a group of codes must be in its policy"
-    return ServiceError(what, code="invalid-input", hint=hint)
+    return ServiceError(what, "invalid-input", hint=hint)
 
 
 def _leaves(
     variable: CatalogueVariable, parts: Sequence[Filter], schema: Mapping[str, Any]
 ) -> BoolArray | None:
-    """Per code, whether it is a finest one that is let through; None if one is only in part."""
     tree = variable.tree
     mask = np.zeros(len(tree), dtype=np.bool_)
     positions = np.flatnonzero(tree.is_leaf).tolist()
@@ -206,7 +186,6 @@ def _leaves(
 def _passed(
     values: Sequence[Any], parts: Sequence[Filter], column: str, schema: Mapping[str, Any]
 ) -> BoolArray:
-    """Which values all conditions let through."""
     kind = str(schema[column])
     text = kind.startswith(("String", "Categorical", "Enum"))
     series = pl.Series(column, list(values), dtype=pl.String if text else None, strict=False)

@@ -1,9 +1,5 @@
-"""`SparseParts`: the parts of answers that a policy hides because they are too sparse (P7).
-
-In: an answer with noise, and the policy in force. Out: the same with its sparse parts hidden, and a
-note that names them. A part is judged by the perturbed cells of everybody and by its own levels
-alone, a filter being a level like any other: it is hidden in all tables and slices of tables that
-show it, or in none. Which tables judge an answer is said by `judgements_of`.
+"""`SparseParts`: parts of answers hidden because they are too sparse (P7), judged by the perturbed
+cells of everybody and by their own levels: in all tables that show them, or in none.
 """
 
 from __future__ import annotations
@@ -277,14 +273,9 @@ class SparseParts:
             for judge in self._judges(query, version)
         )
         if size > self._most:
-            raise ServiceError(
-                f"to judge this table {size:,} cells are counted; at most {self._most:,} are",
-                code="too-many-cells",
-                where="where",
-                hint="ask for coarser levels, fewer variables or fewer filters",
-                limit=self._most,
-                actual=size,
-            )
+            what = f"to judge this table {size:,} cells are counted; at most {self._most:,} are"
+            hint, most = "ask for coarser levels, fewer variables or fewer filters", self._most
+            raise ServiceError(what, "too-many-cells", "where", hint, limit=most, actual=size)
 
     def mark(self, query: CanonicalQuery) -> str:
         """What determines which parts are hidden, for tags of answers; empty if none are."""
@@ -324,19 +315,15 @@ class SparseParts:
         if not cells.any():
             return table
         # The names of hidden parts; if there are many, of the coarsest among them.
-        parts = _present(shown, cells)
-        many = len(parts) > _NAMED
-        named = [
-            part
-            for part in parts
-            if not (
-                many
-                and any(
-                    (item != part and all(a <= b for a, b in zip(item, part, strict=True)))
-                    for item in parts
-                )
-            )
-        ]
+        places = np.unique(np.stack(shown, axis=1)[cells], axis=0).tolist() if shown else [()]
+        parts = [tuple(part) for part in places]
+        many, named = len(parts) > _NAMED, parts
+        if many:
+
+            def finer(part: tuple[int, ...], other: tuple[int, ...]) -> bool:
+                return other != part and all(a <= b for a, b in zip(other, part, strict=True))
+
+            named = [part for part in parts if not any(finer(part, other) for other in parts)]
         texts = {}
         for language in _LANGUAGES:
             names = [_name_of(variables, part, language) for part in named]
@@ -412,7 +399,6 @@ class SparseParts:
 
 
 def _codes(version: DataVersion, unit: str, variable: str, level: int) -> int:
-    """How many codes a variable has down to a level, each counted once."""
     cuts = version.units[unit].variables[variable].cuts
     return len({at for cut in cuts[1 : level + 1] for at in cut.tolist()})
 
@@ -421,13 +407,6 @@ def _depths(variable: CatalogueVariable, codes: Sequence[str]) -> PositionArray:
     """Per code of an answer, the coarsest level on which it stands; 0 for the total."""
     tree = variable.tree
     return np.array([tree.levels[tree.index[code]] for code in codes], dtype=np.int32)
-
-
-def _present(shown: Sequence[PositionArray], cells: BoolArray) -> list[tuple[int, ...]]:
-    """The parts to which some cells belong."""
-    if not shown:
-        return [()]
-    return [tuple(part) for part in np.unique(np.stack(shown, axis=1)[cells], axis=0).tolist()]
 
 
 def _said(limits: SparsityPolicy) -> str:

@@ -1,8 +1,5 @@
-"""`ReleaseCatalogue`: all releases of a service, found anew when their folders change. Public.
-
-In: folders of releases, public keys of the office. Out: releases that were found whole, and their
-tables. A release that changes is read in full beside the old one, then takes its place at once;
-what is damaged, changed or not signed is not there.
+"""`ReleaseCatalogue`: all releases, found anew when folders change. Public. One that changes is
+read in full, then takes its place at once; what is damaged or not signed is not there.
 """
 
 from __future__ import annotations
@@ -80,7 +77,7 @@ class ReleaseCatalogue:
         """One release."""
         found = self.releases().get(name)
         if found is None:
-            raise ServiceError("there is no such release", code="not-found", where="release")
+            raise ServiceError("there is no such release", "not-found", "release")
         return found
 
     def tables(self) -> Mapping[str, ListedTable]:
@@ -92,7 +89,7 @@ class ReleaseCatalogue:
         """What is said of one table."""
         found = self.tables().get(table)
         if found is None:
-            raise ServiceError("there is no such table", code="not-found", where="table")
+            raise ServiceError("there is no such table", "not-found", "table")
         return found
 
     def table(self, table: str) -> ProtectedTable:
@@ -191,7 +188,6 @@ class ReleaseCatalogue:
             refused[str(folder)] = "the release cannot be read"
 
     def _candidates(self) -> Iterator[Path]:
-        """Folders that may be releases."""
         for folder in self._folders:
             if (folder / SEAL).exists() or (folder / MANIFEST).exists():
                 yield folder
@@ -213,7 +209,6 @@ _OUTER = ("", SEAL, MANIFEST, FOLDER)
 
 
 def _file_mark(folder: Path) -> _Mark:
-    """What changes when any file does."""
     with os.scandir(folder) as entries:
         names = sorted(entry.name for entry in entries)
     return tuple(_state(folder / name) for name in names)

@@ -1,8 +1,5 @@
 """Comparison: what readers would see changed if a draft took the place of a release, and why.
-
-In: a draft, a release, and what each was made of. Out: per table, how many cells differ, the first
-of them with both figures, and reasons. Both sides are published figures, or are about to be: what
-is compared are protected tables, never what lies behind them.
+Compared are protected tables, never what lies behind them.
 """
 
 from __future__ import annotations
@@ -94,7 +91,6 @@ def changed_cells(new: ProtectedTable, old: ProtectedTable) -> dict[str, Any]:
 
 
 def _code_changes(new: Sequence[str], old: Sequence[str]) -> dict[str, Any]:
-    """How many codes came and went, and the first of them."""
     known, before = set(new), set(old)
     came, went = [c for c in new if c not in before], [c for c in old if c not in known]
     named = {"added_codes": came[:MOST_NAMED], "removed_codes": went[:MOST_NAMED]}
@@ -104,7 +100,6 @@ def _code_changes(new: Sequence[str], old: Sequence[str]) -> dict[str, Any]:
 
 
 def _named(rows: pl.DataFrame, names: list[str], kind: str) -> list[dict[str, Any]]:
-    """Cells with their codes and both figures."""
     return [
         {
             "cell": {name: row[f"by_{at}"] for at, name in enumerate(names)},
@@ -114,9 +109,6 @@ def _named(rows: pl.DataFrame, names: list[str], kind: str) -> list[dict[str, An
         }
         for row in rows.iter_rows(named=True)
     ]
-
-
-# -- why ----------------------------------------------------------------------------
 
 
 def reasons(
@@ -158,7 +150,6 @@ def _origins(
     made_of: Mapping[str, Any],
     was_made_of: Mapping[str, Any],
 ) -> list[dict[str, Any]]:
-    """What both releases say of their origins that is not the same."""
     found = []
     for name, reason, named in _ORIGINS:
         new, old = made_of.get(name), was_made_of.get(name)
@@ -175,7 +166,6 @@ def _origins(
 
 
 def _text(value: Any) -> str:
-    """What a manifest says, in a line."""
     if not isinstance(value, Mapping):
         return str(value)
     if "statistic" in value:

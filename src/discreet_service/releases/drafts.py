@@ -1,7 +1,4 @@
-"""Drafts: releases that nobody has published yet.
-
-In: a programme and its data set. Out: a folder with the draft, and what attacks find in it.
-"""
+"""Drafts: releases that nobody has published yet, with what attacks find in them."""
 
 from __future__ import annotations
 
@@ -53,13 +50,13 @@ def run_programme(context: JobContext) -> JobOutput:
     )
     if not service.policies.released(version.dataset, version.version, judged):
         what, hint = "the policies have not admitted these tables", "run the programme again"
-        raise ServiceError(what, code="refused-by-policy", hint=hint)
+        raise ServiceError(what, "refused-by-policy", hint=hint)
     folder = shelf.draft(record.id, context.job.id)
     make_folder(folder, 0o700)
 
     def progress(done: int, steps: int, _: str) -> None:
         if context.cancelled():
-            raise ServiceError("the job was stopped", code="job-failed")
+            raise ServiceError("the job was stopped", "job-failed")
         context.report(90 * done // max(1, steps), "making tables")
 
     summary = carry_out(inputs, folder / RELEASE, progress=progress)
@@ -140,9 +137,9 @@ def read_draft(folder: Path, keys: tuple[bytes, ...], name: str) -> ReleaseDraft
         summary = json.loads((folder / _SUMMARY).read_text("utf-8"))
     except (OSError, ValueError):
         message = "there is no such draft, or it is not done"
-        raise ServiceError(message, code="result-not-ready", where="draft") from None
+        raise ServiceError(message, "result-not-ready", "draft") from None
     try:
         release = open_release(folder / RELEASE, keys, name)
     except UnservedFolderError as error:
-        raise ServiceError(error.what, code="conflict", where="draft", hint=error.hint) from None
+        raise ServiceError(error.what, "conflict", "draft", error.hint) from None
     return ReleaseDraft(release=release, summary=summary)

@@ -1,9 +1,5 @@
-"""Programmes: what a producer wants published of a data set, as TOML. SECRET only where it says so.
-
-In: the text of a programme that names a published data set, and tables of it. Out: a
-`StoredProgramme`, kept privately; and with the data set `Inputs` (CONFIDENTIAL) or everything that
-is wrong at once, with lines. Where records, keys and parameters are, and how tables are protected,
-the data set says alone: a programme names no file, and no method.
+"""Programmes over a data set, as TOML, kept privately; opened with the data set they are
+CONFIDENTIAL. A programme names no file, and no method: these the data set says alone.
 """
 
 from __future__ import annotations
@@ -15,7 +11,8 @@ import re
 import secrets
 import shutil
 import tomllib
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -31,7 +28,6 @@ from discreet.release import (
     Programme,
     ProgrammeFile,
     QualityEntry,
-    TableEntry,
     open_programme,
     read_form,
 )
@@ -92,14 +88,9 @@ class ProgrammeShelf:
     def put(self, text: bytes, owner: str) -> StoredProgramme:
         """Keep a programme that was found fit to be taken."""
         raw = checked(text)
-        record = StoredProgramme(
-            id=secrets.token_hex(16),
-            owner=owner,
-            dataset=raw["dataset"],
-            version=raw.get("version", ""),
-            uploaded_at=self._clock(),
-            digest=hashlib.sha256(text).hexdigest(),
-        )
+        record = StoredProgramme(id=secrets.token_hex(16), owner=owner, dataset=raw["dataset"],
+                                 version=raw.get("version", ""), uploaded_at=self._clock(),
+                                 digest=hashlib.sha256(text).hexdigest())  # fmt: skip
         place = self.folder / record.id
         make_folder(self.folder, 0o700)
         place.mkdir(mode=0o700)
@@ -121,13 +112,10 @@ class ProgrammeShelf:
 
     def every(self) -> list[StoredProgramme]:
         """All programmes, the latest first."""
-        names = [path.name for path in self.folder.glob("*") if _NUMBER.fullmatch(path.name)]
         found = []
-        for name in names:
-            try:
-                found.append(self.get(name))
-            except ServiceError:
-                continue  # its upload was interrupted
+        for path in self.folder.glob("*"):
+            with suppress(ServiceError):  # no programme, or its upload was interrupted
+                found.append(self.get(path.name))
         return sorted(found, key=lambda each: (-each.uploaded_at, each.id))
 
     def text(self, number: str) -> str:
@@ -144,7 +132,7 @@ class ProgrammeShelf:
     def draft(self, number: str, draft: str) -> Path:
         """The folder of a draft of a release: that of the job that makes it."""
         if not _NUMBER.fullmatch(draft):
-            raise ServiceError("there is no such draft", code="not-found", where="draft")
+            raise ServiceError("there is no such draft", "not-found", "draft")
         return self._place(number) / _DRAFTS / draft
 
     def drafts(self, number: str) -> list[str]:
@@ -161,16 +149,14 @@ class ProgrammeShelf:
 
 
 def _none() -> ServiceError:
-    return ServiceError("there is no such programme", code="not-found", where="programme")
+    return ServiceError("there is no such programme", "not-found", "programme")
 
 
 def raise_told(what: str, problems: Sequence[Problem]) -> None:
     """Raise one error for all problems; do nothing when there is none."""
     if problems:
-        shown = problems[:_MOST_PROBLEMS]
-        told = f"{what}: {len(problems)} mistakes" if problems[1:] else problems[0].what
-        where, hint = (problems[0].where, problems[0].hint) if not problems[1:] else ("", "")
-        raise ServiceError(told, code="invalid-input", where=where, hint=hint, problems=shown)
+        many = f"{what}: {len(problems)} mistakes"
+        raise ServiceError.of(problems[:_MOST_PROBLEMS], many, code="invalid-input")
 
 
 def checked(text: bytes) -> dict[str, Any]:
@@ -187,19 +173,18 @@ def checked(text: bytes) -> dict[str, Any]:
     index = LineIndex.of(text.decode("utf-8-sig").replace("\r\n", "\n"))
     known = sorted({item.rpartition(".")[2] for item in _ALLOWED} - {"*"})
     hint = "files, keys, parameters and rules are those of the data set"
-    problems = [
-        *(
-            [
-                Problem(
-                    "this cannot be said here",
-                    index.place(path),
-                    near if (near := nearest(str(path[-1]), known)).startswith("did") else hint,
-                )
-                for path in _beyond(raw, (), ("",))
-            ]
-        ),
-        *_named_data(raw),
-    ]
+    problems = []
+    for path in _beyond(raw, (), ("",)):
+        near = nearest(str(path[-1]), known)
+        usual = near if near.startswith("did") else hint
+        problems.append(Problem("this cannot be said here", index.place(path), usual))
+    if not isinstance(raw.get("dataset"), str) or not raw["dataset"]:
+        hint = 'dataset = "census"'
+        problems.append(Problem("the programme names no data set", "dataset", hint))
+    if not isinstance(raw.get("version", ""), str):
+        problems.append(Problem("a version is a text", "version", 'version = "2026-1"'))
+    if not isinstance(raw.get("tables"), dict) or not raw["tables"]:
+        problems.append(Problem("the programme asks for no table", "tables", "[tables.NAME]"))
     raise_told("the programme cannot be taken", problems)
     return raw
 
@@ -212,20 +197,19 @@ def parsed(text: bytes) -> dict[str, Any]:
     """
     if len(text) > LARGEST:
         what = "the programme is too long"
-        raise ServiceError(what, code="too-large", limit=LARGEST, actual=len(text))
+        raise ServiceError(what, "too-large", limit=LARGEST, actual=len(text))
     try:
         return tomllib.loads(text.decode("utf-8-sig").replace("\r\n", "\n"))
     except UnicodeDecodeError:
         what, hint = "this is no text in UTF-8", "a programme is a TOML file"
-        raise ServiceError(what, code="invalid-body", hint=hint) from None
+        raise ServiceError(what, "invalid-body", hint=hint) from None
     except tomllib.TOMLDecodeError as error:
         match = re.search(r"at line (\d+), column (\d+)", str(error))
         where = f"line {match[1]}, column {match[2]}" if match else ""
         hint = "texts stand in quotes, each key once, one key per line"
-        what = "this is no valid TOML"
-        raise ServiceError(what, code="invalid-body", where=where, hint=hint) from None
+        raise ServiceError("this is no valid TOML", "invalid-body", where, hint) from None
     except RecursionError:
-        raise ServiceError("the text is nested too deeply", code="invalid-body") from None
+        raise ServiceError("the text is nested too deeply", "invalid-body") from None
 
 
 def _beyond(value: Any, path: KeyPath, forms: tuple[str, ...]) -> Iterator[KeyPath]:
@@ -248,21 +232,6 @@ def _beyond(value: Any, path: KeyPath, forms: tuple[str, ...]) -> Iterator[KeyPa
             yield from _beyond(inner, (*path, key), fits)
         else:
             yield (*path, key)
-
-
-def _named_data(raw: Mapping[str, Any]) -> list[Problem]:
-    hint = 'dataset = "census"'
-    problems = []
-    if not isinstance(raw.get("dataset"), str) or not raw["dataset"]:
-        problems.append(Problem("the programme names no data set", "dataset", hint))
-    if not isinstance(raw.get("version", ""), str):
-        problems.append(Problem("a version is a text", "version", 'version = "2026-1"'))
-    if not isinstance(raw.get("tables"), dict) or not raw["tables"]:
-        problems.append(Problem("the programme asks for no table", "tables", "[tables.NAME]"))
-    return problems
-
-
-# -- with the data set --------------------------------------------------------------
 
 
 def opened_inputs(place: Path, version: DataVersion) -> Inputs:
@@ -289,18 +258,23 @@ def opened_inputs(place: Path, version: DataVersion) -> Inputs:
 
 
 def _merged(base: Programme, told: ProgrammeOverData, file: ProgrammeFile) -> Programme:
-    """The programme of the data set with the tables of another one."""
-    given = {
-        name: getattr(told.defaults, name)
-        for name in ("formats", "where", "complete", "universe")
-        if getattr(told.defaults, name) is not None
-    }
+    names = ("formats", "where", "complete", "universe")
+    stated = {name: getattr(told.defaults, name) for name in names}
+    given = {name: each for name, each in stated.items() if each is not None}
     # Whom the data set is not about, no programme over it is about.
     usual = base.document.defaults.where
     if "where" in given:
         given["where"] = all_of(usual, given["where"])
     shared = base.document.defaults.model_copy(update=given)
     formats = _with_exact(shared.formats)
+    tables = {}
+    for name, entry in told.tables.items():
+        own: dict[str, Any] = {}
+        if entry.formats is not None:
+            own["formats"] = _with_exact(entry.formats)
+        if entry.where is not None:
+            own["where"] = all_of(usual, entry.where)
+        tables[name] = entry.model_copy(update=own)
     document = base.document.model_copy(
         update={
             "title": told.title or base.document.title,
@@ -311,7 +285,7 @@ def _merged(base: Programme, told: ProgrammeOverData, file: ProgrammeFile) -> Pr
             # The internal report is confidential, and nobody here asks for it.
             "quality": QualityEntry(enabled=base.document.quality.enabled),
             "defaults": shared.model_copy(update={"formats": formats}),
-            "tables": {name: _table(entry, usual) for name, entry in told.tables.items()},
+            "tables": tables,
         }
     )
     return dataclasses.replace(
@@ -325,17 +299,7 @@ def _merged(base: Programme, told: ProgrammeOverData, file: ProgrammeFile) -> Pr
     )
 
 
-def _table(entry: TableEntry, usual: str | None) -> TableEntry:
-    changed: dict[str, Any] = {}
-    if entry.formats is not None:
-        changed["formats"] = _with_exact(entry.formats)
-    if entry.where is not None:
-        changed["where"] = all_of(usual, entry.where)
-    return entry.model_copy(update=changed)
-
-
 def _with_exact(formats: Sequence[str] | None) -> list[str]:
-    """Formats with the one that releases are served from."""
     return list(dict.fromkeys([*(formats or ["csv"]), EXACT]))
 
 
@@ -349,21 +313,17 @@ def _beyond_the_data(programme: Programme, base: Programme) -> list[Problem]:
                 message = f"the data set has no variable {name!r}"
                 place: KeyPath = ("tables", table, "by", at)
                 problems.append(programme.problem(place, message, nearest(name, names)))
-        for path, where in _filters(table, entry):
+        filters: list[tuple[KeyPath, str | None]] = [(("tables", table, "where"), entry.where)]
+        for name, figure in entry.figures.items():
+            filters.append((("tables", table, "figures", name, "where"), figure.where))
+        for path, where in filters:
             problems += _telling_columns(programme, path, where)
     return problems + _telling_columns(
         programme, ("defaults", "where"), programme.document.defaults.where
     )
 
 
-def _filters(table: str, entry: TableEntry) -> Iterator[tuple[KeyPath, str | None]]:
-    yield ("tables", table, "where"), entry.where
-    for name, figure in entry.figures.items():
-        yield ("tables", table, "figures", name, "where"), figure.where
-
-
 def _telling_columns(programme: Programme, path: KeyPath, where: str | None) -> list[Problem]:
-    """Filters by columns that identify records or make their keys."""
     from discreet.microdata import parse_filter
 
     try:

@@ -1,12 +1,5 @@
-"""Publications: how a draft takes the place of a release, once and wholly, whatever is killed.
-
-In: a draft that is done, and two persons who agreed. Out: its files in the place of the release,
-and one entry in the audit trail.
-
-The second person's agreement, the entry and what is to be done are written down together; then
-folders are switched; then it is done. Who finds a publication that was only begun completes it, or,
-where its files are lost, takes it back and writes that down, too. One process at a time works on a
-shelf.
+"""Publications: a draft takes the place of a release, once and wholly. Agreement, entry and task
+are written together, then folders are switched; what was begun is completed or taken back.
 """
 
 from __future__ import annotations
@@ -29,8 +22,15 @@ import sqlalchemy as sa
 
 from discreet.files import kept_on_disk, lock_taken, make_folder, told_if_full, write_text
 from discreet.release import SEAL, read_seal
-from discreet_service.audit import AuditKind, AuditTrail
-from discreet_service.database import PUBLICATIONS, ServiceDatabase
+from discreet_service.audit import AuditKind, AuditTrail, FactValue
+from discreet_service.database import (
+    PUBLICATIONS,
+    ServiceDatabase,
+    change_rows,
+    drop_rows,
+    put_row,
+    row_of,
+)
 from discreet_service.people import Approvals, Proposal, ProposalKind
 from discreet_service.permissions import Principal
 from discreet_service.problems import ServiceError
@@ -69,12 +69,10 @@ class Publications:
 
     def origin(self, release: str, seal: str) -> Mapping[str, Any]:
         """What a release was made of; empty if it was not published here."""
-        columns = PUBLICATIONS.c
-        asked = sa.select(columns.origin).where(columns.release == release, columns.seal == seal)
         with self._database.reading() as connection:
-            text = connection.scalar(asked)
-        found: Mapping[str, Any] = {} if text is None else json.loads(text)
-        return found
+            row = row_of(connection, PUBLICATIONS, release=release, seal=seal)
+        origin: Mapping[str, Any] = {} if row is None else json.loads(row.origin)
+        return origin
 
     def published_of(self, programme: str) -> list[tuple[str, str, str]]:
         """Releases that were last published of a programme: name, draft, short name of the seal."""
@@ -97,14 +95,10 @@ class Publications:
         dataset: str,
     ) -> Proposal:
         """Propose to put a draft in the place of a release; a second person decides."""
+        subject = f"{draft.release.id}:{programme.id}/{draft.summary['draft']}"
+        kind, digest = ProposalKind.release_publication, self._digest(draft, programme)
         return self._approvals.propose(
-            connection,
-            kind=ProposalKind.release_publication,
-            subject=f"{draft.release.id}:{programme.id}/{draft.summary['draft']}",
-            digest=self._digest(draft, programme),
-            principal=principal,
-            reason=reason,
-            dataset=dataset,
+            connection, kind, subject, digest, principal, reason, dataset
         )
 
     def _agreed(self, connection: sa.Connection, proposal: Proposal) -> str:
@@ -139,9 +133,7 @@ class Publications:
             except OSError:
                 message = "it is written down, but the files cannot be put in their place"
                 hint = "the service tries again by itself; staff sees to the folder of releases"
-                raise ServiceError(
-                    message, code="data-not-ready", hint=hint, retry_after=60
-                ) from None
+                raise ServiceError(message, "data-not-ready", hint=hint, retry_after=60) from None
 
     def settle(self) -> list[str]:
         """Complete what was begun and not done, or take it back; the releases concerned.
@@ -170,42 +162,23 @@ class Publications:
         proposal: str,
     ) -> None:
         """Write down, together, who publishes and what is to be done; `finish` does it."""
-        new, summary, columns = draft.release, draft.summary, PUBLICATIONS.c
-        there, mine = _identity(self._catalogue.shelf / new.id), columns.release == new.id
-        under_way = connection.scalar(sa.select(columns.begun).where(mine))
-        served = self._served(new.id)
-        if under_way or (served and there != served):
+        new, summary = draft.release, draft.summary
+        there, served = _identity(self._catalogue.shelf / new.id), self._served(new.id)
+        last = row_of(connection, PUBLICATIONS, release=new.id)
+        if (last is not None and last.begun) or (served and there != served):
             what, hint = "the release was replaced meanwhile", "look at the changes again"
-            raise ServiceError(what, code="changed-meanwhile", where="release", hint=hint)
-        origin = {
-            "dataset": programme.dataset,
-            "version": summary.get("version", ""),
-            "parameters": summary.get("parameters", ""),
-            "programme": programme.digest,
-        }
-        values = {
-            "release": new.id,
-            "programme": programme.id,
-            "draft": str(summary["draft"]),
-            "seal": new.identity,
-            "replaces": there,
-            "origin": json.dumps(origin, sort_keys=True),
-            "at": self._clock(),
-            "begun": True,
-        }
-        facts = {
-            "digest": new.identity,
-            "signer": new.signer,
-            "programme": programme.digest,
-            "dataset": programme.dataset,
-            "version": str(origin["version"]),
-            "proposal": proposal,
-            "persons": tuple(persons),
-        }
+            raise ServiceError(what, "changed-meanwhile", "release", hint)
+        origin = {"dataset": programme.dataset, "programme": programme.digest}
+        facts: dict[str, FactValue] = {**origin}
+        facts |= {"version": str(summary.get("version", "")), "proposal": proposal}
+        facts |= {"digest": new.identity, "signer": new.signer, "persons": tuple(persons)}
+        origin |= {name: summary.get(name, "") for name in ("version", "parameters")}
         kind = AuditKind.release_published
         self._trail.append(connection, kind, persons[-1], new.id, facts)
-        connection.execute(sa.delete(PUBLICATIONS).where(mine))
-        connection.execute(sa.insert(PUBLICATIONS).values(**values))
+        seals = {"seal": new.identity, "replaces": there}
+        put_row(connection, PUBLICATIONS, {"release": new.id}, programme=programme.id, **seals,
+                draft=str(summary["draft"]), origin=json.dumps(origin, sort_keys=True),
+                at=self._clock(), begun=True)  # fmt: skip
 
     def _served(self, release: str) -> str:
         """The short name of the seal of what readers get now; empty if nothing."""
@@ -231,22 +204,13 @@ class Publications:
                     aside(beside).rename(place)
             kept_on_disk(shelf)
             # Write down that nothing is left to be done; and that it was taken back, if so.
-            published = _identity(place) == row.seal
-            columns = PUBLICATIONS.c
-            mine = sa.and_(columns.release == row.release, columns.seal == row.seal, columns.begun)
-            done = sa.update(PUBLICATIONS).where(mine).values(begun=False)
+            mine = {"release": row.release, "seal": row.seal, "begun": True}
             with self._database.writing() as connection:
-                changed = connection.execute(
-                    done if published else sa.delete(PUBLICATIONS).where(mine)
-                )
-                if changed.rowcount and not published:
-                    self._trail.append(
-                        connection,
-                        AuditKind.publication_undone,
-                        SYSTEM,
-                        row.release,
-                        {"digest": row.seal},
-                    )
+                if _identity(place) == row.seal:
+                    change_rows(connection, PUBLICATIONS, mine, begun=False)
+                elif drop_rows(connection, PUBLICATIONS, **mine):
+                    kind, facts = AuditKind.publication_undone, {"digest": row.seal}
+                    self._trail.append(connection, kind, SYSTEM, row.release, facts)
             for folder in (beside, aside(beside)):
                 shutil.rmtree(folder, ignore_errors=True)
             self._catalogue.look_again()
@@ -302,11 +266,7 @@ def _identity(place: Path) -> str:
 
 
 def _left(shelf: Path) -> list[Path]:
-    """Folders in the making."""
     return [path for path in shelf.glob(".*.new*") if _LEFT.fullmatch(path.name)]
-
-
-# -- folders -------------------------------------------------------------------------
 
 
 def prepared(draft: ServedRelease, shelf: Path, keys: tuple[bytes, ...]) -> Path:

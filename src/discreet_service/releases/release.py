@@ -1,11 +1,5 @@
-"""`ServedRelease`: one release, found whole and signed, with its tables. Public.
-
-In: a folder made by `discreet protect`, the public keys of the office. Out: what tables there are,
-each table as it was protected, published files; or why the folder is not served.
-
-Tables are read from files of the format "exact", which leave nothing out; where a release has none,
-from what it remembers of its tables, which holds the same. Every file is held against the digest
-in the signed seal when it is opened, so that a folder that changes is never served half.
+"""`ServedRelease`: one release, found whole and signed. Public. Every file is held against the
+digest in the signed seal when it is opened: a folder that changes is never served half.
 """
 
 from __future__ import annotations
@@ -129,7 +123,7 @@ class SealedFiles:
         """
         digest = self.digests.get(name)
         if digest is None:
-            raise ServiceError("there is no such file", code="not-found", where="file")
+            raise ServiceError("there is no such file", "not-found", "file")
         try:
             descriptor = os.open(self.folder / name, os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0))
         except OSError:
@@ -165,7 +159,7 @@ class SealedFiles:
     def _changed(self) -> ServiceError:
         self.doubtful = True
         message = "the release is just being replaced, or not in order"
-        return ServiceError(message, code="data-not-ready", retry_after=1)
+        return ServiceError(message, "data-not-ready", retry_after=1)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -209,11 +203,17 @@ class ServedRelease:
         """Published file → SHA-256; what the release remembers is none of them."""
         return dict(self.seal.files)
 
+    def listed(self, name: str) -> ListedTable:
+        """What is said of a table."""
+        if name not in self.tables:
+            raise ServiceError("there is no such table", "not-found", "table")
+        return self.tables[name]
+
     def read_table(self, name: str) -> ProtectedTable:
         """A table as it was protected."""
         found = _sources(self.files, name)
         if found is None:
-            raise ServiceError("there is no such table", code="not-found", where="table")
+            raise ServiceError("there is no such table", "not-found", "table")
         cells, about = found
         data = self.files.read(cells)
         outline = _outline(self.files, about) if about != cells else _described(data)
@@ -241,7 +241,6 @@ def _described(data: bytes) -> Mapping[str, Any]:
 
 
 def _outline(files: SealedFiles, name: str) -> Mapping[str, Any]:
-    """What a file says of a table besides its cells."""
     data = files.read(name)
     if name.endswith(_EXACT):
         return _described(data)
@@ -278,77 +277,53 @@ def open_release(folder: Path, keys: Sequence[bytes], name: str = "") -> ServedR
     manifest: Mapping[str, Any] = json.loads(files.read(MANIFEST))
     if manifest.get("format") != "discreet-release" or manifest.get("format_version") != 1:
         raise _unserved("the release was made by another version")
-    tables = dict(_listed(called, files, manifest))
+    tables = {table.name: table for table in _listed(called, files, manifest)}
     return ServedRelease(
         id=called, seal=seal, signer=key_id(signer), manifest=manifest, files=files, tables=tables
     )
 
 
-def _listed(
-    release: str, files: SealedFiles, manifest: Mapping[str, Any]
-) -> Iterator[tuple[str, ListedTable]]:
-    """What is said of each table, without its cells."""
+def _listed(release: str, files: SealedFiles, manifest: Mapping[str, Any]) -> Iterator[ListedTable]:
+    languages, joint = manifest["languages"], {"en": " by ", "de": " nach "}
     for entry in manifest["tables"]:
         name = entry["name"]
         if not is_plain(name):
             raise _unserved("a table has a name that is no name of a file")
-        found = _sources(files, name)
-        if found is not None:
-            about = _outline(files, found[1])
-            spanning = (
-                about["dimensions"][:-1] if (len(about["figures"]) > 1) else about["dimensions"]
-            )
-            languages = manifest["languages"]
-            variables = tuple(
-                (
-                    element["name"],
-                    _titles_of(element["classifications"][0], element["name"], languages),
-                )
-                for element in spanning
-            )
-            titles = about["titles"] or _made_titles(variables, languages)
-            figures = tuple(element["name"] for element in about["figures"])
-            told = [release, entry["name"], *titles.values(), *figures]
-            for variable, texts in variables:
-                told += [variable, *texts.values()]
-            for item in about["figures"]:
-                told += item["titles"].values()
-            yield (
-                name,
-                (
-                    ListedTable(
-                        id=f"{release}.{entry['name']}",
-                        release=release,
-                        name=entry["name"],
-                        titles=titles,
-                        variables=variables,
-                        figures=figures,
-                        cells=entry["cells"],
-                        updated=str(manifest.get("date") or ""),
-                        files=tuple(entry["files"]),
-                        searched="\n".join(told).casefold(),
-                    )
-                ),
-            )
-
-
-def _titles_of(tree: Mapping[str, Any], name: str, languages: Sequence[str]) -> Mapping[str, str]:
-    """The headings of a variable, as `Dimension.title` gives them."""
-    titles = tree["titles"] if (bool(tree["titles"]) or tree["name"] == name) else {}
-    return {
-        language: titles.get(language) or next(iter(titles.values()), name)
-        for language in languages
-    }
-
-
-def _made_titles(
-    variables: Sequence[tuple[str, Mapping[str, str]]], languages: Sequence[str]
-) -> Mapping[str, str]:
-    """The names of the variables in place of a heading, as `ProtectedTable.title` has it."""
-    joint = {"en": " by ", "de": " nach "}
-    found = {}
-    for language in languages:
-        names = [texts[language] for _, texts in variables]
-        parts = [names[0], ", ".join(names[1:])] if names[1:] else names
-        found[language] = joint.get(language, " × ").join(parts)
-    return found
+        sources = _sources(files, name)
+        if sources is None:
+            continue
+        about = _outline(files, sources[1])
+        several = len(about["figures"]) > 1
+        variables = []
+        for element in about["dimensions"][:-1] if several else about["dimensions"]:
+            # Headings as `Dimension.title` gives them.
+            variable, tree = element["name"], element["classifications"][0]
+            own = tree["titles"] if tree["titles"] or tree["name"] == variable else {}
+            usual = next(iter(own.values()), variable)
+            variables.append((variable, {item: own.get(item) or usual for item in languages}))
+        titles = about["titles"]
+        if not titles:
+            # The names of the variables in place of a heading, as `ProtectedTable.title` has it.
+            titles = {}
+            for language in languages:
+                first, *others = (texts[language] for _, texts in variables)
+                parts = [first, ", ".join(others)] if others else [first]
+                titles[language] = joint.get(language, " × ").join(parts)
+        figures = tuple(element["name"] for element in about["figures"])
+        texts = [release, name, *titles.values(), *figures]
+        for variable, headings in variables:
+            texts += [variable, *headings.values()]
+        for element in about["figures"]:
+            texts += element["titles"].values()
+        yield ListedTable(
+            id=f"{release}.{name}",
+            release=release,
+            name=name,
+            titles=titles,
+            variables=tuple(variables),
+            figures=figures,
+            cells=entry["cells"],
+            updated=str(manifest.get("date") or ""),
+            files=tuple(entry["files"]),
+            searched="\n".join(texts).casefold(),
+        )

@@ -1,8 +1,5 @@
 """Selections: some codes of each variable of a released table, and the cells they span. Public.
-
-In: a `ProtectedTable` and which codes are wanted. Out: a `Selection`: codes, labels, values and
-states in the order asked for. Nothing is added up: a variable that is left out stands at its
-published total, and a cell that was not published stays without a number.
+Nothing is added up: a variable that is left out stands at its published total.
 """
 
 from __future__ import annotations
@@ -187,7 +184,6 @@ class Selection:
         return Dimension(classifications=(tree,), chosen=True)
 
     def _cell_notes(self, spanning: Sequence[int]) -> tuple[Any, ...]:
-        """The notes about cells that are shown."""
         table = self.table
         found = []
         for remark in table.cell_notes:
@@ -216,12 +212,11 @@ def select(
         part = wanted.get(dimension.name)
         kept.append(part is not None)
         if part is None and dimension.name == FIGURE and table.several_figures:
-            message = "say which figures are wanted"
-            raise ServiceError(message, code="invalid-selection", where=FIGURE)
+            raise ServiceError("say which figures are wanted", "invalid-selection", FIGURE)
         positions.append(np.asarray([0] if part is None else list(part), dtype=np.int32))
     size = math.prod(map(len, positions))
     if size > most:
         message = f"{size:,} cells are asked for at once; {most:,} are given"
         hint = "select fewer codes, or ask in several parts"
-        raise ServiceError(message, code="too-many-selected", limit=most, actual=size, hint=hint)
+        raise ServiceError(message, "too-many-selected", limit=most, actual=size, hint=hint)
     return Selection(table=table, positions=tuple(positions), kept=tuple(kept))

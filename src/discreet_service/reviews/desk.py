@@ -1,8 +1,5 @@
-"""The desk: what researchers and reviewers do with the review queue, and may see of it.
-
-In: who asks, and what for. Out: for reviewers all of a submission (CONFIDENTIAL), but never of
-their own; for researchers where their own ones stand, comments on them, and what was released.
-Each act is written down in the audit trail, and sealed in the record of the queue.
+"""The desk: for reviewers all of a submission (CONFIDENTIAL), never of their own; for researchers
+where theirs stand and what was released. Each act is in the trail and the queue's record.
 """
 
 from __future__ import annotations
@@ -64,7 +61,7 @@ def run_submission(context: JobContext) -> JobOutput:
     """Run a program and put it into the queue: the function of jobs of the kind "submission"."""
     settings: ReviewSettings | None = context.service.settings.reviews
     if settings is None:
-        raise ServiceError("there is no review queue here", code="not-found")
+        raise ServiceError("there is no review queue here", "not-found")
     asked, folder = context.job.asked(), context.folder
     content = context.service.job_inputs.get(asked["input"])
     bounds = {"most_bytes": settings.upload_bytes, "most_files": settings.upload_files}
@@ -85,19 +82,14 @@ def run_submission(context: JobContext) -> JobOutput:
         try:
             number = submit(queue, handed)
         except OutputCheckError as error:
-            number = _entered_before(error, context)
-    text = json.dumps({"submission": number})
-    return JobOutput(
-        file_name="submission.json", media_type="application/json", content=text.encode()
-    )
-
-
-def _entered_before(error: OutputCheckError, context: JobContext) -> int:
-    """The number, if an earlier attempt of this job had put it into the queue."""
-    number = error.where.removeprefix("submission ")
-    if error.code == "duplicate" and context.job.attempt > 1 and number.isdecimal():
-        return int(number)
-    raise error
+            # An earlier attempt of this job had put it into the queue.
+            text = error.where.removeprefix("submission ")
+            known = error.code == "duplicate" and context.job.attempt > 1 and text.isdecimal()
+            if not known:
+                raise
+            number = int(text)
+    content = json.dumps({"submission": number}).encode()
+    return JobOutput(file_name="submission.json", media_type="application/json", content=content)
 
 
 KIND = "submission"
@@ -112,13 +104,9 @@ _CODES = {
     "queue-settings": "invalid-input",
     "queue-busy": "overloaded",
     "disk-full": "disk-full",
+    **dict.fromkeys(("not-approved", "undecided", "linked", "conflict", "closed"), "conflict"),
+    **dict.fromkeys(("no-output", "duplicate", "asked", "replaces"), "conflict"),
 }
-_CONFLICTS = frozenset(
-    (
-        *("not-approved", "undecided", "linked", "conflict", "closed", "no-output", "duplicate"),
-        *("asked", "replaces"),
-    )
-)
 _OVER = frozenset((State.released, State.rejected, State.change, State.subject))
 
 
@@ -186,7 +174,7 @@ class ReviewDesk:
     def settings(self) -> ReviewSettings:
         """What the office says of it; an error if it says nothing."""
         if self._settings is None:
-            raise ServiceError("there is no review queue here", code="not-found")
+            raise ServiceError("there is no review queue here", "not-found")
         return self._settings
 
     @contextmanager
@@ -217,7 +205,7 @@ class ReviewDesk:
         settings = self.settings
         if data and data not in settings.data:
             what, hint = "there are no such data", f"data: {', '.join(settings.data)}"
-            raise ServiceError(what, code="invalid-input", where="data", hint=hint)
+            raise ServiceError(what, "invalid-input", "data", hint)
         if replaces is not None:
             self.own_one(principal, replaces)
         try:
@@ -229,20 +217,16 @@ class ReviewDesk:
         main = "" if program.session is not None else program.main
         if program.session is None and bool(data) == bool(log):
             what = "name either the data to run it on, or the log of a run elsewhere"
-            raise ServiceError(what, code="invalid-input", where="data")
+            raise ServiceError(what, "invalid-input", "data")
         name = self._inputs.put(content, owner=f"{KIND} {principal.name}")
         asked = {"input": name, "file": file, "main": main, "project": project, "data": data,
                  "log": log, "replaces": replaces}  # fmt: skip
         try:
             job = self._jobs.submit(kind=KIND, owner=principal.name, request=asked)
+            facts = {"digest": hashlib.sha256(content).hexdigest(), "data": data}
+            kind, person = AuditKind.outputs_submitted, principal.name
             with self._database.writing() as connection:
-                self._trail.append(
-                    connection,
-                    AuditKind.outputs_submitted,
-                    principal.name,
-                    job.id,
-                    {"digest": hashlib.sha256(content).hexdigest(), "data": data},
-                )
+                self._trail.append(connection, kind, person, job.id, facts)
         except ServiceError:
             self._inputs.drop(name)
             raise
@@ -264,7 +248,7 @@ class ReviewDesk:
         """One of one's own submissions; of others nobody is told that there are any."""
         submission = next((one for one in self.own(principal) if one.number == number), None)
         if submission is None:
-            raise ServiceError("there is no such submission", code="not-found", where="submission")
+            raise ServiceError("there is no such submission", "not-found", "submission")
         return submission
 
     def answer(self, principal: Principal, number: int, *, text: str) -> None:
@@ -272,18 +256,14 @@ class ReviewDesk:
         self.own_one(principal, number)
         with self._database.writing() as connection, self._queue() as queue:
             answer(queue, number, researcher=principal.name, text=text)
-            self._trail.append(
-                connection,
-                AuditKind.outputs_submitted,
-                principal.name,
-                f"submission {number}",
-                {"digest": hashlib.sha256(text.encode()).hexdigest()},
-            )
+            facts = {"digest": hashlib.sha256(text.encode()).hexdigest()}
+            kind, about = AuditKind.outputs_submitted, f"submission {number}"
+            self._trail.append(connection, kind, principal.name, about, facts)
 
     def fetch(self, principal: Principal, number: int, file: str) -> bytes:
         """A released file of one's own submission, as the record says it is."""
         if file not in self.own_one(principal, number).files:
-            raise ServiceError("there is no such file", code="not-found", where="file")
+            raise ServiceError("there is no such file", "not-found", "file")
         with self._queue() as queue:
             found = view(queue, number).row.standing
             target = target_of(queue, found)
@@ -293,16 +273,11 @@ class ReviewDesk:
             if folder_problem(target, found.intent, found.record) or (
                 file not in (MANIFEST, SUMS) and digest != found.intent["outputs"][file]
             ):
-                message = "what was released is not there as it was"
-                raise ServiceError(message, code="data-not-ready")
+                raise ServiceError("what was released is not there as it was", "data-not-ready")
+        kind, about = AuditKind.outputs_fetched, f"submission {number}"
         with self._database.writing() as connection:
-            self._trail.append(
-                connection,
-                AuditKind.outputs_fetched,
-                principal.name,
-                f"submission {number}",
-                {"file": file, "digest": digest},
-            )
+            facts = {"file": file, "digest": digest}
+            self._trail.append(connection, kind, principal.name, about, facts)
         return content
 
     # Reviewers --------------------------------------------------------------------------------
@@ -323,7 +298,14 @@ class ReviewDesk:
             handed = next((one for one in sorted(home.rglob(name))), None)
             ran = next(iter(sorted(home.rglob(f"{name.removesuffix('.do')}_FiRe.do"))), None)
             logs = sorted(one for one in (store / "log").glob("*") if one.suffix != ".json")
-            standing, damage = found.row.standing, _damage(queue, number)
+            damage: tuple[str, ...] = ()  # what is not as it was handed in
+            try:
+                check_contents(queue, number)
+            except OutputCheckError as error:
+                if error.code != "queue-damaged":
+                    raise
+                damage = (error.what,)
+            standing = found.row.standing
             return SubmissionReport(
                 view=found,
                 # What is not as it was handed in is not told from.
@@ -349,13 +331,12 @@ class ReviewDesk:
             _of_others(queue, principal, number)
             files = submitted_files(queue, number)
             if not 0 <= place < len(files):
-                raise ServiceError("there is no such file", code="not-found", where="file")
+                raise ServiceError("there is no such file", "not-found", "file")
             one, store = files[place], queue.store(queue.told(number, "token"))
             folder = store / ("program" if one.role == "program" else "outputs")
             content = (folder / one.name).read_bytes() if (folder / one.name).is_file() else b""
             if hashlib.sha256(content).hexdigest() != one.sha256:
-                message = "this file is not what was handed in"
-                raise ServiceError(message, code="data-not-ready", where="file")
+                raise ServiceError("this file is not what was handed in", "data-not-ready", "file")
             return one.name, content
 
     def decide(
@@ -368,56 +349,40 @@ class ReviewDesk:
         version: int,
     ) -> Standing:
         """Decide on single outputs."""
+        words: dict[str, Any] = {"person": principal.name, "reason": reason, "version": version}
         return self._act(
-            principal,
-            number,
-            "decide",
-            lambda queue: decide(
-                queue, number, decisions, person=principal.name, reason=reason, version=version
-            ),
+            principal, number, "decide", lambda queue: decide(queue, number, decisions, **words)
         )
 
-    def end(
+    def act(
         self, principal: Principal, number: int, act: str, *, reason: str, version: int,
         despite_conflicts: bool = False,
     ) -> Standing:  # fmt: skip
-        """Approve, reject, or send back."""
+        """Approve, reject, send back or release; ask its researcher, or note something."""
         words: dict[str, Any] = {"person": principal.name, "reason": reason, "version": version}
 
         def done(queue: Queue) -> Standing:
+            if act in ("ask", "say"):
+                talk = ask if act == "ask" else say
+                return talk(queue, number, person=principal.name, text=reason)
+            if act == "release":
+                release(queue, number, **words)
+                return view(queue, number).row.standing
             if act == "reject":
                 return reject(queue, number, **words)
             if act == "change":
                 return ask_for_change(queue, number, **words)
             if act == "subject":
                 return approve_subject(queue, number, **words)
+            if act != "approve":
+                raise ServiceError("there is no such act", "invalid-input", "act")
             found = view(queue, number).row.standing
             # The version holds both together: what is decided now is what is approved.
             if found.version == version and found.parts and not found.decisions:
-                message = "nobody decided on the outputs yet"
-                raise ServiceError(message, code="conflict", where="outputs")
+                raise ServiceError("nobody decided on the outputs yet", "conflict", "outputs")
             return approve(queue, number, despite_conflicts=despite_conflicts, **words)
 
         return self._act(principal, number, act, done)
-
-    def release(self, principal: Principal, number: int, *, reason: str, version: int) -> Standing:
-        """Release an approved submission."""
-
-        def done(queue: Queue) -> Standing:
-            release(queue, number, person=principal.name, reason=reason, version=version)
-            return view(queue, number).row.standing
-
-        return self._act(principal, number, "release", done)
-
-    def talk(self, principal: Principal, number: int, act: str, *, text: str) -> Standing:
-        """Ask the researcher something, or note something for the other reviewers."""
-        done = {"ask": ask, "say": say}[act]
-        return self._act(
-            principal,
-            number,
-            act,
-            lambda queue: done(queue, number, person=principal.name, text=text),
-        )
 
     def _act(
         self, principal: Principal, number: int, act: str, done: Callable[[Queue], Standing]
@@ -437,47 +402,24 @@ def _of_others(queue: Queue, principal: Principal, number: int) -> QueueView:
     """A submission in full, if it is not one's own."""
     found = view(queue, number)
     if same_person(found.row.researcher, principal.name):
-        message = "nobody reviews what they handed in"
-        raise ServiceError(message, code="not-allowed", where="submission")
+        raise ServiceError("nobody reviews what they handed in", "not-allowed", "submission")
     return found
-
-
-def _damage(queue: Queue, number: int) -> tuple[str, ...]:
-    """What of a submission is not as it was handed in."""
-    try:
-        check_contents(queue, number)
-    except OutputCheckError as error:
-        if error.code != "queue-damaged":
-            raise
-        return (error.what,)
-    return ()
 
 
 def _own(queue: Queue, row: QueueRow) -> OwnSubmission:
     found, history = row.standing, list(events(queue.connection, row.number))
     comments: list[tuple[str, str, str]] = []
     if found.state in _OVER:
-        comments += [
-            (
-                one.title,
-                found.decisions[one.number].verdict.value,
-                found.decisions[one.number].comment,
-            )
-            for one in found.parts
-            if one.number in found.decisions
-        ]
-        comments += [
-            ("", one.kind, one.reason)
-            for one in history
-            if one.kind in ("rejected", "change", "subject")
-        ]
+        parts = [(one, found.decisions.get(one.number)) for one in found.parts]
+        comments += [(one.title, own.verdict.value, own.comment) for one, own in parts if own]
+        kinds = ("rejected", "change", "subject")
+        comments += [("", one.kind, one.reason) for one in history if one.kind in kinds]
     files: dict[str, int] = {}
     if found.state is State.released:
         target = target_of(queue, found)
         names = (*found.intent["outputs"], MANIFEST, SUMS)
-        files = {
-            name: (target / name).stat().st_size for name in names if (target / name).is_file()
-        }
+        there = [target / name for name in names if (target / name).is_file()]
+        files = {path.name: path.stat().st_size for path in there}
     return OwnSubmission(
         number=row.number,
         program=row.program,
@@ -499,8 +441,7 @@ def _translated(error: OutputCheckError) -> ServiceError:
     """An error of the queue in the terms of the service, without places on the disk."""
     where = error.where if error.where.startswith("submission") else ""
     hint = "" if "discreet" in error.hint or "--" in error.hint else error.hint
-    if error.code in _CODES or error.code in _CONFLICTS:
-        code = _CODES.get(error.code, "conflict")
-        return ServiceError(error.what, code=code, where=where, hint=hint)
+    if error.code in _CODES:
+        return ServiceError(error.what, _CODES[error.code], where, hint)
     message = "the review queue cannot be used; its keepers should look at it"
-    return ServiceError(message, code="data-not-ready")
+    return ServiceError(message, "data-not-ready")

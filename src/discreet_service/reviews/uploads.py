@@ -1,7 +1,5 @@
-"""Uploads: programs as researchers hand them in, looked at before anything of them is written.
-
-In: one do-file, or a zip archive from anywhere. Out: an `UploadedProgram`: names that are safe on
-every system, and contents of bounded size. Nothing of it is run or opened here.
+"""Uploads: one do-file or a zip archive from anywhere, with names that are safe on every system and
+contents of bounded size. Nothing of it is run or opened here.
 """
 
 from __future__ import annotations
@@ -189,4 +187,4 @@ def _safe_name(name: str) -> str:
 def _refused(
     what: str, where: str = "file", hint: str = "", code: str = "invalid-input"
 ) -> ServiceError:
-    return ServiceError(what, code=code, where=where, hint=hint)
+    return ServiceError(what, code, where, hint)

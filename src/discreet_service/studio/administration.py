@@ -1,7 +1,5 @@
-"""Administration: status, data versions, audit trail, overrides and query log, as pages.
-
-In: questions of those who run the service, and of auditors. Out: what the interface gives them, to
-read and to search; acts go the same way as those of the interface, and are written down alike.
+"""Administration: status, data versions, audit trail, overrides and query log, as pages. Acts go
+the way of the interface, and are written down alike.
 """
 
 from __future__ import annotations
@@ -14,12 +12,13 @@ from fastapi import APIRouter, Depends, Form, Query, Response
 from discreet_service.audit import AuditKind, LogVerdict
 from discreet_service.permissions import Permission
 from discreet_service.problems import ServiceError
-from discreet_service.service import Service
 from discreet_service.studio.policies import POLICY_PERMISSIONS
 from discreet_service.web import (
     Act,
+    AuditSearch,
     Cell,
     KnownVisit,
+    LogSearch,
     NavigationEntry,
     PageTable,
     Part,
@@ -83,7 +82,7 @@ def show_administration(visit: KnownVisit) -> Response:
     return page(
         visit,
         "administration",
-        health=_health(visit.service) if sees_status else None,
+        health=_health(visit) if sees_status else None,
         states=words("job_states", visit.language),
         versions=_versions(visit),
         places=[
@@ -121,14 +120,13 @@ def _versions(visit: Visit) -> PageTable | None:
     return PageTable(columns, rows, "versions", "datasets", "no_datasets")
 
 
-def _health(service: Service) -> dict[str, Any]:
-    """What `/health/ready`, `/api/v1/config` and the metrics tell."""
+def _health(visit: Visit) -> dict[str, Any]:
     try:
-        ready = get_ready(service)["status"] == "ready"
-        jobs = service.jobs.counts()
+        ready = get_ready(visit)["status"] == "ready"
+        jobs = visit.service.jobs.counts()
     except ServiceError:
         ready, jobs = False, {}
-    return {"ready": ready, "jobs": jobs, **get_config(service)}
+    return {"ready": ready, "jobs": jobs, **get_config(visit)}
 
 
 @router.post("/datasets/{dataset}/{version}")
@@ -167,7 +165,9 @@ def _trail_page(
 ) -> Response:
     kind = _chosen(AuditKind, asked["kind"], "kind")
     person, about = asked["person"].strip(), asked["about"].strip()
-    entries = search_audit(visit, kind, person, about, None, None, cursor, _SIZE)
+    entries = search_audit(
+        visit, AuditSearch(kind=kind, person=person, about=about, cursor=cursor, size=_SIZE)
+    )
     rows = [
         (*(str(one["seq"]), _when(one["at"]), one["kind"], one["person"], one["about"]),
          _facts(one["facts"]))
@@ -200,7 +200,6 @@ def _trail_page(
 
 
 def _verdict(verdict: Mapping[str, Any], spoken: Mapping[str, str]) -> list[Part]:
-    """What came of verifying the trail."""
     word, look = ("whole", "good") if verdict["whole"] else ("broken", "problem")
     counts = "; ".join(f"{spoken[name]}: {verdict[name]:,}" for name in ("entries", "heads"))
     return [Part("note", word, [f"{counts}."], look=look, name="verdict"),
@@ -211,7 +210,7 @@ def _verdict(verdict: Mapping[str, Any], spoken: Mapping[str, str]) -> list[Part
 def show_overrides(visit: _Auditor, person: _Text = "", cursor: _Cursor = None) -> Response:
     """Refusals that two persons set aside, by the trail: who proposed it, who agreed, and why."""
     kind, found = AuditKind.refusal_overridden, person.strip()
-    told = search_audit(visit, kind, found, "", None, None, cursor, _SIZE)
+    told = search_audit(visit, AuditSearch(kind=kind, person=found, cursor=cursor, size=_SIZE))
     rows = []
     for one in told["entries"]:
         agreed = visit.service.approvals.visible(visit.principal, one["facts"]["proposal"])
@@ -239,18 +238,10 @@ def show_log(
     asked = {"person": person, "dataset": dataset, "digest": digest, "verdict": verdict}
     spoken = words("log", visit.language)
     ends = {item.value: spoken[item.value] for item in LogVerdict}
-    wanted = {name: text.strip() for name, text in asked.items()}
-    log = search_log(
-        visit,
-        wanted["person"],
-        wanted["dataset"],
-        wanted["digest"],
-        _chosen(LogVerdict, verdict, "verdict"),
-        None,
-        None,
-        cursor,
-        _SIZE,
-    )
+    wanted = LogSearch(principal=person.strip(), dataset=dataset.strip(), digest=digest.strip(),
+                       verdict=_chosen(LogVerdict, verdict, "verdict"), cursor=cursor,
+                       size=_SIZE)  # fmt: skip
+    log = search_log(visit, wanted)
     rows = [
         (
             *(_when(one["at"]), one["principal"], f"{one['dataset']} {one['version']}"),
@@ -270,7 +261,6 @@ def _when(at: str) -> str:
 
 
 def _facts(facts: dict[str, Any]) -> str:
-    """The facts of an entry on one line."""
     told = {
         name: ", ".join(map(str, value)) if isinstance(value, list) else value
         for name, value in facts.items()
@@ -279,10 +269,8 @@ def _facts(facts: dict[str, Any]) -> str:
 
 
 def _chosen(kinds: type[_Kind], name: str, where: str) -> _Kind | None:
-    """What was chosen in a form; None for all."""
-    if not name:
-        return None
-    for kind in kinds:
-        if kind.value == name:
-            return kind
-    raise ServiceError(f"there is no {where} of this name", code="invalid-input", where=where)
+    try:
+        return kinds[name] if name else None
+    except KeyError:
+        message = f"there is no {where} of this name"
+        raise ServiceError(message, "invalid-input", where) from None

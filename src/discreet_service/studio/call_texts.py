@@ -1,7 +1,4 @@
-"""Call texts: what a page shows, for programs in Python, R and at the command line.
-
-In: the address of the interface and what is asked. Out: lines to copy; no key, no cell.
-"""
+"""Call texts: what a page shows, for programs in Python, R and at the command line, to copy."""
 
 from __future__ import annotations
 
@@ -12,7 +9,13 @@ from urllib.parse import quote
 
 
 def file_call_texts(
-    base: str, path: str, functions: tuple[str, str], file: str, asked: Mapping[str, Any]
+    base: str,
+    path: str,
+    functions: tuple[str, str],
+    file: str,
+    asked: Mapping[str, Any],
+    *,
+    suffix: str = "csv",
 ) -> dict[str, str]:
     """How a file is sent with what is asked of it."""
     python, r = functions
@@ -25,7 +28,7 @@ def file_call_texts(
             f'with Client({json.dumps(base)}, os.environ["DISCREET_SERVICE_KEY"]) as client:\n'
             f"    answer = client.{python}\n        rows,\n        {python_value(asked, 2)},\n"
             f'        format="csv",\n    )\n'
-            f'with open({json.dumps(f"{name}.csv")}, "wb") as file:\n    file.write(answer)\n'
+            f'with open({json.dumps(f"{name}.{suffix}")}, "wb") as file:\n    file.write(answer)\n'
         ),
         "r": (
             f"library(discreet)\n\nSys.setenv(DISCREET_SERVICE_URL = {json.dumps(base)})\n"

@@ -1,8 +1,5 @@
-"""Choices: what somebody has chosen in the table builder, as a query and as an address.
-
-In: the parameters of the builder's form or of an address of the interface, which are the same but
-for `pick.VARIABLE`: codes to show if the variable spans the table, codes to count only if not.
-Out: the parameters of the query, as short as they can be, and how the table is to be shown.
+"""Choices in the table builder as a query and an address. `pick.VARIABLE` of its form are codes to
+show if the variable spans the table, codes to count only if not.
 """
 
 from __future__ import annotations
@@ -92,7 +89,7 @@ class TableChoices:
         unit = version.units.get(said.get("unit", "")) or next(iter(version.units.values()))
         if strict and said.get("unit", unit.name) != unit.name:
             what, hint = "there is no such unit", f"units: {', '.join(version.units)}"
-            raise ServiceError(what, code="invalid-query", where="unit", hint=hint)
+            raise ServiceError(what, "invalid-query", "unit", hint)
         levels: dict[str, list[str]] = {}
         picks: dict[str, list[str]] = {}
         rest = []

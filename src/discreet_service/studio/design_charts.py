@@ -1,7 +1,4 @@
-"""Charts of a design: noise, tableau, transition, quality, risk, attack; one design or two.
-
-In: assessed designs (SECRET), words in a language. Out: drawings with the numbers of the library.
-"""
+"""Charts of one design or two (SECRET): noise, tableau, transition, quality, risk, attack."""
 
 from __future__ import annotations
 
@@ -9,6 +6,7 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
+from typing import Any
 
 from discreet.assessment import SHARE_CLASSES, ink_on, noise_colours, rows_of, share_class
 from discreet.publication import number_text
@@ -16,26 +14,6 @@ from discreet_service.studio.design_wishes import AssessedDesign
 
 #: A place and a value.
 Point = tuple[float, float]
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class DrawnPath:
-    """A path."""
-
-    d: str  # Where it goes
-    kind: str  # Its class
-    fill: str = ""  # Its colour, where that says a number
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class DrawnText:
-    """A text."""
-
-    x: float  # Where it stands, from the left
-    y: float  # Its base line, from above
-    text: str  # What it says
-    kind: str = ""  # Its classes: "end" and "mid" for how it stands at its place
-    fill: str = ""  # Its colour, where it stands on one that says a number
 
 
 @dataclass(kw_only=True, slots=True)
@@ -48,17 +26,18 @@ class Drawing:
     width: int
     height: int
     note: str = ""  # What is said below it
-    paths: list[DrawnPath] = field(default_factory=list)  # What is drawn
-    texts: list[DrawnText] = field(default_factory=list)  # What is written
+    paths: list[dict[str, str]] = field(default_factory=list)  # What is drawn
+    texts: list[dict[str, Any]] = field(default_factory=list)  # What is written
     wide: bool = False  # Whether it needs its whole width to be read
 
     def path(self, d: str, kind: str, fill: str = "") -> None:
-        """Draw a path; arguments as of `DrawnPath`."""
-        self.paths.append(DrawnPath(d=d, kind=kind, fill=fill))
+        """Draw a path of a class; its colour is stated where that says a number."""
+        self.paths.append({"d": d, "kind": kind, "fill": fill})
 
     def text(self, x: float, y: float, text: str, kind: str = "", fill: str = "") -> None:
-        """Write a text; arguments as of `DrawnText`."""
-        self.texts.append(DrawnText(x=round(x, 1), y=round(y, 1), text=text, kind=kind, fill=fill))
+        """Write a text on a base line: from its place, up to it ("end") or around it ("mid")."""
+        self.texts.append({"x": round(x, 1), "y": round(y, 1), "text": text, "kind": kind,
+                           "fill": fill})  # fmt: skip
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -140,7 +119,7 @@ def line_chart(
     """A chart with a line per design; the second one is dashed, and its points are squares.
 
     >>> axis = ChartAxis(title="", low=0, high=1, ticks=())
-    >>> line_chart("a", "A", "A", [[(0, 0), (1, 1)]], axis, axis).paths[-2].d
+    >>> line_chart("a", "A", "A", [[(0, 0), (1, 1)]], axis, axis).paths[-2]["d"]
     'M16 224L438 30'
     """
     chart, x, y = _frame(name, title, told, across, upward)
@@ -198,20 +177,16 @@ def design_charts(
     designs: Sequence[AssessedDesign], row: int | None, words: Words, language: str
 ) -> list[Drawing]:
     """All charts, in the order in which they are read."""
-    made = [noise_chart(designs, row, words, language)]
+    charts = [noise_chart(designs, row, words, language)]
     for letter, one in zip("AB", designs, strict=False):
         head = f" {letter}" if len(designs) > 1 else ""
-        made.append(tableau_chart(one, head, words, language))
-        made.append(transition_chart(one, head, words, language))
-    made.append(quality_chart(designs, words, language))
-    made.append(risk_chart(designs, words, language))
-    made.append(origin_chart(designs, words, language))
-    made.append(attack_chart(designs, words, language))
-    return made
+        charts.append(tableau_chart(one, head, words, language))
+        charts.append(transition_chart(one, head, words, language))
+    others = (quality_chart, risk_chart, origin_chart, attack_chart)
+    return [*charts, *(chart(designs, words, language) for chart in others)]
 
 
 def _told(lines: Sequence[Sequence[tuple[float, float]]], language: str, decimals: int) -> str:
-    """Ends of lines in words."""
     found = []
     for letter, points in zip("AB", lines, strict=False):
         if points:
@@ -285,7 +260,12 @@ def tableau_chart(design: AssessedDesign, head: str, words: Words, language: str
         picture.path(f"M{at:g} {foot}v5", "axis")
         picture.text(at, foot + 18, number_text(tenth / 10, 1, language), "mid")
     picture.text(_SIDE + _KEYS / 2, foot + 35, words["cell_key"], "mid quiet")
-    _legend(picture, colours, foot + 43)
+    step = min(_KEYS / len(colours), 44)
+    for number, (noise, colour) in enumerate(colours.items()):
+        at = _SIDE + number * step
+        picture.path(rectangle(at, foot + 43, step, 17), "part", colour)
+        if step > 18:
+            picture.text(at + step / 2, foot + 56, _signed(int(noise)), "mid", ink_on(colour))
     picture.note = words["example_order"] if design.is_example else ""
     return picture
 
@@ -294,16 +274,6 @@ def _picture(name: str, title: str, width: int, height: int, told: str) -> Drawi
     return Drawing(
         name=name, title=title, told=f"{title}. {told}", width=width, height=height, wide=True
     )
-
-
-def _legend(made: Drawing, colours: Mapping[float, str], top: float) -> None:
-    """Which colour means which noise."""
-    step = min(_KEYS / len(colours), 44)
-    for number, (noise, colour) in enumerate(colours.items()):
-        at = _SIDE + number * step
-        made.path(rectangle(at, top, step, 17), "part", colour)
-        if step > 18:
-            made.text(at + step / 2, top + 13, _signed(int(noise)), "mid", ink_on(colour))
 
 
 def _signed(noise: int) -> str:
@@ -457,3 +427,36 @@ def attack_chart(designs: Sequence[AssessedDesign], words: Words, language: str)
     chart = line_chart("attack", title, told, lines, across, upward)
     chart.note = words["attack_note"]
     return chart
+
+
+#: Key figures, and how they are written: digits, and what they are multiplied by.
+_WRITTEN: Mapping[str, tuple[int, float]] = {
+    "variance": (2, 1),
+    "stay": (1, 100),
+    "deviation": (2, 1),
+    "at_most_1": (1, 100),
+    "at_least_3": (1, 100),
+    "at_least_4": (1, 100),
+    "any_original": (0, 0),
+    "large": (0, 0),
+    "origin": (1, 100),
+    "borne": (1, 1),
+}
+
+
+def figures_of(
+    designs: Sequence[AssessedDesign], spoken: Mapping[str, str], language: str
+) -> list[tuple[str, list[str]]]:
+    """The main figures of one design or two, as they are written."""
+    told = [design.key_figures() for design in designs]
+    rows = []
+    for name, (digits, factor) in _WRITTEN.items():
+        cells = []
+        for one in told:
+            if not factor:
+                cells.append(once(one[name], spoken, language))
+                continue
+            text = number_text(factor * one[name], digits, language)
+            cells.append(f"{text}\N{NO-BREAK SPACE}%" if factor == 100 else text)
+        rows.append((spoken[f"figure_{name}"], cells))
+    return rows

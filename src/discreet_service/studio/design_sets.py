@@ -1,27 +1,31 @@
-"""Parameter sets in the studio: drafts, and how two persons bring them into use and out of it.
-
-In: packages that were signed elsewhere, proposals with reasons. Out: names, versions, states; the
-main figures of drafts (SECRET) for who designs parameters. What was in use is shown to nobody.
+"""Parameter sets in the studio: designs (SECRET) as signed packages or as files with the commands
+that sign them, and how two persons bring them into use and out of it.
 """
 
 from __future__ import annotations
 
+import dataclasses
+import re
+import secrets
+import tempfile
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Annotated, Literal
 
 from fastapi import APIRouter, Depends, Form, Response, UploadFile
 from pydantic import BaseModel, Field
 
 from discreet.errors import DiscreetError, Problem
-from discreet.release import LARGEST
-from discreet_service.parameter_sets import SetState
+from discreet.protection.noise import PerturbationTable
+from discreet.release import LARGEST, pack_parameters, parameters_of
+from discreet_service.audit import AuditKind
+from discreet_service.parameter_sets import ParameterSet, SetState
 from discreet_service.people import ProposalState
-from discreet_service.permissions import Permission
+from discreet_service.permissions import Permission, Principal
 from discreet_service.problems import ServiceError
-from discreet_service.studio.design_charts import noise_chart
-from discreet_service.studio.design_drafts import draft_of, take_package
-from discreet_service.studio.design_wishes import AssessedDesign
-from discreet_service.studio.designs import figures_of, problems_of
+from discreet_service.service import Service
+from discreet_service.studio.design_charts import figures_of, noise_chart
+from discreet_service.studio.design_wishes import AssessedDesign, DesignWish
 from discreet_service.web import (
     Act,
     Cell,
@@ -114,10 +118,14 @@ def bring_package(
     visit: _ParametersProposeForm, form: Annotated[PackageForm, Depends(sent(PackageForm))]
 ) -> Response:
     """Take in a package that was signed elsewhere."""
+    package, service = form.package.file.read(LARGEST + 1), visit.service
     try:
-        take_package(visit, form.package.file.read(LARGEST + 1))
+        if len(package) > LARGEST:
+            raise ServiceError("no package is so large", "too-large", limit=LARGEST)
+        with service.database.writing() as connection:
+            service.parameter_sets.propose(connection, package, visit.principal.name)
     except ServiceError as error:
-        return _sets(visit, problems_of(error))
+        return _sets(visit, error.problems)
     return back_to("/designs/sets")
 
 
@@ -136,7 +144,7 @@ def propose_change(
     except ServiceError as error:
         if error.code == "not-allowed":
             raise
-        return _sets(visit, problems_of(error))
+        return _sets(visit, error.problems)
     return back_to("/designs/sets")
 
 
@@ -147,13 +155,108 @@ def look_into_draft(name: str, version: str, visit: _ParametersDesignForm) -> Re
     language = visit.language
     spoken = words("designs", language)
     try:
-        found, table = draft_of(visit, name, version)
-        design = AssessedDesign(table=table)
+        draft, opened = visit.service.parameter_sets.draft(name, version)
+        visit.note(AuditKind.draft_looked_at, draft.subject, {"version": draft.version})
+        design = AssessedDesign(table=opened.perturbation_table)
         figures = figures_of([design], spoken, language)
         chart = noise_chart([design], None, spoken, language)
     except DiscreetError as error:
-        return _sets(visit, problems_of(error))
+        return _sets(visit, error.problems)
     return page(
-        visit, "parameter_draft", secret=True, set=found, design=design, figures=figures,
+        visit, "parameter_draft", secret=True, set=draft, design=design, figures=figures,
         chart=chart, spoken=spoken,
     )  # fmt: skip
+
+
+#: What statistics and versions may be called.
+WORD = r"[A-Za-z0-9][A-Za-z0-9._\-]{0,79}"
+
+
+def can_sign(service: Service) -> bool:
+    """Whether designs are signed here."""
+    settings = service.settings
+    return settings.studio_key_file is not None and settings.package_key_file is not None
+
+
+def save_design(visit: Visit, wish: DesignWish, name: str, version: str) -> ParameterSet:
+    """Save a design as a parameter set that is proposed."""
+    _check_may_save(visit.principal, name, version)
+    if not can_sign(visit.service):
+        what, hint = "this service has no key that signs designs", "studio_key_file in its settings"
+        raise ServiceError(what, "data-not-ready", "statistic", hint)
+    made = parameters_of({}, _ordered_anew(wish, name, version))
+    try:
+        # All else is as in the version in use.
+        taken = visit.service.parameter_sets.parameters(name)[1]
+    except ServiceError as error:
+        if error.code != "unknown-parameter-set":
+            raise
+    else:
+        if taken.rules.zeros == "table":
+            message = "the version in use changes zeros, which designs of the studio do not"
+            hint = "make this set by command: discreet params pack"
+            raise ServiceError(message, "conflict", "statistic", hint)
+        table = made.perturbation_table
+        made = dataclasses.replace(
+            taken, perturbation_table=table, statistic="", version="", signer=""
+        )
+    with tempfile.TemporaryDirectory(prefix="discreet-") as folder:
+        package = pack_parameters(
+            made,
+            Path(folder) / "design.dcparams",
+            statistic=name,
+            version=version,
+            sign_key=visit.service.settings.studio_key_file,
+            key=visit.service.settings.package_key_file,
+        ).read_bytes()
+    with visit.service.database.writing() as connection:
+        found = visit.service.parameter_sets.propose(connection, package, visit.principal.name)
+    facts = {"version": found.version, "signer": found.signer}
+    visit.note(AuditKind.draft_signed, found.subject, facts)
+    return found
+
+
+def export_design(visit: Visit, wish: DesignWish, name: str, version: str) -> bytes:
+    """A design as a file of the library, to be packed and signed elsewhere. SECRET."""
+    _check_may_save(visit.principal, name, version)
+    table = _ordered_anew(wish, name, version)
+    with tempfile.TemporaryDirectory(prefix="discreet-") as folder:
+        content = table.write(Path(folder) / "ptable.json").read_bytes()
+    # No digest: whoever reads the trail could try designs until one has it.
+    visit.note(AuditKind.design_exported, f"{name}@{version}", {"version": version})
+    return content
+
+
+def offline_commands(name: str, version: str) -> Sequence[str]:
+    """How a table is packed and signed where the key of the office is.
+
+    >>> print(offline_commands("census", "3")[0][:45])
+    discreet params pack parameters.toml --out ce
+    """
+    package = f"{name}-{version}.dcparams"
+    return (
+        f"discreet params pack parameters.toml --out {package} --statistic {name} "
+        f"--version {version} --sign-key office.key --key-file package.key",
+        f"discreet params verify {package} --verify-key office.pub --key-file package.key",
+    )
+
+
+def next_version(service: Service, name: str) -> str:
+    """The version that a new set could have."""
+    numbers = [int(item.version) for item in service.parameter_sets.sets()
+               if item.name == name and re.fullmatch("[0-9]{1,9}", item.version)]  # fmt: skip
+    return str(max(numbers, default=0) + 1)
+
+
+def _check_may_save(principal: Principal, name: str, version: str) -> None:
+    check_allowed(principal, Permission.parameters_design)
+    check_allowed(principal, Permission.parameters_propose)
+    for where, word in (("statistic", name), ("version", version)):
+        if not re.fullmatch(WORD, word):
+            message = "up to 80 letters, digits, dots, - and _ are needed here"
+            raise ServiceError(message, "invalid-input", where)
+
+
+def _ordered_anew(wish: DesignWish, name: str, version: str) -> PerturbationTable:
+    """The table of a wish, with intervals in an order that nobody has seen. SECRET."""
+    return dataclasses.replace(wish.table(secrets.token_bytes(32)), name=f"{name} {version}")

@@ -1,7 +1,5 @@
-"""Wishes: what a perturbation table is to be like, as fields of a form say it.
-
-In: fields. Out: a `DesignWish`, and the perturbation table of the library for it; or all that is
-wrong. SECRET: whoever knows a wish that came into use can narrow down true counts.
+"""Wishes: what a perturbation table is to be like, as fields of a form say it. SECRET: whoever
+knows a wish that came into use can narrow down true counts.
 """
 
 from __future__ import annotations
@@ -269,7 +267,6 @@ def offered_variance(problems: Sequence[Problem]) -> Decimal | None:
 
 
 def _number(text: str, where: str, problems: list[Problem]) -> Decimal | None:
-    """A number as people write it."""
     try:
         if _NUMBER.fullmatch(text):
             return Decimal(text.replace(",", "."))

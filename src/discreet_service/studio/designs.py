@@ -1,13 +1,11 @@
-"""The designer of perturbation: sliders, pictures, effect, and parameter sets made of designs.
-
-In: forms (SECRET: never in an address, which logs keep). Out: pages for those who design
-parameters, that nothing keeps; drafts of parameter sets.
+"""The designer of perturbation: sliders, pictures, effect, drafts of parameter sets. Forms are
+SECRET: nothing of them stands in an address, which logs keep.
 """
 
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Annotated, Any
 from urllib.parse import parse_qsl, unquote, urlsplit
@@ -19,7 +17,6 @@ from discreet import perturb
 from discreet.assessment import Quality, actual_quality, expected_quality, published_values
 from discreet.errors import DiscreetError, Problem
 from discreet.protection.protocol import all_of
-from discreet.publication import number_text
 from discreet.tables import CellStatus, ProtectedTable, Table
 from discreet.tabulation import Query
 from discreet_service.audit import AuditKind, LogMode, LogVerdict
@@ -28,8 +25,8 @@ from discreet_service.policies import Language
 from discreet_service.problems import ServiceError
 from discreet_service.queries import PreparedQuery, filter_texts, joint_filter, title_of
 from discreet_service.studio.choices import TableChoices
-from discreet_service.studio.design_charts import design_charts, once
-from discreet_service.studio.design_drafts import (
+from discreet_service.studio.design_charts import design_charts, figures_of
+from discreet_service.studio.design_sets import (
     can_sign,
     export_design,
     next_version,
@@ -50,6 +47,7 @@ from discreet_service.web import (
     admitted,
     back_to,
     check_allowed,
+    file_response,
     form_visit_with,
     note_query,
     page,
@@ -105,53 +103,60 @@ def released_effect(
 
 
 def _expected(title: str, table: ProtectedTable, designs: Sequence[AssessedDesign]) -> DesignEffect:
-    counts = published_counts(table)
-    return DesignEffect(
-        title=title,
-        true=False,
-        expected=[expected_quality(design.table, counts) for design in designs],
-        all_cells=sum(counts.values()),
-    )
-
-
-def published_counts(table: ProtectedTable) -> Mapping[int, int]:
-    """Published count → number of cells, without zeros and without what is hidden."""
     if table.figures or table.value.dtype.kind != "i":
-        raise ServiceError("this is no table of counts", code="invalid-input", where="table")
+        raise ServiceError("this is no table of counts", "invalid-input", "table")
+    # Published counts, without zeros and without what is hidden.
     shown = table.value[np.isin(table.status, _SHOWN) & (table.value > 0)]
     values, cells = np.unique(shown, return_counts=True)
     if not values.size:
-        raise ServiceError("the table shows no counts", code="invalid-input", where="table")
-    return dict(zip(values.tolist(), cells.tolist(), strict=True))
+        raise ServiceError("the table shows no counts", "invalid-input", "table")
+    counts = dict(zip(values.tolist(), cells.tolist(), strict=True))
+    expected = [expected_quality(design.table, counts) for design in designs]
+    return DesignEffect(title=title, true=False, expected=expected, all_cells=len(shown))
 
 
 def dataset_effect(
     visit: Visit, place: str, designs: Sequence[AssessedDesign], language: Language, *, true: bool
 ) -> DesignEffect:
     """What is to be expected of a table of a data set; or what is done to its true counts."""
-    dataset, pairs = _asked(place)
+    address = urlsplit(place.strip())
+    parts = address.path.strip("/").split("/")
+    if len(parts) not in (2, 3) or parts[0] != "tables" or parts[2:] not in ([], ["result"]):
+        what, hint = "this is no address of a table", "copy it from the table builder: /tables/…"
+        raise ServiceError(what, "invalid-input", "table", hint)
+    dataset = unquote(parts[1])
+    pairs = parse_qsl(address.query, keep_blank_values=True, max_num_fields=1_000)
     check_allowed(visit.principal, Permission.parameters_design)
     check_allowed(visit.principal, Permission.values_see if true else Permission.query_run, dataset)
     version = visit.service.datasets.version(dataset, dict(pairs).get("version") or None)
     choices = TableChoices.of(version, pairs, strict=True)
     prepared = visit.service.answers.prepared(dataset, choices.query())
     prepared.plan.require()
+    what, hint = "this table is too large to look at here", "choose coarser levels"
+    too_large = ServiceError(what, "too-many-cells", "table", hint)
     if prepared.plan.kind != "instant":
-        what, hint = "this table is too large to look at here", "choose coarser levels"
-        raise ServiceError(what, code="too-many-cells", where="table", hint=hint)
+        raise too_large
     title = title_of(prepared.query, choices.unit)[language]
     if true:
         # What designs do to true counts; that they were shown stands in the trail. CONFIDENTIAL.
         table = true_table(prepared)
         if not len(table):
-            raise ServiceError("the table has no cells", code="invalid-input", where="table")
-        _note(visit, prepared, len(table))
+            raise ServiceError("the table has no cells", "invalid-input", "table")
+        query = prepared.query
+        facts: dict[str, Any] = {
+            "version": query.version,
+            "unit": query.unit,
+            "by": [f"{one.variable}:{','.join(map(str, one.levels))}" for one in query.by],
+            "where": [one.variable for one in query.where],
+            "cells": len(table),
+        }
+        visit.note(AuditKind.true_values_shown, query.dataset, facts)
         drawn = [perturb(table, design.table) for design in designs]
         values = [published_values(table, item)[0] for item in drawn]
         labels = [dimension.labels(language) for dimension in table.dimensions]
-        cells: list[tuple[Sequence[str], int, Sequence[int]]] = [
+        cells = [
             (
-                [told[part[at]] for told, part in zip(labels, table.index, strict=True)],
+                [own[part[at]] for own, part in zip(labels, table.index, strict=True)],
                 int(table.count[at]),
                 [int(value[at]) for value in values],
             )
@@ -165,30 +170,14 @@ def dataset_effect(
             cells=cells,
             all_cells=len(table),
         )
-    return _expected(title, _answered(visit, prepared, language), designs)
-
-
-def _asked(place: str) -> tuple[str, list[tuple[str, str]]]:
-    """Data set and choices of an address of the table builder."""
-    found = urlsplit(place.strip())
-    parts = found.path.strip("/").split("/")
-    if len(parts) not in (2, 3) or parts[0] != "tables" or parts[2:] not in ([], ["result"]):
-        what, hint = "this is no address of a table", "copy it from the table builder: /tables/…"
-        raise ServiceError(what, code="invalid-input", where="table", hint=hint)
-    return unquote(parts[1]), parse_qsl(found.query, keep_blank_values=True, max_num_fields=1_000)
-
-
-def _answered(visit: Visit, prepared: PreparedQuery, language: Language) -> ProtectedTable:
-    """The protected table, as everybody would get it; asked for like any other."""
+    # The protected table, as everybody would get it; asked for like any other.
     start = time.perf_counter()
     verdict = admitted(visit, prepared, language, start)
     if not visit.service.answers.is_instant(prepared, verdict):
-        what, hint = "this table is too large to look at here", "choose coarser levels"
-        raise ServiceError(what, code="too-many-cells", where="table", hint=hint)
+        raise too_large
     answer = visit.service.answers.answer(prepared)
-    note_query(visit.service, visit.principal, prepared, LogMode.query, LogVerdict.answered, start,
-               kept=answer.cached)  # fmt: skip
-    return answer.table
+    note_query(visit, prepared, LogMode.query, LogVerdict.answered, start, kept=answer.cached)
+    return _expected(title, answer.table, designs)
 
 
 def true_table(prepared: PreparedQuery) -> Table:
@@ -203,20 +192,6 @@ def true_table(prepared: PreparedQuery) -> Table:
     texts = filter_texts(query, version)
     asked = Query(by=trees, where=joint_filter(texts, schema), name="effect")
     return replace(version.counted(query.unit, [asked])[0], where=all_of(*texts))
-
-
-def _note(visit: Visit, prepared: PreparedQuery, cells: int) -> None:
-    query = prepared.query
-    facts: dict[str, Any] = {
-        "version": query.version,
-        "unit": query.unit,
-        "by": [f"{one.variable}:{','.join(map(str, one.levels))}" for one in query.by],
-        "where": [one.variable for one in query.where],
-        "cells": cells,
-    }
-    kind = AuditKind.true_values_shown
-    with visit.service.database.writing() as connection:
-        visit.service.trail.append(connection, kind, visit.principal.name, query.dataset, facts)
 
 
 router = APIRouter(prefix="/designs", tags=["studio"], include_in_schema=False)
@@ -287,20 +262,16 @@ async def designer_form(request: Request) -> DesignerForm:
         if isinstance(value, str)
     }
 
-    def said(name: str, longest: int = 100) -> str:
-        return sent.get(name, "").strip()[:longest]
-
+    longest = {"table": 200, "place": 4_000}
+    texts = {name: text.strip()[: longest.get(name, 100)] for name, text in sent.items()}
+    names = ("row", "table", "place", "statistic", "version")
     return DesignerForm(
         designs=(DesignFields.of(sent, "a_"), DesignFields.of(sent, "b_")),
-        compared=said("compared") == "yes",
-        row=said("row"),
-        act=said("act") or "draw",
-        table=said("table", 200),
-        place=said("place", 4_000),
-        true=said("true") == "yes",
-        which="b" if said("which") == "b" else "a",
-        statistic=said("statistic"),
-        version=said("version"),
+        compared=texts.get("compared") == "yes",
+        act=texts.get("act") or "draw",
+        true=texts.get("true") == "yes",
+        which="b" if texts.get("which") == "b" else "a",
+        **{name: texts.get(name, "") for name in names},
     )
 
 
@@ -320,38 +291,23 @@ def run_designer(visit: _ParametersDesignForm, form: _Sent) -> Response:
         designs, _, wrong = form.read()
         try:
             if any(wrong) or (form.which == "b" and not form.compared):
-                message = "there is no such design to save"
-                raise ServiceError(message, code="invalid-input", where="which")
+                raise ServiceError("there is no such design to save", "invalid-input", "which")
             wish = designs[form.which == "b"].wish
             if wish is None:
                 raise AssertionError("designs of forms have wishes")
             if form.act == "export":
                 content = export_design(visit, wish, form.statistic, form.version)
-                headers = {
-                    "Cache-Control": "no-store",
-                    "Content-Disposition": 'attachment; filename="ptable.json"',
-                }
-                return Response(content, media_type="application/json", headers=headers)
+                return file_response(content, "ptable.json", "application/json")
             save_design(visit, wish, form.statistic, form.version)
         except DiscreetError as error:
             if isinstance(error, ServiceError) and error.code == "not-allowed":
                 raise
-            return _shown(visit, form, unsaved=problems_of(error))
+            return _shown(visit, form, unsaved=error.problems)
         return back_to("/designs/sets")
     return _shown(visit, form)
 
 
-def problems_of(error: DiscreetError) -> list[Problem]:
-    """What a page says of an error.
-
-    >>> problems_of(ServiceError("no", code="conflict"))[0].what
-    'no'
-    """
-    return list(error.problems) or [Problem(error.what, error.where, error.hint)]
-
-
 def _shown(visit: Visit, form: DesignerForm, unsaved: Sequence[Problem] = ()) -> Response:
-    """The page with what is drawn of the designs, or why they cannot be."""
     language = visit.language
     spoken = words("designs", language)
     designs, row, wrong = form.read()
@@ -360,7 +316,17 @@ def _shown(visit: Visit, form: DesignerForm, unsaved: Sequence[Problem] = ()) ->
         drawn["charts"] = design_charts(designs, row, spoken, language)
         drawn["figures"] = figures_of(designs, spoken, language)
         if form.act == "effect":
-            drawn |= _effect(visit, form, designs, language)
+            # What the designs do to a table, or why that cannot be told.
+            try:
+                drawn["effect"] = (
+                    dataset_effect(visit, form.place, designs, language, true=form.true)
+                    if form.place
+                    else released_effect(visit, form.table, designs, language)
+                )
+            except DiscreetError as error:
+                if error.code in ("not-allowed", "not-authenticated"):
+                    raise
+                drawn["ineffective"] = error.problems
     statistics = sorted({item.name for item in visit.service.parameter_sets.sets()})
     statistic = form.statistic or "".join(statistics[:1])
     version = form.version or next_version(visit.service, statistic)
@@ -388,53 +354,3 @@ def _shown(visit: Visit, form: DesignerForm, unsaved: Sequence[Problem] = ()) ->
         shown_cells=SHOWN_CELLS,
         **drawn,
     )
-
-
-def _effect(
-    visit: Visit, form: DesignerForm, designs: Sequence[AssessedDesign], language: Language
-) -> dict[str, Any]:
-    """What the designs do to a table, or why that cannot be told."""
-    try:
-        effect: DesignEffect
-        if form.place:
-            effect = dataset_effect(visit, form.place, designs, language, true=form.true)
-        else:
-            effect = released_effect(visit, form.table, designs, language)
-    except DiscreetError as error:
-        if isinstance(error, ServiceError) and error.code in ("not-allowed", "not-authenticated"):
-            raise
-        return {"ineffective": problems_of(error)}
-    return {"effect": effect}
-
-
-#: Key figures, and how they are written: digits, and what they are multiplied by.
-_WRITTEN: Mapping[str, tuple[int, float]] = {
-    "variance": (2, 1),
-    "stay": (1, 100),
-    "deviation": (2, 1),
-    "at_most_1": (1, 100),
-    "at_least_3": (1, 100),
-    "at_least_4": (1, 100),
-    "any_original": (0, 0),
-    "large": (0, 0),
-    "origin": (1, 100),
-    "borne": (1, 1),
-}
-
-
-def figures_of(
-    designs: Sequence[AssessedDesign], spoken: Mapping[str, str], language: str
-) -> list[tuple[str, list[str]]]:
-    """The main figures of one design or two, as they are written."""
-    told = [design.key_figures() for design in designs]
-    rows = []
-    for name, (digits, factor) in _WRITTEN.items():
-        cells = []
-        for one in told:
-            if not factor:
-                cells.append(once(one[name], spoken, language))
-                continue
-            text = number_text(factor * one[name], digits, language)
-            cells.append(f"{text}\N{NO-BREAK SPACE}%" if factor == 100 else text)
-        rows.append((spoken[f"figure_{name}"], cells))
-    return rows

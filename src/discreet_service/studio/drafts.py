@@ -1,16 +1,11 @@
-"""Drafts in the studio: what came of a run, how it differs from what is published, and publishing.
-
-In: drafts of releases. Out: pages with what the interface says of them: progress, changed cells and
-why, the reports on quality and attacks, each table as readers would see it. All figures on them are
-protected ones.
+"""Drafts in the studio: what came of a run, what it would change, and publishing. All figures on
+these pages are protected ones.
 """
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from itertools import islice
 from typing import Annotated, Any
 
@@ -62,34 +57,6 @@ _CHANGES = {
     "gone": "kind_gone",
     "other variables": "kind_variables",
 }
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class ShownCell:
-    """A cell that differs."""
-
-    labels: tuple[str, ...]  # Labels of its codes
-    change: str  # "values", "hidden" or "shown"
-    before: str  # What is published, as it is printed
-    after: str  # What the draft has
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class ShownChange:
-    """What readers would see changed of a table."""
-
-    title: str  # Its heading
-    change: str  # How it changes: a name among the words
-    # Per kind of change, how many cells; empty where they are not compared
-    differing: Mapping[str, int]
-    reasons: Sequence[Mapping[str, Any]]  # Why
-    codes: Mapping[str, Mapping[str, Any]]  # Per variable, codes that came and went
-    cells: Sequence[ShownCell]  # The first cells that differ
-
-    @property
-    def total(self) -> int:
-        """How many cells differ."""
-        return sum(self.differing.values())
 
 
 @router.get("/{draft}")
@@ -145,9 +112,7 @@ def show_draft_table(programme: str, draft: str, table: str, visit: _Producer) -
     """A table of a draft, as readers would see it."""
     programme_of(visit, programme, Permission.programmes_run)
     found, language = _opened(visit.service, programme, draft), visit.language
-    listed = found.release.tables.get(table)
-    if listed is None:
-        raise ServiceError("there is no such table", code="not-found", where="table")
+    listed = found.release.listed(table)
     view = StudioView.of(visit.query_params.multi_items())
     path = address(f"/programmes/{programme}/drafts/{draft}/tables/{table}", [])
     return page(
@@ -176,7 +141,7 @@ def publish_draft(
     _, record = programme_of(visit, programme, Permission.releases_publish)
     if not _NAME.fullmatch(release.strip()):
         what, hint = "this is no name of a release", "letters, digits, - and _, such as census-2026"
-        raise ServiceError(what, code="invalid-input", where="release", hint=hint)
+        raise ServiceError(what, "invalid-input", "release", hint)
     request = PublicationRequest(
         draft=draft, release=release.strip(), confirm=confirm, reason=reason
     )
@@ -245,35 +210,36 @@ def tally(changes: list[dict[str, Any]]) -> dict[str, int]:
 
 
 def shown_changes(
-    changes: list[dict[str, Any]], found: ReleaseDraft, language: str
-) -> list[ShownChange]:
-    """What the interface tells of changes, with headings and labels."""
+    changes: list[dict[str, Any]], draft: ReleaseDraft, language: str
+) -> list[dict[str, Any]]:
+    """What the interface says of changes, with headings, labels, and the first cells that differ.
+
+    `differing` is how many cells differ, by kind; empty where cells are not compared.
+    """
     shown, left = [], _ALL_CELLS
     if len(changes) > MOST_TABLES:
         changes = sorted(changes, key=lambda each: each["change"] not in _FIRST)[:MOST_TABLES]
     for change in changes:
-        listed = found.release.tables.get(change["table"])
-        cells: list[ShownCell] = []
+        listed = draft.release.tables.get(change["table"])
         named = change.get("cells", [])[: min(_CELLS, left)]
-        if named:
-            table = found.release.read_table(change["table"])
-            cells = [_shown_cell(table, cell, language) for cell in named]
-            left -= len(cells)
+        left -= len(named)
+        table = draft.release.read_table(change["table"]) if named else None
+        differing = {name: change[name] for name in _DIFFERING if name in change}
         shown.append(
-            ShownChange(
-                title=change["table"] if listed is None else listed.title(language),
-                change=_CHANGES.get(change["change"], "kind_large"),
-                differing={name: change[name] for name in _DIFFERING if name in change},
-                reasons=change.get("reasons", []),
-                codes=change.get("codes", {}),
-                cells=cells,
-            )
+            {
+                "title": change["table"] if listed is None else listed.title(language),
+                "change": _CHANGES.get(change["change"], "kind_large"),
+                "differing": differing,
+                "total": sum(differing.values()),
+                "reasons": change.get("reasons", []),
+                "codes": change.get("codes", {}),
+                "cells": [_shown_cell(table, cell, language) for cell in named if table],
+            }
         )
     return shown
 
 
-def _shown_cell(table: ProtectedTable, cell: dict[str, Any], language: str) -> ShownCell:
-    """A cell with the labels of its codes, and both figures as they are printed."""
+def _shown_cell(table: ProtectedTable, cell: dict[str, Any], language: str) -> dict[str, Any]:
     labels, decimals = [], table.decimals
     if len(table.figures) == 1:
         decimals = table.figures[0].decimals
@@ -283,16 +249,11 @@ def _shown_cell(table: ProtectedTable, cell: dict[str, Any], language: str) -> S
         for figure in table.figures:
             if figure.name == code and dimension is table.dimensions[-1]:
                 decimals = figure.decimals
-    return ShownCell(
-        labels=tuple(labels),
-        change=cell["change"],
-        before=_printed(cell["before"], decimals, language),
-        after=_printed(cell["after"], decimals, language),
-    )
 
+    def printed(side: dict[str, Any]) -> str:
+        if side["value"] is None:
+            return "•" if side["status"] == "suppressed" else "–"
+        return number_text(float(side["value"]), decimals, language)
 
-def _printed(side: dict[str, Any], decimals: int, language: str) -> str:
-    """A figure as it is printed; a sign where there is none."""
-    if side["value"] is None:
-        return "•" if side["status"] == "suppressed" else "–"
-    return number_text(float(side["value"]), decimals, language)
+    before, after = printed(cell["before"]), printed(cell["after"])
+    return {"labels": labels, "change": cell["change"], "before": before, "after": after}

@@ -1,28 +1,25 @@
-"""Help: steps, signs and the glossary, for everybody.
-
-In: nothing. Out: a page; its words stand in a file that pages use in place, too.
-"""
+"""Help: steps, signs and the glossary, for everybody."""
 
 from __future__ import annotations
 
-from fastapi import APIRouter, Request, Response
+from fastapi import APIRouter, Response
 
 from discreet.publication import legend
 from discreet_service.studio.home import first_table
-from discreet_service.web import OpenToAll, ServiceDep, language_of, page, principal_of, words
+from discreet_service.web import OpenVisit, page, words
 
 router = APIRouter(tags=["studio"], include_in_schema=False)
 
 
-@router.get("/help", dependencies=[OpenToAll])
-def show_help(request: Request, service: ServiceDep) -> Response:
+@router.get("/help")
+def show_help(visit: OpenVisit) -> Response:
     """What can be done here, and what the words mean."""
-    language = language_of(request)
+    language = visit.language
     titles, texts = words("glossary_titles", language), words("glossary", language)
     return page(
-        request,
+        visit,
         "help",
         terms=sorted((titles[name], name, text) for name, text in texts.items()),
         signs=legend(None, language),
-        example=first_table(service, principal_of(request)),
+        example=first_table(visit.service, visit.principal),
     )

@@ -1,7 +1,5 @@
-"""Home: where everybody starts, and the language of the pages.
-
-In: requests of anybody. Out: data sets and releases for readers; for staff also their jobs, what
-waits for their decision, and alerts.
+"""Home: data sets and releases for readers, for staff also jobs, what waits for their decision, and
+alerts; and the language of the pages.
 """
 
 from __future__ import annotations
@@ -12,16 +10,13 @@ from typing import Annotated, Literal
 from fastapi import APIRouter, Form, Response
 
 from discreet_service.jobs import JobState
-from discreet_service.people import KINDS, Proposal, ProposalState
+from discreet_service.people import KINDS, ProposalState
 from discreet_service.permissions import Permission, Principal
 from discreet_service.problems import ServiceError
 from discreet_service.service import Service
 from discreet_service.web import (
     LANGUAGE_COOKIE,
-    OpenToAll,
     OpenVisit,
-    ServiceDep,
-    Visit,
     address,
     back_to,
     list_datasets,
@@ -57,6 +52,7 @@ def show_home(visit: OpenVisit) -> Response:
     failed = (
         service.jobs.jobs(principal.name, state=JobState.failed, size=_NEWEST).jobs if mine else ()
     )
+    proposals = service.approvals.proposals(principal, ProposalState.open) if known else ()
     staff = known and any(map(principal.may, _STAFF))
     unserved = sorted(service.releases.refused().items()) if staff else []
     return page(
@@ -69,7 +65,7 @@ def show_home(visit: OpenVisit) -> Response:
         failed=failed,
         states=words("job_states", language),
         kinds=words("job_kinds", language),
-        waiting=_waiting(visit) if known else [],
+        waiting=[one for one in proposals if one.proposer != principal.name],
         proposal_kinds={kind: getattr(facts, language) for kind, facts in KINDS.items()},
         staff=staff,
         # Names of folders only: places are nobody's business.
@@ -100,26 +96,14 @@ def first_table(service: Service, principal: Principal) -> str:
     return ""
 
 
-def _waiting(visit: Visit) -> list[Proposal]:
-    """Proposals of others on which they can decide."""
-    found = visit.service.approvals.proposals(visit.principal, ProposalState.open)
-    return [item for item in found if item.proposer != visit.principal.name]
-
-
-@router.post("/language", dependencies=[OpenToAll])
+@router.post("/language")
 def choose_language(
-    service: ServiceDep,
+    visit: OpenVisit,
     to: Annotated[Literal["en", "de"], Form()],
     back: Annotated[str, Form(max_length=8_001)] = "/",
 ) -> Response:
     """Keep the language that somebody chose, and go back to where they were."""
     response = back_to(own_place(back))
-    response.set_cookie(
-        LANGUAGE_COOKIE,
-        to,
-        max_age=_YEAR,
-        secure=service.settings.secure,
-        httponly=True,
-        samesite="lax",
-    )
+    response.set_cookie(LANGUAGE_COOKIE, to, max_age=_YEAR, secure=visit.service.settings.secure,
+                        httponly=True, samesite="lax")  # fmt: skip
     return response

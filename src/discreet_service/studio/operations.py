@@ -1,85 +1,133 @@
-"""Operations in the studio: a table of one's own, a method, what it makes of it and still tells.
-
-In: forms with cells (CONFIDENTIAL) and rules (SECRET). Out: pages for whoever sent them, which
-nothing keeps; the protected table as a file; or a job for large tables, whose cells are sealed. The
-fields of a page are those of the layout and of the method's settings.
+"""Operations in the studio: forms with rows (CONFIDENTIAL) and rules (SECRET); pages for whoever
+sent them, which nothing keeps. Fields are those of the layout and of the settings.
 """
 
 from __future__ import annotations
 
+import csv
+import io
 import json
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import cache
 from typing import Annotated, Any
 
 import polars as pl
 from fastapi import APIRouter, Depends, Query, Request, Response
-from fastapi.responses import HTMLResponse
+from starlette.datastructures import UploadFile
 
+from discreet.assessment import percent
 from discreet.errors import DiscreetError, Problem
 from discreet.operations import (
     OPERATIONS,
+    ChangedSource,
     HiddenCell,
     MagnitudeSource,
     Operation,
     ProtectedSource,
+    RecordsStudy,
+    ReleaseSource,
     SensitiveSource,
     SettingField,
     Study,
+    StudyRemark,
     UnitSource,
     fields_of,
     value_of,
 )
 from discreet.publication import number_text
-from discreet_service.cells import LAYOUTS, RESULT_TYPES, CellsCall
-from discreet_service.permissions import Permission, Principal
+from discreet_service.cells import LAYOUTS, RESULT_TYPES, BodyKind, CellsCall, RowLimit, read_body
+from discreet_service.permissions import Permission
+from discreet_service.problems import refuse
 from discreet_service.service import Service
 from discreet_service.studio.call_texts import file_call_texts
-from discreet_service.studio.pasted_tables import (
-    FORMATS,
-    LONGEST,
-    pasted_rows,
-    published_cells,
-    refused_form,
-    rows_and_columns,
-    sent_texts,
-    stated_number,
-    stated_trees,
-)
 from discreet_service.web import (
-    FormPrincipal,
+    FormVisit,
     NavigationEntry,
-    ServiceDep,
+    Visit,
     back_to,
     check_allowed,
+    file_response,
     hand_in_operation,
-    language_of,
     page,
-    principal_with,
+    visit_with,
+    words,
 )
 
 router = APIRouter(tags=["studio"], include_in_schema=False)
 NAVIGATION = tuple(
-    NavigationEntry(path=f"/{each.page}", place=60 + at, permissions=(Permission.tables_protect,))
+    NavigationEntry(
+        path=f"/{each.page}", place=60 + at, permissions=(LAYOUTS[each.takes].permission,)
+    )
     for at, each in enumerate(OPERATIONS.values())
-    if each.page and not each.on_records
+    if each.page
 )
 
-_Producer = Annotated[Principal, Depends(principal_with(Permission.tables_protect))]
 #: Where the words of layouts are.
 _CELLS = "discreet_service.cells"
+#: Formats of tables that can be fetched, with the ends of their names.
+FORMATS: Mapping[str, str] = {
+    "csv": "csv",
+    "xlsx": "xlsx",
+    "parquet": "parquet",
+    "html": "html",
+    "json-stat": "json",
+}
 #: Rules that a page offers, with what they take; the others need a call.
 _RULES: Mapping[str, type[int | float]] = {
     **{"minimum_frequency": int, "p_percent": float, "dominance_1": float, "dominance_2": float},
     "marginal": int,
 }
 #: Fields that are no settings, and what they begin with.
-_BESIDE: Mapping[str, str] = {"cells": "", "trees": "", "format": "csv", "act": "run"}
+_BESIDE: Mapping[str, str] = {
+    "rows": "", "cells": "", "trees": "", "format": "csv", "act": "run",
+}  # fmt: skip
 #: Marks that are read of a form, and names that are shown of what can be worked out.
 _MOST_MARKS, _MOST_NAMED = 2_000, 20
-#: Records of an example.
-_MOST_RECORDS = 100
+#: Records of examples: of firms, and persons.
+_MOST_RECORDS, _PERSONS = 100, 500
+#: Characters of a field that holds a word or two.
+_LONGEST = 500
+#: Steps that a page has at most, and the text of records that it gives back.
+MOST_STEPS, LONGEST_SHOWN = 8, 40_000
+#: The last variable stands at the side of the others if it has so many codes at most.
+_WIDEST = 12
+_STEPS: Mapping[str, Operation] = {name: row for name, row in OPERATIONS.items() if row.step}
+
+
+def setting_fields(operation: Operation) -> tuple[SettingField, ...]:
+    """The fields of a method; pages read no files, and levels are those of a tree in a file.
+
+    >>> [(field.name, field.kind) for field in setting_fields(OPERATIONS["round_values"])]
+    [('variables', 'names'), ('base', 'number')]
+    """
+    fields = fields_of(operation.settings, operation.package)
+    return tuple(
+        field
+        for field in fields
+        if not operation.on_records or (field.kind != "file" and field.name != "level")
+    )
+
+
+def _layout_fields(operation: Operation) -> tuple[SettingField, ...]:
+    return fields_of(LAYOUTS[operation.takes], _CELLS)
+
+
+def stated_step(
+    method: str, texts: Mapping[str, str], where: str, problems: list[Problem]
+) -> dict[str, Any]:
+    """The step that a page asks for, as a programme would have it.
+
+    >>> stated_step("top_code", {"variable": "age", "above": "90"}, "steps[0]", [])
+    {'method': 'top_code', 'variable': 'age', 'above': 90.0}
+    """
+    step: dict[str, Any] = {"method": method}
+    for field in setting_fields(_STEPS[method]):
+        text, own = texts.get(field.name, "").strip(), list[Problem]()
+        if text:
+            step[field.name] = value_of(field, text, own)
+        problems += [replace(problem, where=f"{where}.{problem.where}") for problem in own]
+    return step
 
 
 @dataclass(frozen=True, kw_only=True, slots=True, repr=False)
@@ -88,67 +136,112 @@ class OperationForm:
 
     operation: Operation  # what is asked for
     texts: Mapping[str, str]  # field → text
+    steps: tuple[tuple[str, Mapping[str, str]], ...] = ()  # of a chain: method, and field → text
     waived: tuple[str, ...] = ()  # cells that may be shown: their codes as JSON
     priced: tuple[str, ...] = ()  # cells whose cost is asked for, and
     prices: tuple[str, ...] = ()  # what was said, in the same order
 
+    @property
+    def rows(self) -> str:
+        """The name of the field with the rows."""
+        return "rows" if self.operation.on_records else "cells"
+
     @classmethod
-    def begun(cls, operation: Operation, **texts: str) -> OperationForm:
+    def begun(
+        cls, operation: Operation, steps: Any = (), texts: Mapping[str, str] | None = None
+    ) -> OperationForm:
         """A form with what pages begin with."""
-        begin = {
-            layout_field.name: layout_field.text_of(layout_field.usual)
-            for layout_field in _layout_fields(operation)
-        }
-        for setting_field in _setting_fields(operation):
-            begin[setting_field.name] = setting_field.text_of(
-                getattr(operation.begin, setting_field.name)
-            )
+        begin = {field.name: field.text_of(field.usual) for field in _layout_fields(operation)}
+        for field in setting_fields(operation):
+            # What must be said of records is of an example.
+            blank = operation.on_records and field.needed
+            value = None if blank else getattr(operation.begin, field.name)
+            begin[field.name] = field.text_of(value)
         if issubclass(operation.takes, SensitiveSource):
             begin |= dict.fromkeys(_RULES, "") | {"minimum_frequency": "3"}
-        return cls(operation=operation, texts={**begin, **_BESIDE, **texts})
+        if operation.takes is ChangedSource:
+            begin["add"] = "swap"
+        return cls(operation=operation, texts={**begin, **_BESIDE, **(texts or {})}, steps=steps)
 
     @classmethod
     async def sent(cls, operation: Operation, request: Request) -> OperationForm:
         """The form that was sent, with the text of its file."""
-        form, begun = await request.form(), cls.begun(operation).texts
-        yes = {field.name: "" for field in _fields(operation) if field.kind == "yes"}
-        texts = await sent_texts(form, list(begun), file="cells")
+        form, begun = await request.form(), cls.begun(operation)
+        texts = {name: text for name in begun.texts if isinstance(text := form.get(name), str)}
+        file = form.get("file")
+        if isinstance(file, UploadFile) and file.filename:
+            try:
+                texts[begun.rows] = (await file.read()).decode("utf-8-sig")
+            except UnicodeDecodeError:
+                texts[begun.rows] = ""
+        fields = (*_layout_fields(operation), *setting_fields(operation))
+        yes = {field.name: "" for field in fields if field.kind == "yes"}
+        steps = []
+        for at in range(MOST_STEPS):
+            method = form.get(f"step{at}")
+            if isinstance(method, str) and method in _STEPS:
+                names = [field.name for field in setting_fields(_STEPS[method])]
+                stated = {name: form.get(f"step{at}-{name}") for name in names}
+                steps.append((method, {n: t for n, t in stated.items() if isinstance(t, str)}))
         marks = {
             name: tuple(str(value) for value in form.getlist(name)[: _MOST_MARKS + 1])
             for name in ("waived", "priced", "prices")
         }
-        return cls(operation=operation, texts={**begun, **yes, **texts}, **marks)
+        whole = {**begun.texts, **yes, **texts}
+        return cls(operation=operation, texts=whole, steps=tuple(steps), **marks)
+
+    def arranged(self) -> OperationForm:
+        """The form after a step was added or taken away."""
+        steps, act = list(self.steps), self.texts["act"]
+        if act == "add" and self.texts["add"] in _STEPS and len(steps) < MOST_STEPS:
+            steps.append((self.texts["add"], {}))
+        place = act.removeprefix("remove-")
+        if place != act and place.isdecimal() and int(place) < len(steps):
+            del steps[int(place)]
+        return replace(self, steps=tuple(steps))
 
     def call(self, service: Service, owner: str, language: str) -> CellsCall:
-        """The cells, and what is asked of them. CONFIDENTIAL."""
+        """The rows, and what is asked of them. CONFIDENTIAL."""
         problems: list[Problem] = []
-        texts, operation = self.texts, self.operation
-        if not texts["cells"].strip():
+        texts, operation, rows = self.texts, self.operation, LAYOUTS[self.operation.takes].rows
+        if not texts[self.rows].strip():
             hint = "choose a file in UTF-8, or paste them"
-            problems.append(Problem("there are no cells", "cells", hint))
-        long = {"cells", "trees"}
-        long |= {field.name for field in _setting_fields(operation) if field.kind == "content"}
+            problems.append(Problem(f"there are no {rows}", rows, hint))
+        layout, fields = _layout_fields(operation), setting_fields(operation)
+        long = {self.rows, "trees"}
+        long |= {field.name for field in (*layout, *fields) if field.kind in ("content", "lists")}
         problems += [
-            Problem(f"more than {LONGEST} characters", name)
+            Problem(f"more than {_LONGEST} characters", name)
             for name, text in texts.items()
-            if name not in long and len(text) > LONGEST
+            if name not in long and len(text) > _LONGEST
         ]
-        said: dict[str, Any] = _values(_layout_fields(operation), texts, problems)
-        said |= {"format": texts["format"], "language": language}
-        said["classifications"] = stated_trees(texts["trees"], problems)
+        stated: dict[str, Any] = _values(layout, texts, problems)
+        stated |= {"format": texts["format"], "language": language}
+        if not operation.on_records:
+            stated["classifications"] = _stated_trees(texts["trees"], problems)
         if issubclass(operation.takes, SensitiveSource):
-            said["rules"] = _rules(texts, problems)
-            said["marks"] = self._marks(said.get("by", []), problems)
-            if said.get("records"):  # columns of cells mean nothing then
-                said.pop("largest", None)
-        settings = _values(_setting_fields(operation), texts, problems)
-        said |= {operation.section: settings} if operation.section else settings
-        if texts["format"] not in FORMATS:
+            stated["rules"] = _rules(texts, problems)
+            stated["marks"] = self._marks(stated.get("by", []), problems)
+            if stated.get("records"):  # columns of cells mean nothing then
+                stated.pop("largest", None)
+        settings = _values(fields, texts, problems)
+        for field in fields:
+            if field.kind == "steps":
+                settings[field.name] = [
+                    stated_step(method, own, f"{field.name}[{at}]", problems)
+                    for at, (method, own) in enumerate(self.steps)
+                ]
+                if not self.steps:
+                    problems.append(Problem("no step is asked for", field.name, "add a method"))
+        stated |= {operation.section: settings} if operation.section else settings
+        formats = _formats(operation)
+        if formats and texts["format"] not in formats:
             problems.append(Problem("this format is not offered", "format"))
-        if problems:
-            raise refused_form(problems)
-        frame = pasted_rows(texts["cells"], service.settings.limits.cells_protect)
-        return CellsCall.of(service, owner, operation, frame, said)
+        refuse(problems, "form")
+        limit = RowLimit(getattr(service.settings.limits, f"{rows}_protect"), rows)
+        body = io.BytesIO(_with_commas(texts[self.rows]).encode())
+        frame = read_body(body, BodyKind.csv, limit).frame
+        return CellsCall.of(service, owner, operation, frame, stated)
 
     def _marks(self, by: Sequence[str], problems: list[Problem]) -> list[dict[str, Any]]:
         decided: dict[str, dict[str, Any]] = {}
@@ -158,11 +251,11 @@ class OperationForm:
         for place in self.waived:
             decided.setdefault(place, {})["status"] = "safe"
         for place, price in zip(self.priced, self.prices, strict=True):
-            cost = stated_number(price, "cost", problems, float)
+            cost = _stated_number(price, "cost", problems, float)
             if cost is not None:
                 decided.setdefault(place, {})["cost"] = cost
         marks = []
-        for place, said in decided.items():
+        for place, decision in decided.items():
             try:
                 codes = json.loads(place)
             except (ValueError, RecursionError):
@@ -170,35 +263,72 @@ class OperationForm:
             if not isinstance(codes, list) or len(codes) != len(by):
                 problems.append(Problem("this is no cell of the table", "marks"))
                 continue
-            marks.append({"cells": dict(zip(by, codes, strict=True)), **said})
+            marks.append({"cells": dict(zip(by, codes, strict=True)), **decision})
         return marks
 
     def __repr__(self) -> str:
         return "<OperationForm: confidential>"
 
 
-def _layout_fields(operation: Operation) -> tuple[SettingField, ...]:
-    return fields_of(LAYOUTS[operation.takes], _CELLS)
-
-
-def _setting_fields(operation: Operation) -> tuple[SettingField, ...]:
-    return fields_of(operation.settings, operation.package)
-
-
-def _fields(operation: Operation) -> tuple[SettingField, ...]:
-    return (*_layout_fields(operation), *_setting_fields(operation))
+def _formats(operation: Operation) -> list[str]:
+    if operation.on_records:
+        return [] if operation.answer == "report" else ["csv", "parquet"]
+    return [name for name in RESULT_TYPES if name in FORMATS]
 
 
 def _values(
     fields: Sequence[SettingField], texts: Mapping[str, str], problems: list[Problem]
 ) -> dict[str, Any]:
-    """What fields say; one that is empty is left to its model."""
-    found = {field.name: value_of(field, texts[field.name], problems) for field in fields}
-    return {name: value for name, value in found.items() if value is not None}
+    values = {
+        field.name: value_of(field, texts[field.name], problems)
+        for field in fields
+        if field.kind != "steps"
+    }
+    return {name: value for name, value in values.items() if value is not None}
+
+
+def _with_commas(text: str) -> str:
+    """Lines as they are pasted from a file or a spreadsheet, with commas between."""
+    head = text.partition("\n")[0]
+    separator = next((sign for sign in ";\t" if sign in head), "")
+    if "," in head or not separator:
+        return text
+    lines = io.StringIO()
+    csv.writer(lines, lineterminator="\n").writerows(
+        csv.reader(io.StringIO(text), delimiter=separator)
+    )
+    return lines.getvalue()
+
+
+def _stated_number(text: str, where: str, problems: list[Problem], kind: type[int | float]) -> Any:
+    stripped = text.strip().replace(",", ".")
+    if not stripped:
+        return None
+    try:
+        return kind(stripped)
+    except ValueError:
+        message = "a whole number is needed" if kind is int else "a number is needed"
+        problems.append(Problem(message, where))
+        return None
+
+
+def _stated_trees(text: str, problems: list[Problem]) -> dict[str, Any]:
+    """Code trees: a line per code, with the variable before and the code above it behind."""
+    trees: dict[str, dict[str, str | None]] = {}
+    for number, line in enumerate(csv.reader(io.StringIO(text)), start=1):
+        parts = [part.strip() for part in line]
+        if not any(parts):
+            continue
+        if len(parts) not in (2, 3) or not parts[0] or not parts[1]:
+            hint = "variable, code, code above it; two parts for a code below the total"
+            problems.append(Problem(f"line {number} says something else", "trees", hint))
+            continue
+        trees.setdefault(parts[0], {})[parts[1]] = (parts[2:] or [""])[0] or None
+    return {name: {"codes": codes} for name, codes in trees.items()}
 
 
 def _rules(texts: Mapping[str, str], problems: list[Problem]) -> dict[str, Any]:
-    numbers = {name: stated_number(texts[name], name, problems, _RULES[name]) for name in _RULES}
+    numbers = {name: _stated_number(texts[name], name, problems, _RULES[name]) for name in _RULES}
     shares = [[n, numbers.pop(f"dominance_{n}")] for n in (1, 2)]
     rules: dict[str, Any] = {name: each for name, each in numbers.items() if each is not None}
     shares = [share for share in shares if share[1] is not None]
@@ -212,14 +342,32 @@ def _rules(texts: Mapping[str, str], problems: list[Problem]) -> dict[str, Any]:
 
 @cache
 def example_form(operation: Operation) -> OperationForm:
-    """A form with numbers of the invented firms of the demonstration.
+    """A form with the invented persons or firms of the demonstration.
 
     >>> example_form(OPERATIONS["rounding"]).texts["by"]
     'branch, state'
     """
-    from discreet import tabulate, with_record_keys
-    from discreet.demo import Geography, coded, firms_of
+    from discreet import PerturbationTable, perturb, tabulate, with_record_keys
+    from discreet.assessment import published_at
+    from discreet.demo import Geography, coded, firms_of, generate
 
+    fields = setting_fields(operation)
+    texts = {field.name: field.example for field in fields if field.example}
+    if operation.on_records:
+        persons = generate(persons=_PERSONS, seed=2026).persons
+        columns = ("person_id", "household_id", "state", "district", "sex", "age")
+        rows = persons.select(*columns, "marital_status").write_csv()
+        needed = [field for field in fields if field.needed and field.kind != "steps"]
+        texts |= {field.name: field.text_of(getattr(operation.begin, field.name))
+                  for field in needed}  # fmt: skip
+        texts |= {"rows": rows, "id": "person_id", "name": "persons"}
+        if operation.takes is not ChangedSource:
+            return OperationForm.begun(operation, (), texts)
+        texts |= {"drop": "person_id, household_id", "keys": "district, sex, age"}
+        texts["tables"] = "district, sex\nmarital_status, sex"
+        recode = {"variable": "age", "intervals": "0, 18, 30, 45, 60, 75"}
+        pram = {"variables": "marital_status, 0.8", "exact": "on"}
+        return OperationForm.begun(operation, (("recode", recode), ("pram", pram)), texts)
     branch = coded("branch")
     firms = firms_of(Geography.of(20_000, seed=2026))
     firms = with_record_keys(firms, id="firm_id", secret="firms of an example")  # noqa: S106
@@ -238,148 +386,179 @@ def example_form(operation: Operation) -> OperationForm:
         }
         | {"n": table.count}
     )
-    texts = {"by": "branch, state", "name": "firms"}
+    own = {"by": "branch, state", "name": "firms"}
     if issubclass(operation.takes, SensitiveSource | MagnitudeSource):
         top = table.contributions["turnover"].top
         values = {"turnover": table.sums["turnover"], "first": top[:, 0], "second": top[:, 1]}
         cells = cells.with_columns(
             pl.Series(name, each).fill_nan(None).cast(pl.Int64) for name, each in values.items()
         )
-        texts |= {"value": "turnover", "largest": "first, second", "name": "turnover"}
+        own |= {"value": "turnover", "largest": "first, second", "name": "turnover"}
     if issubclass(operation.takes, SensitiveSource):
-        texts["p_percent"] = "10"
+        own["p_percent"] = "10"
     if issubclass(operation.takes, ProtectedSource):
         cells = cells.rename({"n": "value"})
     if issubclass(operation.takes, UnitSource):
         cells = firms.select("branch", "state", "turnover", unit="firm_id").head(_MOST_RECORDS)
-        texts |= {"value": "turnover", "unit": "unit"}
+        own |= {"value": "turnover", "unit": "unit"}
     if operation.keys(operation.begin) == "needed":
         cells = cells.with_columns(key=table.cell_key)
-        texts["cell_key"] = "key"
-    texts |= {field.name: field.example for field in _setting_fields(operation) if field.example}
+        own["cell_key"] = "key"
+    if issubclass(operation.takes, ReleaseSource):
+        noise = setting_fields(OPERATIONS["perturbation"])
+        ptable = next(field.example for field in noise if field.name == "ptable")
+        counts = tabulate(firms, by=[branch, "state"], record_key="record_key")
+        safe = perturb(counts, PerturbationTable.from_text(ptable))
+        cells = cells.rename({"n": "truth"}).with_columns(
+            value=published_at(safe, table.index, len(table))[0].astype(int)
+        )
+        own |= {"ptable": ptable, "truth": "truth"}
     lines = [
         f"branch,{code}" + (f",{branch.codes[above]}" if above else "")
         for code, above in zip(branch.codes, branch.parents, strict=True)
         if above >= 0
     ]
-    return OperationForm.begun(operation, cells=cells.write_csv(), trees="\n".join(lines), **texts)
+    own |= {"cells": cells.write_csv(), "trees": "\n".join(lines)}
+    return OperationForm.begun(operation, (), own | texts)
 
 
-def add_page(operation: Operation, to: APIRouter = router) -> None:
-    """Add the page of an operation."""
+def _add_page(operation: Operation) -> None:
+    permission = LAYOUTS[operation.takes].permission
+
+    allowed = Depends(visit_with(permission))
 
     def show(
-        request: Request, principal: _Producer, example: Annotated[str, Query(max_length=20)] = ""
+        example: Annotated[str, Query(max_length=20)] = "", visit: Visit = allowed
     ) -> Response:
-        """An empty form, or one with an example."""
-        begun = OperationForm.begun(operation)
-        return _shown(request, example_form(operation) if example == "firms" else begun)
+        return _shown(visit, (example_form if example else OperationForm.begun)(operation))
 
     async def form_of(request: Request) -> OperationForm:
         return await OperationForm.sent(operation, request)
 
-    def run(
-        request: Request,
-        service: ServiceDep,
-        principal: FormPrincipal,
-        form: OperationForm = Depends(form_of),  # noqa: B008
-    ) -> Response:
-        """Protect cells and show what came of it; as a file or a job if asked for."""
-        check_allowed(principal, Permission.tables_protect)
+    sent = Depends(form_of)
+
+    def run(visit: FormVisit, form: OperationForm = sent) -> Response:
+        check_allowed(visit.principal, permission)
+        if form.texts["act"] == "add" or form.texts["act"].startswith("remove-"):
+            return _shown(visit, form.arranged())
         try:
-            return _outcome(request, service, principal, form)
+            call = form.call(visit.service, visit.principal.name, visit.language)
+            act, most = form.texts["act"], operation.at_once
+            download = act == "download" or operation.study is None
+            if download:
+                most = max(most, operation.waits(call.settings))
+            if act == "job" or call.size > most:
+                check_allowed(visit.principal, Permission.jobs_own)
+                return back_to(f"/jobs/{hand_in_operation(visit, call).id}")
+            call = call.hurried()
+            if download:
+                output = call.output()
+                name = output.file_name
+                if operation.answer == "table":
+                    name = f"{call.request.name}.{FORMATS[form.texts['format']]}"
+                return file_response(output.content or b"", name, output.media_type)
+            return _shown(visit, form, outcome=_shown_outcome(visit.service, call))
         except DiscreetError as error:
-            problems = error.problems or (Problem(error.what, error.where, error.hint),)
-            return _shown(request, form, problems=problems)
+            return _shown(visit, form, problems=error.problems)
 
-    run.__annotations__["form"] = OperationForm
-    to.add_api_route(f"/{operation.page}", show, methods=["GET"], name=f"show_{operation.name}")
-    to.add_api_route(f"/{operation.page}", run, methods=["POST"], name=f"run_{operation.name}")
-
-
-def _outcome(
-    request: Request, service: Service, principal: Principal, form: OperationForm
-) -> Response:
-    call, operation = form.call(service, principal.name, language_of(request)), form.operation
-    act, most = form.texts["act"], operation.at_once
-    if act == "download":
-        most = max(most, operation.waits(call.settings))
-    if act == "job" or call.size > most:
-        check_allowed(principal, Permission.jobs_own)
-        return back_to(f"/jobs/{hand_in_operation(service, principal, call).id}")
-    call = call.hurried()
-    if act == "download":
-        output = call.output()
-        name = f"{call.request.name}.{FORMATS[form.texts['format']]}"
-        headers = {
-            "Cache-Control": "no-store",
-            "Content-Disposition": f'attachment; filename="{name}"',
-        }
-        return Response(output.content, media_type=output.media_type, headers=headers)
-    return _shown(request, form, shown=_told(service, call))
+    path = f"/{operation.page}"
+    router.add_api_route(path, show, methods=["GET"], name=f"show_{operation.name}")
+    router.add_api_route(path, run, methods=["POST"], name=f"run_{operation.name}")
 
 
 def _shown(
-    request: Request,
+    visit: Visit,
     form: OperationForm,
     *,
-    shown: Mapping[str, Any] | None = None,
+    outcome: Mapping[str, Any] | None = None,
     problems: Sequence[Problem] = (),
-) -> HTMLResponse:
-    operation, language = form.operation, language_of(request)
-    words = operation.words(operation.name, language)
+) -> Response:
+    operation, language = form.operation, visit.language
+    stated, layout = operation.words(operation.name, language), _layout_fields(operation)
+    large = operation.on_records and len(form.texts["rows"]) > LONGEST_SHOWN
     return page(
-        request,
+        visit,
         "operation",
         status=422 if problems else 200,
         secret=True,
-        title=words["title"],
-        said=words,
+        title=stated["title"],
+        said=stated,
         path=f"/{operation.page}",
-        form=form.texts,
-        columns_of=[
-            layout_field
-            for layout_field in _layout_fields(operation)
-            if layout_field.name != "name"
-        ],
-        name_field=next(
-            layout_field
-            for layout_field in _layout_fields(operation)
-            if layout_field.name == "name"
-        ),
-        settings=_setting_fields(operation),
+        form={**form.texts, "rows": ""} if large else form.texts,
+        rows=form.rows,
+        large=large,
+        steps=form.steps,
+        columns_of=[field for field in layout if field.name != "name"],
+        name_field=next(field for field in layout if field.name == "name"),
+        settings=setting_fields(operation),
+        step_fields={name: setting_fields(row) for name, row in _STEPS.items()},
+        methods={name: row.words(name, language)["title"] for name, row in _STEPS.items()},
+        most_steps=MOST_STEPS,
         rules=_RULES if issubclass(operation.takes, SensitiveSource) else {},
         problems=problems,
-        outcome=shown,
+        outcome=outcome,
+        studied=operation.study is not None,
         most=operation.at_once,
-        formats=[name for name in RESULT_TYPES if name in FORMATS],
+        formats=_formats(operation),
     )
 
 
-# What came of it --------------------------------------------------------------------------------
-
-
-def _told(service: Service, call: CellsCall) -> dict[str, Any]:
-    """What a page shows of an outcome. CONFIDENTIAL."""
-    request, operation, language = call.request, call.operation, call.request.language
-    study, before = call.studied(), None
-    marks = getattr(request, "marks", [])
-    if marks:
-        bare = request.model_copy(update={"marks": []})
-        before = CellsCall.of(service, call.owner, operation, call.frame, bare).studied()
-    measures = [(label, text, "") for label, text in study.measures(language)]
-    if before is not None:
-        old = dict(before.measures(language))
-        measures = [(label, text, old[label]) for label, text, _ in measures]
-    cells = _cells(study, call)
-    return {
-        **rows_and_columns(request.by, cells),
-        "study": study,
-        "named_most": _MOST_NAMED,
-        "measures": measures,
-        "compared": before is not None,
-        "listed": list(_listed(study, marks, call)),
+def _shown_outcome(service: Service, call: CellsCall) -> dict[str, Any]:
+    study, request, language = call.studied(), call.request, call.request.language
+    shown: dict[str, Any] = {
+        **{"confidential": "", "remarks": (), "statement": (), "measures": (), "compared": False},
+        **{"tables": (), "listed": (), "hidden": False, "notes": (), "named_most": _MOST_NAMED},
+        "caption": "cost",
         "code": _code(service, call),
+    }
+    if isinstance(study, Study):
+        before, marks = None, getattr(request, "marks", [])
+        if marks:
+            bare = request.model_copy(update={"marks": []})
+            before = CellsCall.of(service, call.owner, call.operation, call.frame, bare).studied()
+        old = {} if before is None else dict(before.measures(language))
+        both = study.truth is not None
+        table = _rows_and_columns(request.by, _cells(study, call))
+        head = getattr(request, "value", None) or getattr(request, "count", "")
+        return shown | {
+            "confidential": "confidential" if both else "",
+            "remarks": study.remarks,
+            "measures": [(label, old.get(label, ""), text)
+                         for label, text in study.measures(language)],
+            "compared": before is not None,
+            "tables": [{**table, "caption": "both" if both else "published", "about": "",
+                        "moved": "", "head": head, "both": both}],
+            "listed": list(_listed(study, marks, call)),
+            "hidden": study.hidden is not None,
+            "notes": study.notes,
+        }  # fmt: skip
+    shown["caption"] = "risk"
+    if not isinstance(study, RecordsStudy):
+        return shown | {"measures": [(label, "", text) for label, text in study.told(language)]}
+    spoken, records = words("operation", language), study.made.described.frame.height
+    counts = (number_text(number, 0, language) for number in (study.before, records))
+    remarks = [StudyRemark(manner="quiet", text={language: spoken["records"].format(*counts)})]
+    remarks += [StudyRemark(manner="care", text={language: f"{spoken['warned']} {warning}"})
+                for warning in study.made.warnings]  # fmt: skip
+    risk = [dict(item.told(language)) for item in study.risk or ()] or [{}, {}]
+    tables = []
+    for effect in study.tables:
+        cells = ((codes, _figure(after, before, 0, language))
+                 for codes, before, after in effect.cells)  # fmt: skip
+        measures = effect.measures()
+        numbers = {name: number_text(measures[name], 0, language) for name in ("cells", "largest")}
+        numbers["unchanged"] = percent(measures["unchanged"], language)
+        numbers["mean"] = number_text(measures["mean_absolute_deviation"], 2, language)
+        tables.append({**_rows_and_columns(effect.by, cells), "caption": "both_counts",
+                       "about": " × ".join(effect.by), "head": spoken["records_head"],
+                       "moved": spoken["moved"].format(**numbers), "both": True})  # fmt: skip
+    return shown | {
+        "confidential": "confidential_records",
+        "remarks": remarks,
+        "statement": study.made.statement[language],
+        "measures": [(label, figure, risk[1].get(label, "–")) for label, figure in risk[0].items()],
+        "compared": True,
+        "tables": tables,
     }
 
 
@@ -388,21 +567,47 @@ def _code(service: Service, call: CellsCall) -> dict[str, str]:
     operation, request = call.operation, call.request
     left_out = {"format", "language", "rules", "marks"}
     left_out |= set() if getattr(request, "cell_key", None) else {"key_grid"}
+    # What is looked at in a study only.
+    left_out |= {"keys", "tables"} if operation.takes is ChangedSource else set()
     stated = request.model_dump(exclude_defaults=True, exclude=left_out)
     if operation.section:
         stated[operation.section] = call.settings.model_dump(exclude_defaults=True)
-        for field in _setting_fields(operation):  # contents of files are not written there
+        for field in setting_fields(operation):  # contents of files are not written there
             if field.kind == "content" and field.name in stated[operation.section]:
                 stated[operation.section][field.name] = "…"
     if hasattr(request, "rules"):
         stated["rules"] = {"minimum_frequency": 3}
-    name, address = operation.name, f"/api/v1/{operation.address}"
+    address = f"/api/v1/{operation.address}{operation.ends[0]}"
+    name, file = operation.name, "records.csv" if operation.on_records else "cells.csv"
     functions = (f'run(\n        "{name}",', f'dc_service_run(\n  "{name}",')
-    return file_call_texts(service.settings.base_url, address, functions, "cells.csv", stated)
+    suffix = "json" if operation.answer == "report" else "csv"
+    base = service.settings.base_url
+    return file_call_texts(base, address, functions, file, stated, suffix=suffix)
+
+
+def _rows_and_columns(
+    by: Sequence[str], cells: Iterable[tuple[tuple[str, ...], Any]]
+) -> dict[str, Any]:
+    listed = list(cells)
+    across = len(by) > 1 and len({codes[-1] for codes, _ in listed}) <= _WIDEST
+    stubs = by[:-1] if across else by
+    rows: dict[tuple[str, ...], dict[str, Any]] = {}
+    for codes, shown in listed:
+        rows.setdefault(codes[: len(stubs)], {})[codes[-1] if across else ""] = shown
+    columns = list(dict.fromkeys(column for row in rows.values() for column in row))
+    return {"stubs": stubs, "across": by[-1] if across else "", "columns": columns, "rows": rows}
+
+
+def _figure(value: float, truth: float, decimals: int, language: str) -> dict[str, Any]:
+    difference = value - truth
+    digits = 0 if float(truth).is_integer() else 1
+    sign = "+" if difference > 0 else ""
+    moved = sign + number_text(difference, digits, language) if difference else ""
+    return {"figure": number_text(value, decimals, language), "number": 0, "difference": moved,
+            "true": number_text(truth, digits, language)}  # fmt: skip
 
 
 def _cells(study: Study, call: CellsCall) -> Iterator[tuple[tuple[str, ...], dict[str, Any]]]:
-    """Of each cell its figure, and the true one or the number of the hidden cell. CONFIDENTIAL."""
     request, language = call.request, call.request.language
     figures = study.table.figures
     decimals = figures[0].decimals if figures else 0
@@ -417,19 +622,13 @@ def _cells(study: Study, call: CellsCall) -> Iterator[tuple[tuple[str, ...], dic
         counted: Any = table.count if table.weight is None else table.weight
         counted = table.sums.get(getattr(request, "value", None) or "", counted)
         true = dict(zip(zip(*codes, strict=True), counted.tolist(), strict=True))
-    for place, told in published_cells(study.table, request.by):
-        value = told["value"]
-        figure = "·" if value is None else number_text(value, decimals, language)
-        shown = {"figure": figure, "number": numbers.get(place, 0), "true": "", "difference": ""}
+    for row in study.table.to_polars(complete=True, labels=False).iter_rows(named=True):
+        place, value = tuple(str(row[name]) for name in request.by), row["value"]
+        shown = {"figure": "", "number": numbers.get(place, 0), "true": "", "difference": ""}
         if study.truth is not None:
-            truth = true.get(place, 0)
-            digits = 0 if float(truth).is_integer() else 1
-            difference = (value or 0) - truth
-            sign = "+" if difference > 0 else ""
-            shown["true"] = number_text(truth, digits, language)
-            if difference:
-                shown["difference"] = sign + number_text(difference, digits, language)
-        yield place, shown
+            shown = _figure(value or 0, true.get(place, 0), decimals, language)
+        figure = "·" if value is None else number_text(value, decimals, language)
+        yield place, {**shown, "figure": figure}
 
 
 def _listed(study: Study, marks: Sequence[Any], call: CellsCall) -> Iterator[dict[str, Any]]:
@@ -454,5 +653,5 @@ def _listed(study: Study, marks: Sequence[Any], call: CellsCall) -> Iterator[dic
 
 
 for _operation in OPERATIONS.values():
-    if _operation.page and not _operation.on_records:
-        add_page(_operation)
+    if _operation.page:
+        _add_page(_operation)

@@ -1,8 +1,5 @@
-"""Policies as pages: what may be asked, how that changes, why something was refused.
-
-In: questions and proposals of those who keep the policies, and of auditors. Out: what the interface
-tells them, side by side with what is proposed; nothing changes but by two persons. Confidential
-contents are shown to those only who may see them there, and the pages are not kept.
+"""Policies as pages: what may be asked, how that changes, why something was refused. Confidential
+contents are shown to those who may see them, and not kept.
 """
 
 from __future__ import annotations
@@ -14,7 +11,7 @@ from fastapi import APIRouter, Depends, Path, Response
 from pydantic import BaseModel, Field
 
 from discreet_service.permissions import Permission, Principal
-from discreet_service.policies import PoliciesInForce, PolicyState, policy_history, refused_tables
+from discreet_service.policies import PoliciesInForce, policy_history, refused_tables
 from discreet_service.problems import ServiceError
 from discreet_service.queries import said_in
 from discreet_service.service import Service
@@ -82,7 +79,8 @@ def show_policies(visit: KnownVisit) -> Response:
     spoken, rows = words("policies", visit.language), []
     for record in visit.service.datasets.records():
         if any(visit.principal.may(item, record.dataset) for item in POLICY_PERMISSIONS):
-            states = _states(visit.service, record.dataset, record.version)
+            with visit.service.database.reading() as connection:
+                states = policy_history(connection, record.dataset, record.version)
             active = next((one for one in states if one.state == "active"), None)
             waiting = sum(one.state == "proposed" for one in states)
             here = path_to("policies", record.dataset, record.version)
@@ -131,7 +129,7 @@ def show_change(dataset: str, version: str, digest: _Digest, visit: _Approver) -
         proposed = in_force.proposed(connection, dataset, digest)
         now = in_force.policy(connection, dataset, version)
     if proposed.document.version != version:
-        raise ServiceError("there is no such policy", code="not-proposed", where="digest")
+        raise ServiceError("there is no such policy", "not-proposed", "digest")
     # What differs between two policies: its name, what it is, what it becomes.
     before = dict(_flat(now.model_dump(mode="json")))
     after = dict(_flat(proposed.document.model_dump(mode="json")))
@@ -225,25 +223,17 @@ def show_areas(dataset: str, version: str, unit: str, visit: _Approver) -> Respo
             Part("items", values=_more(count)),
         ]
     about = f": {said_in(label, visit.language, unit)}"
-    return _part_page(
-        visit,
-        dataset,
-        version,
-        [*parts, Part("note", "traced", look="quiet")],
-        "title_areas",
-        about,
-    )
+    parts.append(Part("note", "traced", look="quiet"))
+    return _part_page(visit, dataset, version, parts, "title_areas", about)
 
 
 def _more(count: int) -> list[str]:
-    """How many there are beside those that are shown."""
     return [f"+ {count - _MOST_PAIRS:,}"] if count > _MOST_PAIRS else []
 
 
 def _part_page(
     visit: Visit, dataset: str, version: str, parts: Sequence[Any], word: str, about: str
 ) -> Response:
-    """A page below that of a policy, which nothing keeps."""
     above = f"{words('base', visit.language)['policies']}: {dataset} {version}"
     title = f"{words('policy', visit.language)[word]}{about}"
     return detail_page(visit, "policy", parts, title=title, secret=True,
@@ -251,7 +241,6 @@ def _part_page(
 
 
 def _written(value: Any) -> str:
-    """The value of a limit as pages write it."""
     return f"{value:,}" if type(value) is int else str(value)
 
 
@@ -264,11 +253,6 @@ def _in_force(service: Service, dataset: str, version: str) -> PoliciesInForce:
     service.datasets.record(dataset, version)
     service.policies.in_force.ensure(dataset, version)
     return service.policies.in_force
-
-
-def _states(service: Service, dataset: str, version: str) -> list[PolicyState]:
-    with service.database.reading() as connection:
-        return policy_history(connection, dataset, version)
 
 
 def _policy_page(
@@ -344,7 +328,6 @@ def _policy_page(
 def _asked(
     service: Service, query: Mapping[str, Any], language: str
 ) -> list[tuple[str, str, str, str]]:
-    """The variables of a query in the log: what each is for, its name, its levels, its codes."""
     units = service.datasets.version(query["dataset"], query["version"]).units
     variables = units[query["unit"]].variables if query["unit"] in units else {}
     found = []
@@ -365,7 +348,6 @@ def _asked(
 
 
 def _flat(told: Mapping[str, Any], above: str = "") -> list[tuple[str, Any]]:
-    """The entries of a document, one a line, by their full names."""
     found: list[tuple[str, Any]] = []
     for name, value in told.items():
         where = f"{above}.{name}" if above else str(name)

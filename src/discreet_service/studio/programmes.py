@@ -1,12 +1,9 @@
-"""Programmes in the studio: write or upload one, see what is wrong with it, and let it run.
-
-In: texts of programmes, from producers. Out: pages with what the interface says of the same text,
-line by line; jobs that make drafts of releases.
+"""Programmes in the studio: write or upload one, see what is wrong with it line by line, and let it
+run.
 """
 
 from __future__ import annotations
 
-import json
 import re
 import secrets
 from collections.abc import Mapping
@@ -16,7 +13,7 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Depends, Form, Query, Response, UploadFile
 from pydantic import BaseModel
 
-from discreet_service.datasets import DataVersion
+from discreet.files import toml_value
 from discreet_service.jobs import Job
 from discreet_service.permissions import Permission
 from discreet_service.problems import ServiceError
@@ -215,7 +212,6 @@ def told_problems(verdict: dict[str, Any], lines: list[str]) -> list[dict[str, A
 
 
 def _line_of(key: str, lines: list[str]) -> int:
-    """The line of a key above all sections; 0 where there is none."""
     for number, line in enumerate(lines, 1):
         if line.lstrip().startswith("["):
             break
@@ -269,7 +265,6 @@ def draft_entry(service: Service, record: StoredProgramme, draft: str) -> dict[s
 
 
 def _datasets(visit: Visit) -> list[str]:
-    """The data sets that somebody may have programmes run over."""
     datasets = [
         record.dataset
         for record in visit.service.datasets.records()
@@ -300,54 +295,32 @@ def title_of_programme(text: str, language: str) -> str:
     return ", ".join(list(tables)[:3])[:200] if isinstance(tables, dict) and tables else "–"
 
 
-# -- an example ----------------------------------------------------------------------
-
-
 def _example(visit: Visit, dataset: str) -> str:
-    """A small programme over a data set, which can be run as it is."""
     check_allowed(visit.principal, Permission.programmes_run, dataset)
     version = visit.service.datasets.version(dataset)
     titles = dict(visit.service.datasets.record(dataset, version.version).facts.get("title") or {})
     lines = [
-        f"dataset = {_quoted(dataset)}",
-        f"title = {_texts({item: titles.get(item, dataset) for item in ('en', 'de')})}",
+        f"dataset = {toml_value(dataset)}",
+        f"title = {toml_value({item: titles.get(item, dataset) for item in ('en', 'de')})}",
         'languages = ["en", "de"]',
         "",
         "[defaults]",
         'formats = ["csv", "html"]',
     ]
-    for unit in list(version.units)[:1]:
-        lines += ["", *_example_table(version, unit)]
+    for name, unit in list(version.units.items())[:1]:
+        # A table by a place and something else.
+        places = {item.geography: item for item in reversed([*unit.variables.values()])}
+        spanning = [places[place] for place in (True, False) if place in places]
+        titles = {}
+        for language, joint, last in (("en", " by ", " and "), ("de", " nach ", " und ")):
+            parts = [item.tree.title(language) for item in spanning]
+            titles[language] = joint.join([said_in(unit.label, language, name), last.join(parts)])
+        source = version.inputs.programme.sources[unit.source]
+        lines += [
+            "",
+            f"[tables.{name}]",
+            *([] if source.main else [f"from = {toml_value(unit.source)}"]),
+            f"by = {toml_value([item.name for item in spanning])}",
+            f"title = {toml_value(titles)}",
+        ]
     return "\n".join(lines) + "\n"
-
-
-def _example_table(version: DataVersion, name: str) -> list[str]:
-    """A table by a place and something else."""
-    unit = version.units[name]
-    chosen = [
-        next(
-            (variable for variable in unit.variables.values() if variable.geography is place), None
-        )
-        for place in (True, False)
-    ]
-    spanning = [item for item in chosen if item is not None]
-    titles = {}
-    for language, joint, last in (("en", " by ", " and "), ("de", " nach ", " und ")):
-        parts = [item.tree.title(language) for item in spanning]
-        titles[language] = joint.join([said_in(unit.label, language, name), last.join(parts)])
-    source = version.inputs.programme.sources[unit.source]
-    return [
-        f"[tables.{name}]",
-        *([] if source.main else [f"from = {_quoted(unit.source)}"]),
-        f"by = {json.dumps([item.name for item in spanning], ensure_ascii=False)}",
-        f"title = {_texts(titles)}",
-    ]
-
-
-def _texts(told: dict[str, str]) -> str:
-    inner = ", ".join(f"{language} = {_quoted(text)}" for language, text in told.items())
-    return f"{{ {inner} }}"
-
-
-def _quoted(text: str) -> str:
-    return json.dumps(text, ensure_ascii=False)

@@ -1,8 +1,4 @@
-"""Published tables: releases, their tables, each of them as a page.
-
-In: names of releases and tables. Out: pages with what the interface lists, and the tables as they
-were sealed. Public.
-"""
+"""Published tables: releases, their tables, each of them as a page. Public."""
 
 from __future__ import annotations
 
@@ -12,7 +8,6 @@ from fastapi import APIRouter, Depends, Query, Response
 
 from discreet.publication import FORMATS
 from discreet_service.permissions import Permission
-from discreet_service.problems import ServiceError
 from discreet_service.studio.choices import StudioView
 from discreet_service.studio.shown_tables import shown_table
 from discreet_service.web import (
@@ -65,17 +60,12 @@ def show_release(
 def show_release_table(release: str, table: str, visit: _Reader) -> Response:
     """A table of a release."""
     language, found = visit.language, visit.service.releases.release(release)
-    listed = found.tables.get(table)
-    if listed is None:
-        raise ServiceError("there is no such table", code="not-found", where="table")
+    listed = found.listed(table)
     view = StudioView.of(visit.query_params.multi_items())
     shown = shown_table(visit.service.releases.table(listed.id), view, language)
     path = address(f"/releases/{release}/{table}", [])
     api = f"/api/v1/releases/{release}/tables/{table}"
     base = visit.service.settings.base_url
-
-    def viewed(view: StudioView) -> str:
-        return address(path, view.pairs())
 
     return page(
         visit,
@@ -85,13 +75,13 @@ def show_release_table(release: str, table: str, visit: _Reader) -> Response:
         release=found,
         release_title=found.title(language),
         shown=shown,
-        viewed=viewed,
+        viewed=lambda view: address(path, view.pairs()),
         path=path,
         downloads=[
             (name, address(api, [("format", name), ("language", language)]))
             for name in FORMATS
             if name != "exact"
         ],
-        permalink=f"{base}{viewed(shown.view)}",
+        permalink=f"{base}{address(path, shown['view'].pairs())}",
         code={"curl": f"curl '{base}{address(api, [('format', 'csv'), ('language', language)])}'"},
     )

@@ -1,14 +1,10 @@
-"""Risk and quality of a data set: what was released of it, and what came near a limit.
-
-In: what policies and the query log hold already. Out: pages for staff; nothing in them comes from
-records, and no count of one stands in them. Shares of limits are for all who may read the page;
-the limits themselves, and who came near one, for those only to whom refusals are explained.
+"""Risk and quality of a data set: what was released of it, and what came near a limit. Limits, and
+who came near one, are for those only to whom refusals are explained.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterator
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Depends, Response
@@ -38,21 +34,6 @@ _Reader = Annotated[Visit, Depends(visit_with(Permission.quality_read))]
 #: Shares of a limit from which on it is near, or used up.
 _NEAR, _FULL = 0.75, 1.0
 _ALERTS = 50
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class UsedExposure:
-    """How much of the limit the counts of a level have used, in one kind of place."""
-
-    place: str  # The level of geography; empty for everywhere
-    share: float  # The share of the limit; 0 before anything was released
-    exposure: float  # By how many independent figures the counts can be estimated
-    limit: float  # By how many they may be
-
-    @property
-    def grade(self) -> str:
-        """The class in which it is shown."""
-        return "full" if self.share >= _FULL else "near" if self.share >= _NEAR else "free"
 
 
 @router.get("")
@@ -118,8 +99,8 @@ def _exposure_rows(
     unit: CatalogueUnit,
     policy: PolicyDocument,
     language: str,
-) -> list[tuple[str, str, list[UsedExposure | None]]]:
-    """Variable, level, and the use of its limit everywhere and in each kind of place."""
+) -> list[tuple[str, str, list[dict[str, Any] | None]]]:
+    """Per variable and level, how much of the limits its counts have used, by kind of place."""
     places = dict(_places(unit, policy))
     variables = [item for item in unit.variables.values() if not item.geography]
     targets: dict[tuple[str, str, str], Box] = {}
@@ -134,33 +115,29 @@ def _exposure_rows(
     )  # fmt: skip
     with service.database.reading() as connection:
         used = service.policies.exposures(table, list(targets.values()), connection)
-    found = dict(zip(targets, used, strict=True))
+    exposures = dict(zip(targets, used, strict=True))
+    limits = {"": policy.exposure.everywhere, **policy.exposure.levels}
+
+    def used_of(variable: str, level: str, place: str) -> dict[str, Any] | None:
+        exposure, limit = exposures.get((variable, level, place)), limits[place]
+        if exposure is None:
+            return None
+        share = exposure / limit
+        grade = "full" if share >= _FULL else "near" if share >= _NEAR else "free"
+        return {"share": share, "exposure": exposure, "limit": limit, "grade": grade}
+
     return [
         (
             f"{variable.tree.title(language)} ({variable.name})",
             axis.level,
-            [_used(found, (variable.name, axis.level, place), policy)
-             for place in ("", *policy.exposure.levels)],
+            [used_of(variable.name, axis.level, place) for place in limits],
         )
         for variable in variables
         for axis in _axes(variable)
-    ]  # fmt: skip
-
-
-def _used(
-    found: Mapping[tuple[str, str, str], float], name: tuple[str, str, str], policy: PolicyDocument
-) -> UsedExposure | None:
-    """The use of a limit; None where the unit has no such places."""
-    if name not in found:
-        return None
-    place = name[2]
-    limit = policy.exposure.levels[place] if place else policy.exposure.everywhere
-    exposure = found[name]
-    return UsedExposure(place=place, share=exposure / limit, exposure=exposure, limit=limit)
+    ]
 
 
 def _places(unit: CatalogueUnit, policy: PolicyDocument) -> Iterator[tuple[str, LayerAxis]]:
-    """The levels of geography that the policy names, as axes."""
     for variable in unit.variables.values():
         if variable.geography:
             for axis in _axes(variable):
@@ -169,7 +146,6 @@ def _places(unit: CatalogueUnit, policy: PolicyDocument) -> Iterator[tuple[str, 
 
 
 def _axes(variable: CatalogueVariable) -> list[LayerAxis]:
-    """The levels of a variable as policies see them."""
     return [
         LayerAxis(variable.name, level.name, level.codes, None, variable.geography)
         for level in variable.levels

@@ -1,14 +1,12 @@
-"""Reviewed outputs: program, log and findings side by side, as reviewers read them. CONFIDENTIAL.
-
-In: the report of a submission. Out: for each output its lines of the program, its text with what is
-hidden in it, what was found about it, and what would give it away; and findings by their causes.
+"""Reviewed outputs: for each its lines of the program, its text with what is hidden in it, what was
+found about it, and what would give it away. CONFIDENTIAL.
 """
 
 from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -34,22 +32,12 @@ _DIFFERENCE = re.compile(
 )
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class ProgramLine:
-    """A line of the program that ran."""
-
-    number: int
-    text: str  # What stands there
-    before: str | None  # What was handed in in its place; None if it is the same, or not known
-    wrong: bool  # Whether something was found about it
-
-
 @dataclass(frozen=True, kw_only=True, slots=True, repr=False)
 class ReviewedOutput:
     """An output with all that a reviewer must know of it. CONFIDENTIAL."""
 
     part: OutputPart  # The output
-    lines: tuple[ProgramLine, ...]  # Its lines of the program; empty if they are not known
+    lines: Sequence[dict[str, Any]]  # Its lines of the program; empty if they are not known
     more_lines: int  # Lines that are not shown
     picture: int | None  # Its place among the files, if it is a picture; None if it is text
     # Its text in pieces, and whether each is something hidden or missing
@@ -65,18 +53,6 @@ class ReviewedOutput:
     decision: OutputDecision | None  # What was decided; None if nobody did
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class ReviewCause:
-    """Findings of one cause."""
-
-    stage: str  # What found them
-    rule: str
-    severity: str  # How grave they are
-    hint: str  # What to do, if it is the same for all
-    # The findings, each with the output that it is about; 0 if none is known
-    findings: tuple[tuple[StageFinding, int], ...]
-
-
 @dataclass(frozen=True, eq=False, repr=False)
 class ReviewSheet:
     """A submission as it is laid before a reviewer. CONFIDENTIAL."""
@@ -90,10 +66,14 @@ class ReviewSheet:
     @cached_property
     def _ran(self) -> list[str]:
         """The program to which the lines of outputs belong: as it ran, or as it was handed in."""
-        rewritten = self.report.rewritten.splitlines()
-        fits = sum(_is_at(one, rewritten) for one in self.report.view.row.standing.parts)
-        other = sum(_is_at(one, self._handed) for one in self.report.view.row.standing.parts)
-        return rewritten if rewritten and fits >= other else self._handed
+        rewritten, handed = self.report.rewritten.splitlines(), self._handed
+        fits, other = (
+            sum(one.lines is not None and one.lines[0] <= len(lines)
+                and lines[one.lines[0] - 1].strip().startswith(one.title)
+                for one in self.report.view.row.standing.parts)
+            for lines in (rewritten, handed)
+        )  # fmt: skip
+        return rewritten if rewritten and fits >= other else handed
 
     @cached_property
     def _head(self) -> int | None:
@@ -131,27 +111,24 @@ class ReviewSheet:
             found.setdefault(self.output_of(one), []).append(one)
         return found
 
-    def before(self) -> tuple[ProgramLine, ...]:
+    def before(self) -> Sequence[dict[str, Any]]:
         """The lines of the program that stand before those of the first output."""
         starts = [
             one.lines[0] for one in self.report.view.row.standing.parts if one.lines is not None
         ]
         return self._lines(1, min(starts, default=len(self._ran) + 1))[: _LINES * 2]
 
-    def _lines(self, first: int, behind: int) -> tuple[ProgramLine, ...]:
+    def _lines(self, first: int, behind: int) -> Sequence[dict[str, Any]]:
+        """Lines of the program that ran, with what was handed in in the place of others."""
         wrong = {self._line_of(one) for one in self.report.view.findings}
-        head = self._head
-        found = []
+        head, lines = self._head, []
         for number in range(first, min(behind, len(self._ran) + 1)):
             text, before = self._ran[number - 1], None
             if head is not None and number > head and self._handed[number - head - 1] != text:
                 before = self._handed[number - head - 1][:_LONGEST_LINE]
-            found.append(
-                ProgramLine(
-                    number=number, text=text[:_LONGEST_LINE], before=before, wrong=number in wrong
-                )
-            )
-        return tuple(found)
+            lines.append({"number": number, "text": text[:_LONGEST_LINE], "before": before,
+                          "wrong": number in wrong})  # fmt: skip
+        return lines
 
     def outputs(self, start: int) -> tuple[ReviewedOutput, ...]:
         """The outputs of a page."""
@@ -188,22 +165,23 @@ class ReviewSheet:
             )
         return tuple(found)
 
-    def causes(self, most: int) -> tuple[ReviewCause, ...]:
-        """Findings by their causes, the gravest first; differences are told elsewhere."""
+    def causes(self, most: int) -> list[dict[str, Any]]:
+        """Findings by their causes, the gravest first; differences are shown elsewhere.
+
+        Findings come with the output that they are about, 0 if none is known; their hint is said
+        once if it is the same for all.
+        """
         grouped: dict[tuple[str, str, str], list[StageFinding]] = {}
         for one in self.report.view.findings[:most]:
             if one.rule != "difference":
                 grouped.setdefault(((one.stage, one.rule, one.severity.value)), []).append(one)
-        return tuple(
-            ReviewCause(
-                stage=stage,
-                rule=rule,
-                severity=severity,
-                hint=_common(one.hint for one in found),
-                findings=tuple((one, self.output_of(one)) for one in found),
-            )
-            for (stage, rule, severity), found in grouped.items()
-        )
+        causes = []
+        for (stage, rule, severity), alike in grouped.items():
+            first, *others = {one.hint for one in alike}
+            findings = [(one, self.output_of(one)) for one in alike]
+            causes.append({"stage": stage, "rule": rule, "severity": severity,
+                           "hint": "" if others else first, "findings": findings})  # fmt: skip
+        return causes
 
     def differences(self) -> tuple[list[str], list[str]]:
         """Differences to what is released now, and others that were found when it came in."""
@@ -241,21 +219,9 @@ class ReviewSheet:
         return found, max(len(lines) - _LOG_LINES, 0)
 
 
-def _is_at(part: OutputPart, lines: Sequence[str]) -> bool:
-    """Whether the command of an output stands where it should in a program."""
-    if part.lines is None or part.lines[0] > len(lines):
-        return False
-    return lines[part.lines[0] - 1].strip().startswith(part.title)
-
-
 def _pieces(text: str) -> tuple[tuple[str, bool], ...]:
     found, at = [], 0
     for hit in _HIDDEN.finditer(text):
         found += [(text[at : hit.start()], False), (hit[0], True)]
         at = hit.end()
     return tuple(one for one in (*found, (text[at:], False)) if one[0])
-
-
-def _common(hints: Iterable[str]) -> str:
-    every = set(hints)
-    return every.pop() if len(every) == 1 else ""

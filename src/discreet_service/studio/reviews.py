@@ -1,7 +1,5 @@
 """Reviews: the queue of a research data centre, and one submission from findings to release.
-
-In: decisions of reviewers. Out: pages with program, log and findings side by side (CONFIDENTIAL),
-for reviewers only, and never of their own submissions; acts go the way of the interface.
+CONFIDENTIAL, for reviewers only, and never of their own submissions.
 """
 
 from __future__ import annotations
@@ -26,11 +24,11 @@ from discreet_service.web import (
     Visit,
     address,
     back_to,
+    file_response,
     form_visit_with,
     list_page,
     page,
     path_to,
-    released_response,
     visit_with,
     words,
 )
@@ -62,7 +60,7 @@ def show_reviews(
 ) -> Response:
     """The queue, the riskiest first."""
     if state not in _STATES or whose not in _WHOSE:
-        raise ServiceError("there is no such filter", code="invalid-input", where="state")
+        raise ServiceError("there is no such filter", "invalid-input", "state")
     if visit.service.settings.reviews is None:
         return page(visit, "no_queue", said_in="reviews")
     spoken, states = words("reviews", visit.language), words("review_states", visit.language)
@@ -97,7 +95,6 @@ def show_reviews(
 
 
 def _found(row: QueueRow, spoken: Mapping[str, str]) -> list[Cell | str]:
-    """What was found in a submission: how many of each kind, the grave ones strongly."""
     some = [(at, count) for at, count in enumerate(row.risk) if count]
     counts: list[Cell | str] = [
         Cell(f"{count:,} {spoken[f'risk_{at}']}{',' * (at != some[-1][0])}",
@@ -124,9 +121,6 @@ def _is_whose(row: QueueRow, whose: str, name: str) -> bool:
     return whose == "all" or took_part == (whose == "mine")
 
 
-# One submission ----------------------------------------------------------------------------------
-
-
 @dataclass(frozen=True, kw_only=True)
 class ReviewForm:
     """What somebody filled in."""
@@ -146,9 +140,7 @@ class ReviewForm:
         found: dict[int, OutputDecision] = {}
         for number, chosen in self.verdicts.items():
             if chosen not in _VERDICTS:
-                raise ServiceError(
-                    "there is no such verdict", code="invalid-input", where="outputs"
-                )
+                raise ServiceError("there is no such verdict", "invalid-input", "outputs")
             decision = OutputDecision(
                 verdict=PartVerdict(chosen), comment=self.comments.get(number, "").strip()
             )
@@ -166,7 +158,7 @@ class ReviewForm:
         if not found:
             hint = "choose what becomes of an output, or accept the others"
             message = "nothing was decided that was not decided before"
-            raise ServiceError(message, code="invalid-input", where="outputs", hint=hint)
+            raise ServiceError(message, "invalid-input", "outputs", hint)
         return found
 
 
@@ -178,22 +170,17 @@ async def _form_of(request: Request) -> ReviewForm:
         if (place := _FIELD.fullmatch(name)) and isinstance(value, str):
             if len(value) > _LONGEST_REASON:
                 message = f"a comment has {_LONGEST_REASON:,} characters at most"
-                raise ServiceError(message, code="invalid-input", where="comment")
+                raise ServiceError(message, "invalid-input", "comment")
             fields[place[1]][int(place[2])] = value
     told = {name: str(form.get(name, "")) for name in ("version", "reason", "act", "from")}
     if len(told["reason"]) > _LONGEST_REASON:
         message = f"a reason has {_LONGEST_REASON:,} characters at most"
-        raise ServiceError(message, code="invalid-input", where="reason")
-    return ReviewForm(
-        version=_whole(told["version"]),
-        verdicts=fields["verdict"],
-        comments=fields["comment"],
-        reason=told["reason"],
-        rest=form.get("rest") == "on",
-        act=told["act"],
-        despite=form.get("despite") == "on",
-        start=max(_whole(told["from"]), 1),
-    )
+        raise ServiceError(message, "invalid-input", "reason")
+    return ReviewForm(version=_whole(told["version"]), verdicts=fields["verdict"],
+                      comments=fields["comment"], reason=told["reason"],
+                      rest=form.get("rest") == "on", act=told["act"],
+                      despite=form.get("despite") == "on",
+                      start=max(_whole(told["from"]), 1))  # fmt: skip
 
 
 _Form = Annotated[ReviewForm, Depends(_form_of)]
@@ -215,13 +202,8 @@ def decide_form(submission: int, visit: _OutputsReviewForm, form: _Form) -> Resp
     """Decide on single outputs."""
     report = visit.service.reviews.report(visit.principal, submission)
     try:
-        visit.service.reviews.decide(
-            visit.principal,
-            submission,
-            form.decisions(report),
-            reason=form.reason,
-            version=form.version,
-        )
+        visit.service.reviews.decide(visit.principal, submission, form.decisions(report),
+                                     reason=form.reason, version=form.version)  # fmt: skip
     except ServiceError as error:
         return _refused(visit, submission, form, error)
     return back_to(address(f"/reviews/{submission}", [("from", str(form.start))]))
@@ -230,17 +212,9 @@ def decide_form(submission: int, visit: _OutputsReviewForm, form: _Form) -> Resp
 @router.post("/{submission}/act")
 def act_form(submission: int, visit: _OutputsReviewForm, form: _Form) -> Response:
     """Approve, reject, send back or release a submission; ask its researcher, or note something."""
-    desk = visit.service.reviews
     try:
-        if form.act == "release":
-            desk.release(visit.principal, submission, reason=form.reason, version=form.version)
-        elif form.act in ("ask", "say"):
-            desk.talk(visit.principal, submission, form.act, text=form.reason)
-        elif form.act in ("approve", "reject", "change", "subject"):
-            desk.end(visit.principal, submission, form.act, despite_conflicts=form.despite,
-                     reason=form.reason, version=form.version)  # fmt: skip
-        else:
-            raise ServiceError("there is no such act", code="invalid-input", where="act")
+        visit.service.reviews.act(visit.principal, submission, form.act, reason=form.reason,
+                                  version=form.version, despite_conflicts=form.despite)  # fmt: skip
     except ServiceError as error:
         return _refused(visit, submission, form, error)
     return back_to(f"/reviews/{submission}#state")
@@ -250,14 +224,14 @@ def act_form(submission: int, visit: _OutputsReviewForm, form: _Form) -> Respons
 def fetch_submitted_file(submission: int, place: int, visit: _Reviewer) -> Response:
     """A file of a submission of somebody else, to be kept. CONFIDENTIAL."""
     name, content = visit.service.reviews.file(visit.principal, submission, place)
-    return released_response(content, name.rpartition("/")[2])
+    return file_response(content, name.rpartition("/")[2])
 
 
 @router.get("/{submission}/log")
 def fetch_log(submission: int, visit: _Reviewer) -> Response:
     """The log of a submission of somebody else as it was written, to be kept. CONFIDENTIAL."""
     report = visit.service.reviews.report(visit.principal, submission)
-    return released_response(report.log.encode(), f"submission-{submission}.log")
+    return file_response(report.log.encode(), f"submission-{submission}.log")
 
 
 def _refused(visit: Visit, submission: int, form: ReviewForm, error: ServiceError) -> Response:

@@ -1,7 +1,5 @@
 """Shown tables: a protected table on a page, as in publication, turned, sorted and by pages.
-
-In: a `ProtectedTable` and a `StudioView`. Out: the library's own HTML of it, whose texts it has
-escaped, and what the buttons around it say. Public on both sides: cells keep figure and status.
+Public: cells keep figure and status, and the library has escaped all texts.
 """
 
 from __future__ import annotations
@@ -43,39 +41,10 @@ _SORT_COLUMNS = 60
 _IDENTIFIER = "table"
 
 
-@dataclasses.dataclass(frozen=True, kw_only=True, slots=True)
-class ShownVariable:
-    """A variable of a shown table."""
-
-    name: str
-    title: str  # Its heading
-    across: bool  # Whether it goes across
-    moves: dict[str, StudioView]  # What can be done → the view then: "turn" and "earlier"
-
-
-@dataclasses.dataclass(frozen=True, kw_only=True, slots=True)
-class ShownTable:
-    """A table on a page."""
-
-    table: Markup  # Its rows and columns, as HTML
-    legend: Markup  # What its signs mean, as HTML
-    notes: Markup  # Its notes, as HTML
-    provenance: Markup  # Where it comes from, as HTML
-    variables: tuple[ShownVariable, ...]  # What spans it
-    columns: tuple[tuple[int, str], ...]  # Number and heading of columns that rows can be sorted by
-    view: StudioView  # How it is shown
-    rows: int  # How many rows there are
-    first: int  # Number of the first row shown, from 1
-    last: int  # Number of the last one
-    pages: int  # How many pages there are
-    wholly: bool  # Whether all of it would fit on one page
-
-
 class _SortedLayout(PageLayout):
     """A layout whose rows stand in another order, or are some of them only."""
 
     def blocks(self, rows: int = 2_000) -> Iterator[BodyRows]:
-        """The body in one block."""
         order = np.lexsort(self.row_codes.T[::-1]) if self.rows else np.arange(len(self.row_codes))
         place = np.argsort(order, kind="stable")
         for block in PageLayout(
@@ -99,14 +68,16 @@ class _SortedLayout(PageLayout):
             )
 
 
-def shown_table(table: ProtectedTable, view: StudioView, language: str) -> ShownTable:
-    """A table as a page shows it."""
+def shown_table(table: ProtectedTable, view: StudioView, language: str) -> dict[str, Any]:
+    """A table as a page shows it: its parts as HTML, variables that can be moved, columns that rows
+    can be sorted by, how it is shown, and which rows are, counted from 1.
+    """
     check_texts(table, language)
     down, across = _arranged(table, view)
     layout = lay_out(table, rows=down, columns=across, limit=None)
     if layout.shape[1] > _MOST_COLUMNS:
         what, hint = "the table is too wide to be shown", "let fewer variables go across"
-        raise ServiceError(what, code="too-many-cells", limit=_MOST_COLUMNS, hint=hint)
+        raise ServiceError(what, "too-many-cells", limit=_MOST_COLUMNS, hint=hint)
     size = max((WHOLE_CELLS if view.whole else PAGE_CELLS) // max(layout.shape[1], 1), 1)
     pages = max(-(-layout.shape[0] // size), 1)
     sort = view.sort if view.sort <= layout.shape[1] else 0
@@ -121,27 +92,30 @@ def shown_table(table: ProtectedTable, view: StudioView, language: str) -> Shown
         column_codes=layout.column_codes,
     )
     pieces = table_html(part, language, identifier=_IDENTIFIER, caption=caption(table, language))
-    return ShownTable(
+    provenance = provenance_html([(table.name, provenance_lines(table, language))], language)
+    labels = [labels_at(table, at, language) for at in layout.columns]
+    columns = [
+        (number, " · ".join(own[code] for own, code in zip(labels, codes, strict=True)))
+        for number, codes in enumerate(layout.column_codes[:_SORT_COLUMNS].tolist(), 1)
+    ]
+    return {
         # The library has escaped every text.
-        table=Markup("".join(pieces)),  # noqa: S704
-        legend=Markup(legend_html(legend(table, language), language)),  # noqa: S704
-        notes=Markup(notes_html(table, language)),  # noqa: S704
-        provenance=Markup(  # noqa: S704
-            provenance_html([(table.name, provenance_lines(table, language))], language)
-        ),
-        variables=tuple(_variables(table, down, across, view, language)),
-        columns=tuple(_columns(layout, language)),
-        view=view,
-        rows=layout.shape[0],
-        first=min(start + 1, layout.shape[0]),
-        last=min(start + size, layout.shape[0]),
-        pages=pages,
-        wholly=pages > 1 and layout.shape[0] * layout.shape[1] <= WHOLE_CELLS,
-    )
+        "table": Markup("".join(pieces)),  # noqa: S704
+        "legend": Markup(legend_html(legend(table, language), language)),  # noqa: S704
+        "notes": Markup(notes_html(table, language)),  # noqa: S704
+        "provenance": Markup(provenance),  # noqa: S704
+        "variables": list(_variables(table, down, across, view, language)),
+        "columns": columns,
+        "view": view,
+        "rows": layout.shape[0],
+        "first": min(start + 1, layout.shape[0]),
+        "last": min(start + size, layout.shape[0]),
+        "pages": pages,
+        "wholly": pages > 1 and layout.shape[0] * layout.shape[1] <= WHOLE_CELLS,
+    }
 
 
 def _arranged(table: ProtectedTable, view: StudioView) -> tuple[list[str], list[str]]:
-    """Names of the variables that go down and across; those not said stand where they fit."""
     names = [dimension.name for dimension in table.dimensions]
     if view.down is None and view.across is None:
         usual_down, usual_across = arrange(table)
@@ -169,32 +143,21 @@ def _sorted(layout: PageLayout, view: StudioView) -> IntArray:
 
 def _variables(
     table: ProtectedTable, down: list[str], across: list[str], view: StudioView, language: str
-) -> Iterator[ShownVariable]:
+) -> Iterator[dict[str, Any]]:
     titles = {
         dimension.name: dimension.title(language)
         for at, dimension in enumerate(table.dimensions)
         if not is_figure(table, at)
     }
     for name in (*down, *across):
-        own, other = (across, down) if name in across else (down, across)
-        left = [item for item in own if item != name]
-        moves = {"turn": _view(view, left, [*other, name], turned=name in across)}
-        at = own.index(name)
+        turned = name in across
+        own, other = (across, down) if turned else (down, across)
+        at, left = own.index(name), [item for item in own if item != name]
+        orders = {"turn": (left, [*other, name])}
         if at:
-            order = [*own[: at - 1], name, own[at - 1], *own[at + 1 :]]
-            moves["earlier"] = _view(view, order, other, turned=name in across)
-        yield ShownVariable(
-            name=name, title=titles.get(name, ""), across=name in across, moves=moves
-        )
-
-
-def _view(view: StudioView, own: list[str], other: list[str], *, turned: bool) -> StudioView:
-    down, across = (other, own) if turned else (own, other)
-    return dataclasses.replace(view, down=tuple(down), across=tuple(across), sort=0, page=1)
-
-
-def _columns(layout: PageLayout, language: str) -> Iterator[tuple[int, str]]:
-    """The columns that rows can be sorted by, with their headings."""
-    labels = [labels_at(layout.table, at, language) for at in layout.columns]
-    for number, codes in enumerate(layout.column_codes[:_SORT_COLUMNS].tolist(), 1):
-        yield number, " · ".join(each[code] for each, code in zip(labels, codes, strict=True))
+            orders["earlier"] = ([*own[: at - 1], name, own[at - 1], *own[at + 1 :]], other)
+        moves = {}
+        for move, sides in orders.items():
+            first, second = map(tuple, reversed(sides) if turned else sides)
+            moves[move] = dataclasses.replace(view, down=first, across=second, sort=0, page=1)
+        yield {"name": name, "title": titles.get(name, ""), "across": turned, "moves": moves}

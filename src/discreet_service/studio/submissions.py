@@ -1,7 +1,5 @@
-"""Submissions: researchers hand in programs, see where theirs stand, and fetch what is released.
-
-In: programs, with logs of runs elsewhere (CONFIDENTIAL). Out: for each person their own ones alone:
-states, comments once they are over, released files; nothing of findings, logs, or who decides.
+"""Submissions: each researcher hands in programs (CONFIDENTIAL), sees where their own stand, and
+fetches what is released; nothing of findings, logs, or who decides.
 """
 
 from __future__ import annotations
@@ -10,9 +8,9 @@ import json
 from collections.abc import Mapping
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Depends, Form, Query, Request, Response, UploadFile
+from fastapi import APIRouter, Depends, Form, Query, Response, UploadFile
 from fastapi.concurrency import run_in_threadpool
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, StringConstraints
+from pydantic import BaseModel, BeforeValidator, Field, StringConstraints
 
 from discreet_fire.queue import State
 from discreet_service.jobs import Job
@@ -24,10 +22,9 @@ from discreet_service.web import (
     NavigationEntry,
     Visit,
     back_to,
+    file_response,
     form_visit_with,
-    language_of,
     page,
-    released_response,
     sent,
     visit_with,
     words,
@@ -46,10 +43,8 @@ _SENT_BACK = (State.change, State.subject, State.rejected)
 _FAILURES = {"duplicate": "duplicate", "submission": "not_taken"}
 
 
-class SubmissionForm(BaseModel):
+class SubmissionForm(BaseModel, hide_input_in_errors=True):
     """What a researcher filled in (confidential)."""
-
-    model_config = ConfigDict(hide_input_in_errors=True)
 
     # A program, an archive, or the files of a folder
     files: Annotated[list[UploadFile], Field(repr=False)] = []
@@ -68,7 +63,7 @@ class SubmissionForm(BaseModel):
             raise _wrong("there is no program", "file", "choose a do-file, or a folder with one")
         if sum(len(content) for _, content in files) > settings.upload_bytes:
             message = "this is larger than what is taken"
-            raise ServiceError(message, code="too-large", limit=settings.upload_bytes)
+            raise ServiceError(message, "too-large", limit=settings.upload_bytes)
         named = [name for name, _ in files if self.main in (name, name.rpartition("/")[2])]
         upload: dict[str, Any] = {"main": named[0] if len(named) == 1 else self.main}
         upload |= {"project": self.project, "data": self.data, "log": ""}
@@ -88,7 +83,7 @@ class SubmissionForm(BaseModel):
 
 
 def _wrong(what: str, where: str, hint: str) -> ServiceError:
-    return ServiceError(what, code="invalid-input", where=where, hint=hint)
+    return ServiceError(what, "invalid-input", where, hint)
 
 
 @router.get("")
@@ -140,14 +135,13 @@ def answer_form(
 
 
 def _own_page(
-    request: Request, own: OwnSubmission, error: ServiceError | None = None, written: str = ""
+    visit: Visit, own: OwnSubmission, error: ServiceError | None = None, written: str = ""
 ) -> Response:
-    language = language_of(request)
-    problem: dict[str, str] = {}
+    language, problem = visit.language, dict[str, str]()
     if error is not None:
         problem = {"kind": getattr(error.kind, language), "what": error.what}
     return page(
-        request,
+        visit,
         "submission",
         status=200 if error is None else error.kind.status,
         secret=True,
@@ -162,7 +156,7 @@ def _own_page(
 @router.get("/{submission}/files/{file}")
 def fetch_own_file(submission: int, file: str, visit: _Researcher) -> Response:
     """A file that was released of one's own submission."""
-    return released_response(visit.service.reviews.fetch(visit.principal, submission, file), file)
+    return file_response(visit.service.reviews.fetch(visit.principal, submission, file), file)
 
 
 def _shown(visit: Visit, form: SubmissionForm, error: ServiceError | None = None) -> Response:

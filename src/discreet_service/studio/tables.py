@@ -1,8 +1,5 @@
-"""The table builder: choose, see what it comes to, count, look, download.
-
-In: what somebody has chosen; the address holds all of it. Out: pages with what the interface gives
-for the same query: its size and verdict, its protected table, or its refusal in the words of the
-policy. Nothing is counted before it is asked for.
+"""The table builder: choose, see what it comes to, count, look, download. The address holds all of
+a choice; nothing is counted before it is asked for.
 """
 
 from __future__ import annotations
@@ -12,7 +9,7 @@ import time
 from collections.abc import Mapping, Sequence
 from typing import Annotated, Any, Literal, cast
 
-from fastapi import APIRouter, Depends, Form, Request, Response
+from fastapi import APIRouter, Depends, Form, Response
 
 from discreet_service.audit import LogMode, LogVerdict
 from discreet_service.datasets import CatalogueVariable, DataVersion
@@ -21,7 +18,7 @@ from discreet_service.policies import Language
 from discreet_service.problems import ServiceError
 from discreet_service.queries import ANSWER_FORMATS, said_in, title_of
 from discreet_service.studio.call_texts import quoted, r_value
-from discreet_service.studio.choices import StudioView, TableChoices
+from discreet_service.studio.choices import TableChoices
 from discreet_service.studio.shown_tables import shown_table
 from discreet_service.web import (
     NavigationEntry,
@@ -30,7 +27,6 @@ from discreet_service.web import (
     admitted,
     back_to,
     form_visit_with,
-    language_of,
     list_datasets,
     note_query,
     page,
@@ -110,26 +106,15 @@ def show_result(dataset: str, visit: _Asker) -> Response:
     verdict = visit.service.answers.verdict(prepared, visit.principal)
     by_job = verdict.allowed and not visit.service.answers.is_instant(prepared, verdict)
     if by_job and prepared.plan.kind != "refused":
-        return page(
-            visit,
-            "large",
-            cells=prepared.plan.cells,
-            formats=list(ANSWER_FORMATS),
-            query=json.dumps(choices.parameters()),
-            **facts,
-        )
+        return page(visit, "large", cells=prepared.plan.cells, formats=list(ANSWER_FORMATS),
+                    query=json.dumps(choices.parameters()), **facts)  # fmt: skip
     try:
         admitted(visit, prepared, language, start)
     except ServiceError as error:
         return _refused(visit, error, facts)
     answer = visit.service.answers.answer(prepared)
-    note_query(visit.service, visit.principal, prepared, LogMode.query, LogVerdict.answered, start,
-               kept=answer.cached)  # fmt: skip
+    note_query(visit, prepared, LogMode.query, LogVerdict.answered, start, kept=answer.cached)
     shown = shown_table(answer.table, choices.view, language)
-
-    def viewed(view: StudioView) -> str:
-        return address(visit.url.path, [*asked, *view.pairs()])
-
     # The formats with their addresses.
     path = f"/api/v1/datasets/{dataset}/data"
     # The same query for programs.
@@ -143,7 +128,7 @@ def show_result(dataset: str, visit: _Asker) -> Response:
         "result",
         title=title_of(prepared.query, choices.unit)[language],
         shown=shown,
-        viewed=viewed,
+        viewed=lambda view: address(visit.url.path, [*asked, *view.pairs()]),
         asked=asked,
         downloads=[
             (name, address(path, [*asked, ("format", name), ("language", language)]))
@@ -175,40 +160,30 @@ def order_table(
 ) -> Response:
     """Let a job make a large table."""
     start = time.perf_counter()
-    pairs = _pairs(query)
+    try:
+        pairs = [(str(name), str(value)) for name, value in json.loads(query)]
+    except (ValueError, TypeError, RecursionError):
+        what, hint = "this is no query", "open the page again"
+        raise ServiceError(what, "invalid-input", "query", hint) from None
     version = visit.service.datasets.version(dataset, dict(pairs).get("version") or None)
     language = visit.language
     prepared = visit.service.answers.prepared(
         dataset, TableChoices.of(version, pairs, strict=True).query()
     )
     admitted(visit, prepared, language, start)
-    job = visit.service.jobs.submit(
-        kind="query",
-        owner=visit.principal.name,
-        request={**visit.service.answers.document(prepared), "format": form, "language": language},
-    )
-    note_query(visit.service, visit.principal, prepared, LogMode.query, LogVerdict.deferred, start)
+    document = visit.service.answers.document(prepared)
+    job = visit.submit("query", {**document, "format": form, "language": language})
+    note_query(visit, prepared, LogMode.query, LogVerdict.deferred, start)
     return back_to(f"/jobs/{job.id}")
 
 
-def _pairs(text: str) -> list[tuple[str, str]]:
-    """The choices that our own page put into a form."""
-    try:
-        return [(str(name), str(value)) for name, value in json.loads(text)]
-    except (ValueError, TypeError, RecursionError):
-        what, hint = "this is no query", "open the page again"
-        raise ServiceError(what, code="invalid-input", where="query", hint=hint) from None
-
-
-def _refused(request: Request, error: ServiceError, facts: Mapping[str, Any]) -> Response:
-    """The page that says why there is no table."""
+def _refused(visit: Visit, error: ServiceError, facts: Mapping[str, Any]) -> Response:
     # What is wrong, with hints.
-    kind = error.kind.de if language_of(request) == "de" else error.kind.en
     return page(
-        request,
+        visit,
         "refused",
         status=error.kind.status,
-        kind=kind,
+        kind=getattr(error.kind, visit.language),
         what=error.what,
         rule=error.rule,
         retry_after=error.retry_after,
@@ -219,7 +194,6 @@ def _refused(request: Request, error: ServiceError, facts: Mapping[str, Any]) ->
 
 
 def _choices(choices: TableChoices, language: str) -> list[dict[str, Any]]:
-    """The variables in the form; those of one heading are told apart by their names."""
     found = [_choice(variable, choices, language) for variable in choices.unit.variables.values()]
     titles = [entry["title"] for entry in found]
     for item in found:
@@ -229,7 +203,6 @@ def _choices(choices: TableChoices, language: str) -> list[dict[str, Any]]:
 
 
 def _choice(variable: CatalogueVariable, choices: TableChoices, language: str) -> dict[str, Any]:
-    """A variable in the form: its levels, and its codes if they are to be seen."""
     tree = variable.tree
     levels = choices.levels.get(variable.name)
     picked = choices.picks.get(variable.name, ())
@@ -285,7 +258,6 @@ def _codes(
 
 
 def _walk(parents: Sequence[int]) -> list[int]:
-    """All codes, each followed by those below it."""
     below: dict[int, list[int]] = {}
     for at, above in enumerate(parents):
         below.setdefault(int(above), []).append(at)
@@ -298,7 +270,6 @@ def _walk(parents: Sequence[int]) -> list[int]:
 
 
 def _measures(choices: TableChoices, language: str) -> list[dict[str, Any]]:
-    """The figures that the unit has."""
     unit, spoken = choices.unit, words("builder", language)
     found = [("count", said_in(unit.label, language, unit.name))]
     for value in unit.values.values():
@@ -329,7 +300,7 @@ def _estimate(
     except ServiceError as error:
         return {**empty, "error": error}
     outcome = LogVerdict.answered if verdict.allowed else LogVerdict.refused
-    note_query(visit.service, visit.principal, prepared, LogMode.check, outcome, start)
+    note_query(visit, prepared, LogMode.check, outcome, start)
     # Per variable, its heading, its first codes and how many more there are.
     found = []
     shown = {one.variable: one for one in prepared.query.by}

@@ -1,7 +1,4 @@
-"""Work: one's jobs, how far they are, and their results.
-
-In: numbers of jobs. Out: pages that follow what happens; a job is shown to whoever handed it in.
-"""
+"""Work: one's jobs, how far they are, and their results."""
 
 from __future__ import annotations
 

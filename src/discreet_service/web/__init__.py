@@ -6,15 +6,13 @@ from discreet.faces import lazy_face
 
 if TYPE_CHECKING:
     from .access import KnownVisit as KnownVisit
-    from .access import OpenToAll as OpenToAll
     from .access import OpenVisit as OpenVisit
-    from .access import ServiceDep as ServiceDep
     from .access import Visit as Visit
     from .access import check_allowed as check_allowed
-    from .access import principal_of as principal_of
-    from .access import principal_with as principal_with
     from .access import visit_with as visit_with
     from .addresses import read_address as read_address
+    from .audit import AuditSearch as AuditSearch
+    from .audit import LogSearch as LogSearch
     from .audit import search_audit as search_audit
     from .audit import search_log as search_log
     from .audit import verify_audit as verify_audit
@@ -26,6 +24,7 @@ if TYPE_CHECKING:
     from .etags import Content as Content
     from .etags import conditional as conditional
     from .etags import etag_of as etag_of
+    from .etags import file_response as file_response
     from .forms import PageForm as PageForm
     from .forms import sent as sent
     from .lists import Act as Act
@@ -35,10 +34,10 @@ if TYPE_CHECKING:
     from .lists import address as address
     from .lists import list_page as list_page
     from .lists import path_to as path_to
+    from .openapi import dependants as dependants
     from .openapi import describe_interface as describe_interface
     from .operations import hand_in_operation as hand_in_operation
     from .operations import sent_file as sent_file
-    from .pages import FormPrincipal as FormPrincipal
     from .pages import FormVisit as FormVisit
     from .pages import NavigationEntry as NavigationEntry
     from .pages import PageWords as PageWords
@@ -80,6 +79,5 @@ if TYPE_CHECKING:
     from .security import caller_address as caller_address
     from .status import get_config as get_config
     from .status import get_ready as get_ready
-    from .submissions import released_response as released_response
 
 lazy_face(__name__)

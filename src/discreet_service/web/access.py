@@ -1,84 +1,23 @@
-"""Access: who asks, and whether they may.
-
-In: a request. Out: the `Principal` behind it, or 401 or 403. Every endpoint names the permission
-that it needs; one that names none cannot be made (`application` looks).
+"""Access: who asks, and whether they may, or 401 or 403. Every endpoint names the permission that
+it needs; one that names none cannot be made (`application` looks).
 """
 
-from __future__ import annotations
-
-from collections.abc import Callable
-from typing import Annotated
+from collections.abc import Callable, Mapping
+from typing import Annotated, Any, TypeVar
 
 from fastapi import Depends, Request
 
+from discreet_service.audit import AuditKind, FactValue
+from discreet_service.jobs import Job
+from discreet_service.people import LoginSession
 from discreet_service.permissions import Grant, Permission, Principal
 from discreet_service.policies import Language
 from discreet_service.problems import ServiceError
 from discreet_service.service import Service
 from discreet_service.web.problem_pages import language_of
+from discreet_service.web.security import check_same_origin, session_cookie
 
-ANONYMOUS = "anonymous"
-#: Path parameter that holds the data set a permission is about.
-_DATASET = "dataset"
-
-
-def service_of(request: Request) -> Service:
-    """The service behind a request."""
-    service: Service = request.app.state.service
-    return service
-
-
-ServiceDep = Annotated[Service, Depends(service_of)]
-
-
-def principal_of(request: Request) -> Principal:
-    """Who asks: by key, by session, or nobody in particular.
-
-    A key that is not known is an error, not nobody: callers should hear of it.
-    """
-    known: Principal | None = getattr(request.state, "principal", None)
-    if known is not None:
-        return known
-    service = service_of(request)
-    found = _by_key(request, service) or _by_session(request, service)
-    if found is None:
-        grants = (Grant("reader"),) if service.settings.public_releases else ()
-        found = Principal(name=ANONYMOUS, kind="anonymous", grants=grants)
-    request.state.principal = found
-    return found
-
-
-def _by_key(request: Request, service: Service) -> Principal | None:
-    header = request.headers.get("authorization")
-    if header is None:
-        return None
-    scheme, _, token = header.partition(" ")
-    found = service.api_keys.principal(token.strip()) if scheme.lower() == "bearer" else None
-    if found is None:
-        what, hint = "the key is not known, or no longer", "Authorization: Bearer dsc_…"
-        raise ServiceError(what, code="not-authenticated", where="authorization", hint=hint)
-    return found
-
-
-def _by_session(request: Request, service: Service) -> Principal | None:
-    from discreet_service.web.security import check_same_origin, session_cookie
-
-    cookie = session_cookie(request)
-    found = service.sessions.principal(cookie) if cookie else None
-    if found is not None:
-        check_same_origin(request)
-    return found
-
-
-def check_allowed(principal: Principal, permission: Permission, dataset: str = "") -> None:
-    """Raise an error unless somebody may do something."""
-    if principal.may(permission, dataset):
-        return
-    if principal.kind == ANONYMOUS:
-        hint = "send a key: Authorization: Bearer dsc_…"
-        raise ServiceError("say who you are first", code="not-authenticated", hint=hint)
-    hint = "ask the administrators for the role"
-    raise ServiceError(f"this needs {permission.value}", code="not-allowed", hint=hint)
+_ANONYMOUS = "anonymous"
 
 
 class Visit(Request):
@@ -87,17 +26,82 @@ class Visit(Request):
     @property
     def service(self) -> Service:
         """The service."""
-        return service_of(self)
+        service: Service = self.app.state.service
+        return service
+
+    @property
+    def login(self) -> LoginSession | None:
+        """Their login; None without."""
+        cookie = session_cookie(self)
+        return None if cookie is None else self.service.sessions.session(cookie)
 
     @property
     def principal(self) -> Principal:
-        """Who asks."""
-        return principal_of(self)
+        """Who asks: by key, by session, or nobody in particular.
+
+        A key that is not known is an error, not nobody: callers should hear of it.
+        """
+        known: Principal | None = getattr(self.state, "principal", None)
+        if known is not None:
+            return known
+        header, known = self.headers.get("authorization"), None
+        if header is not None:
+            scheme, _, token = header.partition(" ")
+            if scheme.lower() == "bearer":
+                known = self.service.api_keys.principal(token.strip())
+            if known is None:
+                what, hint = "the key is not known, or no longer", "Authorization: Bearer dsc_…"
+                raise ServiceError(what, "not-authenticated", "authorization", hint)
+        elif cookie := session_cookie(self):
+            known = self.service.sessions.principal(cookie)
+            if known is not None:
+                check_same_origin(self)
+        if known is None:
+            grants = (Grant("reader"),) if self.service.settings.public_releases else ()
+            known = Principal(name=_ANONYMOUS, kind="anonymous", grants=grants)
+        self.state.principal = known
+        return known
 
     @property
     def language(self) -> Language:
         """The language that they prefer."""
         return language_of(self)
+
+    def submit(self, kind: str, request: Mapping[str, Any], key: str | None = None) -> Job:
+        """Hand in a job of theirs; with the same key the same request is the same job."""
+        jobs, owner = self.service.jobs, self.principal.name
+        return jobs.submit(kind=kind, owner=owner, request=request, idempotency_key=key)
+
+    def note(
+        self, kind: AuditKind, about: str = "", facts: Mapping[str, FactValue] | None = None
+    ) -> None:
+        """Write down in the audit trail what they did."""
+        with self.service.database.writing() as connection:
+            self.service.trail.append(connection, kind, self.principal.name, about, facts or {})
+
+
+def check_allowed(principal: Principal, permission: Permission, dataset: str = "") -> None:
+    """Raise an error unless somebody may do something."""
+    if principal.may(permission, dataset):
+        return
+    if principal.kind == _ANONYMOUS:
+        hint = "send a key: Authorization: Bearer dsc_…"
+        raise ServiceError("say who you are first", "not-authenticated", hint=hint)
+    hint = "ask the administrators for the role"
+    raise ServiceError(f"this needs {permission.value}", "not-allowed", hint=hint)
+
+
+Function = TypeVar("Function", bound=Callable[..., Any])
+
+
+def needs(permission: Permission | None) -> Callable[[Function], Function]:
+    """Mark a dependency with the permission that it asks for; None for no special one."""
+
+    def mark(function: Function) -> Function:
+        function.permission = permission  # type: ignore[attr-defined]
+        return function
+
+    return mark
 
 
 def visit_with(permission: Permission) -> Callable[[Request], Visit]:
@@ -106,70 +110,30 @@ def visit_with(permission: Permission) -> Callable[[Request], Visit]:
     Where the path names a data set, it is about that one.
     """
 
+    @needs(permission)
     def needed(request: Request) -> Visit:
-        principal = principal_of(request)
-        check_allowed(principal, permission, request.path_params.get(_DATASET, ""))
-        return visit_of(request)
+        visit = open_visit(request)
+        check_allowed(visit.principal, permission, request.path_params.get("dataset", ""))
+        return visit
 
-    needed.permission = permission  # type: ignore[attr-defined]
     return needed
 
 
-def visit_of(request: Request) -> Visit:
-    """A request as a visit."""
+@needs(None)
+def open_visit(request: Request) -> Visit:
+    """A dependency that gives the visit of anybody."""
     return Visit(request.scope, request.receive)
 
 
-def principal_with(permission: Permission) -> Callable[[Request], Principal]:
-    """A dependency that gives the one who asks, if they may.
-
-    Where the path names a data set, it is about that one.
-    """
-
-    def needed(request: Request) -> Principal:
-        principal = principal_of(request)
-        check_allowed(principal, permission, request.path_params.get(_DATASET, ""))
-        return principal
-
-    needed.permission = permission  # type: ignore[attr-defined]
-    return needed
-
-
-def known_principal(request: Request) -> Principal:
-    """A dependency that gives the one who asks, whoever that is, but not nobody."""
-    principal = principal_of(request)
-    if principal.kind == ANONYMOUS:
-        hint = "log in, or send a key: Authorization: Bearer dsc_…"
-        raise ServiceError("say who you are first", code="not-authenticated", hint=hint)
-    return principal
-
-
-known_principal.permission = None  # type: ignore[attr-defined]
-KnownPrincipal = Annotated[Principal, Depends(known_principal)]
-
-
+@needs(None)
 def known_visit(request: Request) -> Visit:
     """A dependency that gives the visit of anybody, but not of nobody."""
-    known_principal(request)
-    return visit_of(request)
+    visit = open_visit(request)
+    if visit.principal.kind == _ANONYMOUS:
+        hint = "log in, or send a key: Authorization: Bearer dsc_…"
+        raise ServiceError("say who you are first", "not-authenticated", hint=hint)
+    return visit
 
 
-known_visit.permission = None  # type: ignore[attr-defined]
-KnownVisit = Annotated[Visit, Depends(known_visit)]
-
-
-def open_to_all(request: Request) -> None:
-    """A dependency of endpoints that everybody may use."""
-
-
-open_to_all.permission = None  # type: ignore[attr-defined]
-OpenToAll = Depends(open_to_all)
-
-
-def open_visit(request: Request) -> Visit:
-    """A dependency that gives the visit of anybody."""
-    return visit_of(request)
-
-
-open_visit.permission = None  # type: ignore[attr-defined]
 OpenVisit = Annotated[Visit, Depends(open_visit)]
+KnownVisit = Annotated[Visit, Depends(known_visit)]

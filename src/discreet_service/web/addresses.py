@@ -1,12 +1,10 @@
-"""Addresses of tables: a query as the parameters of a GET request.
-
-In: by=region:district&by=sex&where.age=Y15-29&totals=none. Out: the same query as in a body. Codes
-with commas in them are named one by one: where.age=A&where.age=B.
+"""Addresses of tables: a query as parameters, by=region:district&where.age=Y15-29&totals=none.
+Codes with commas in them are named one by one: where.age=A&where.age=B.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from discreet.errors import Problem, nearest
@@ -28,7 +26,10 @@ def read_address(parameters: Sequence[tuple[str, str]]) -> TableQuery:
     reader = _AddressReader()
     if len(parameters) > _MOST:
         reader.problems.append(Problem("there are too many parameters", ""))
-    for name, values in _grouped(parameters[:_MOST]).items():
+    grouped: dict[str, list[str]] = {}
+    for name, value in parameters[:_MOST]:
+        grouped.setdefault(name, []).append(value)
+    for name, values in grouped.items():
         reader.read(name, values)
     return read_query(reader.document())
 
@@ -43,10 +44,13 @@ class _AddressReader:
         self.asides: list[tuple[str, str, list[str]]] = []
 
     def read(self, name: str, values: Sequence[str]) -> None:
-        """Read one parameter, with all of its values."""
         prefix, dot, variable = name.partition(".")
         if name == "by":
-            self._read_by(_items(values))
+            for item in _items(values):
+                spanning, _, level = item.partition(":")
+                entry = self.spanning.setdefault(spanning, {"variable": spanning})
+                if level:
+                    entry.setdefault("level", []).append(level)
         elif name == "measures":
             self.plain["measures"] = [_measure(item) for item in _items(values)]
         elif name == "totals":
@@ -62,15 +66,7 @@ class _AddressReader:
             hint = nearest(name[:60], _KNOWN)
             self.problems.append(Problem("there is no such parameter", name[:60], hint))
 
-    def _read_by(self, items: Iterable[str]) -> None:
-        for item in items:
-            variable, _, level = item.partition(":")
-            entry = self.spanning.setdefault(variable, {"variable": variable})
-            if level:
-                entry.setdefault("level", []).append(level)
-
     def document(self) -> dict[str, Any]:
-        """The body that says the same; an error if something was wrong."""
         conditions = []
         for prefix, variable, items in self.asides:
             if prefix == "where":
@@ -83,13 +79,6 @@ class _AddressReader:
         if self.problems:
             raise refused(self.problems)
         return {**self.plain, "by": list(self.spanning.values()), "where": conditions}
-
-
-def _grouped(parameters: Iterable[tuple[str, str]]) -> dict[str, list[str]]:
-    found: dict[str, list[str]] = {}
-    for name, value in parameters:
-        found.setdefault(name, []).append(value)
-    return found
 
 
 def _items(values: Sequence[str]) -> list[str]:

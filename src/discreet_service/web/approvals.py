@@ -1,7 +1,5 @@
-"""Approvals: what waits for a second person.
-
-In: decisions. Out: proposals with their state. Whoever agrees says which content they saw, by its
-digest.
+"""Approvals: what waits for a second person. Whoever agrees names by its digest the content that
+they saw.
 """
 
 from __future__ import annotations
@@ -9,11 +7,10 @@ from __future__ import annotations
 from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Form, Path, Query, Response
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, Field
 
 from discreet_service.people import KINDS, Proposal, ProposalKind, ProposalState
-from discreet_service.permissions import ALL, Permission, Principal
-from discreet_service.problems import ServiceError
+from discreet_service.permissions import ALL, Permission
 from discreet_service.web.access import KnownVisit, Visit
 from discreet_service.web.pages import FormVisit, NavigationEntry, back_to, iso_time, page
 
@@ -32,18 +29,16 @@ ProposalId = Annotated[str, Path(pattern="^[0-9a-f]{32}$", description="Number o
 _DIGEST = "^[0-9a-f]{64}$"
 
 
-class ApprovalBody(BaseModel):
+class ApprovalBody(BaseModel, extra="forbid"):
     """What somebody agrees to."""
 
-    model_config = ConfigDict(extra="forbid")
     # SHA-256 of the content that they saw, as the proposal names it
     digest: Annotated[str, Field(pattern=_DIGEST)]
 
 
-class RejectionBody(BaseModel):
+class RejectionBody(BaseModel, extra="forbid"):
     """Why somebody does not agree."""
 
-    model_config = ConfigDict(extra="forbid")
     # Why
     reason: Annotated[str, Field(min_length=5, max_length=10_000, examples=["D is too small"])]
 
@@ -96,7 +91,13 @@ def show_approvals(visit: KnownVisit) -> Response:
         over=[item for item in found if item.state is not ProposalState.open][:50],
         kinds=kinds,
         mine={item.id for item in waiting if item.proposer == visit.principal.name},
-        decides={item.id for item in waiting if _may_decide(visit.principal, item)},
+        # Whom a decision is offered; `Approvals` looks again, and closer.
+        decides={
+            item.id
+            for item in waiting
+            if item.proposer != visit.principal.name
+            and visit.principal.may(KINDS[item.kind].approve, item.dataset or ALL)
+        },
         contents={item.id: content_address(item) for item in found},
     )
 
@@ -113,12 +114,6 @@ def content_address(proposal: Proposal) -> str:
     if proposal.kind not in pages:
         return ""
     return f"/policies/{dataset}/{version}/{pages[proposal.kind]}/{proposal.digest}"
-
-
-def _may_decide(principal: Principal, proposal: Proposal) -> bool:
-    """Whether a second person is offered the decision; `Approvals` looks again, and closer."""
-    needed = KINDS[proposal.kind].approve
-    return proposal.proposer != principal.name and principal.may(needed, proposal.dataset or ALL)
 
 
 @router.post("/approvals/{proposal}", include_in_schema=False)
@@ -148,24 +143,10 @@ def _decided(visit: Visit, number: str, act: str, said: str) -> Proposal:
     with visit.service.database.writing() as connection:
         if act == "reject":
             return approvals.reject(connection, number, visit.principal, said)
-        if act == "withdraw":
-            return approvals.withdraw(connection, number, visit.principal)
-    raise ServiceError("there is no such decision", code="invalid-input")
+        return approvals.withdraw(connection, number, visit.principal)
 
 
 def _shown(found: Proposal) -> dict[str, Any]:
-    return {
-        "id": found.id,
-        "kind": found.kind.value,
-        "subject": found.subject,
-        "dataset": found.dataset or None,
-        "digest": found.digest,
-        "reason": found.reason,
-        "proposer": found.proposer,
-        "proposed": iso_time(found.proposed),
-        "expires": iso_time(found.expires),
-        "state": found.state.value,
-        "decider": found.decider or None,
-        "decided": iso_time(found.decided),
-        "remark": found.remark or None,
-    }
+    times = {name: iso_time(getattr(found, name)) for name in ("proposed", "expires", "decided")}
+    texts = {name: getattr(found, name) or None for name in ("dataset", "decider", "remark")}
+    return {name: getattr(found, name) for name in Proposal.__slots__} | texts | times

@@ -1,23 +1,18 @@
-"""Audit: who did what, who asked for what, and whether the record of it is whole.
-
-In: questions of auditors. Out: entries of the trail and rows of the query log, page by page, the
-trail as a file, and the verdict on its chain. Auditors look; what they do is itself written down.
+"""Audit: who did what, who asked for what, and whether the record of it is whole. Auditors look;
+what they do is itself written down.
 """
 
 from __future__ import annotations
 
 import threading
-from collections.abc import Mapping
-from datetime import datetime
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Depends, Query
 from fastapi.responses import StreamingResponse
-from pydantic import AwareDatetime, BaseModel, ConfigDict, Field
+from pydantic import AwareDatetime, BaseModel, Field
 
-from discreet.release import public_bytes, read_signing_key
-from discreet_service.audit import AuditKind, FactValue, LogVerdict, SignedHead
-from discreet_service.operation import log_event
+from discreet_service.audit import AuditKind, LogVerdict, SignedHead
+from discreet_service.jobs import verify_trail
 from discreet_service.permissions import Permission
 from discreet_service.problems import ServiceError
 from discreet_service.web.access import Visit, visit_with
@@ -28,20 +23,15 @@ AuditReader = Annotated[Visit, Depends(visit_with(Permission.audit_read))]
 Verifier = Annotated[Visit, Depends(visit_with(Permission.audit_verify))]
 LogReader = Annotated[Visit, Depends(visit_with(Permission.log_read))]
 
-_Word = Annotated[str, Query(max_length=500)]
-_Cursor = Annotated[int | None, Query(ge=1, lt=2**63)]
-_Size = Annotated[int, Query(ge=1, le=1000)]
-_Since = Annotated[AwareDatetime | None, Query(description="From then on: 2026-01-31T00:00:00Z")]
-_Until = Annotated[AwareDatetime | None, Query(description="Before then")]
+_Word = Annotated[str, Field(max_length=500)]
 
 #: The walk over the chain takes a core for some seconds: one at a time.
 _WALK = threading.Lock()
 
 
-class HeadBody(BaseModel):
+class HeadBody(BaseModel, extra="forbid"):
     """A signed head that was kept elsewhere: a file head-….json of the service."""
 
-    model_config = ConfigDict(extra="forbid")
     seq: Annotated[int, Field(ge=0, lt=2**63)]  # Number of the last entry
     digest: Annotated[str, Field(pattern="^[0-9a-f]{64}$")]
     at: Annotated[int, Field(ge=0, lt=2**63)]  # When it was signed, in milliseconds
@@ -49,34 +39,52 @@ class HeadBody(BaseModel):
     signature: Annotated[str, Field(pattern="^[0-9a-f]{128}$")]
 
 
-class VerificationBody(BaseModel):
+class VerificationBody(BaseModel, extra="forbid"):
     """Heads with which the trail is compared."""
 
-    model_config = ConfigDict(extra="forbid")
     heads: Annotated[list[HeadBody], Field(max_length=5000)]
 
 
+class _TrailSearch(BaseModel):
+    """Which rows are wanted: a page of them, the newest first."""
+
+    since: Annotated[
+        AwareDatetime | None, Field(description="From then on: 2026-01-31T00:00:00Z")
+    ] = None
+    until: Annotated[AwareDatetime | None, Field(description="Before then")] = None
+    cursor: Annotated[int | None, Field(ge=1, lt=2**63)] = None
+    size: Annotated[int, Field(ge=1, le=1000)] = 100
+
+    def terms(self) -> dict[str, Any]:
+        """The same with times in milliseconds."""
+        times = {"since": self.since, "until": self.until}
+        return dict(self) | {
+            name: None if time is None else round(time.timestamp() * 1000)
+            for name, time in times.items()
+        }
+
+
+class AuditSearch(_TrailSearch):
+    """Which entries of the trail are wanted."""
+
+    kind: AuditKind | None = None
+    person: _Word = ""
+    about: _Word = ""
+
+
+class LogSearch(_TrailSearch):
+    """Which rows of the query log are wanted."""
+
+    principal: _Word = ""
+    dataset: _Word = ""
+    digest: _Word = ""
+    verdict: LogVerdict | None = None
+
+
 @router.get("/audit")
-def search_audit(
-    visit: AuditReader,
-    kind: AuditKind | None = None,
-    person: _Word = "",
-    about: _Word = "",
-    since: _Since = None,
-    until: _Until = None,
-    cursor: _Cursor = None,
-    size: _Size = 100,
-) -> dict[str, Any]:
+def search_audit(visit: AuditReader, wanted: Annotated[AuditSearch, Query()]) -> dict[str, Any]:
     """Entries of the trail, the newest first."""
-    page = visit.service.trail.search(
-        kind=kind,
-        person=person,
-        about=about,
-        since=_milliseconds(since),
-        until=_milliseconds(until),
-        cursor=cursor,
-        size=size,
-    )
+    page = visit.service.trail.search(**wanted.terms())
     return {"entries": [entry.told() for entry in page.entries], "next": page.cursor}
 
 
@@ -94,25 +102,12 @@ def compare_audit(body: VerificationBody, visit: Verifier) -> dict[str, Any]:
 
 def _verified(visit: Visit, heads: tuple[()] | list[SignedHead]) -> dict[str, Any]:
     if not _WALK.acquire(blocking=False):
-        raise ServiceError("the trail is being verified already", code="overloaded", retry_after=10)
+        raise ServiceError("the trail is being verified already", "overloaded", retry_after=10)
     try:
-        place = visit.service.settings.signing_key_file
-        keys = [] if place is None else [public_bytes(read_signing_key(place))]
-        verdict = visit.service.trail.verify(heads, keys)
+        verdict = verify_trail(visit.service, heads, visit.principal.name)
     finally:
         _WALK.release()
-    visit.service.metrics.chain.set(verdict.whole)
-    log_event("trail verified", whole=verdict.whole, entries=verdict.entries)
-    facts: dict[str, FactValue] = {"entries": verdict.entries, "whole": verdict.whole}
-    facts["heads"] = verdict.heads
-    _write_down(visit, AuditKind.trail_verified, facts)
-    return {
-        "whole": verdict.whole,
-        "entries": verdict.entries,
-        "digest": verdict.digest,
-        "heads": verdict.heads,
-        "problems": list(verdict.problems),
-    }
+    return {**verdict.facts, "digest": verdict.digest, "problems": list(verdict.problems)}
 
 
 @router.get(
@@ -123,53 +118,19 @@ def _verified(visit: Visit, heads: tuple[()] | list[SignedHead]) -> dict[str, An
 def export_audit(visit: AuditReader) -> StreamingResponse:
     """The whole trail, one entry a line, oldest first; the last one tells of this export."""
     seq, _ = visit.service.trail.head()
-    _write_down(visit, AuditKind.trail_exported, {"entries": seq})
-    headers = {
-        "Content-Disposition": 'attachment; filename="audit.jsonl"',
-        "Cache-Control": "no-store",
-    }
+    visit.note(AuditKind.trail_exported, facts={"entries": seq})
+    name = 'attachment; filename="audit.jsonl"'
+    headers = {"Content-Disposition": name, "Cache-Control": "no-store"}
     lines = visit.service.trail.export()
     return StreamingResponse(lines, media_type="application/x-ndjson", headers=headers)
 
 
 @router.get("/log")
-def search_log(
-    visit: LogReader,
-    principal: _Word = "",
-    dataset: _Word = "",
-    digest: _Word = "",
-    verdict: LogVerdict | None = None,
-    since: _Since = None,
-    until: _Until = None,
-    cursor: _Cursor = None,
-    size: _Size = 100,
-) -> dict[str, Any]:
+def search_log(visit: LogReader, wanted: Annotated[LogSearch, Query()]) -> dict[str, Any]:
     """Rows of the query log, the newest first. Old ones name pseudonyms, one for each caller."""
-    page = visit.service.query_log.search(
-        principal=principal,
-        dataset=dataset,
-        digest=digest,
-        verdict=verdict,
-        since=_milliseconds(since),
-        until=_milliseconds(until),
-        cursor=cursor,
-        size=size,
-    )
-    if cursor is None:
+    page = visit.service.query_log.search(**wanted.terms())
+    if wanted.cursor is None:
         # Whoever looks up people leaves a trace; the next pages belong to the first.
-        facts: dict[str, FactValue] = {
-            "principal": principal,
-            "dataset": dataset,
-            "rows": len(page.rows),
-        }
-        _write_down(visit, AuditKind.log_read, facts)
+        facts = {"principal": wanted.principal, "dataset": wanted.dataset}
+        visit.note(AuditKind.log_read, facts={**facts, "rows": len(page.rows)})
     return {"rows": [row.told() for row in page.rows], "next": page.cursor}
-
-
-def _write_down(visit: Visit, kind: AuditKind, facts: Mapping[str, FactValue]) -> None:
-    with visit.service.database.writing() as connection:
-        visit.service.trail.append(connection, kind, visit.principal.name, facts=facts)
-
-
-def _milliseconds(time: datetime | None) -> int | None:
-    return None if time is None else round(time.timestamp() * 1000)

@@ -1,7 +1,5 @@
-"""The gate of large bodies: how many are read and worked on at once, and how much of them.
-
-In: a request with a body. Out: a file on the disk that has no name (CONFIDENTIAL), while the gate
-has room for it; beyond, callers are told to come again (503, Retry-After).
+"""The gate of large bodies: how many are read and worked on at once, as files without a name
+(CONFIDENTIAL). Beyond, callers are told to come again (503, Retry-After).
 """
 
 from __future__ import annotations
@@ -118,4 +116,4 @@ class BodyGate:
 
 
 def _busy() -> ServiceError:
-    return ServiceError("others are being served", code="overloaded", retry_after=2)
+    return ServiceError("others are being served", "overloaded", retry_after=2)

@@ -1,7 +1,5 @@
-"""Data sets: what can be asked about, in which version, and by which codes.
-
-In: names. Out: titles, periods, units, variables, levels and codes, in English and German. Nothing
-here tells of records: neither how many there are, nor which codes occur.
+"""Data sets: titles, units, variables, levels and codes that can be asked about, in two languages.
+Nothing here tells of records: neither how many there are, nor which codes occur.
 """
 
 from __future__ import annotations
@@ -41,12 +39,13 @@ def list_datasets(visit: _Reader, language: LanguageParameter = None) -> dict[st
     for record in visit.service.datasets.records():
         if record.state == "published":
             latest.setdefault(record.dataset, record)
-    shown = [
-        each
-        for name, each in sorted(latest.items())
-        if visit.principal.may(Permission.catalogue_read, name)
-    ]
-    return {"datasets": [_summary(item, spoken) for item in shown]}
+    return {
+        "datasets": [
+            _summary(record, spoken)
+            for name, record in sorted(latest.items())
+            if visit.principal.may(Permission.catalogue_read, name)
+        ]
+    }
 
 
 @router.get("/datasets/{dataset}")
@@ -124,7 +123,7 @@ def list_codes(
         if not number:
             hint = nearest(level, [item.name for item in found.levels])
             message = f"{variable[:60]!r} has no level {level[:60]!r}"
-            raise ServiceError(message, code="not-found", where="level", hint=hint)
+            raise ServiceError(message, "not-found", "level", hint)
         positions = found.cuts[number].tolist()
     spoken, start = language or visit.language, (page - 1) * size
     return {
@@ -177,7 +176,6 @@ def _summary(record: VersionRecord, language: str) -> dict[str, Any]:
 
 
 def _day(milliseconds: int) -> str:
-    """A time as the day in UTC."""
     return datetime.datetime.fromtimestamp(milliseconds / 1000, datetime.UTC).date().isoformat()
 
 
@@ -243,8 +241,7 @@ def _asked_unit(version: DataVersion, name: str | None) -> CatalogueUnit:
         return next(iter(version.units.values()))
     if name not in version.units:
         hint = nearest(name, list(version.units))
-        message = f"there is no unit {name[:60]!r}"
-        raise ServiceError(message, code="not-found", where="unit", hint=hint)
+        raise ServiceError(f"there is no unit {name[:60]!r}", "not-found", "unit", hint)
     return version.units[name]
 
 
@@ -256,4 +253,4 @@ def _asked_variable(version: DataVersion, name: str, unit: str | None) -> Catalo
             return item.variables[name]
     known = list(dict.fromkeys(variable for each in units for variable in each.variables))
     what, hint = f"there is no variable {name[:60]!r}", nearest(name, known)
-    raise ServiceError(what, code="unknown-variable", where="variable", hint=hint)
+    raise ServiceError(what, "unknown-variable", "variable", hint)

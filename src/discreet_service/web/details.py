@@ -1,8 +1,4 @@
-"""Details: one thing as a page made of parts: facts, tables, notes, texts, buttons, forms.
-
-In: parts, in their order. Out: a page. What a part says are words of the page, what it shows are
-values.
-"""
+"""Details: one thing as a page made of parts: facts, tables, notes, texts, buttons, forms."""
 
 from __future__ import annotations
 
@@ -10,9 +6,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from fastapi import Request, Response
+from fastapi import Response
 
 from discreet_service.problems import ServiceError
+from discreet_service.web.access import Visit
 from discreet_service.web.lists import Value
 from discreet_service.web.pages import page
 
@@ -36,7 +33,7 @@ class Part:
 
 
 def detail_page(
-    visit: Request,
+    visit: Visit,
     name: str,
     parts: Sequence[Any],
     *,

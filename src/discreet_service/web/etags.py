@@ -1,7 +1,5 @@
-"""Conditional responses: what did not change is not sent again.
-
-In: a request, what identifies the content, and who may keep it. Out: 304, or the content with its
-ETag. What everybody may read may be kept by everybody; all else by the caller alone.
+"""Conditional responses: 304, or the content with its ETag. What everybody may read may be kept by
+everybody; all else by the caller alone.
 """
 
 from __future__ import annotations
@@ -11,16 +9,14 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 from typing import IO
 
-from fastapi import Request
 from fastapi.responses import Response, StreamingResponse
 
-from discreet_service.service import Service
+from discreet_service.web.access import Visit
 
 _PIECE = 1 << 18
 #: Seconds for which what is public may be kept without asking again.
 _FRESH = 300
 _UNSAFE = re.compile(r"[^A-Za-z0-9._-]")
-_TAG = re.compile(r'(?:W/)?"([^"]*)"')
 
 Content = bytes | IO[bytes]
 
@@ -35,24 +31,23 @@ def etag_of(*parts: object) -> str:
     return f'"{hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:32]}"'
 
 
-def caching(service: Service) -> dict[str, str]:
-    """Who may keep responses about releases."""
-    if service.settings.public_releases:
-        return {"Cache-Control": f"public, max-age={_FRESH}"}
-    return {"Cache-Control": "private, no-cache"}
+def is_known(header: str | None, etag: str) -> bool:
+    """Whether a caller who sent If-None-Match has this content already."""
+    tags = [part.strip().removeprefix("W/").strip('"') for part in (header or "").split(",")]
+    return "*" in tags or etag.strip('"') in tags
 
 
-def _known(request: Request, etag: str) -> bool:
-    """Whether the caller has this content already."""
-    header = request.headers.get("if-none-match", "")
-    if header.strip() == "*":
-        return True
-    return etag.strip('"') in _TAG.findall(header)
+def file_response(
+    content: bytes, name: str, media_type: str = "application/octet-stream"
+) -> Response:
+    """A file for the caller to keep, and for nobody on the way: no browser runs what is in it."""
+    place = f'attachment; filename="{_UNSAFE.sub("_", name)}"'
+    headers = {"Content-Disposition": place, "Cache-Control": "no-store"}
+    return Response(content, media_type=media_type, headers=headers)
 
 
 def conditional(
-    request: Request,
-    service: Service,
+    visit: Visit,
     etag: str,
     media_type: str,
     content: Callable[[], Content],
@@ -61,9 +56,11 @@ def conditional(
     shown: bool = False,
     headers: Mapping[str, str] | None = None,
 ) -> Response:
-    """A response with an ETag; 304 without content, if the caller has it."""
-    told = {"ETag": etag, **caching(service), "Vary": "Accept, Authorization", **(headers or {})}
-    if _known(request, etag):
+    """A response about a release with an ETag; 304 without content, if the caller has it."""
+    public = visit.service.settings.public_releases
+    kept = f"public, max-age={_FRESH}" if public else "private, no-cache"
+    told = {"ETag": etag, "Cache-Control": kept, "Vary": "Accept, Authorization", **(headers or {})}
+    if is_known(visit.headers.get("if-none-match"), etag):
         return Response(status_code=304, headers=told)
     if name:
         place = "inline" if shown else "attachment"
@@ -71,10 +68,10 @@ def conditional(
     made = content()
     if isinstance(made, bytes):
         return Response(made, media_type=media_type, headers=told)
-    return StreamingResponse(_pieces(made), media_type=media_type, headers=told)
 
+    def pieces(file: IO[bytes] = made) -> Iterator[bytes]:
+        with file:
+            while piece := file.read(_PIECE):
+                yield piece
 
-def _pieces(file: IO[bytes]) -> Iterator[bytes]:
-    with file:
-        while piece := file.read(_PIECE):
-            yield piece
+    return StreamingResponse(pieces(), media_type=media_type, headers=told)

@@ -1,8 +1,5 @@
-"""Forms: what somebody fills in, shown and read by one pydantic model.
-
-In: a model, whose fields are those of the form; what is filled in already. Out: a part of a page,
-and a dependency that reads what was sent. Labels, hints and options are words of the page:
-`NAME`, `NAME_hint`, `OPTION`.
+"""Forms: what somebody fills in, shown and read by one pydantic model. Labels, hints and options
+are words of the page: `NAME`, `NAME_hint`, `OPTION`.
 """
 
 from __future__ import annotations

@@ -1,29 +1,33 @@
-"""Jobs: hand them in, look how far they are, fetch their results, stop them.
-
-In: requests of kinds that are listed. Out: jobs, their events as they happen, their results as
-files. A job is seen by whoever handed it in; staff sees that it is there, and never its result.
+"""Jobs: hand them in, look how far they are, fetch their results, stop them. A job is seen by
+whoever handed it in; staff sees that it is there, and never its result.
 """
 
 from __future__ import annotations
 
 import asyncio
 import base64
-import contextlib
 import json
 import re
 from collections import Counter
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Depends, Header, Query, Request
 from fastapi.concurrency import run_in_threadpool
 from fastapi.responses import FileResponse, JSONResponse, Response, StreamingResponse
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, Field
 
-from discreet_service.jobs import Job, JobEvent, JobQueue, JobState, checked_request, kind_of
+from discreet_service.jobs import Job, JobQueue, JobState, checked_request, kind_of
 from discreet_service.permissions import Permission, Principal
 from discreet_service.problems import ServiceError
-from discreet_service.web.access import Visit, check_allowed, known_principal, visit_of, visit_with
+from discreet_service.web.access import (
+    Visit,
+    check_allowed,
+    known_visit,
+    needs,
+    visit_with,
+)
+from discreet_service.web.etags import is_known
 
 router = APIRouter(prefix="/api/v1/jobs", tags=["jobs"])
 
@@ -39,23 +43,21 @@ _RANGE = re.compile(r"bytes=([0-9]{1,18})?-([0-9]{1,18})?")
 _STREAM = "text/event-stream"
 
 
-class JobBody(BaseModel):
+class JobBody(BaseModel, extra="forbid"):
     """A job that is wanted."""
 
-    model_config = ConfigDict(extra="forbid")
     kind: Annotated[str, Field(max_length=40, examples=["query"])]  # What is to be done
     request: dict[str, Any]  # What for, as the kind wants it
 
 
+@needs(Permission.jobs_own)
 def job_viewer(request: Request) -> Visit:
     """A dependency: who may see jobs, their own, or, as staff, that there are any."""
-    principal = known_principal(request)
-    if not principal.may(Permission.status_read):
-        check_allowed(principal, Permission.jobs_own)
-    return visit_of(request)
+    visit = known_visit(request)
+    if not visit.principal.may(Permission.status_read):
+        check_allowed(visit.principal, Permission.jobs_own)
+    return visit
 
-
-job_viewer.permission = Permission.jobs_own  # type: ignore[attr-defined]
 
 Owner = Annotated[Visit, Depends(visit_with(Permission.jobs_own))]
 Viewer = Annotated[Visit, Depends(job_viewer)]
@@ -71,9 +73,7 @@ def create_job(
     kind = kind_of(body.kind)
     request = checked_request(kind, body.request)
     check_allowed(visit.principal, kind.permission, _dataset_of(request))
-    job = visit.service.jobs.submit(
-        kind=body.kind, owner=visit.principal.name, request=request, idempotency_key=idempotency_key
-    )
+    job = visit.submit(body.kind, request, idempotency_key)
     headers = {"Location": f"{router.prefix}/{job.id}", "Retry-After": "2"}
     return JSONResponse(_shown(job, visit.principal), status_code=202, headers=headers)
 
@@ -113,9 +113,8 @@ def cancel_job(job: str, visit: Viewer) -> JSONResponse:
     """Stop a job; one that runs ends within seconds. What is done stays done."""
     staff = visit.principal.may(Permission.limits_manage)
     found = visit.service.jobs.cancel(job, None if staff else visit.principal.name)
-    return JSONResponse(
-        _shown(found, visit.principal), status_code=200 if found.state.final else 202
-    )
+    status = 200 if found.state.final else 202
+    return JSONResponse(_shown(found, visit.principal), status_code=status)
 
 
 @router.get(
@@ -135,17 +134,10 @@ def get_job_result(job: str, visit: Owner) -> Response:
         "Repr-Digest": f"sha-256=:{base64.b64encode(bytes.fromhex(digest)).decode()}:",
         "Cache-Control": "private, no-cache",
     }
-    header = visit.headers.get("if-none-match", "")
-    tags = [part.strip().removeprefix("W/").strip('"') for part in header.split(",")]
-    if digest in tags or "*" in tags:
+    if is_known(visit.headers.get("if-none-match"), digest):
         return Response(status_code=304, headers=headers)
-    return FileResponse(
-        place,
-        headers=headers,
-        media_type=found.media_type,
-        filename=found.file_name,
-        stat_result=place.stat(),
-    )
+    return FileResponse(place, headers=headers, media_type=found.media_type,
+                        filename=found.file_name, stat_result=place.stat())  # fmt: skip
 
 
 @router.get(
@@ -165,72 +157,49 @@ async def stream_job_events(
     after = 0
     if last_event_id:
         if not _NUMBER.fullmatch(last_event_id):
-            message = "this is no number of an event"
-            raise ServiceError(message, code="invalid-input", where="Last-Event-ID")
+            raise ServiceError("this is no number of an event", "invalid-input", "Last-Event-ID")
         after = int(last_event_id)
     found = await run_in_threadpool(visit.service.jobs.job, job, visit.principal.name)
     events = await run_in_threadpool(visit.service.jobs.events, job, after)
     if found.state.final and not events:
         return Response(status_code=204)
-    _check_streams(visit.principal.name)
-    content = _EventLines(visit.service.jobs, found.id, visit.principal.name, after).lines()
+    owner = visit.principal.name
+    # Each stream holds a connection.
+    for count, most in ((_STREAMS[owner], _MOST_OF_ONE), (_STREAMS.total(), _MOST_STREAMS)):
+        if count >= most:
+            what, hint = "too many streams are open", "ask for the job itself now and then"
+            raise ServiceError(what, "rate-limited", hint=hint, limit=most, retry_after=10)
+    content = _event_lines(visit.service.jobs, found.id, owner, after)
     headers = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
     return StreamingResponse(content, media_type=_STREAM, headers=headers)
 
 
-class _EventLines:
-    """The events of a job, one after the other."""
-
-    def __init__(self, queue: JobQueue, job: str, owner: str, after: int) -> None:
-        self._queue, self._job, self._owner, self._after = queue, job, owner, after
-
-    async def lines(self) -> AsyncIterator[str]:
-        """What is sent."""
-        now = asyncio.get_running_loop().time
-        until, spoken = now() + _LONGEST, now()
-        if _STREAMS[self._owner] >= _MOST_OF_ONE or _STREAMS.total() >= _MOST_STREAMS:
-            return  # of many that began at once, some were let in too soon
-        with _counted(self._owner):
-            yield "retry: 2000\n\n"
-            while now() < until:
-                try:
-                    final, events = await run_in_threadpool(self._look)
-                except ServiceError:
-                    # The database is away, or the job: whoever asks anew is told.
-                    return
-                for event in events:
-                    spoken = now()
-                    said = json.dumps(event.told())
-                    yield f"id: {event.seq}\nevent: {event.kind}\ndata: {said}\n\n"
-                if final:
-                    return
-                if now() - spoken >= _HEARTBEAT:
-                    spoken = now()
-                    yield ": still there\n\n"
-                await asyncio.sleep(_LOOK)
-
-    def _look(self) -> tuple[bool, tuple[JobEvent, ...]]:
-        # The state first: the events of a job that has ended are all there.
-        final = self._queue.job(self._job, self._owner).state.final
-        events = self._queue.events(self._job, self._after)
-        if events:
-            self._after = events[-1].seq
-        return final, events
-
-
-def _check_streams(owner: str) -> None:
-    """Refuse a stream too many: each holds a connection."""
-    for count, most in ((_STREAMS[owner], _MOST_OF_ONE), (_STREAMS.total(), _MOST_STREAMS)):
-        if count >= most:
-            what, hint = "too many streams are open", "ask for the job itself now and then"
-            raise ServiceError(what, code="rate-limited", limit=most, retry_after=10, hint=hint)
-
-
-@contextlib.contextmanager
-def _counted(owner: str) -> Iterator[None]:
+async def _event_lines(queue: JobQueue, job: str, owner: str, after: int) -> AsyncIterator[str]:
+    now = asyncio.get_running_loop().time
+    until, spoken = now() + _LONGEST, now()
+    if _STREAMS[owner] >= _MOST_OF_ONE or _STREAMS.total() >= _MOST_STREAMS:
+        return  # of many that began at once, some were let in too soon
     _STREAMS[owner] += 1
     try:
-        yield
+        yield "retry: 2000\n\n"
+        while now() < until:
+            try:
+                # The state first: the events of a job that has ended are all there.
+                found = await run_in_threadpool(queue.job, job, owner)
+                events = await run_in_threadpool(queue.events, job, after)
+            except ServiceError:
+                # The database is away, or the job: whoever asks anew is told.
+                return
+            for event in events:
+                spoken, after = now(), event.seq
+                said = json.dumps(event.told())
+                yield f"id: {event.seq}\nevent: {event.kind}\ndata: {said}\n\n"
+            if found.state.final:
+                return
+            if now() - spoken >= _HEARTBEAT:
+                spoken = now()
+                yield ": still there\n\n"
+            await asyncio.sleep(_LOOK)
     finally:
         _STREAMS[owner] -= 1
         if not _STREAMS[owner]:
@@ -238,7 +207,6 @@ def _counted(owner: str) -> Iterator[None]:
 
 
 def _shown(job: Job, principal: Principal) -> dict[str, Any]:
-    """A job as somebody may see it, with where to go on."""
     place, told = f"{router.prefix}/{job.id}", job.told()
     told["links"] = {"self": place}
     if job.owner != principal.name:
@@ -267,5 +235,4 @@ def _check_range(request: Request, size: int) -> None:
         headers = request.scope["headers"]
         request.scope["headers"] = [item for item in headers if item[0].lower() != b"range"]
     elif (first is not None and int(first) >= size) or (first is None and int(last or 0) == 0):
-        message = "the result is not that long"
-        raise ServiceError(message, code="no-such-range", where="range", limit=size)
+        raise ServiceError("the result is not that long", "no-such-range", "range", limit=size)

@@ -1,14 +1,11 @@
-"""Keys: what programs show instead of a login.
-
-In: what a key is for and what it may. Out: the key, shown once, and later what may be shown of it.
-"""
+"""Keys: what programs show instead of a login; a key is shown once."""
 
 from __future__ import annotations
 
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Path, Response
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, Field
 
 from discreet_service.people import ApiKey, NewApiKey
 from discreet_service.permissions import ALL, Grant, Permission
@@ -21,10 +18,9 @@ _ROLES = ["requester"]
 KeyId = Annotated[str, Path(pattern="^[0-9a-f]{12}$", description="Visible part of the key")]
 
 
-class GrantBody(BaseModel):
+class GrantBody(BaseModel, extra="forbid"):
     """A role, and for which data set."""
 
-    model_config = ConfigDict(extra="forbid")
     role: Annotated[str, Field(max_length=40, examples=_ROLES)]
     # The data set; * for all
     dataset: Annotated[str, Field(max_length=100, examples=["census"])] = ALL
@@ -34,10 +30,9 @@ class GrantBody(BaseModel):
         return Grant(self.role, self.dataset)
 
 
-class NewKeyBody(BaseModel):
+class NewKeyBody(BaseModel, extra="forbid"):
     """A key that somebody wants."""
 
-    model_config = ConfigDict(extra="forbid")
     name: Annotated[str, Field(min_length=1, max_length=200, examples=["nightly tables"])]
     grants: Annotated[list[GrantBody], Field(min_length=1, max_length=100)]  # What it may
     # The system that it belongs to; empty for oneself
@@ -45,10 +40,9 @@ class NewKeyBody(BaseModel):
     days: Annotated[int, Field(ge=1, le=730)] = 365  # After which it ends
 
 
-class RotationBody(BaseModel):
+class RotationBody(BaseModel, extra="forbid"):
     """How a key is replaced."""
 
-    model_config = ConfigDict(extra="forbid")
     # For how long the old one is good as well
     overlap_hours: Annotated[int, Field(ge=0, le=168)] = 24
 
@@ -92,15 +86,11 @@ def revoke_key(key: KeyId, visit: KnownVisit) -> None:
 
 def shown_key(key: ApiKey) -> dict[str, Any]:
     """What is shown of a key."""
+    times = ("created", "expires", "last_used", "revoked")
     return {
-        "id": key.id,
-        "name": key.name,
-        "owner": key.owner,
-        "grants": [{"role": grant.role, "dataset": grant.dataset} for grant in key.grants],
-        "created": iso_time(key.created),
-        "expires": iso_time(key.expires),
-        "last_used": iso_time(key.last_used),
-        "revoked": iso_time(key.revoked),
+        **{name: getattr(key, name) for name in ("id", "name", "owner")},
+        "grants": [grant.facts for grant in key.grants],
+        **{name: iso_time(getattr(key, name)) for name in times},
     }
 
 

@@ -1,7 +1,5 @@
-"""Lists: rows to read, to search and to act on, as one page for all that is a list.
-
-In: columns, rows, and what they were searched for. Out: a page: its words, the form of its fields,
-its table, the way to older rows. What a list has besides are parts of a page (`details`).
+"""Lists: rows to read, to search and to act on, as one page for all that is a list. What a list has
+besides are parts of a page (`details`).
 """
 
 from __future__ import annotations
@@ -11,10 +9,10 @@ from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import quote, urlencode
 
-from fastapi import Request, Response
+from fastapi import Response
 
+from discreet_service.web.access import Visit
 from discreet_service.web.pages import page, words
-from discreet_service.web.problem_pages import language_of
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -61,7 +59,7 @@ class PageTable:
 
 
 def list_page(
-    visit: Request,
+    visit: Visit,
     name: str,
     columns: Sequence[str],
     rows: Sequence[Sequence[Value]],
@@ -99,7 +97,7 @@ def list_page(
         path=path,
         fields=fields,
         choices=choices or {},
-        up=above or (up and (f"/{up}", words("base", language_of(visit))[up])),
+        up=above or (up and (f"/{up}", words("base", visit.language)[up])),
         css=css,
         term=term,
         before=before,

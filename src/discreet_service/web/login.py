@@ -1,7 +1,5 @@
-"""Login: by the office's provider or a password, and what people see of themselves.
-
-In: forms of our own pages. Out: sessions in cookies. A form that does not come from our own page is
-refused; so is an answer of the provider that belongs to no login begun in this browser.
+"""Login by the office's provider or a password. A form that is not from our own page is refused; so
+is an answer of the provider to no login begun in this browser.
 """
 
 from __future__ import annotations
@@ -9,12 +7,13 @@ from __future__ import annotations
 import secrets
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Form, Query, Request, Response
+from fastapi import APIRouter, Form, Query, Response
 from fastapi.responses import RedirectResponse
 
-from discreet_service.permissions import ALL, Grant
+from discreet_service.people import OidcLogin
+from discreet_service.permissions import Grant
 from discreet_service.problems import ServiceError
-from discreet_service.web.access import KnownVisit, OpenToAll, ServiceDep
+from discreet_service.web.access import KnownVisit, OpenVisit, Visit
 from discreet_service.web.keys import KeyId
 from discreet_service.web.pages import (
     FormVisit,
@@ -22,9 +21,7 @@ from discreet_service.web.pages import (
     iso_time,
     own_place,
     page,
-    session_of,
     set_cookie,
-    set_session,
     told,
 )
 from discreet_service.web.security import (
@@ -36,7 +33,7 @@ from discreet_service.web.security import (
 
 router = APIRouter(tags=["login"])
 
-_BEFORE, _ELSEWHERE = "discreet-form", "discreet-oidc"
+_SESSION, _BEFORE, _ELSEWHERE = "discreet", "discreet-form", "discreet-oidc"
 _MINUTES = 10
 _Text = Annotated[str, Form(max_length=1024)]
 _Token = Annotated[str, Form(max_length=100)]
@@ -50,105 +47,99 @@ def get_me(visit: KnownVisit) -> dict[str, Any]:
         "name": visit.principal.name,
         "kind": visit.principal.kind,
         "key": visit.principal.key or None,
-        "grants": [
-            {"role": grant.role, "dataset": grant.dataset} for grant in visit.principal.grants
-        ],
+        "grants": [grant.facts for grant in visit.principal.grants],
         "time": iso_time(visit.service.clock()),
     }
 
 
-@router.get("/login", include_in_schema=False, dependencies=[OpenToAll])
+@router.get("/login", include_in_schema=False)
 def show_login(
-    request: Request,
-    service: ServiceDep,
+    visit: OpenVisit,
     onward: Annotated[str, Query(alias="next", max_length=_LONGEST_PLACE)] = "/",
 ) -> Response:
     """The page to log in, and where to go on from there: to a page of our own."""
-    return _login_page(request, service, onward)
+    return _login_page(visit, onward)
 
 
-@router.post("/login", include_in_schema=False, dependencies=[OpenToAll])
+@router.post("/login", include_in_schema=False)
 def log_in(
-    request: Request,
-    service: ServiceDep,
+    visit: OpenVisit,
     name: _Text,
     password: _Text,
     csrf: _Token = "",
     onward: Annotated[str, Form(alias="next", max_length=_LONGEST_PLACE)] = "/",
 ) -> Response:
     """Log in by name and password."""
-    service.sessions.check_csrf(request_cookie(request, _BEFORE), csrf)
+    service = visit.service
+    service.sessions.check_csrf(request_cookie(visit, _BEFORE), csrf)
     try:
-        account = service.users.login(name, password, _address(request))
+        account = service.users.login(name, password, _address(visit))
     except ServiceError as error:
         if error.code not in ("not-authenticated", "rate-limited"):
             raise
-        return _login_page(request, service, onward, error)
-    cookie = service.sessions.start(account, session_cookie(request))
+        return _login_page(visit, onward, error)
     response = back_to("/login/password" if account.must_change else _place(onward))
-    set_session(response, service, cookie)
+    set_cookie(response, service, _SESSION, service.sessions.start(account, session_cookie(visit)))
     set_cookie(response, service, _BEFORE, "", seconds=0)
     return response
 
 
-@router.get("/login/password", include_in_schema=False, dependencies=[OpenToAll])
-def show_password(request: Request) -> Response:
+@router.get("/login/password", include_in_schema=False)
+def show_password(visit: OpenVisit) -> Response:
     """The page to change one's password."""
-    if session_of(request) is None:
-        return back_to("/login")
-    return page(request, "password", problem="")
+    return back_to("/login") if visit.login is None else page(visit, "password", problem="")
 
 
 @router.post("/login/password", include_in_schema=False)
 def change_password(visit: FormVisit, old: _Text, new: _Text) -> Response:
     """Change one's password; all other logins end, and this one gets a new cookie."""
-    session = session_of(visit)
-    if session is None or session.elsewhere:
-        raise ServiceError("this login has its password elsewhere", code="conflict")
+    service, name = visit.service, visit.principal.name
+    if visit.login is None or visit.login.elsewhere:
+        raise ServiceError("this login has its password elsewhere", "conflict")
     try:
-        account = visit.service.users.change_password(
-            visit.principal.name, old, new, _address(visit)
-        )
+        account = service.users.change_password(name, old, new, _address(visit))
     except ServiceError as error:
         if error.code not in ("not-authenticated", "rate-limited", "invalid-input"):
             raise
         return page(visit, "password", status=error.kind.status, problem=told(visit, error))
     response = back_to("/")
-    set_session(
-        response, visit.service, visit.service.sessions.start(account, session_cookie(visit))
-    )
+    set_cookie(response, service, _SESSION, service.sessions.start(account, session_cookie(visit)))
     return response
 
 
-@router.get("/login/oidc", include_in_schema=False, dependencies=[OpenToAll])
-def begin_elsewhere(service: ServiceDep) -> Response:
+def _provider(visit: Visit) -> OidcLogin:
+    if visit.service.oidc is None:
+        raise ServiceError("there is no other provider", "not-found")
+    return visit.service.oidc
+
+
+@router.get("/login/oidc", include_in_schema=False)
+def begin_elsewhere(visit: OpenVisit) -> Response:
     """Send the browser to the office's provider."""
-    if service.oidc is None:
-        raise ServiceError("there is no other provider", code="not-found")
-    attempt = service.oidc.begin()
-    cookie = service.sessions.keep_attempt(attempt)
+    attempt = _provider(visit).begin()
+    cookie = visit.service.sessions.keep_attempt(attempt)
     response = RedirectResponse(attempt.address, 303, {"Cache-Control": "no-store"})
     # Strict cookies stay away when another site sends the browser back.
-    set_cookie(response, service, _ELSEWHERE, cookie, from_elsewhere=True, seconds=60 * _MINUTES)
+    set_cookie(response, visit.service, _ELSEWHERE, cookie, from_elsewhere=True,
+               seconds=60 * _MINUTES)  # fmt: skip
     return response
 
 
-@router.get("/login/oidc/back", include_in_schema=False, dependencies=[OpenToAll])
-def finish_elsewhere(request: Request, service: ServiceDep) -> Response:
+@router.get("/login/oidc/back", include_in_schema=False)
+def finish_elsewhere(visit: OpenVisit) -> Response:
     """Let in whom the provider sent back."""
-    if service.oidc is None:
-        raise ServiceError("there is no other provider", code="not-found")
-    attempt = service.sessions.take_attempt(request_cookie(request, _ELSEWHERE) or "")
+    provider, service = _provider(visit), visit.service
+    attempt = service.sessions.take_attempt(request_cookie(visit, _ELSEWHERE) or "")
     # What the provider answered, each thing once.
-    given = request.query_params.multi_items()
-    if len(given) > 20 or len({name for name, _ in given}) != len(given):
+    answer = visit.query_params.multi_items()
+    if len(answer) > 20 or len({name for name, _ in answer}) != len(answer):
         message = "the provider's answer cannot be read"
-        raise ServiceError(message, code="not-authenticated", hint="begin the login again")
-    account = service.users.arrive(service.oidc.finish(attempt, dict(given)))
-    cookie = service.sessions.start(account, session_cookie(request))
+        raise ServiceError(message, "not-authenticated", hint="begin the login again")
+    account = service.users.arrive(provider.finish(attempt, dict(answer)))
+    cookie = service.sessions.start(account, session_cookie(visit))
     # A redirect would still count as coming from the provider, without the session's cookie.
-    response = page(request, "arrived", secret=True)
-    set_session(response, service, cookie)
+    response = page(visit, "arrived", secret=True)
+    set_cookie(response, service, _SESSION, cookie)
     set_cookie(response, service, _ELSEWHERE, "", from_elsewhere=True, seconds=0)
     return response
 
@@ -160,22 +151,20 @@ def log_out(visit: FormVisit, everywhere: Annotated[bool, Form()] = False) -> Re
     if cookie is not None:
         visit.service.sessions.log_out(cookie, visit.service.trail, everywhere=everywhere)
     response = back_to("/login")
-    set_cookie(response, visit.service, "discreet", "", seconds=0)
+    set_cookie(response, visit.service, _SESSION, "", seconds=0)
     # What the browser kept of our pages goes too.
     response.headers["Clear-Site-Data"] = '"cache", "storage"'
     return response
 
 
-@router.get("/account", include_in_schema=False, dependencies=[OpenToAll])
-def show_account(request: Request, service: ServiceDep) -> Response:
+@router.get("/account", include_in_schema=False)
+def show_account(visit: OpenVisit) -> Response:
     """One's own page: roles, keys, logout."""
-    session = session_of(request)
-    if session is None:
-        return back_to("/login")
-    if session.must_change:
-        return back_to("/login/password")
-    keys = service.api_keys.listed(session.name)
-    return page(request, "account", keys=keys, made=None, now=service.clock())
+    session = visit.login
+    if session is None or session.must_change:
+        return back_to("/login" if session is None else "/login/password")
+    keys = visit.service.api_keys.listed(session.name)
+    return page(visit, "account", keys=keys, made=None, now=visit.service.clock())
 
 
 @router.post("/account/keys", include_in_schema=False)
@@ -186,9 +175,8 @@ def make_key(
     days: Annotated[int, Form(ge=1, le=730)] = 365,
 ) -> Response:
     """Make a key for oneself; the page shows it once."""
-    wanted, _, dataset = role.partition("@")
     made = visit.service.api_keys.create(
-        visit.principal, name=name, grants=[Grant(wanted, dataset or ALL)], days=days
+        visit.principal, name=name, grants=[Grant.of(role)], days=days
     )
     keys = visit.service.api_keys.listed(visit.principal.name)
     return page(visit, "account", secret=True, keys=keys, made=made, now=visit.service.clock())
@@ -201,17 +189,15 @@ def revoke_by_form(key: KeyId, visit: FormVisit) -> Response:
     return back_to("/account")
 
 
-def _login_page(
-    request: Request, service: ServiceDep, onward: str, error: ServiceError | None = None
-) -> Response:
+def _login_page(visit: Visit, onward: str, error: ServiceError | None = None) -> Response:
     """The form, bound to this browser before anybody logged in."""
-    before = secrets.token_urlsafe(32)
+    service, before = visit.service, secrets.token_urlsafe(32)
     response = page(
-        request,
+        visit,
         "login",
         status=200 if error is None else error.kind.status,
         secret=True,
-        problem="" if error is None else told(request, error),
+        problem="" if error is None else told(visit, error),
         retry_after=None if error is None else error.retry_after,
         onward=_place(onward),
         form_token=service.sessions.csrf_token(before),
@@ -229,5 +215,5 @@ def _place(onward: str) -> str:
     return "/" if place.startswith(("/login", "/logout")) else place
 
 
-def _address(request: Request) -> str:
-    return address_key(caller_address(request))
+def _address(visit: Visit) -> str:
+    return address_key(caller_address(visit))

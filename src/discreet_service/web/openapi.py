@@ -1,8 +1,5 @@
-"""The description of the interface, OpenAPI 3.1: what FastAPI says, and what it cannot know.
-
-In: an application. Out: its document, in which each operation has a summary in words, the schema
-of its answers, calls as examples, and the problems that it answers with. Parameters, body and
-answer whose examples have one name belong to one call. Public.
+"""The description of the interface, OpenAPI 3.1: what FastAPI says, with schemas of answers,
+examples and problems. Parameters, body and answer of one name belong to one call. Public.
 """
 
 from __future__ import annotations
@@ -22,7 +19,7 @@ from fastapi.openapi.utils import get_openapi
 from fastapi.routing import APIRoute, iter_route_contexts
 
 from discreet_service.problems import MEDIA_TYPE, PROBLEM_TYPES, TYPES_BASE
-from discreet_service.web.access import known_principal
+from discreet_service.web.access import known_visit
 from discreet_service.web.plugins import facades
 
 _SCHEMAS = "schemas.toml"
@@ -116,7 +113,6 @@ def _texts() -> Iterator[tuple[str, str]]:
 
 
 def _object(name: str, told: Mapping[str, Mapping[str, str]]) -> dict[str, Any]:
-    """The schema of an object; members may be added to it later, which is no other version."""
     members: dict[str, str] = {}
     said = dict(told[name])
     if (base := said.pop("+", None)) is not None:
@@ -214,6 +210,16 @@ _COMMON: Mapping[str, tuple[str, str, str, str, str]] = {
     "429": ("RateLimited", "rate-limited", "there are too many requests", "", ""),
 }  # fmt: skip
 _FURTHER = "further"
+#: Parameters whose names depend on variables: an object, each member a parameter.
+_FURTHER_PARAMETERS: Mapping[str, Any] = {
+    "name": _FURTHER,
+    "in": "query",
+    "required": False,
+    "description": "Parameters, each under its own name, as the description says",
+    "style": "form",
+    "explode": True,
+    "schema": {"type": "object", "additionalProperties": _TEXT},
+}
 _METHODS = frozenset(("get", "put", "post", "delete", "options", "head", "patch", "trace"))
 
 
@@ -222,13 +228,8 @@ def describe_interface(app: FastAPI) -> None:
 
     def described() -> dict[str, Any]:
         if app.openapi_schema is None:
-            found = get_openapi(
-                title=app.title,
-                version=app.version,
-                summary=app.summary,
-                description=app.description,
-                routes=app.routes,
-            )
+            found = get_openapi(title=app.title, version=app.version, summary=app.summary,
+                                description=app.description, routes=app.routes)  # fmt: skip
             app.openapi_schema = _completed(found, _needs(app))
         return app.openapi_schema
 
@@ -248,23 +249,23 @@ def operations(document: Mapping[str, Any]) -> Iterator[tuple[str, str, dict[str
 
 
 def _needs(app: FastAPI) -> dict[str, str | None]:
-    """Per operation the permission that it needs; empty for a login, None for nothing."""
     found: dict[str, str | None] = {}
     for context in iter_route_contexts(app.routes):
         route = context.original_route
         if isinstance(route, APIRoute):
-            calls = [dependant.call for dependant in _dependants(route.dependant)]
+            calls = [dependant.call for dependant in dependants(route.dependant)]
             named = [call.permission for call in calls if hasattr(call, "permission")]
             permission = next((item.value for item in named if item is not None), None)
-            login = "" if known_principal in calls else None
+            login = "" if known_visit in calls else None
             found[route.name] = login if permission is None else permission
     return found
 
 
-def _dependants(dependant: Dependant) -> Iterator[Any]:
+def dependants(dependant: Dependant) -> Iterator[Any]:
+    """All that an endpoint depends on."""
     for dependency in dependant.dependencies:
         yield dependency
-        yield from _dependants(dependency)
+        yield from dependants(dependency)
 
 
 def _completed(document: dict[str, Any], needs: Mapping[str, str | None]) -> dict[str, Any]:
@@ -286,7 +287,13 @@ def _completed(document: dict[str, Any], needs: Mapping[str, str | None]) -> dic
     schemas = parts.setdefault("schemas", {})
     for name in _REPLACED:
         schemas.pop(name, None)
-    schemas |= _lifted(document) | {name: dict(each) for name, each in answer_schemas().items()}
+    for _, _, operation in operations(document):
+        # Schemas that bodies bring with them, in the place where the others are.
+        for media in operation.get("requestBody", {}).get("content", {}).values():
+            if "$defs" in media["schema"]:
+                media["schema"] = dict(media["schema"])
+                schemas |= media["schema"].pop("$defs")
+    schemas |= {name: dict(each) for name, each in answer_schemas().items()}
     schemas[_PROBLEM] = dict(_SCHEMA)
     parts["responses"] = {each[0]: _common(status, *each) for status, each in _COMMON.items()}
     parts["securitySchemes"] = {"key": {"type": "http", "scheme": "bearer"}}
@@ -294,22 +301,7 @@ def _completed(document: dict[str, Any], needs: Mapping[str, str | None]) -> dic
     return document
 
 
-def _lifted(document: dict[str, Any]) -> dict[str, Any]:
-    """Schemas that bodies bring with them, in the place where the others are."""
-    found: dict[str, Any] = {}
-    for _, _, operation in operations(document):
-        for media in operation.get("requestBody", {}).get("content", {}).values():
-            if "$defs" in media["schema"]:
-                media["schema"] = dict(media["schema"])
-                found |= media["schema"].pop("$defs")
-    return found
-
-
-# -- answers and examples -----------------------------------------------------------
-
-
 def _add_answers(operation: dict[str, Any], examples: OperationExamples) -> None:
-    """What an operation answers with, in place of what FastAPI takes for granted."""
     said = operation["responses"]
     told: dict[str, Any] = {}
     for answer, kind in examples.answers.items():
@@ -332,7 +324,6 @@ _DESCRIBED = {
 
 
 def _add_call(operation: dict[str, Any], call: CallExample) -> None:
-    """A call as an example: in its parameters, its body and its answer."""
     parameters = operation.setdefault("parameters", [])
     places = {parameter["name"]: parameter for parameter in parameters}
     further: dict[str, str] = {}
@@ -344,7 +335,7 @@ def _add_call(operation: dict[str, Any], call: CallExample) -> None:
                 further[name] = value
     if further:
         if _FURTHER not in places:
-            parameters.append(dict(_further()))
+            parameters.append(dict(_FURTHER_PARAMETERS))
             places[_FURTHER] = parameters[-1]
         places[_FURTHER].setdefault("examples", {})[call.name] = {"value": further}
     if call.media:
@@ -366,28 +357,11 @@ def _add_call(operation: dict[str, Any], call: CallExample) -> None:
         entry.setdefault("x-examples", []).append(call.name)
 
 
-def _further() -> dict[str, Any]:
-    """Parameters whose names depend on variables: an object, each member a parameter."""
-    return {
-        "name": _FURTHER,
-        "in": "query",
-        "required": False,
-        "description": "Parameters, each under its own name, as the description says",
-        "style": "form",
-        "explode": True,
-        "schema": {"type": "object", "additionalProperties": _TEXT},
-    }
-
-
-# -- problems -----------------------------------------------------------------------
-
-
 def _problem_content() -> dict[str, Any]:
     return {"schema": {"$ref": f"#/components/schemas/{_PROBLEM}"}}
 
 
 def _add_problems(operation: dict[str, Any], needs: str | None) -> None:
-    """The problems that an operation answers with, beside those of its examples."""
     parameters, said = operation.get("parameters", []), operation["responses"]
     if needs:
         operation["description"] = f"{operation['description']}\n\nNeeds `{needs}`.".strip()
@@ -405,7 +379,6 @@ def _add_problems(operation: dict[str, Any], needs: str | None) -> None:
 
 
 def _common(status: str, name: str, code: str, what: str, hint: str, where: str) -> dict[str, Any]:
-    """An answer of many operations, with an example."""
     kind = PROBLEM_TYPES[code]
     example: dict[str, Any] = {
         "type": TYPES_BASE + code,

@@ -1,7 +1,5 @@
-"""Pages: how what people see is made of templates, in their language.
-
-In: values. Out: HTML, with everything escaped, no script and no style but from our own files. Every
-form carries the token of its session.
+"""Pages: templates filled with values, in the reader's language. Everything is escaped, scripts and
+styles are our own files, and every form carries the token of its session.
 """
 
 from __future__ import annotations
@@ -23,20 +21,10 @@ from jinja2.runtime import Context
 
 from discreet.operations import OPERATIONS
 from discreet.publication import number_text
-from discreet_service.people import LoginSession
-from discreet_service.permissions import ROLES, Permission, Principal
+from discreet_service.permissions import ROLES, Permission
 from discreet_service.problems import ServiceError, hint_in
 from discreet_service.service import Service
-from discreet_service.web.access import (
-    OpenToAll,
-    Visit,
-    check_allowed,
-    known_principal,
-    principal_of,
-    service_of,
-    visit_of,
-)
-from discreet_service.web.problem_pages import language_of
+from discreet_service.web.access import OpenVisit, Visit, check_allowed, known_visit, needs
 from discreet_service.web.security import cookie_name, session_cookie
 
 router = APIRouter(tags=["pages"], include_in_schema=False)
@@ -68,7 +56,6 @@ class NavigationEntry:
 
 @cache
 def _files() -> Mapping[str, Path]:
-    """The files that browsers may fetch, and no other."""
     return {
         path.name: path
         for folder in _FOLDERS
@@ -77,11 +64,11 @@ def _files() -> Mapping[str, Path]:
     }
 
 
-@router.get("/static/{name}", dependencies=[OpenToAll])
-def get_static(name: str) -> Response:
+@router.get("/static/{name}")
+def get_static(name: str, _: OpenVisit) -> Response:
     """A file of our own: one of those listed, whatever is asked for."""
     if name not in _files():
-        raise ServiceError("there is no such file", code="not-found")
+        raise ServiceError("there is no such file", "not-found")
     path = _files()[name]
     headers = {"Cache-Control": "public, max-age=3600"}
     return Response(path.read_bytes(), media_type=_TYPES[path.suffix], headers=headers)
@@ -99,7 +86,7 @@ def asset(name: str) -> str:
 
 
 def page(
-    request: Request,
+    visit: Visit,
     template: str,
     *,
     status: int = 200,
@@ -109,30 +96,28 @@ def page(
     **values: Any,
 ) -> HTMLResponse:
     """A page."""
-    language = language_of(request)
-    service = service_of(request)
-    session = session_of(request)
-    cookie = session_cookie(request) if session is not None else None
+    language, principal, session = visit.language, visit.principal, visit.login
+    cookie = session_cookie(visit) if session is not None else None
+    entries: Sequence[NavigationEntry] = visit.app.state.navigation
     titles = {item.page: item.words(item.name, language)["title"] for item in OPERATIONS.values()}
-    for entry in request.app.state.navigation:  # else its name stands in `base`
+    for entry in entries:  # else its name stands in `base`
         if "title" in _all_words().get(entry.word, ()):
             titles[entry.word] = words(entry.word, language)["title"]
     layout = {**titles, **words("base", language)}
     spoken = {**layout, **words(said_in or template, language)}
-    principal = principal_of(request)
     shown = {
         "layout": PageWords(layout),
         "words": PageWords(spoken),
         "heading": title or spoken["title"],
         "language": language,
-        "current_path": f"{request.url.path}/",
-        "here": request.url.path + (f"?{request.url.query}" if request.url.query else ""),
-        "office": service.settings.name,
+        "current_path": f"{visit.url.path}/",
+        "here": visit.url.path + (f"?{visit.url.query}" if visit.url.query else ""),
+        "office": visit.service.settings.name,
         "session": session,
         "principal": principal,
-        "csrf": None if cookie is None else service.sessions.csrf_token(cookie),
+        "csrf": None if cookie is None else visit.service.sessions.csrf_token(cookie),
         "roles": {name: getattr(role, language) for name, role in ROLES.items()},
-        "navigation": navigation(request, principal),
+        "navigation": [one for one in entries if any(map(principal.may, one.permissions))],
         "Permission": Permission,
     }
     text = _environment().get_template(f"{template}.html").render(shown | values)
@@ -163,12 +148,6 @@ class PageWords:
         return name in self._said
 
 
-def navigation(request: Request, principal: Principal) -> list[NavigationEntry]:
-    """The pages that somebody may go to."""
-    entries: Sequence[NavigationEntry] = request.app.state.navigation
-    return [entry for entry in entries if any(map(principal.may, entry.permissions))]
-
-
 @cache
 def words(template: str, language: str) -> Mapping[str, str]:
     """The words of a template in a language.
@@ -194,21 +173,10 @@ def _all_words() -> Mapping[str, Mapping[str, Mapping[str, str]]]:
     return found
 
 
-def told(request: Request, error: ServiceError) -> str:
+def told(visit: Visit, error: ServiceError) -> str:
     """What a page says of an error: its kind in the reader's language, and what is wrong."""
-    kind = error.kind.de if language_of(request) == "de" else error.kind.en
+    kind: str = getattr(error.kind, visit.language)
     return f"{kind}: {error.what}" if error.what != kind else kind
-
-
-def session_of(request: Request) -> LoginSession | None:
-    """The login behind a request; None without."""
-    service, cookie = service_of(request), session_cookie(request)
-    return None if cookie is None else service.sessions.session(cookie)
-
-
-def set_session(response: Response, service: Service, cookie: str) -> None:
-    """Let the browser keep a session's cookie until it is closed."""
-    set_cookie(response, service, "discreet", cookie)
 
 
 def set_cookie(
@@ -233,38 +201,28 @@ def set_cookie(
     )
 
 
-def check_form(request: Request, csrf: Annotated[str, Form(max_length=100)] = "") -> Principal:
+@needs(None)
+def check_form(request: Request, csrf: Annotated[str, Form(max_length=100)] = "") -> Visit:
     """A dependency of forms: they come from our own pages, in a session that is still there."""
-    principal = known_principal(request)
-    if principal.kind != "session":
-        hint = "programs use the interface"
-        raise ServiceError("forms are for people", code="not-allowed", hint=hint)
-    service_of(request).sessions.check_csrf(session_cookie(request), csrf)
-    return principal
+    visit = known_visit(request)
+    if visit.principal.kind != "session":
+        raise ServiceError("forms are for people", "not-allowed", hint="programs use the interface")
+    visit.service.sessions.check_csrf(session_cookie(request), csrf)
+    return visit
 
 
-check_form.permission = None  # type: ignore[attr-defined]
-FormPrincipal = Annotated[Principal, Depends(check_form)]
+FormVisit = Annotated[Visit, Depends(check_form)]
 
 
-def form_visit(request: Request, _: FormPrincipal) -> Visit:
-    """A dependency of forms that gives the visit of whoever sends one of our own pages."""
-    return visit_of(request)
-
-
-def form_visit_with(permission: Permission) -> Callable[[Request, Principal], Visit]:
+def form_visit_with(permission: Permission) -> Callable[[Visit], Visit]:
     """The same for those who may do this, with the data set that the path names."""
 
-    def needed(request: Request, principal: FormPrincipal) -> Visit:
-        check_allowed(principal, permission, request.path_params.get("dataset", ""))
-        return visit_of(request)
+    @needs(permission)
+    def needed(visit: FormVisit) -> Visit:
+        check_allowed(visit.principal, permission, visit.path_params.get("dataset", ""))
+        return visit
 
-    needed.permission = permission  # type: ignore[attr-defined]
     return needed
-
-
-form_visit.permission = None  # type: ignore[attr-defined]
-FormVisit = Annotated[Visit, Depends(form_visit)]
 
 
 def back_to(path: str) -> RedirectResponse:

@@ -1,7 +1,5 @@
-"""Parameter sets over HTTP: which there are, and how they come into use and out of it.
-
-In: signed packages (SECRET) and decisions of two persons. Out: names, versions, states. There is
-no endpoint that gives out what is in a package.
+"""Parameter sets over HTTP: which there are, and how two persons bring them into use and out of it.
+No endpoint gives out what is in a package (SECRET).
 """
 
 from __future__ import annotations
@@ -9,7 +7,7 @@ from __future__ import annotations
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Depends, Request
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel
 
 from discreet_service.parameter_sets import ParameterSet
 from discreet_service.people import ProposalKind
@@ -22,26 +20,16 @@ _Reader = Annotated[Visit, Depends(visit_with(Permission.catalogue_read))]
 _Proposer = Annotated[Visit, Depends(visit_with(Permission.parameters_propose))]
 
 
-class ReasonGiven(BaseModel):
+class ReasonGiven(BaseModel, extra="forbid", strict=True):
     """Why something is proposed."""
-
-    model_config = ConfigDict(extra="forbid", strict=True)
 
     reason: str  # For the second person and the audit trail
 
 
 def _told(found: ParameterSet) -> dict[str, Any]:
-    return {
-        "name": found.name,
-        "version": found.version,
-        "state": found.state.value,
-        "digest": found.digest,
-        "file": found.file,
-        "signer": found.signer,
-        "imported": found.imported,
-        "activated": found.activated,
-        "retired": found.retired,
-    }
+    names = ("name", "version", "state", "digest", "file", "signer", "imported", "activated",
+             "retired")  # fmt: skip
+    return {name: getattr(found, name) for name in names}
 
 
 @router.get("")
@@ -103,11 +91,6 @@ def _proposed(
     found = visit.service.parameter_sets.show(*which)
     with visit.service.database.writing() as connection:
         made = visit.service.approvals.propose(
-            connection,
-            kind=kind,
-            subject=found.subject,
-            digest=found.file,
-            principal=visit.principal,
-            reason=reason,
+            connection, kind, found.subject, found.file, visit.principal, reason
         )
     return {"proposal": made.id, "state": made.state.value, "set": _told(found)}

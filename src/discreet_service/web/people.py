@@ -1,18 +1,15 @@
-"""People: who is known, and what they may; for administrators.
-
-In: names and roles. Out: accounts. Passwords are shown once, and never by another way.
-"""
+"""People: who is known, and what they may; for administrators. Passwords are shown once."""
 
 from __future__ import annotations
 
 from typing import Annotated, Any, Literal
 
-from fastapi import APIRouter, Depends, Form, Path, Query, Request, Response
-from pydantic import BaseModel, ConfigDict, Field
+from fastapi import APIRouter, Depends, Form, Path, Query, Response
+from pydantic import BaseModel, Field
 
 from discreet_service.people import NewApiKey, UserAccount
 from discreet_service.permissions import ALL, ROLES, Grant, Permission
-from discreet_service.web.access import ServiceDep, Visit, visit_with
+from discreet_service.web.access import Visit, visit_with
 from discreet_service.web.details import Part
 from discreet_service.web.forms import PageForm, sent
 from discreet_service.web.keys import GrantBody, KeyId
@@ -37,10 +34,9 @@ _Name = Annotated[str, Form(max_length=200)]
 _MOST_SHOWN = 200
 
 
-class NewUserBody(BaseModel):
+class NewUserBody(BaseModel, extra="forbid"):
     """Somebody to be known."""
 
-    model_config = ConfigDict(extra="forbid")
     name: Annotated[str, Field(min_length=1, max_length=200, examples=["anna"])]  # Their name
     kind: Literal["person", "system"] = "person"  # A person, or a system that has only keys
 
@@ -60,18 +56,13 @@ def create_person(body: NewUserBody, visit: Manager) -> dict[str, Any]:
 @router.post("/api/v1/people/{user}:grant")
 def grant_role(user: UserId, body: GrantBody, visit: Manager) -> dict[str, Any]:
     """Give a role. The user's logins end; nobody gives a role to themselves."""
-    name = visit.service.users.name_of(user)
-    visit.service.users.grant(visit.principal, name, body.grant())
-    return _shown(visit.service.users.account(name))
+    return _role_changed(visit, user, "grant", body.grant())
 
 
 @router.post("/api/v1/people/{user}:withdraw")
 def withdraw_role(user: UserId, body: GrantBody, visit: Manager) -> dict[str, Any]:
     """Take a role away, from the user's keys too."""
-    name = visit.service.users.name_of(user)
-    visit.service.users.withdraw(visit.principal, name, body.grant())
-    visit.service.api_keys.forget()
-    return _shown(visit.service.users.account(name))
+    return _role_changed(visit, user, "withdraw", body.grant())
 
 
 @router.post("/api/v1/people/{user}:disable")
@@ -137,7 +128,7 @@ def add_by_form(
 @router.get("/people/{user}", include_in_schema=False)
 def show_person(user: UserId, visit: Manager) -> Response:
     """The page of one of them: roles, keys, login."""
-    return _person_page(visit, visit.service, user)
+    return _person_page(visit, user)
 
 
 @router.post("/people/{user}/roles", include_in_schema=False)
@@ -149,12 +140,7 @@ def change_role_by_form(
     dataset: Annotated[str, Form(max_length=100)] = ALL,
 ) -> Response:
     """Give or take a role."""
-    name, grant = visit.service.users.name_of(user), Grant(role, dataset.strip() or ALL)
-    if act == "grant":
-        visit.service.users.grant(visit.principal, name, grant)
-    else:
-        visit.service.users.withdraw(visit.principal, name, grant)
-        visit.service.api_keys.forget()
+    _role_changed(visit, user, act, Grant(role, dataset.strip() or ALL))
     return _to_person(user)
 
 
@@ -173,7 +159,7 @@ def change_state_by_form(
 def reset_password_by_form(visit: _PeopleManageForm, user: UserId) -> Response:
     """A one-time password, shown once."""
     once = visit.service.users.reset_password(visit.principal, visit.service.users.name_of(user))
-    return _person_page(visit, visit.service, user, password=once)
+    return _person_page(visit, user, password=once)
 
 
 @router.post("/people/{user}/keys", include_in_schema=False)
@@ -185,15 +171,11 @@ def make_key_by_form(
     days: Annotated[int, Form(ge=1, le=730)] = 365,
 ) -> Response:
     """A key for a system, with one of its roles; the page shows it once."""
-    wanted, _, dataset = role.partition("@")
+    owner, grants = visit.service.users.name_of(user), [Grant.of(role)]
     made = visit.service.api_keys.create(
-        visit.principal,
-        name=name,
-        grants=[Grant(wanted, dataset or ALL)],
-        owner=visit.service.users.name_of(user),
-        days=days,
+        visit.principal, name=name, grants=grants, owner=owner, days=days
     )
-    return _person_page(visit, visit.service, user, made=made)
+    return _person_page(visit, user, made=made)
 
 
 @router.post("/people/{user}/keys/{key}/revoke", include_in_schema=False)
@@ -208,29 +190,26 @@ def _to_person(user: str) -> Response:
 
 
 def _person_page(
-    request: Request,
-    service: ServiceDep,
-    user: str,
-    *,
-    password: str = "",
-    made: NewApiKey | None = None,
+    visit: Visit, user: str, *, password: str = "", made: NewApiKey | None = None
 ) -> Response:
-    name = service.users.name_of(user)
+    service, name = visit.service, visit.service.users.name_of(user)
     known = {record.dataset for record in service.datasets.records()}
     known |= {dataset for dataset, _ in service.datasets.drafts()}
-    return page(
-        request,
-        "person",
-        secret=bool(password or made),
-        title=name,
-        user=service.users.account(name),
-        keys=service.api_keys.listed(name),
-        names=list(ROLES),
-        datasets=sorted(known),
-        password=password,
-        made=made,
-        now=service.clock(),
-    )
+    return page(visit, "person", secret=bool(password or made), title=name,
+                user=service.users.account(name), keys=service.api_keys.listed(name),
+                names=list(ROLES), datasets=sorted(known), password=password, made=made,
+                now=service.clock())  # fmt: skip
+
+
+def _role_changed(visit: Visit, user: str, act: str, grant: Grant) -> dict[str, Any]:
+    users = visit.service.users
+    name = users.name_of(user)
+    if act == "grant":
+        users.grant(visit.principal, name, grant)
+    else:
+        users.withdraw(visit.principal, name, grant)
+        visit.service.api_keys.forget()
+    return _shown(users.account(name))
 
 
 def _set_disabled(visit: Visit, user: str, *, disabled: bool) -> dict[str, Any]:
@@ -242,10 +221,8 @@ def _set_disabled(visit: Visit, user: str, *, disabled: bool) -> dict[str, Any]:
 
 def _shown(account: UserAccount) -> dict[str, Any]:
     return {
-        "id": account.id,
-        "name": account.name,
-        "kind": account.kind,
-        "grants": [{"role": grant.role, "dataset": grant.dataset} for grant in account.grants],
+        **{name: getattr(account, name) for name in ("id", "name", "kind")},
+        "grants": [grant.facts for grant in account.grants],
         "login": "provider" if account.elsewhere else "password",
         "disabled": account.disabled,
         "created": iso_time(account.created),

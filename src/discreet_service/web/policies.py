@@ -1,7 +1,5 @@
-"""Policies over HTTP: what may be asked, how that changes, and why something was refused.
-
-In: signed policies and decisions of two persons. Out: limits that callers may know; explanations,
-alerts and the report on areas (CONFIDENTIAL) for staff that may see them.
+"""Policies over HTTP: limits that callers may know, changes by two persons; explanations, alerts
+and the report on areas (CONFIDENTIAL) for staff that may see them.
 """
 
 from __future__ import annotations
@@ -10,7 +8,7 @@ from typing import Annotated, Any
 
 from fastapi import APIRouter, Depends
 from fastapi.responses import JSONResponse
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, Field
 
 from discreet_service.audit import AuditKind
 from discreet_service.datasets import compared_areas
@@ -32,10 +30,8 @@ _Overrider = Annotated[Visit, Depends(visit_with(Permission.refusals_override))]
 _Digest = Annotated[str, Field(pattern="^[0-9a-f]{64}$")]
 
 
-class PolicyChange(BaseModel):
+class PolicyChange(BaseModel, extra="forbid", strict=True):
     """Another policy for a data version."""
-
-    model_config = ConfigDict(extra="forbid", strict=True)
 
     policy: Annotated[str, Field(max_length=2**20)]  # The text of POLICY.toml.
     signature: Annotated[str, Field(max_length=1_000)]  # The content of POLICY.toml.sig.
@@ -43,10 +39,8 @@ class PolicyChange(BaseModel):
     reason: Annotated[str, Field(max_length=2_000)]
 
 
-class OverrideWanted(BaseModel):
+class OverrideWanted(BaseModel, extra="forbid", strict=True):
     """Why a refused table is to be answered nevertheless."""
-
-    model_config = ConfigDict(extra="forbid", strict=True)
 
     reason: Annotated[str, Field(max_length=2_000)]  # For the second person and the audit trail
 
@@ -65,14 +59,8 @@ def show_policy_document(dataset: str, version: str, visit: _Approver) -> JSONRe
     _ensure(visit.service, dataset, version)
     with visit.service.database.reading() as connection:
         found = visit.service.policies.in_force.signed(connection, dataset, version)
-    return _confidential(
-        {
-            "digest": found.document.digest,
-            "policy": found.text,
-            "signature": found.signature,
-            "signer": found.signer,
-        }
-    )
+    facts = {"digest": found.document.digest, "policy": found.text}
+    return _confidential(facts | {"signature": found.signature, "signer": found.signer})
 
 
 @router.post("/changes", status_code=202)
@@ -92,13 +80,8 @@ def propose_policy(
                 about=(dataset, version),
             )
     except PolicyError as error:
-        raise ServiceError(
-            error.what,
-            code="invalid-input",
-            where="policy",
-            hint=error.hint,
-            problems=error.problems,
-        ) from None
+        what, hint, problems = error.what, error.hint, error.problems
+        raise ServiceError(what, "invalid-input", "policy", hint, problems=problems) from None
     return _told(made)
 
 
@@ -110,7 +93,7 @@ def show_proposed_policy(
     with visit.service.database.reading() as connection:
         found = visit.service.policies.in_force.proposed(connection, dataset, digest)
     if found.document.version != version:
-        raise ServiceError("there is no such policy", code="not-found", where="digest")
+        raise ServiceError("there is no such policy", "not-found", "digest")
     return _confidential({"digest": digest, "policy": found.text, "signer": found.signer})
 
 
@@ -122,16 +105,10 @@ def explain_refusal(dataset: str, version: str, digest: _Digest, visit: _Explain
 
 def explained_refusal(visit: Visit, dataset: str, version: str, digest: str) -> dict[str, Any]:
     """Why a table was refused; that somebody asked is written down. CONFIDENTIAL."""
-    with visit.service.database.writing() as connection:
-        found = visit.service.policies.in_force.refusal(connection, dataset, version, digest)
-        visit.service.trail.append(
-            connection,
-            AuditKind.refusal_explained,
-            visit.principal.name,
-            f"{dataset}@{version}",
-            {"digest": digest},
-        )
-    return found
+    with visit.service.database.reading() as connection:
+        refusal = visit.service.policies.in_force.refusal(connection, dataset, version, digest)
+    visit.note(AuditKind.refusal_explained, f"{dataset}@{version}", {"digest": digest})
+    return refusal
 
 
 @router.post("/refusals/{digest}:override", status_code=202)
@@ -151,19 +128,9 @@ def list_policy_alerts(dataset: str, version: str, visit: _Explainer) -> JSONRes
     """What looked like an attack, the latest first. CONFIDENTIAL."""
     with visit.service.database.reading() as connection:
         found = alerts(connection, dataset, version)
+    names = ("at", "principal", "kind", "number", "stopped")
     return _confidential(
-        {
-            "alerts": [
-                {
-                    "at": one.at,
-                    "principal": one.principal,
-                    "kind": one.kind,
-                    "number": one.number,
-                    "stopped": one.stopped,
-                }
-                for one in found
-            ]
-        }
+        {"alerts": [{name: getattr(one, name) for name in names} for one in found]}
     )
 
 
@@ -178,18 +145,12 @@ def area_report(visit: Visit, dataset: str, version: str, unit: str) -> AreaRepo
     _ensure(visit.service, dataset, version)
     opened = visit.service.datasets.version(dataset, version)
     if unit not in opened.units:
-        raise ServiceError("there is no such unit", code="not-found", where="unit")
+        raise ServiceError("there is no such unit", "not-found", "unit")
     with visit.service.database.reading() as connection:
         policy = visit.service.policies.in_force.policy(connection, dataset, version)
     areas = compared_areas(opened, unit, policy.differences.least)
-    with visit.service.database.writing() as connection:
-        visit.service.trail.append(
-            connection,
-            AuditKind.report_exported,
-            visit.principal.name,
-            f"{dataset}@{version}",
-            {"report": f"areas of {unit}", "digest": policy.digest},
-        )
+    facts = {"report": f"areas of {unit}", "digest": policy.digest}
+    visit.note(AuditKind.report_exported, f"{dataset}@{version}", facts)
     return areas
 
 

@@ -1,7 +1,5 @@
-"""Problem pages: errors of every kind as RFC 9457 documents, or as a page for people.
-
-In: exceptions. Out: responses. Words of an unexpected exception stay inside; its type and place go
-to the log under the number of the request.
+"""Problem pages: errors as RFC 9457 documents, or as a page for people. Words of an unexpected
+exception stay inside; its type and place are logged under the number of the request.
 """
 
 from __future__ import annotations
@@ -49,7 +47,6 @@ def language_of(request: Request) -> Language:
 
 
 def _for_machines(path: str) -> bool:
-    """Whether programs ask here."""
     own = (f"/{facade.router.prefix.split('/')[1]}/" for facade in facades().values())
     return f"{path}/".startswith((*_MACHINES, *own))
 
@@ -79,7 +76,6 @@ def request_number(request: Request) -> str:
 
 
 def _page(told: dict[str, Any], language: str, place: str) -> str:
-    """A page for people."""
     words = {name: html.escape(str(told[name])) for name in ("title", "detail", "instance")}
     hints = "".join(
         f"<li>{html.escape(item['hint'])}</li>" for item in told["problems"] if item["hint"]
@@ -99,21 +95,6 @@ def _page(told: dict[str, Any], language: str, place: str) -> str:
     )
 
 
-def _of_validation(error: RequestValidationError) -> ServiceError:
-    """What pydantic found wrong, without quoting what was sent."""
-    problems = []
-    for item in error.errors():
-        where = ".".join(str(part) for part in item["loc"] if part not in ("body", "query", "path"))
-        problems.append(Problem(str(item["msg"]).partition(", input")[0], where))
-    shown = problems[:20]
-    return ServiceError(
-        f"{len(problems)} things are wrong with this request" if problems[1:] else shown[0].what,
-        code="invalid-input",
-        where=shown[0].where,
-        problems=shown,
-    )
-
-
 def add_problem_pages(app: FastAPI) -> None:
     """Let an application tell of all errors in this way."""
 
@@ -123,7 +104,14 @@ def add_problem_pages(app: FastAPI) -> None:
 
     @app.exception_handler(RequestValidationError)
     def invalid(request: Request, error: RequestValidationError) -> Response:
-        return problem_response(request, _of_validation(error))
+        # What pydantic found wrong, without quoting what was sent.
+        problems = []
+        for item in error.errors():
+            steps = (str(part) for part in item["loc"] if part not in ("body", "query", "path"))
+            problems.append(Problem(str(item["msg"]).partition(", input")[0], ".".join(steps)))
+        many = f"{len(problems)} things are wrong with this request"
+        wrong = ServiceError.of(problems[:20], many, code="invalid-input")
+        return problem_response(request, wrong)
 
     @app.exception_handler(HTTPException)
     def refused(request: Request, error: HTTPException) -> Response:

@@ -1,8 +1,5 @@
-"""Programmes: what producers want published of a data set: hand in, check, run, compare, publish.
-
-In: programmes as TOML, from producers. Out: what is wrong with them, drafts, releases. A draft is
-published in two steps: the first says what readers will see changed, the second repeats the word
-that the first gave; it holds only as long as neither draft nor release changes.
+"""Programmes: hand in, check, run, compare, publish. A draft is published in two steps: the first
+says what readers will see changed, the second repeats the word that the first gave.
 """
 
 from __future__ import annotations
@@ -17,7 +14,7 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Body, Depends, Header, Query, Request
 from fastapi.concurrency import run_in_threadpool
 from fastapi.responses import JSONResponse, PlainTextResponse, Response
-from pydantic import BaseModel, ConfigDict, Field, StringConstraints
+from pydantic import BaseModel, Field, StringConstraints
 
 from discreet.errors import Problem
 from discreet.files import write_text
@@ -56,10 +53,8 @@ _TOML: dict[str, Any] = {
 }
 
 
-class PublicationRequest(BaseModel):
+class PublicationRequest(BaseModel, extra="forbid"):
     """What is to be published, under which name, and the word of the first step."""
-
-    model_config = ConfigDict(extra="forbid")
 
     draft: Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{32}$")]
     release: Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$")]
@@ -85,7 +80,7 @@ def programme_of(
     shelf = shelf_of(visit.service)
     record = shelf.get(number)
     if not visit.principal.may(permission, record.dataset):
-        raise ServiceError("there is no such programme", code="not-found", where="programme")
+        raise ServiceError("there is no such programme", "not-found", "programme")
     return shelf, record
 
 
@@ -103,16 +98,14 @@ async def upload_programme(visit: Producer) -> JSONResponse:
 
 
 async def _text_of(request: Request) -> bytes:
-    """The text that was sent."""
     if request.headers.get("content-type", "").partition(";")[0].strip().lower() not in _TYPES:
         what, hint = "a programme is TOML", "Content-Type: application/toml"
-        raise ServiceError(what, code="unsupported-media-type", where="content-type", hint=hint)
+        raise ServiceError(what, "unsupported-media-type", "content-type", hint)
     text = bytearray()
     async for piece in request.stream():
         text += piece
         if len(text) > LARGEST:
-            what = "the programme is too long"
-            raise ServiceError(what, code="too-large", limit=LARGEST)
+            raise ServiceError("the programme is too long", "too-large", limit=LARGEST)
     return bytes(text)
 
 
@@ -124,14 +117,8 @@ def take_programme(visit: Visit, text: bytes) -> StoredProgramme:
     shelf = shelf_of(visit.service)
     record = shelf.put(text, visit.principal.name)
     try:
-        with visit.service.database.writing() as connection:
-            visit.service.trail.append(
-                connection,
-                AuditKind.programme_uploaded,
-                visit.principal.name,
-                record.id,
-                {"digest": record.digest, "dataset": record.dataset},
-            )
+        facts = {"digest": record.digest, "dataset": record.dataset}
+        visit.note(AuditKind.programme_uploaded, record.id, facts)
     except BaseException:
         shelf.drop(record.id)
         raise
@@ -255,12 +242,7 @@ def begin_run(visit: Visit, programme: str, key: str | None = None) -> Job:
     version = visit.service.datasets.version(record.dataset, record.version or None)
     inputs = opened_inputs(shelf.file(record.id), version)
     visit.service.answers.admit_programme(inputs, version, visit.principal, visit.language)
-    return visit.service.jobs.submit(
-        kind="programme",
-        owner=visit.principal.name,
-        request={"programme": record.id, "digest": record.digest},
-        idempotency_key=key,
-    )
+    return visit.submit("programme", {"programme": record.id, "digest": record.digest}, key)
 
 
 @router.get("/{programme}/drafts/{draft}")
@@ -274,25 +256,18 @@ def compare_draft(
     return {
         **{name: each for name, each in found.summary.items() if name != "judged"},
         "files": sorted(found.release.published),
-        "quality": _quality(found),
+        "quality": json.loads(found.release.files.read(QUALITY))
+        if QUALITY in found.release.published
+        else None,
         "release": release or None,
         "published": None if before is None else before.identity,
         "changes": _changes(visit.service, record, found, before),
     }
 
 
-def _quality(found: ReleaseDraft) -> dict[str, Any] | None:
-    """The public report on quality of a draft, if its programme wants one."""
-    if QUALITY not in found.release.published:
-        return None
-    told: dict[str, Any] = json.loads(found.release.files.read(QUALITY))
-    return told
-
-
 def _changes(
     service: Service, record: StoredProgramme, found: ReleaseDraft, before: ServedRelease | None
 ) -> list[dict[str, Any]]:
-    """What readers would see changed, and why."""
     if before is None:
         return compared(found.release, None)
     origin = service.publications.origin(before.id, before.identity)
@@ -308,7 +283,7 @@ def download_draft_file(visit: Producer, programme: str, draft: str, file: str) 
     shelf, record = programme_of(visit, programme, Permission.programmes_run)
     found = _draft(visit.service, shelf, record, draft, "draft")
     if file not in found.release.published:
-        raise ServiceError("there is no such file", code="not-found", where="file")
+        raise ServiceError("there is no such file", "not-found", "file")
     return Response(
         found.release.files.read(file),
         media_type="application/octet-stream",
@@ -355,18 +330,19 @@ def publish_programme(
     if not hmac.compare_digest(asked.confirm.encode(), word.encode()):
         what = "draft or release are not what was looked at"
         hint = "ask again without confirm, and look at the changes"
-        raise ServiceError(what, code="changed-meanwhile", where="confirm", hint=hint)
+        raise ServiceError(what, "changed-meanwhile", "confirm", hint)
     visit.service.check_publishable(draft)
     about = draft.summary
     judged = about.get("judged") or ["a draft of an earlier version of the service"]
     if not visit.service.policies.released(about["dataset"], about["version"], judged):
         what, hint = "the policies have not admitted the tables of this draft", "run it again"
-        raise ServiceError(what, code="refused-by-policy", where="draft", hint=hint)
+        raise ServiceError(what, "refused-by-policy", "draft", hint)
     origin = "" if before is None else _origin(visit.service, before)
     both = record.dataset if before is None or origin == record.dataset else ""
+    who, why = visit.principal, asked.reason
     with visit.service.database.writing() as connection:
         made = visit.service.publications.propose(
-            connection, draft, record, principal=visit.principal, reason=asked.reason, dataset=both
+            connection, draft, record, principal=who, reason=why, dataset=both
         )
     return {**told, "published": False, "proposal": made.id, "digest": made.digest}
 
@@ -383,7 +359,7 @@ def check_changeable(visit: Visit, release: ServedRelease) -> None:
         visit.principal.may(needed, origin) if origin else ALL in visit.principal.datasets(needed)
     ):
         what, hint = "the release is of other data", "choose another name"
-        raise ServiceError(what, code="not-allowed", where="release", hint=hint)
+        raise ServiceError(what, "not-allowed", "release", hint)
 
 
 def _origin(service: Service, release: ServedRelease) -> str:

@@ -1,7 +1,5 @@
-"""Queries: tables that somebody asks for, as files in the format that they want.
-
-In: a query in the closed grammar, as JSON or in an address. Out: what it comes to, or the protected
-table; for a large one a job. A table that has not changed is not sent again.
+"""Queries: what a query comes to, its protected table as a file, or for a large one a job. A table
+that has not changed is not sent again.
 """
 
 from __future__ import annotations
@@ -15,7 +13,7 @@ from pydantic import WrapValidator
 
 from discreet_service.audit import LogMode, LogVerdict
 from discreet_service.operation import log_event
-from discreet_service.permissions import Permission, Principal
+from discreet_service.permissions import Permission
 from discreet_service.policies import Language, Verdict
 from discreet_service.problems import ServiceError
 from discreet_service.queries import (
@@ -26,9 +24,9 @@ from discreet_service.queries import (
     read_query,
     written_answer,
 )
-from discreet_service.service import Service
 from discreet_service.web.access import Visit, visit_with
 from discreet_service.web.addresses import read_address
+from discreet_service.web.etags import is_known
 
 router = APIRouter(prefix="/api/v1/datasets", tags=["queries"])
 
@@ -63,7 +61,7 @@ def check_query(dataset: str, query: _Query, visit: _Checker) -> dict[str, Any]:
     verdict = visit.service.answers.verdict(prepared, visit.principal)
     language = query.language or visit.language
     outcome = LogVerdict.answered if verdict.allowed else LogVerdict.refused
-    note_query(visit.service, visit.principal, prepared, LogMode.check, outcome, start)
+    note_query(visit, prepared, LogMode.check, outcome, start)
     return {**prepared.plan.described(), "verdict": verdict.told(language)}
 
 
@@ -94,7 +92,6 @@ def get_data(dataset: str, visit: _Asker, known: _KnownTag = None) -> Response:
 def _answered(
     dataset: str, query: TableQuery, visit: Visit, known: str | None, idempotency_key: str | None
 ) -> Response:
-    """The answer, nothing new, or a job."""
     start = time.perf_counter()
     form = asked_format(query.format, visit.headers.get("accept", ""))
     language = query.language or visit.language
@@ -107,33 +104,15 @@ def _answered(
         "Cache-Control": "private, no-cache",
         "Content-Language": language,
     }
-    texts = [part.strip().removeprefix("W/").strip('"') for part in (known or "").split(",")]
-    if tag in texts or "*" in texts:
-        note_query(
-            visit.service,
-            visit.principal,
-            prepared,
-            LogMode.query,
-            LogVerdict.answered,
-            start,
-            kept=True,
-        )
+    if is_known(known, tag):
+        note_query(visit, prepared, LogMode.query, LogVerdict.answered, start, kept=True)
         return Response(status_code=304, headers=headers)
     if not visit.service.answers.is_instant(prepared, verdict):
-        note_query(
-            visit.service, visit.principal, prepared, LogMode.query, LogVerdict.deferred, start
-        )
+        note_query(visit, prepared, LogMode.query, LogVerdict.deferred, start)
         # The job that makes a large answer.
-        job = visit.service.jobs.submit(
-            kind="query",
-            owner=visit.principal.name,
-            request={
-                **visit.service.answers.document(prepared),
-                "format": form.name,
-                "language": language,
-            },
-            idempotency_key=idempotency_key,
-        )
+        document = visit.service.answers.document(prepared)
+        wanted = {**document, "format": form.name, "language": language}
+        job = visit.submit("query", wanted, idempotency_key)
         address = f"/api/v1/jobs/{job.id}"
         told = {
             "job": job.id,
@@ -145,13 +124,11 @@ def _answered(
                 "result": f"{address}/result",
             },
         }
-        return JSONResponse(
-            told, status_code=202, headers={"Location": address, "Retry-After": "2"}
-        )
+        return JSONResponse(told, 202, {"Location": address, "Retry-After": "2"})
     answer = visit.service.answers.answer(prepared)
     content = written_answer(answer.table, form, language, prepared.plan.geography)
-    note_query(visit.service, visit.principal, prepared, LogMode.query, LogVerdict.answered, start,
-         kept=answer.cached, size=len(content))  # fmt: skip
+    note_query(visit, prepared, LogMode.query, LogVerdict.answered, start,
+               kept=answer.cached, size=len(content))  # fmt: skip
     shown = "attachment" if form.file else "inline"
     headers["Content-Disposition"] = f'{shown}; filename="{file_name_of(prepared, form)}"'
     return Response(content, media_type=form.media, headers=headers)
@@ -163,14 +140,12 @@ def admitted(visit: Visit, prepared: PreparedQuery, language: Language, start: f
         return visit.service.answers.admit(prepared, visit.principal, language)
     except ServiceError as error:
         rules = [error.rule or error.code]
-        note_query(visit.service, visit.principal, prepared, LogMode.query, LogVerdict.refused,
-                   start, rules=rules)  # fmt: skip
+        note_query(visit, prepared, LogMode.query, LogVerdict.refused, start, rules=rules)
         raise
 
 
 def note_query(
-    service: Service,
-    principal: Principal,
+    visit: Visit,
     prepared: PreparedQuery,
     mode: LogMode,
     verdict: LogVerdict,
@@ -181,17 +156,16 @@ def note_query(
     size: int = 0,
 ) -> None:
     """Note who asked for what, and what became of it."""
-    took = round((time.perf_counter() - start) * 1000)
-    plan = prepared.plan
+    took, plan = round((time.perf_counter() - start) * 1000), prepared.plan
     # A query as the log keeps it: of long lists of codes the first ones, and how many.
     document = prepared.query.document()
     for entry in (*document["by"], *document["where"]):
         codes = entry["codes"]
         if codes is not None and len(codes) > _LOGGED_CODES:
             entry["codes"] = [*codes[:_LOGGED_CODES], f"and {len(codes) - _LOGGED_CODES} more"]
-    service.query_log.append(
-        principal=principal.name,
-        caller_key=principal.key,
+    visit.service.query_log.append(
+        principal=visit.principal.name,
+        caller_key=visit.principal.key,
         mode=mode,
         verdict=verdict,
         query=document,

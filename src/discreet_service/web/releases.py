@@ -1,13 +1,10 @@
-"""Releases: what was published, to browse and to download.
-
-In: requests of those who may read releases. Out: lists, tables in every format, the very files of
-a release. Whoever reads a file of a release gets the bytes that its office sealed.
+"""Releases: lists, tables in every format, the very files of a release. Whoever reads a file gets
+the bytes that its office sealed.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Depends, Query, Request
@@ -22,7 +19,7 @@ from discreet_service.problems import ServiceError
 from discreet_service.releases import MEDIA_TYPES, ListedTable, ServedRelease, written
 from discreet_service.service import Service
 from discreet_service.web.access import Visit, visit_with
-from discreet_service.web.etags import conditional, etag_of
+from discreet_service.web.etags import Content, conditional, etag_of
 
 router = APIRouter(prefix="/api/v1/releases", tags=["releases"])
 
@@ -45,12 +42,7 @@ _ACCEPTED = {
 #: no business on the pages of the service.
 _SHOWN = ("json", "json-stat")
 _TYPE_BY_SUFFIX = {
-    "html": MEDIA_TYPES["html"],
-    "json": MEDIA_TYPES["json"],
-    "csv": MEDIA_TYPES["csv"],
-    "px": MEDIA_TYPES["px"],
-    "xlsx": MEDIA_TYPES["xlsx"],
-    "parquet": MEDIA_TYPES["parquet"],
+    **{name: MEDIA_TYPES[name] for name in ("html", "json", "csv", "px", "xlsx", "parquet")},
     "geojson": "application/geo+json",
     "svg": "image/svg+xml",
 }
@@ -63,13 +55,8 @@ def chosen_language(service: Service, given: str, request: Request) -> str:
         return spoken
     if given:
         hint = f"known: {', '.join(LANGUAGES)}"
-        message = "there is no such language"
-        raise ServiceError(message, code="invalid-input", where="language", hint=hint)
+        raise ServiceError("there is no such language", "invalid-input", "language", hint)
     return service.settings.languages[0]
-
-
-def _paged(found: Sequence[Any], page: int, size: int) -> dict[str, int]:
-    return {"page": page, "size": size, "total": len(found)}
 
 
 def _release_entry(release: ServedRelease, language: str) -> dict[str, Any]:
@@ -108,11 +95,8 @@ def list_releases(
         key=lambda each: (each.date, each.id),
         reverse=True,
     )
-    shown = found[(page - 1) * size : page * size]
-    return {
-        **_paged(found, page, size),
-        "releases": [_release_entry(item, spoken) for item in shown],
-    }
+    entries = [_release_entry(item, spoken) for item in found[(page - 1) * size : page * size]]
+    return {"page": page, "size": size, "total": len(found), "releases": entries}
 
 
 @router.get("/{release}")
@@ -125,24 +109,21 @@ def get_release(
     size: Size = 100,
 ) -> dict[str, Any]:
     """One release with its tables, page by page; those that contain all words of the query."""
-    spoken, found = (
-        chosen_language(visit.service, language, visit),
-        visit.service.releases.release(release),
-    )
+    spoken = chosen_language(visit.service, language, visit)
+    found = visit.service.releases.release(release)
     words = query.casefold().split()
     tables = [
         table for table in found.tables.values() if all(word in table.searched for word in words)
     ]
     about = [name for name in found.manifest.get("reports", {}) if name in found.published]
+    shown = tables[(page - 1) * size : page * size]
     return {
         **_release_entry(found, spoken),
         "data_version": found.manifest.get("data_version"),
         "software": found.manifest.get("software"),
         "reports": about,
-        **_paged(tables, page, size),
-        "tables": [
-            _table_entry(table, spoken) for table in tables[(page - 1) * size : page * size]
-        ],
+        **{"page": page, "size": size, "total": len(tables)},
+        "tables": [_table_entry(table, spoken) for table in shown],
     }
 
 
@@ -160,55 +141,37 @@ def get_release_table(
 
     The format is that of the parameter, else of the header Accept, else JSON.
     """
-    spoken, found = (
-        chosen_language(visit.service, language, visit),
-        visit.service.releases.release(release),
-    )
-    listed = _listed(found, table)
+    spoken = chosen_language(visit.service, language, visit)
+    found = visit.service.releases.release(release)
+    listed = found.listed(table)
     form = chosen_format(format, visit)
     name = f"{listed.name}{'' if spoken == found.languages[0] else '.' + spoken}{suffix_of(form)}"
-    media_type = MEDIA_TYPES[form]
-    shown = form in _SHOWN
-    published = _published(found, listed, form, spoken)
+    media_type, shown = MEDIA_TYPES[form], form in _SHOWN
+    published = next(
+        (
+            output.file
+            for output in outputs(listed.name, [form], found.languages)
+            if output.language == spoken and output.file in listed.files
+        ),
+        "",
+    )
     if published and labels and complete is None:
         etag = etag_of(found.published[published])
-        return conditional(
-            visit,
-            visit.service,
-            etag,
-            media_type,
-            lambda: found.files.opened(published),
-            name=name,
-            shown=shown,
-        )
+        return conditional(visit, etag, media_type, lambda: found.files.opened(published),
+                           name=name, shown=shown)  # fmt: skip
     # Pages, sheets and whole grids have an end; files of cells that are stored have none.
     most = visit.service.settings.limits.cells_job
     if (FORMATS[form].page is not None or complete) and listed.cells > most:
-        message = (
-            f"a file of this form holds at most {most:,} cells; the table has {listed.cells:,}"
-        )
+        what = f"a file of this form holds at most {most:,} cells; the table has {listed.cells:,}"
         hint = "ask for parquet, with complete=false"
-        raise ServiceError(
-            message, code="too-many-cells", limit=most, actual=listed.cells, hint=hint
-        )
+        raise ServiceError(what, "too-many-cells", hint=hint, limit=most, actual=listed.cells)
     options = {"complete": complete, **({"labels": labels} if form in ("csv", "html") else {})}
     etag = etag_of(found.identity, listed.name, form, spoken, labels, complete)
-    return conditional(
-        visit,
-        visit.service,
-        etag,
-        media_type,
-        lambda: written(visit.service.releases.table(listed.id), form, spoken, **options),
-        name=name,
-        shown=shown,
-    )
 
+    def content() -> Content:
+        return written(visit.service.releases.table(listed.id), form, spoken, **options)
 
-def _listed(release: ServedRelease, table: str) -> ListedTable:
-    found = release.tables.get(table)
-    if found is None:
-        raise ServiceError("there is no such table", code="not-found", where="table")
-    return found
+    return conditional(visit, etag, media_type, content, name=name, shown=shown)
 
 
 def chosen_format(given: str, request: Request) -> str:
@@ -216,8 +179,7 @@ def chosen_format(given: str, request: Request) -> str:
     if given:
         if given not in FORMATS:
             hint = nearest(given[:40], list(FORMATS))
-            message = "there is no such format"
-            raise ServiceError(message, code="unsupported-format", where="format", hint=hint)
+            raise ServiceError("there is no such format", "unsupported-format", "format", hint)
         return given
     wanted = request.headers.get("accept", "*/*")
     ranked: list[tuple[float, int, str]] = []
@@ -234,15 +196,7 @@ def chosen_format(given: str, request: Request) -> str:
             return _ACCEPTED[kind]
     hint = f"known: {', '.join(_ACCEPTED)}"
     message = "no format of the header Accept is offered"
-    raise ServiceError(message, code="unsupported-format", where="accept", hint=hint)
-
-
-def _published(release: ServedRelease, listed: ListedTable, form: str, language: str) -> str:
-    """The published file of a table in a format and language; empty if there is none."""
-    for output in outputs(listed.name, [form], release.languages):
-        if output.language == language and output.file in listed.files:
-            return output.file
-    return ""
+    raise ServiceError(message, "unsupported-format", "accept", hint)
 
 
 @router.get("/{release}/tables/{table}/about")
@@ -250,11 +204,9 @@ def get_release_table_about(
     visit: Reader, release: str, table: str, language: Language = ""
 ) -> dict[str, Any]:
     """What is said of a table besides its cells: variables, notes, legend, provenance."""
-    spoken, found = (
-        chosen_language(visit.service, language, visit),
-        visit.service.releases.release(release),
-    )
-    listed = _listed(found, table)
+    spoken = chosen_language(visit.service, language, visit)
+    found = visit.service.releases.release(release)
+    listed = found.listed(table)
     whole: ProtectedTable = visit.service.releases.table(listed.id)
     return {**_table_entry(listed, spoken), **describe(whole, spoken)}
 
@@ -265,24 +217,12 @@ def download_release_file(visit: Reader, release: str, file: str) -> Response:
     found = visit.service.releases.release(release)
     if file == SEAL:
         text = found.seal.text().encode()
-        return conditional(
-            visit,
-            visit.service,
-            etag_of(found.identity),
-            "application/json",
-            lambda: text,
-            name=SEAL,
-        )
+        seal = etag_of(found.identity)
+        return conditional(visit, seal, "application/json", lambda: text, name=SEAL)
     digest = found.published.get(file)
     if digest is None:
-        raise ServiceError("there is no such file", code="not-found", where="file")
+        raise ServiceError("there is no such file", "not-found", "file")
     suffix = file.rpartition(".")[2].lower()
-    return conditional(
-        visit,
-        visit.service,
-        etag_of(digest),
-        _TYPE_BY_SUFFIX.get(suffix, "application/octet-stream"),
-        lambda: found.files.opened(file),
-        name=file,
-        shown=suffix == "json",
-    )
+    media_type = _TYPE_BY_SUFFIX.get(suffix, "application/octet-stream")
+    return conditional(visit, etag_of(digest), media_type, lambda: found.files.opened(file),
+                       name=file, shown=suffix == "json")  # fmt: skip

@@ -1,12 +1,10 @@
-"""Security of every request: what is looked at before an endpoint sees it, and on its way back.
-
-In: requests from anywhere. Out: the same with the caller's true address and a number, or a
-refusal: unknown host, too large, too fast, sent by another site. Every response carries the headers
-that keep browsers from harm. Nothing malformed gets further than here, and none of it is quoted.
+"""Security of every request: unknown hosts, too large, too fast, or sent by another site is
+refused, and nothing of it is quoted. Every response carries headers against harm.
 """
 
 from __future__ import annotations
 
+import asyncio
 import hashlib
 import ipaddress
 import math
@@ -14,7 +12,7 @@ import re
 import secrets
 from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from contextlib import suppress
 from typing import Any
 from urllib.parse import quote, urlsplit
 
@@ -31,7 +29,10 @@ from discreet_service.web.body_gate import HeldBytes
 from discreet_service.web.plugins import facades
 from discreet_service.web.problem_pages import problem_response
 
+_Network = ipaddress.IPv4Network | ipaddress.IPv6Network
 _MOST = 65_536
+#: So many bytes of the body of a refused request are read off, for so many seconds.
+_SMALL, _LINGERING = 1_048_576, 1.0
 #: Networks of one customer: an address of IPv6 is one of very many.
 _SIX = 64
 
@@ -162,55 +163,30 @@ def add_security(app: FastAPI, service: Service) -> None:
     app.add_middleware(SecurityGate, service=service)
 
 
-@dataclass(frozen=True, slots=True)
-class _Bounds:
-    """What the settings allow."""
-
-    hosts: frozenset[str]
-    proxies: tuple[ipaddress.IPv4Network | ipaddress.IPv6Network, ...]
-    secure: bool
-    base_url: str
-    json_bytes: int
-    arrow_bytes: int
-
-    @classmethod
-    def of(cls, service: Service) -> _Bounds:
-        settings = service.settings
-        named = (urlsplit(settings.base_url).hostname or "").lower()
-        return cls(
-            # No name that somebody else could let point here.
-            hosts=frozenset((named, settings.host, "localhost", "127.0.0.1", "::1")),
-            proxies=tuple(
-                ipaddress.ip_network(trusted_proxy, strict=False)
-                for trusted_proxy in settings.trusted_proxies
-            ),
-            secure=settings.secure,
-            base_url=settings.base_url,
-            json_bytes=settings.limits.json_bytes,
-            arrow_bytes=settings.limits.arrow_bytes,
-        )
-
-
 class SecurityGate:
     """ASGI middleware through which every request goes, and every response."""
 
     def __init__(self, app: ASGIApp, service: Service) -> None:
-        self._app, self._bounds = app, _Bounds.of(service)
-        self._held = HeldBytes(_JSON_AT_ONCE * self._bounds.json_bytes)
+        self._app, settings = app, service.settings
+        self._settings, limits = settings, settings.limits
+        named = (urlsplit(settings.base_url).hostname or "").lower()
+        # No name that somebody else could let point here.
+        self._hosts = frozenset((named, settings.host, "localhost", "127.0.0.1", "::1"))
+        self._proxies = tuple(
+            ipaddress.ip_network(proxy, strict=False) for proxy in settings.trusted_proxies
+        )
+        self._held = HeldBytes(_JSON_AT_ONCE * limits.json_bytes)
         own = [path for each in facades().values() for path in getattr(each, "UNLIMITED", ())]
         self._unlimited = (*_WITHOUT_RATE, *own)
-        limits, clock = service.settings.limits, service.clock
-        self._callers = TokenBuckets(
-            per_second=limits.requests_per_second, burst=limits.burst, clock=clock
-        )
-        self._addresses = TokenBuckets(
-            per_second=limits.requests_per_second * _PER_ADDRESS,
-            burst=limits.burst * _PER_ADDRESS,
-            clock=clock,
-        )
-        self._nobodies = TokenBuckets(
-            per_second=limits.anonymous_per_second, burst=limits.burst, clock=clock
-        )
+
+        def buckets(per_second: float, times: int = 1) -> TokenBuckets:
+            return TokenBuckets(
+                per_second=per_second * times, burst=limits.burst * times, clock=service.clock
+            )
+
+        self._callers = buckets(limits.requests_per_second)
+        self._addresses = buckets(limits.requests_per_second, _PER_ADDRESS)
+        self._nobodies = buckets(limits.anonymous_per_second)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one request."""
@@ -222,19 +198,19 @@ class SecurityGate:
             await send({"type": "websocket.close", "code": 1008})
 
     async def _answer(self, scope: Scope, receive: Receive, send: Send) -> None:
-        scope = _with_true_caller(dict(scope), self._bounds)
+        scope = _with_true_caller(dict(scope), self._proxies)
         # Frameworks take the query for text, which bytes from anywhere need not be.
         scope["query_string"] = quote(scope["query_string"], _IN_QUERIES).encode("ascii")
         scope["state"] = dict(scope.get("state") or {})
         trusted = scope.pop("discreet.trusted")
         given = Headers(scope=scope).get("x-request-id", "") if trusted else ""
         scope["state"]["number"] = given if _NUMBER.fullmatch(given) else secrets.token_hex(8)
-        back = _ResponseGate(send, scope, self._bounds)
+        back = _ResponseGate(send, scope, self._settings.secure)
         body = None
         try:
             limit = self._checked(scope)
             # Larger ones have a gate of their own, and lie on the disk.
-            held = self._held if limit <= self._bounds.json_bytes else None
+            held = self._held if limit <= self._settings.limits.json_bytes else None
             back.body = body = _BodyGate(receive, limit, held)
             await self._app(scope, body, back)
             if body.refused is not None and not back.started:
@@ -259,36 +235,52 @@ class SecurityGate:
     ) -> None:
         if back.started:
             raise error
+        refused_by_head = back.body is None and b"expect" not in dict(scope["headers"])
         back.body = None
         response = problem_response(Request(scope, receive), error)
         # The rest of the body is not read: nobody would know where the next request begins.
         response.headers["Connection"] = "close"
-        await response(scope, receive, back)
+
+        async def send(message: Message) -> None:
+            # A proxy that still sends a body when the connection ends tells its caller 502: what
+            # is on its way is read and thrown away, as far as it is small and comes at once.
+            if message["type"] == "http.response.body" and refused_by_head:
+                await back({**message, "more_body": True})
+                with suppress(TimeoutError):
+                    await asyncio.wait_for(_read_off(receive), _LINGERING)
+                message = {"type": "http.response.body"}
+            await back(message)
+
+        await response(scope, receive, send)
 
     def _checked(self, scope: Scope) -> int:
         """Refuse what can be refused by its head; the number of bytes that its body may have."""
         headers = Headers(scope=scope)
         match = _HOST.fullmatch(headers.get("host", "").lower())
         if len(headers.getlist("host")) != 1 or match is None:
-            raise ServiceError("this is no host", code="invalid-input", where="host")
-        if match[1].strip("[]") not in self._bounds.hosts:
-            raise ServiceError("this host is not served here", code="not-found", where="host")
+            raise ServiceError("this is no host", "invalid-input", "host")
+        if match[1].strip("[]") not in self._hosts:
+            raise ServiceError("this host is not served here", "not-found", "host")
         if len(scope.get("raw_path") or b"") + len(scope["query_string"]) > _LONGEST_TARGET:
-            raise ServiceError("the address is too long", code="too-large", limit=_LONGEST_TARGET)
+            raise ServiceError("the address is too long", "too-large", limit=_LONGEST_TARGET)
         self._check_rate(scope, headers)
-        if "cookie" in headers and _from_elsewhere(scope, headers, self._bounds.base_url):
+        if "cookie" in headers and _from_elsewhere(scope, headers, self._settings.base_url):
             raise _foreign()
         if headers.get("content-encoding", "identity").strip().lower() != "identity":
             message = "bodies are read as they are, not compressed"
-            raise ServiceError(message, code="unsupported-media-type", where="content-encoding")
-        limit = _body_limit(scope["path"], headers, self._bounds)
+            raise ServiceError(message, "unsupported-media-type", "content-encoding")
+        limits, kind = self._settings.limits, headers.get("content-type", "")
+        kind = kind.partition(";")[0].strip().lower()
+        large = scope["path"].startswith(_LARGE_ROUTES) and kind in _LARGE_TYPES
+        limit = limits.arrow_bytes if large else limits.json_bytes
+        if kind == _FORM:
+            limit = min(_FORM_BYTES, limits.json_bytes)
         stated = headers.get("content-length")
         if stated is not None and "transfer-encoding" in headers:
             # A proxy may take the other one for the end, and what follows for a request.
-            message = "a body has one length"
-            raise ServiceError(message, code="invalid-input", where="content-length")
+            raise ServiceError("a body has one length", "invalid-input", "content-length")
         if stated is not None and not _LENGTH.fullmatch(stated):
-            raise ServiceError("this is no length", code="invalid-body", where="content-length")
+            raise ServiceError("this is no length", "invalid-body", "content-length")
         if stated is not None and int(stated) > limit:
             raise _too_large(limit)
         return limit
@@ -298,7 +290,7 @@ class SecurityGate:
             return
         address = address_key(scope["client"][0] if scope.get("client") else "")
         named = headers.get("authorization") or _cookie(
-            headers, cookie_name(secure=self._bounds.secure)
+            headers, cookie_name(secure=self._settings.secure)
         )
         if named:
             # Whoever makes up a new key for each request is still held by the address.
@@ -309,7 +301,17 @@ class SecurityGate:
             wait = self._nobodies.wait(address)
         if wait:
             message = "too many requests in a short time"
-            raise ServiceError(message, code="rate-limited", retry_after=wait)
+            raise ServiceError(message, "rate-limited", retry_after=wait)
+
+
+async def _read_off(receive: Receive) -> None:
+    """Read a small body to its end."""
+    left = _SMALL
+    while left > 0:
+        message = await receive()
+        if not message.get("more_body"):
+            return
+        left -= len(message.get("body", b""))
 
 
 class _BodyGate:
@@ -337,17 +339,14 @@ class _BodyGate:
         return message
 
     def let_go(self) -> None:
-        """The body is no longer in memory."""
         if self._held is not None:
             self._held.let_go(self)
             self._held = None
 
 
 class _ResponseGate:
-    """Hands on a response with all its headers."""
-
-    def __init__(self, send: Send, scope: Scope, bounds: _Bounds) -> None:
-        self._send, self._scope, self._bounds = send, scope, bounds
+    def __init__(self, send: Send, scope: Scope, secure: bool) -> None:
+        self._send, self._scope, self._secure = send, scope, secure
         self.started = False
         self.body: _BodyGate | None = None
 
@@ -361,7 +360,7 @@ class _ResponseGate:
             for name, value in _ALWAYS.items():
                 headers[name] = value
             headers["X-Request-Id"] = self._scope["state"]["number"]
-            if self._bounds.secure:
+            if self._secure:
                 headers["Strict-Transport-Security"] = _TRANSPORT
             if "cache-control" not in headers:
                 headers["Cache-Control"] = "no-store" if status >= 400 else "private, no-cache"
@@ -371,8 +370,7 @@ class _ResponseGate:
         await self._send(message)
 
 
-def _with_true_caller(scope: dict[str, Any], bounds: _Bounds) -> dict[str, Any]:
-    """The request as the proxy got it; what others say of the caller is taken away."""
+def _with_true_caller(scope: dict[str, Any], proxies: Sequence[_Network]) -> dict[str, Any]:
     headers = [(name.lower(), value) for name, value in scope["headers"]]
     said = {
         name: b",".join(value for each, value in headers if each == name).decode("latin-1")
@@ -381,11 +379,11 @@ def _with_true_caller(scope: dict[str, Any], bounds: _Bounds) -> dict[str, Any]:
     hops = (b"x-forwarded-", b"forwarded", b"x-real-ip")
     scope["headers"] = [header for header in headers if not header[0].startswith(hops)]
     peer = scope["client"][0] if scope.get("client") else ""
-    trusted = _is_trusted(peer, bounds.proxies)
+    trusted = _is_trusted(peer, proxies)
     scope["discreet.trusted"] = trusted
     if not trusted:
         return scope
-    scope["client"] = (_true_address(peer, said[b"x-forwarded-for"], bounds.proxies), 0)
+    scope["client"] = (_true_address(peer, said[b"x-forwarded-for"], proxies), 0)
     scheme = said[b"x-forwarded-proto"].rpartition(",")[2].strip().lower()
     if scheme in ("http", "https"):
         scope["scheme"] = scheme
@@ -396,9 +394,7 @@ def _with_true_caller(scope: dict[str, Any], bounds: _Bounds) -> dict[str, Any]:
     return scope
 
 
-def _is_trusted(
-    address: str, proxies: Sequence[ipaddress.IPv4Network | ipaddress.IPv6Network]
-) -> bool:
+def _is_trusted(address: str, proxies: Sequence[_Network]) -> bool:
     try:
         ip_address = ipaddress.ip_address(address)
     except ValueError:
@@ -408,9 +404,7 @@ def _is_trusted(
     return any(ip_address in network for network in proxies)
 
 
-def _true_address(
-    peer: str, chain: str, proxies: Sequence[ipaddress.IPv4Network | ipaddress.IPv6Network]
-) -> str:
+def _true_address(peer: str, chain: str, proxies: Sequence[_Network]) -> str:
     """The last address of the chain that no trusted proxy has; all before it can be made up."""
     true_address = peer
     for part in reversed(chain.split(",")):
@@ -469,20 +463,12 @@ def _cookie(headers: Headers, name: str) -> str | None:
     return texts[0] if len(texts) == 1 and texts[0] else None
 
 
-def _body_limit(path: str, headers: Headers, bounds: _Bounds) -> int:
-    kind = headers.get("content-type", "").partition(";")[0].strip().lower()
-    if kind == _FORM:
-        return min(_FORM_BYTES, bounds.json_bytes)
-    large = path.startswith(_LARGE_ROUTES) and kind in _LARGE_TYPES
-    return bounds.arrow_bytes if large else bounds.json_bytes
-
-
 def _too_large(limit: int) -> ServiceError:
     message = "the body is larger than what is read here"
-    return ServiceError(message, code="too-large", limit=limit or None)
+    return ServiceError(message, "too-large", limit=limit or None)
 
 
 def _foreign() -> ServiceError:
     message = "this was sent by a page of another site, and changes nothing"
     hint = "use the pages of the service, or a key in place of a login"
-    return ServiceError(message, code="not-allowed", where="origin", hint=hint)
+    return ServiceError(message, "not-allowed", "origin", hint)

@@ -1,7 +1,5 @@
-"""Submissions: researchers hand in programs and fetch releases, reviewers decide in between.
-
-In: do-files and archives (CONFIDENTIAL), decisions. Out: where submissions stand; to reviewers all
-of one, to researchers what was released of their own.
+"""Submissions: researchers hand in programs (CONFIDENTIAL) and fetch what was released of their
+own; reviewers see all of one, and decide.
 """
 
 from __future__ import annotations
@@ -11,12 +9,13 @@ from typing import Annotated, Any, Literal
 from fastapi import APIRouter, Body, Depends, Query, Response
 from fastapi.concurrency import run_in_threadpool
 from fastapi.responses import JSONResponse
-from pydantic import BaseModel, ConfigDict, Field, StringConstraints
+from pydantic import BaseModel, Field, StringConstraints
 
 from discreet_fire.queue import OutputDecision, PartVerdict, Standing
 from discreet_service.permissions import Permission
 from discreet_service.problems import ServiceError
 from discreet_service.web.access import Visit, visit_with
+from discreet_service.web.etags import file_response
 
 router = APIRouter(prefix="/api/v1/submissions", tags=["submissions"])
 
@@ -32,30 +31,24 @@ _BODY: dict[str, Any] = {
 }
 
 
-class OutputVerdict(BaseModel):
+class OutputVerdict(BaseModel, extra="forbid"):
     """What is decided on one output."""
-
-    model_config = ConfigDict(extra="forbid")
 
     output: Annotated[int, Field(ge=1, le=10_000)]
     verdict: Literal["accept", "hold", "exception"]
     comment: _Text = ""
 
 
-class OutputVerdicts(BaseModel):
+class OutputVerdicts(BaseModel, extra="forbid"):
     """What is decided on some outputs of a submission, as it was seen."""
-
-    model_config = ConfigDict(extra="forbid")
 
     version: Annotated[int, Field(ge=1)]
     reason: _Text
     outputs: Annotated[list[OutputVerdict], Field(min_length=1, max_length=1_000)]
 
 
-class ReviewAct(BaseModel):
+class ReviewAct(BaseModel, extra="forbid"):
     """What is done with a submission, as it was seen."""
-
-    model_config = ConfigDict(extra="forbid")
 
     act: Literal["approve", "reject", "change", "subject", "release", "ask", "say"]
     version: Annotated[int, Field(ge=1)]
@@ -83,7 +76,7 @@ async def hand_in_submission(
     async for piece in visit.stream():
         content += piece
         if len(content) > most:
-            raise ServiceError("this is larger than what is taken", code="too-large", limit=most)
+            raise ServiceError("this is larger than what is taken", "too-large", limit=most)
     job = await run_in_threadpool(
         lambda: visit.service.reviews.hand_in(
             visit.principal,
@@ -113,29 +106,14 @@ def list_own_submissions(visit: Researcher) -> dict[str, Any]:
 @router.get("/mine/{submission}/files/{file}")
 def fetch_released_file(visit: Researcher, submission: int, file: str) -> Response:
     """A file that was released of one's own submission."""
-    return released_response(visit.service.reviews.fetch(visit.principal, submission, file), file)
-
-
-def released_response(content: bytes, file: str) -> Response:
-    """A released file to be kept, not shown: whatever a program wrote, no browser runs it."""
-    plain = "".join(
-        one if one.isascii() and (one.isalnum() or one in "._-") else "_" for one in file
-    )
-    headers = {
-        "Content-Disposition": f'attachment; filename="{plain}"',
-        "Cache-Control": "no-store",
-    }
-    return Response(content, media_type="application/octet-stream", headers=headers)
+    return file_response(visit.service.reviews.fetch(visit.principal, submission, file), file)
 
 
 @router.get("")
 def list_submissions(visit: Reviewer, every: bool = False) -> dict[str, Any]:
     """Submissions of all researchers, the riskiest first."""
-    return {
-        "submissions": [
-            row.to_dict() for row in visit.service.reviews.rows(visit.principal, every=every)
-        ]
-    }
+    rows = visit.service.reviews.rows(visit.principal, every=every)
+    return {"submissions": [row.to_dict() for row in rows]}
 
 
 @router.get("/{submission}")
@@ -167,7 +145,7 @@ def decide_on_outputs(
         for one in asked.outputs
     }
     if len(chosen) < len(asked.outputs):
-        raise ServiceError("an output is named twice", code="invalid-input", where="outputs")
+        raise ServiceError("an output is named twice", "invalid-input", "outputs")
     found = visit.service.reviews.decide(
         visit.principal, submission, chosen, reason=asked.reason, version=asked.version
     )
@@ -179,26 +157,8 @@ def act_on_submission(
     visit: Reviewer, submission: int, asked: Annotated[ReviewAct, Body()]
 ) -> dict[str, Any]:
     """Approve, reject, send back or release a submission; ask its researcher, or note something."""
-    if asked.act == "release":
-        release = visit.service.reviews.release(
-            visit.principal, submission, reason=asked.reason, version=asked.version
-        )
-        return _told(release)
-    if asked.act in ("ask", "say"):
-        release = visit.service.reviews.talk(
-            visit.principal, submission, asked.act, text=asked.reason
-        )
-        return _told(release)
-    return _told(
-        visit.service.reviews.end(
-            visit.principal,
-            submission,
-            asked.act,
-            reason=asked.reason,
-            version=asked.version,
-            despite_conflicts=asked.despite_conflicts,
-        )
-    )
+    words = asked.model_dump(include={"reason", "version", "despite_conflicts"})
+    return _told(visit.service.reviews.act(visit.principal, submission, asked.act, **words))
 
 
 def _told(found: Standing) -> dict[str, Any]:

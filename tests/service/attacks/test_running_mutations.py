@@ -65,6 +65,6 @@ def _attack(demo: RunningDemo, number: int, seed: int) -> Counter[int]:
 
 @pytest.mark.exhaustive
 def test_many_mutated_requests(demo: RunningDemo) -> None:
-    statuses = _attack(demo, 3_000, seed=2022)
-    assert statuses[200] > 300
-    assert statuses[422] > 300
+    statuses = _attack(demo, 1_000, seed=2022)
+    assert statuses[200] > 100
+    assert statuses[422] > 100

@@ -65,7 +65,7 @@ def test_groups_of_ones_own_are_not_answered(demo: RunningDemo) -> None:
     codes = [code for code in table["marital_status"] if code != "Total"]
     got = 0
     for size in (2, 3):
-        for block in itertools.combinations(codes, size):
+        for block in itertools.islice(itertools.combinations(codes, size), 6):
             where = [{"variable": "marital_status", "codes": list(block)}]
             got += asked(demo, key="everybody", where=where).status == 200
     assert got == 0
@@ -79,7 +79,7 @@ def test_averaging_within_a_place_is_held_by_its_depth(demo: RunningDemo) -> Non
     succeeds in a place is measured in the attacks on policies.
     """
     where = [{"variable": "region", "codes": ["01002001"]}]
-    names = ("sex", "age5", "marital_status", "education", "nationality")
+    names = ("sex", "age5", "marital_status", "education")
     wanted = [by for size in (1, 2, 3) for by in itertools.combinations(names, size)]
     answered = [
         by for by in wanted if asked(demo, key="producer", by=list(by), where=where).status == 200

@@ -283,8 +283,7 @@ def test_files_that_lie_are_refused_or_read(wire: _Wire) -> None:
 
 #: Rows of bodies that come near to the largest (10 MB of text); and megabytes that ten callers more
 #: may take. A call in Arrow takes some 300, so ten more would take 3,000.
-_LARGE = {"arrow": (10**6, 1_000), "parquet": (10**6, 1_000), "csv": (410_000, 400),
-          "json": (200_000, 400)}  # fmt: skip
+_LARGE = {"parquet": (10**6, 1_000), "json": (200_000, 400)}
 
 
 @pytest.mark.parametrize("form", _LARGE)

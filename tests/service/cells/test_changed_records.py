@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import threading
 import warnings
 from collections.abc import Iterator, Sequence
@@ -18,13 +17,13 @@ from discreet.microdata import Secret
 from discreet.operations import OPERATIONS
 from discreet.pretabular import METHODS
 from discreet.pretabular.steps import _own_warnings
-from discreet_service.cells.operations import CellsCall, run_operation
-from discreet_service.jobs.context import JobContext
+from discreet_service.cells.operations import CellsCall
 from discreet_service.permissions import ROLES, Permission
 from discreet_service.service import Service
-from discreet_service.settings import LimitSettings, ServiceSettings
+from tests.helpers.jobs_done import do_next_job
 from tests.helpers.record_files import STEPS, people, programme_file
-from tests.helpers.service_callers import RoleCallers
+from tests.helpers.rows import for_all_rows
+from tests.helpers.service_callers import MethodOffice
 from tests.helpers.service_cells import WRITERS
 
 _ROLES: dict[str, Sequence[str]] = {
@@ -44,20 +43,11 @@ def secret_of_file(service: Service, name: str, file: str) -> Secret:
     return secret
 
 
-class Office:
-    """A service and its callers."""
+class Office(MethodOffice):
+    """Who changes records."""
 
-    def __init__(self, folder: Path) -> None:
-        Secret.generate().write(folder / "service.secret")
-        limits = LimitSettings(requests_per_second=1e6, burst=10**6)
-        self.service = Service(
-            ServiceSettings(folder=folder, secret_file=folder / "service.secret", limits=limits)
-        )
-        self.callers = RoleCallers(self.service, ("operations", "jobs"), _ROLES)
-
-    def ask(self, said: dict[str, Any], name: str = "paula", study: bool = False) -> Any:
-        path = f"/api/v1/records/{'study' if study else 'anonymise'}"
-        return self.callers.ask(name, "POST", path, json=said)
+    def change(self, said: dict[str, Any], name: str = "paula", study: bool = False) -> Any:
+        return self.ask(f"records/{'study' if study else 'anonymise'}", said, name)
 
     def secret(self, name: str = "paula", file: str = "records") -> Secret:
         return secret_of_file(self.service, name, file)
@@ -65,7 +55,7 @@ class Office:
 
 @pytest.fixture(scope="module")
 def office(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Office]:
-    found = Office(tmp_path_factory.mktemp("records"))
+    found = Office(tmp_path_factory.mktemp("records"), _ROLES)
     yield found
     found.service.close()
 
@@ -84,7 +74,7 @@ def test_there_is_a_step_of_every_method() -> None:
 @pytest.mark.parametrize("method", ["swap", "pram", "drop_identifiers"])
 def test_files_are_those_of_a_programme(office: Office, tmp_path: Path, method: str) -> None:
     said = asked(method)
-    answer = office.ask(said)
+    answer = office.change(said)
     assert answer.status_code == 200, answer.text
     assert answer.headers["cache-control"] == "no-store"
     assert answer.headers["content-disposition"] == 'attachment; filename="records.csv"'
@@ -98,14 +88,7 @@ def test_records_come_in_every_form(office: Office, tmp_path: Path, how: str) ->
     said = asked("swap", "recode", "pram", format="parquet")
     del said["records"]
     media, written = WRITERS[how]
-    answer = office.callers.ask(
-        "paula",
-        "POST",
-        "/api/v1/records/anonymise",
-        params={"request": json.dumps(said)},
-        content=written(RECORDS),
-        headers={"Content-Type": media},
-    )
+    answer = office.hand_in("records/anonymise", said, media, written(RECORDS))
     assert answer.status_code == 200, answer.text
     own = programme_file(tmp_path, RECORDS, said["steps"], office.secret(), said["drop"], "parquet")
     assert pl.read_parquet(answer.content).equals(pl.read_parquet(own))
@@ -113,16 +96,16 @@ def test_records_come_in_every_form(office: Office, tmp_path: Path, how: str) ->
 
 def test_draws_are_repeated_for_one_person_and_name_only(office: Office) -> None:
     said = asked("permute")
-    first = office.ask(said).content
-    assert office.ask(said).content == first
-    assert office.ask(said, "otto").content != first
-    assert office.ask(said | {"name": "others"}).content != first
+    first = office.change(said).content
+    assert office.change(said).content == first
+    assert office.change(said, "otto").content != first
+    assert office.change(said | {"name": "others"}).content != first
 
 
 def test_studies_tell_tables_and_risk_before_and_after(office: Office) -> None:
     more = {"keys": ["region", "age"], "tables": [["region", "status"], ["age"]]}
-    told = office.ask(asked("recode", "pram", **more), study=True).json()
-    file = pl.read_csv(office.ask(asked("recode", "pram")).content, infer_schema=False)
+    told = office.change(asked("recode", "pram", **more), study=True).json()
+    file = pl.read_csv(office.change(asked("recode", "pram")).content, infer_schema=False)
     assert (told["records"], told["records_after"]) == (300, file.height)
     for table in told["tables"]:
         by = table["by"]
@@ -144,34 +127,24 @@ def test_studies_tell_tables_and_risk_before_and_after(office: Office) -> None:
 def test_many_records_become_a_sealed_job(office: Office, tmp_path: Path) -> None:
     many = people(5_100)
     said = asked("swap", "safe", name="people", records=many.to_dicts())
-    answer = office.ask(said)
+    answer = office.change(said)
     assert answer.status_code == 202, answer.text
-    job = office.service.jobs.claim("tests")
-    assert job is not None
-    assert (job.id, job.kind) == (answer.json()["id"], "records")
-    (sealed,) = office.service.job_inputs.folder.iterdir()
+    (sealed,) = office.inputs()
     assert b"household" not in sealed.read_bytes()
+    job, made = do_next_job(office.service)
+    assert (job.id, job.kind) == (answer.json()["id"], "records")
     assert "household" not in job.request
-    context = JobContext(
-        service=office.service,
-        job=job,
-        folder=tmp_path,
-        report=lambda _progress, _step: None,
-        cancelled=lambda: False,
-    )
-    made = run_operation(context)
     secret = office.secret("paula", "people")
     assert made.content == programme_file(tmp_path, many, said["steps"], secret, said["drop"])
-    assert office.service.jobs.finish(job, made.written(tmp_path))
-    assert list(office.service.job_inputs.folder.iterdir()) == []
-    assert office.ask(said, study=True).status_code == 413
+    assert office.inputs() == []
+    assert office.change(said, study=True).status_code == 413
 
 
 def test_limits_of_records_hold(office: Office) -> None:
     limits = office.service.settings.limits
     object.__setattr__(limits, "records_protect", 10)
     try:
-        answer = office.ask(asked("recode"))
+        answer = office.change(asked("recode"))
         assert answer.status_code == 413
         told = answer.json()
         assert (told["limit"], told["actual"]) == (10, 300)
@@ -206,18 +179,18 @@ WRONG = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("wrong", "where", "told"), WRONG)
+@for_all_rows(("wrong", "where", "told"), WRONG)
 def test_what_is_wrong_is_said_with_its_place(
     office: Office, wrong: dict[str, Any], where: str, told: str
 ) -> None:
-    answer = office.ask(asked("recode", **wrong))
+    answer = office.change(asked("recode", **wrong))
     assert answer.status_code == 422, answer.text
     problems = answer.json()["problems"]
     assert any(each["where"] == where and told in each["message"] for each in problems), problems
     assert "root:" not in answer.text
 
 
-@pytest.mark.parametrize(
+@for_all_rows(
     ("more", "where"),
     [
         ({"tables": [["shoe"]]}, "tables[0]"),
@@ -229,13 +202,13 @@ def test_what_is_wrong_is_said_with_its_place(
     ],
 )
 def test_what_a_study_cannot_show_is_said(office: Office, more: dict[str, Any], where: str) -> None:
-    answer = office.ask(asked("permute", **more), study=True)
+    answer = office.change(asked("permute", **more), study=True)
     assert answer.status_code == 422
     assert where in [each["where"] for each in answer.json()["problems"]], answer.text
 
 
 def test_promises_that_later_steps_break_are_refused(office: Office) -> None:
-    answer = office.ask(asked("local_suppression", "pram"))
+    answer = office.change(asked("local_suppression", "pram"))
     assert answer.status_code == 422
     assert "put it after the steps" in answer.text
 
@@ -244,7 +217,7 @@ def test_columns_that_name_somebody_do_not_go_out(office: Office) -> None:
     rows = RECORDS.with_columns(
         mail=pl.format("{}@example.org", "person"), person=pl.col("person")
     ).to_dicts()
-    answer = office.ask(asked("recode", records=rows))
+    answer = office.change(asked("recode", records=rows))
     assert answer.status_code == 422
     assert [each["where"] for each in answer.json()["problems"]] == ["mail"]
 
@@ -254,7 +227,7 @@ def test_columns_that_name_somebody_do_not_go_out(office: Office) -> None:
 )
 def test_only_who_may_protect_records_hands_them_in(office: Office, name: str, status: int) -> None:
     for study in (False, True):
-        assert office.ask(asked("recode"), name, study).status_code == status
+        assert office.change(asked("recode"), name, study).status_code == status
 
 
 def test_one_role_protects_records() -> None:
@@ -266,9 +239,9 @@ def test_one_role_protects_records() -> None:
 
 def test_warnings_of_steps_are_told(office: Office) -> None:
     steps = [{"method": "swap", **STEPS["swap"], "rate": 0.0, "k": 60}]
-    told = office.ask(asked("swap", steps=steps), study=True).json()
+    told = office.change(asked("swap", steps=steps), study=True).json()
     assert any(each.startswith("steps[0], swap: ") for each in told["warnings"]), told["warnings"]
-    assert office.ask(asked("recode"), study=True).json()["warnings"] == []
+    assert office.change(asked("recode"), study=True).json()["warnings"] == []
 
 
 def test_warnings_of_other_threads_are_not_told() -> None:

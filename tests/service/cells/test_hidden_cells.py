@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import io
-import json
-import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -14,64 +12,47 @@ import polars as pl
 import pytest
 
 from discreet import Classification, Table, ValueColumns, audit, primary, suppress
-from discreet.microdata import Secret
-from discreet.rules import MinimumFrequency, PPercent
-from discreet_service.jobs.records import Job, JobState
-from discreet_service.jobs.worker import JobWorker
+from discreet.rules import Mark, MinimumFrequency, PPercent
+from discreet_service.jobs.records import JobState
 from discreet_service.problems import ServiceError
-from discreet_service.service import Service
-from discreet_service.settings import LimitSettings, ServiceSettings
 from discreet_service.web.body_gate import BodyGate
 from discreet_service.web.openapi import example_body
-from tests.helpers.job_functions import until
-from tests.helpers.service_callers import RoleCallers
+from tests.helpers.jobs_done import do_jobs, do_next_job
+from tests.helpers.rows import for_all_rows
+from tests.helpers.service_callers import MethodOffice
+from tests.helpers.service_cells import WRITERS
 
-_ROLES = {"paula": ["producer"], "otto": ["producer"], "sam": ["service"]}
+_ROLES: dict[str, Sequence[str]] = {"paula": ["producer"], "otto": ["producer"], "sam": ["service"]}
 _EXAMPLE: dict[str, Any] = example_body("suppress_table_cells")
 _AUDITED: dict[str, Any] = example_body("audit_table_cells")
 _SAID = {name: each for name, each in _EXAMPLE.items() if name != "cells"}
 
 
-class Office:
-    """A service, its callers, and workers when they are wanted."""
-
-    def __init__(self, folder: Path) -> None:
-        Secret.generate().write(folder / "service.secret")
-        limits = LimitSettings(requests_per_second=1e6, burst=10**6)
-        secret = folder / "service.secret"
-        self.folder = folder
-        self.service = Service(ServiceSettings(folder=folder, secret_file=secret, limits=limits))
-        self.callers = RoleCallers(self.service, ("operations", "jobs"), _ROLES)
-
-    def inputs(self) -> list[Path]:
-        return sorted((self.folder / "inputs").glob("*"))
-
-    def ask(self, path: str, said: dict[str, Any], name: str = "paula", **more: Any) -> Any:
-        return self.callers.ask(name, "POST", f"/api/v1/{path}", json=said, **more)
-
-    def done(self, number: str) -> Job:
-        worker = JobWorker(self.service)
-        thread = threading.Thread(target=worker.run)
-        thread.start()
-        try:
-            until(lambda: self.service.jobs.job(number, None).state.final)
-        finally:
-            worker.stop()
-            thread.join()
-        return self.service.jobs.job(number, None)
+class Office(MethodOffice):
+    """Who suppresses cells."""
 
     def result(self, number: str) -> Any:
         return self.callers.ask("paula", "GET", f"/api/v1/jobs/{number}/result")
 
+    def hidden(self, marks: Any) -> dict[str, str]:
+        """Code → why it is hidden, for each hidden cell."""
+        answer = self.ask("suppress", {**_EXAMPLE, "marks": marks})
+        assert answer.status_code == 202, answer.text
+        _, output = do_next_job(self.service)
+        assert output.content is not None
+        frame = pl.read_csv(output.content).filter(pl.col("status") == "suppressed")
+        reasons = frame["reason"] if frame.height else frame["branch"]
+        return dict(zip(frame["branch"], reasons, strict=True))
+
 
 @pytest.fixture
 def office(tmp_path: Path) -> Iterator[Office]:
-    found = Office(tmp_path)
+    found = Office(tmp_path, _ROLES)
     yield found
     found.service.close()
 
 
-def directly() -> tuple[Table, Any]:
+def directly(marks: Any = None) -> tuple[Table, Any]:
     """The example, by the library itself."""
     frame = pl.DataFrame(_EXAMPLE["cells"]).with_columns(key=pl.lit(0))
     tree = Classification.from_parents("branch", {"A": None, "B": None, "C": None})
@@ -80,10 +61,9 @@ def directly() -> tuple[Table, Any]:
         frame, by=[tree], count="n", cell_key="key", values={"turnover": columns}
     )
     rules = [MinimumFrequency(3), PPercent(10)]
-    return table, primary(table, rules, value="turnover")
+    return table, primary(table, rules, value="turnover", marks=marks)
 
 
-@pytest.mark.exhaustive
 def test_a_job_hides_the_cells_that_the_library_hides(office: Office) -> None:
     answer = office.ask("suppress", _EXAMPLE)
     assert answer.status_code == 202, answer.text
@@ -92,8 +72,7 @@ def test_a_job_hides_the_cells_that_the_library_hides(office: Office) -> None:
     for planted in (b"branch", b"turnover", b"p_percent"):
         assert planted not in sealed.read_bytes()
         assert planted.decode() not in office.service.jobs.job(answer.json()["id"], None).request
-    job = office.done(answer.json()["id"])
-    assert job.state is JobState.done, job.problem
+    job, _ = do_next_job(office.service)
     assert office.inputs() == []
     shown = pl.read_csv(io.BytesIO(office.result(job.id).content))
     table, found = directly()
@@ -102,11 +81,9 @@ def test_a_job_hides_the_cells_that_the_library_hides(office: Office) -> None:
     assert own["value"].to_list()[2:] == [None, None]
 
 
-@pytest.mark.exhaustive
 def test_a_job_audits_hidden_cells(office: Office) -> None:
     number = office.ask("audit", _AUDITED).json()["id"]
-    job = office.done(number)
-    assert job.state is JobState.done, job.problem
+    do_next_job(office.service)
     told = office.result(number).json()
     table, found = directly()
     own = audit(suppress(table, found, method="optimal"), table, found)
@@ -118,22 +95,8 @@ def test_a_job_audits_hidden_cells(office: Office) -> None:
 
 @pytest.mark.parametrize("how", ["csv", "parquet", "arrow"])
 def test_cells_come_in_every_form(office: Office, how: str) -> None:
-    frame, content = pl.DataFrame(_EXAMPLE["cells"]), io.BytesIO()
-    if how == "csv":
-        frame.write_csv(content)
-    elif how == "parquet":
-        frame.write_parquet(content)
-    else:
-        frame.write_ipc_stream(content)
-    media = {
-        "csv": "text/csv",
-        "parquet": "application/vnd.apache.parquet",
-        "arrow": "application/vnd.apache.arrow.stream",
-    }[how]
-    answer = office.callers.ask(
-        "paula", "POST", "/api/v1/suppress", content=content.getvalue(),
-        headers={"Content-Type": media}, params={"request": json.dumps(_SAID)},
-    )  # fmt: skip
+    media, written = WRITERS[how]
+    answer = office.hand_in("suppress", _SAID, media, written(pl.DataFrame(_EXAMPLE["cells"])))
     assert answer.status_code == 202, answer.text
 
 
@@ -185,8 +148,47 @@ def test_an_input_that_was_changed_is_none(office: Office) -> None:
     content = bytearray(sealed.read_bytes())
     content[-1] ^= 1
     sealed.write_bytes(content)
-    job = office.done(number)
-    assert job.state is JobState.failed
+    assert len(do_jobs(office.service)) == 1
+    assert office.service.jobs.job(number, None).state is JobState.failed
+    assert office.inputs() == []
+
+
+# Marks of single cells --------------------------------------------------------------------------
+
+
+def test_marks_decide_as_in_the_library(office: Office) -> None:
+    assert office.hidden([]) == {"B": "secondary", "C": "minimum-frequency"}
+    # Consent shows what rules would hide.
+    consent = {"cells": {"branch": "C"}, "status": "safe"}
+    assert office.hidden([consent]) == {}
+    # What must be published is not hidden for others: A is, though B costs less.
+    assert set(office.hidden([{"cells": {"branch": "B"}, "status": "protected"}])) == {"A", "C"}
+    found = office.hidden([consent, {"cells": {"branch": "A"}, "status": "unsafe"}])
+    assert "A" in found
+    assert len(found) > 1
+    table, primaries = directly([Mark(cells={"branch": "B"}, cost=1e9)])
+    own = suppress(table, primaries, method="optimal").to_polars(complete=True)
+    hidden = own.filter(pl.col("status") == "suppressed")["branch"].to_list()
+    assert list(office.hidden([{"cells": {"branch": "B"}, "cost": 1e9}])) == hidden == ["A", "C"]
+
+
+@for_all_rows(
+    "mark",
+    [
+        {"cells": {"branch": "Z"}, "status": "safe"},
+        {"cells": {"colour": "red"}, "status": "safe"},
+        {"cells": {"branch": "A"}, "status": "secret"},
+        {"cells": {"branch": "A"}, "cost": -1},
+        {"cells": {"branch": "A"}, "because": "they said so"},
+        {"status": "safe"},
+        "A",
+    ],
+)
+def test_marks_that_mean_nothing_are_told_before_there_is_a_job(office: Office, mark: Any) -> None:
+    answer = office.ask("suppress", {**_EXAMPLE, "marks": [mark]})
+    assert answer.status_code == 422, answer.text
+    assert answer.json()["problems"][0]["where"].startswith("marks")
+    assert office.service.jobs.claim("tests") is None
     assert office.inputs() == []
 
 

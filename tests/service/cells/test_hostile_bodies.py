@@ -12,6 +12,7 @@ import pytest
 
 from discreet_service.cells.bodies import BodyKind, HandedIn, read_body
 from discreet_service.problems import ServiceError
+from tests.helpers.rows import for_all_rows
 
 GOOD = b'{"cells": [{"n": 3, "key": 7654321}]}'
 
@@ -31,7 +32,7 @@ def refused(content: bytes, kind: BodyKind) -> str:
     return caught.value.code
 
 
-@pytest.mark.parametrize(
+@for_all_rows(
     "content",
     [
         b'{"cells": [{"n": 3, "n": 5, "key": 7654321}]}',
@@ -95,7 +96,7 @@ LYING = {
 }
 
 
-@pytest.mark.parametrize("content", LYING.values(), ids=LYING)
+@for_all_rows("content", LYING.values(), ids=LYING)
 def test_streams_whose_buffers_lie(content: bytes) -> None:
     assert refused(content, BodyKind.arrow) == "invalid-body"
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import hmac
-import json
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -15,14 +14,10 @@ import pytest
 
 from discreet import Classification, Table, round_counts
 from discreet.microdata import Secret
-from discreet.operations import OPERATIONS
 from discreet.protection.rounding import Rounding, audit_rounding
-from discreet_service.cells.operations import request_model, run_operation
-from discreet_service.cells.requests import unpacked
-from discreet_service.jobs.context import JobContext
-from discreet_service.service import Service
-from discreet_service.settings import LimitSettings, ServiceSettings
-from tests.helpers.service_callers import RoleCallers
+from tests.helpers.jobs_done import do_next_job
+from tests.helpers.rows import for_all_rows
+from tests.helpers.service_callers import MethodOffice
 from tests.helpers.service_cells import WRITERS
 
 BY = ["region", "sex"]
@@ -41,20 +36,11 @@ def seed_of_table(key: bytes, owner: str, name: str) -> Secret:
     return Secret(hmac.new(key, said, hashlib.sha256).digest())
 
 
-class Office:
-    """A service and its callers."""
+class Office(MethodOffice):
+    """Who rounds counts."""
 
-    def __init__(self, folder: Path) -> None:
-        Secret.generate().write(folder / "service.secret")
-        limits = LimitSettings(requests_per_second=1e6, burst=10**6)
-        self.service = Service(
-            ServiceSettings(folder=folder, secret_file=folder / "service.secret", limits=limits)
-        )
-        self.callers = RoleCallers(self.service, ("operations", "jobs"), _ROLES)
-
-    def ask(self, said: dict[str, Any], name: str = "paula", study: bool = False) -> Any:
-        path = "/api/v1/protect/rounding" + ("/study" if study else "")
-        return self.callers.ask(name, "POST", path, json=said)
+    def round(self, said: dict[str, Any], name: str = "paula", study: bool = False) -> Any:
+        return self.ask("protect/rounding" + ("/study" if study else ""), said, name)
 
     def seed(self, name: str, table: str) -> Secret:
         return seed_of_table(self.service.key_for("rounding"), name, table)
@@ -62,7 +48,7 @@ class Office:
 
 @pytest.fixture(scope="module")
 def office(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Office]:
-    found = Office(tmp_path_factory.mktemp("rounding"))
+    found = Office(tmp_path_factory.mktemp("rounding"), _ROLES)
     yield found
     found.service.close()
 
@@ -92,21 +78,24 @@ def library_table(**more: Any) -> Table:
     return Table.from_cells(CELLS, [tree, "sex"], count="n", name="people", **more)
 
 
-@pytest.mark.parametrize("form", ["csv", "json", "html", "xlsx", "px", "json-stat", "sdmx-csv"])
+CONTROLLED = {"method": "controlled", "base": 3}
+
+
 @pytest.mark.parametrize(
-    "how",
+    ("how", "form"),
     [
-        {"method": "controlled", "base": 3},
-        {"method": "small-counts", "base": 5},
-        {"method": "conventional", "base": 10, "ties": "even"},
-        {"method": "conventional", "base": 5, "margins": 10},
-        {"method": "random", "base": 5},
+        *((CONTROLLED, form) for form in ("csv", "json", "html", "xlsx", "px", "json-stat")),
+        (CONTROLLED, "sdmx-csv"),
+        ({"method": "small-counts", "base": 5}, "csv"),
+        ({"method": "conventional", "base": 10, "ties": "even"}, "csv"),
+        ({"method": "conventional", "base": 5, "margins": 10}, "csv"),
+        ({"method": "random", "base": 5}, "csv"),
     ],
 )
 def test_rounded_tables_are_those_of_the_library(
     office: Office, tmp_path: Path, how: dict[str, Any], form: str
 ) -> None:
-    answer = office.ask({**asked(**how), "format": form})
+    answer = office.round({**asked(**how), "format": form})
     assert answer.status_code == 200, answer.text
     assert answer.headers["cache-control"] == "no-store"
     options = dict(how)
@@ -123,11 +112,11 @@ def test_rounded_tables_are_those_of_the_library(
 
 def test_cell_keys_decide_as_in_the_library(office: Office, tmp_path: Path) -> None:
     said = asked(method="keyed", base=5) | {"cell_key": "key", "key_grid": 256, "format": "csv"}
-    answer = office.ask({**said, "cells": CELLS.to_dicts()})
+    answer = office.round({**said, "cells": CELLS.to_dicts()})
     assert answer.status_code == 200, answer.text
     safe = round_counts(library_table(cell_key="key", key_grid=256), 5)
     assert answer.content == safe.write(tmp_path / "people.csv").read_bytes()
-    assert office.ask({**said, "cells": CELLS.to_dicts()}, "otto").content == answer.content
+    assert office.round({**said, "cells": CELLS.to_dicts()}, "otto").content == answer.content
 
 
 def test_unbiased_rounding_draws_from_the_seed_of_the_service(office: Office) -> None:
@@ -137,7 +126,7 @@ def test_unbiased_rounding_draws_from_the_seed_of_the_service(office: Office) ->
     table = Table.from_cells(flat, BY, count="n", name="people")
     seed = office.seed("paula", "people")
     safe = round_counts(table, 5, "controlled", unbiased=True, seed=seed)
-    found = office.ask(said).json()["cells"]["value"]
+    found = office.round(said).json()["cells"]["value"]
     assert found == safe.to_polars(complete=True)["value"].to_list()
 
 
@@ -145,7 +134,7 @@ def test_draws_are_repeated_for_one_person_and_name_only(office: Office) -> None
     said = asked(method="random", base=10) | {"format": "json"}
 
     def values(said: dict[str, Any], name: str = "paula") -> list[int]:
-        found = office.ask(said, name).json()["cells"]["value"]
+        found = office.round(said, name).json()["cells"]["value"]
         assert isinstance(found, list)
         return found
 
@@ -165,24 +154,16 @@ def test_draws_are_repeated_for_one_person_and_name_only(office: Office) -> None
 
 @pytest.mark.parametrize("how", ["csv", "parquet", "arrow"])
 def test_cells_come_in_every_form(office: Office, how: str) -> None:
-    expected = office.ask(asked(method="controlled", base=3)).content
+    expected = office.round(asked(method="controlled", base=3)).content
     media, written = WRITERS[how]
-    said = {
-        name: each for name, each in asked(method="controlled", base=3).items() if name != "cells"
-    }
-    answer = office.callers.ask(
-        "paula",
-        "POST",
-        "/api/v1/protect/rounding",
-        params={"request": json.dumps(said)},
-        content=written(CELLS.select(*BY, "n")),
-        headers={"Content-Type": media},
-    )
+    said = asked(method="controlled", base=3)
+    del said["cells"]
+    answer = office.hand_in("protect/rounding", said, media, written(CELLS.select(*BY, "n")))
     assert answer.content == expected
 
 
 def test_studies_are_the_audit_of_the_library(office: Office) -> None:
-    told = office.ask(asked(method="conventional", base=3), study=True).json()
+    told = office.round(asked(method="conventional", base=3), study=True).json()
     how = Rounding(base=3, method="conventional")
     safe = round_counts(library_table(), 3, "conventional")
     own = audit_rounding([safe], [library_table()], how)
@@ -204,10 +185,10 @@ def test_totals_that_are_no_sums_are_said_not_to_be_audited(office: Office) -> N
     rows = CELLS.select(*BY, "n").to_dicts()
     rows[-1]["n"] += 100
     said = asked(method="conventional", base=3) | {"cells": rows}
-    told = office.ask(said, study=True).json()
+    told = office.round(said, study=True).json()
     assert (told["sums"], told["audited"]) == (None, None)
     assert told["not_audited"]
-    wrong = office.ask(asked(method="controlled", base=3) | {"cells": rows})
+    wrong = office.round(asked(method="controlled", base=3) | {"cells": rows})
     assert wrong.status_code == 422
     assert "not the sum of its parts" in wrong.text
 
@@ -217,37 +198,24 @@ def test_large_tables_rounded_together_become_a_sealed_job(
 ) -> None:
     monkeypatch.setattr("discreet.operations.rounding._AT_ONCE", 3)
     said = asked(method="controlled", base=3) | {"format": "csv"}
-    answer = office.ask(said)
+    answer = office.round(said)
     assert answer.status_code == 202, answer.text
     number = answer.json()["id"]
     assert answer.headers["location"] == f"/api/v1/jobs/{number}"
-    job = office.service.jobs.claim("tests")
-    assert job is not None
-    assert (job.id, job.kind) == (number, "round")
-    (sealed,) = office.service.job_inputs.folder.iterdir()
+    (sealed,) = office.inputs()
     assert b"region" not in sealed.read_bytes()
-    model = request_model(OPERATIONS["rounding"])
-    frame, request = unpacked(office.service.job_inputs.get(job.asked()["input"]), model)
-    assert (frame.height, request.name) == (CELLS.height, "people")
-    context = JobContext(
-        service=office.service,
-        job=job,
-        folder=tmp_path,
-        report=lambda _progress, _step: None,
-        cancelled=lambda: False,
-    )
-    made = run_operation(context)
+    job, made = do_next_job(office.service)
+    assert (job.id, job.kind) == (number, "round")
     assert made.file_name == "people.csv"
     safe = round_counts(library_table(), 3, "controlled")
     assert made.content == safe.write(tmp_path / "people.csv").read_bytes()
-    assert office.service.jobs.finish(job, made.written(tmp_path))
-    assert list(office.service.job_inputs.folder.iterdir()) == []
+    assert office.inputs() == []
     # Rounded one by one, many more are answered at once.
-    assert office.ask(asked(method="conventional", base=3)).status_code == 200
-    assert office.ask(said, study=True).status_code in (200, 413)
+    assert office.round(asked(method="conventional", base=3)).status_code == 200
+    assert office.round(said, study=True).status_code in (200, 413)
 
 
-@pytest.mark.parametrize(
+@for_all_rows(
     ("wrong", "where", "told"),
     [
         ({"rounding": {"method": "keyed"}}, "cell_key", "goes by cell keys"),
@@ -268,7 +236,7 @@ def test_large_tables_rounded_together_become_a_sealed_job(
 def test_what_is_wrong_is_said_with_its_place(
     office: Office, wrong: dict[str, Any], where: str, told: str
 ) -> None:
-    answer = office.ask(asked(method="controlled", base=3) | wrong)
+    answer = office.round(asked(method="controlled", base=3) | wrong)
     assert answer.status_code == 422, answer.text
     document = answer.json()
     problems = document["problems"]
@@ -281,6 +249,6 @@ def test_what_is_wrong_is_said_with_its_place(
 def test_counts_that_are_none_are_refused(office: Office, number: Any) -> None:
     rows = CELLS.select(*BY, "n").to_dicts()
     rows[2]["n"] = number
-    answer = office.ask(asked(method="controlled", base=3) | {"cells": rows})
+    answer = office.round(asked(method="controlled", base=3) | {"cells": rows})
     assert answer.status_code == 422
     assert answer.json()["problems"][0]["where"] == "n"

@@ -16,6 +16,7 @@ import pytest
 
 from discreet.keygrid import KeyGrid
 from discreet_service.cells.columns import conflicting_keys
+from tests.helpers.rows import for_all_rows
 from tests.helpers.service_cells import WRITERS, arrow_bytes, parquet_bytes, some_cells
 from tests.service.cells.conftest import Caller
 
@@ -30,7 +31,7 @@ def problems_of(answer: Any) -> dict[str, str]:
     return {each["where"]: each["message"] for each in answer.json()["problems"]}
 
 
-@pytest.mark.parametrize(
+@for_all_rows(
     ("columns", "where", "said"),
     [
         ({"n": [1.5, TRUE[0]], "key": [1, 2]}, "n", "whole numbers are needed"),
@@ -52,9 +53,7 @@ def test_each_mistake_is_told_without_values(
     caller: Caller, columns: dict[str, list[Any]], where: str, said: str
 ) -> None:
     frame = pl.DataFrame(columns, strict=False)
-    for how in WRITERS:
-        if how == "json" and "weight" in columns and columns["weight"] == [float("inf")]:
-            continue
+    for how in ("arrow", "csv"):
         assert said in problems_of(caller.hand_in("counts", frame, how))[where]
 
 
@@ -77,7 +76,7 @@ def test_cells_of_tables_are_looked_at_as_well(caller: Caller) -> None:
     assert found == {"sex": "1 cells have codes that are not in the code tree"}
 
 
-@pytest.mark.parametrize(
+@for_all_rows(
     ("said", "where"),
     [
         ({"layout": "{"}, "layout"),
@@ -177,7 +176,7 @@ def mutated(content: bytes, draw: random.Random) -> bytes:
 
 @pytest.mark.parametrize("how", list(WRITERS))
 @pytest.mark.parametrize(
-    "number", [40, pytest.param(400, marks=pytest.mark.exhaustive)], ids=["few", "many"]
+    "number", [15, pytest.param(400, marks=pytest.mark.exhaustive)], ids=["few", "many"]
 )
 def test_mutated_bodies_never_fail_inside(caller: Caller, how: str, number: int) -> None:
     draw = random.Random(f"{how} {number}")

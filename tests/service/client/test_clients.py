@@ -319,11 +319,12 @@ def test_names_cannot_leave_their_place(monkeypatch: pytest.MonkeyPatch) -> None
 def test_every_operation_can_be_called(served: CellService) -> None:
     """What the document shows as a call is what the client sends for the operation."""
     document = served.app(*RESOURCES).openapi()
+    text = json.dumps(document).encode()
     sent: list[httpx.Request] = []
 
     def handle(request: httpx.Request) -> httpx.Response:
         if request.url.path.endswith("openapi.json"):
-            return httpx.Response(200, json=document)
+            return httpx.Response(200, content=text)
         sent.append(request)
         return httpx.Response(200, json={"fine": True})
 

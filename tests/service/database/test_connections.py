@@ -20,6 +20,7 @@ from discreet_service.database.schema import METADATA, RATE_COUNTERS, SERVICE_SC
 from discreet_service.problems import ServiceError
 from tests.conftest import without
 from tests.helpers.places import ROOT
+from tests.helpers.rows import for_all_rows
 
 
 def _add(connection: sa.Connection, amount: int, subject: str = "a") -> None:
@@ -110,7 +111,7 @@ def test_a_newer_form_is_refused(service_database: ServiceDatabase, service_url:
     assert told.value.code == "data-not-ready"
 
 
-@pytest.mark.parametrize(
+@for_all_rows(
     "url",
     [
         "",

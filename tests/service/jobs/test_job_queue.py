@@ -21,6 +21,7 @@ from discreet_service.jobs import queue as queue_module
 from discreet_service.jobs.context import FinishedFile, JobOutput
 from discreet_service.jobs.records import Job, JobState
 from discreet_service.problems import ServiceError
+from tests.helpers.rows import for_all_rows
 
 DAY = 86_400
 
@@ -387,7 +388,7 @@ def test_many_workers_do_each_job_once(
     assert jobs.counts()["done"] == 24
 
 
-@pytest.mark.parametrize(
+@for_all_rows(
     "wrong",
     [
         {"content": None},

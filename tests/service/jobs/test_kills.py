@@ -101,8 +101,8 @@ def _check(service: Service, jobs: int) -> None:
     indirect=True,
 )
 def test_many_kills(service: Service) -> None:
-    _kill_often(service, kills=8, jobs=50, seed=2)
-    _check(service, 50)
+    _kill_often(service, kills=4, jobs=24, seed=2)
+    _check(service, 24)
 
 
 @pytest.mark.postgresql

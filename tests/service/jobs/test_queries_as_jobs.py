@@ -20,6 +20,7 @@ from tests.helpers.service_callers import RoleCallers
 from tests.helpers.service_data import write_policy
 
 
+@pytest.mark.exhaustive
 def test_a_job_gives_the_figures_of_an_instant_answer(
     census_data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

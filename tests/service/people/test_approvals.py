@@ -17,6 +17,7 @@ from discreet_service.people.approvals import (
 )
 from discreet_service.permissions import Grant, Permission, Principal
 from discreet_service.problems import ServiceError
+from tests.helpers.rows import for_all_rows
 from tests.helpers.service_people import LOCAL, PeopleOfService
 
 DIGEST, OTHER = "a" * 64, "b" * 64
@@ -95,7 +96,7 @@ def test_two_persons_agree_and_it_is_done(people: PeopleOfService, acts: Acts) -
     assert acts.done == 1
 
 
-@pytest.mark.parametrize("kind", list(ProposalKind))
+@for_all_rows("kind", list(ProposalKind))
 def test_every_kind_says_who_and_how_long(kind: ProposalKind) -> None:
     facts = KINDS[kind]
     assert facts.en != facts.de

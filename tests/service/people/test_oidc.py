@@ -17,6 +17,7 @@ from discreet_service.permissions import Grant
 from discreet_service.problems import ServiceError
 from discreet_service.settings import OidcSettings
 from tests.helpers.oidc_provider import CLIENT, SECRET, LoopbackProvider, SigningKey, b64
+from tests.helpers.rows import for_all_rows
 
 
 class _Clock:
@@ -121,7 +122,7 @@ def test_codes_cannot_be_replayed(login: OidcLogin, provider: LoopbackProvider) 
         login.finish(attempt, answer)
 
 
-@pytest.mark.parametrize(
+@for_all_rows(
     "claims",
     [
         {"aud": "another"},
@@ -199,7 +200,7 @@ def test_wrong_signatures_are_refused(login: OidcLogin, provider: LoopbackProvid
     refusal(login, provider)
 
 
-@pytest.mark.parametrize("token", ["", "abc", "a.b.c", "....", "é.é.é", "x" * 100_000, None, 5])
+@for_all_rows("token", ["", "abc", "a.b.c", "....", "é.é.é", "x" * 100_000, None, 5])
 def test_malformed_tokens_are_refused(
     login: OidcLogin, provider: LoopbackProvider, token: Any
 ) -> None:
@@ -248,7 +249,7 @@ def _issuer(login: OidcLogin) -> str:
     return repr(login).split()[1].rstrip(">")
 
 
-@pytest.mark.parametrize(
+@for_all_rows(
     "issuer",
     [
         "http://id.example.org", "ftp://id.example.org", "https://", "file:///etc/passwd",
@@ -260,7 +261,7 @@ def test_providers_are_asked_over_https_only(said: OidcSettings, issuer: str) ->
         OidcLogin(replace(said, issuer=issuer), lambda: 0)
 
 
-@pytest.mark.parametrize(
+@for_all_rows(
     "described",
     [
         {"issuer": "https://evil.example"},
@@ -273,16 +274,16 @@ def test_providers_are_asked_over_https_only(said: OidcSettings, issuer: str) ->
     ],
 )
 def test_no_other_host_is_asked(
-    login: OidcLogin, provider: LoopbackProvider, described: dict[str, Any]
+    said: OidcSettings, clock: _Clock, provider: LoopbackProvider, described: dict[str, Any]
 ) -> None:
     provider.described = described
     with pytest.raises(ServiceError) as found:
-        outcome(login, provider)
+        outcome(OidcLogin(said, clock), provider)
     assert found.value.code == "overloaded"
     assert "evil" not in str(found.value)
 
 
-@pytest.mark.parametrize(
+@for_all_rows(
     "answer",
     [
         (302, {"Location": "http://127.0.0.1:1/"}, b""),
@@ -296,13 +297,13 @@ def test_no_other_host_is_asked(
         (200, {}, b"\xff\xfe"),
     ],
 )
-@pytest.mark.parametrize("path", ["/.well-known/openid-configuration", "/keys", "/token"])
+@for_all_rows("path", ["/.well-known/openid-configuration", "/keys", "/token"])
 def test_strange_answers_let_nobody_in(
-    login: OidcLogin, provider: LoopbackProvider, path: str, answer: Any
+    said: OidcSettings, clock: _Clock, provider: LoopbackProvider, path: str, answer: Any
 ) -> None:
-    provider.answers[path] = answer
+    provider.answers = {path: answer}
     with pytest.raises(ServiceError) as found:
-        outcome(login, provider)
+        outcome(OidcLogin(said, clock), provider)
     assert found.value.code in ("overloaded", "not-authenticated")
 
 

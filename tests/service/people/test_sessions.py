@@ -59,7 +59,7 @@ def test_logout_ends_one_or_all(people: PeopleOfService) -> None:
     other = people.sessions.start(people.person("otto"))
     people.sessions.log_out(cookies[0], people.trail)
     assert [people.sessions.principal(each) is None for each in cookies] == [True, False, False]
-    assert people.sessions.end_all(account.id) == 2
+    assert people.sessions.log_out(cookies[1], people.trail, everywhere=True) == 2
     assert people.sessions.principal(cookies[2]) is None
     assert people.sessions.principal(other) is not None
 

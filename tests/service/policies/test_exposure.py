@@ -28,6 +28,7 @@ from discreet_service.policies.exposure import (
     shape_of,
     shape_text,
 )
+from tests.helpers.rows import for_all_rows
 
 SIZES = {"a": 2, "b": 3, "c": 4, "place": 5}
 CODES = {name: tuple(f"{name}{at}" for at in range(size)) for name, size in SIZES.items()}
@@ -42,7 +43,7 @@ def table(*by: str, total: bool = True, **where: str) -> AskedTable:
         by=tuple(
             AskedVariable(
                 name=name,
-                levels=(AskedLevel(name=name, size=SIZES[name]),),
+                levels=(AskedLevel(name=name, size=SIZES[name], apart=frozenset()),),
                 total=total,
                 geography=name == "place",
             )
@@ -55,6 +56,7 @@ def table(*by: str, total: bool = True, **where: str) -> AskedTable:
                 codes=(code,),
                 size=SIZES[name],
                 geography=name == "place",
+                apart=frozenset(),
             )
             for name, code in sorted(where.items())
         ),
@@ -63,7 +65,7 @@ def table(*by: str, total: bool = True, **where: str) -> AskedTable:
     )
 
 
-@pytest.mark.parametrize("by", [(), ("a",), ("a", "b"), ("a", "b", "c"), ("c", "place")])
+@for_all_rows("by", [(), ("a",), ("a", "b"), ("a", "b", "c"), ("c", "place")])
 def test_one_table_has_the_exposure_of_the_library(by: tuple[str, ...]) -> None:
     sizes = [[SIZES[name]] for name in by]
     assert ReleasedLayers().most_exposed(table(*by)).exposure == pytest.approx(exposure_of(sizes))

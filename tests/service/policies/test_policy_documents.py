@@ -13,6 +13,7 @@ from discreet.release.packages.keys import public_bytes
 from discreet_service.policies import PolicyDocument, PolicyError, exposure_limit, sign_policy
 from discreet_service.policies.document import RULES
 from tests.helpers.policy_cases import POLICY, PTABLE, SIGNING, signed_file
+from tests.helpers.rows import for_all_rows
 
 TRUSTED = [public_bytes(SIGNING)]
 
@@ -52,7 +53,7 @@ def _limits() -> list[str]:
     return single + nested
 
 
-@pytest.mark.parametrize("name", _limits())
+@for_all_rows("name", _limits())
 def test_no_limit_has_a_default(name: str) -> None:
     last = name.rpartition(".")[2]
     section = name.rpartition(".")[0]
@@ -66,7 +67,7 @@ def test_no_limit_has_a_default(name: str) -> None:
     assert last in str(refused.value)
 
 
-@pytest.mark.parametrize(
+@for_all_rows(
     ("old", "new", "told"),
     [
         ('"P9"]', '"P9", "P9"]', "names each once"),

@@ -87,7 +87,7 @@ def test_each_rule_of_the_structure(here: PolicedTown) -> None:
 def test_exposure_is_that_of_all_users_together(
     service_database: ServiceDatabase, tmp_path: Path
 ) -> None:
-    names = tuple("abcdefg")
+    names = tuple("abcdef")
     town = Town.drawn(4000, 7, **dict.fromkeys(names, 2))
     here = policed(town, service_database, tmp_path)
     tables = list(itertools.combinations(names, 4))
@@ -136,7 +136,7 @@ def test_evidence_is_not_asked_when_the_structure_refuses(here: PolicedTown) -> 
         assert not connection.scalar(sa.select(sa.func.count()).select_from(RELEASED_TABLES))
 
 
-@pytest.mark.parametrize("name", [f"P{number}" for number in range(1, 10)])
+@pytest.mark.parametrize("name", ["P1", "P5", "P9"])
 def test_a_rule_that_fails_refuses(
     here: PolicedTown, monkeypatch: pytest.MonkeyPatch, name: str
 ) -> None:

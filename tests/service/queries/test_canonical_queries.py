@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from discreet_service.datasets import CatalogueVariable, DataVersion
 from discreet_service.problems import ServiceError
 from discreet_service.queries import CanonicalQuery, canonical_query, read_query
+from tests.helpers.rows import for_all_rows
 
 _NAMES = ("region", "sex", "age5", "nationality", "education", "occupation")
 
@@ -142,7 +143,7 @@ def test_a_filter_on_a_spanning_variable_picks_cells(census: DataVersion) -> Non
     assert all(code.startswith("01") for code in found.by[0].codes)
 
 
-@pytest.mark.parametrize(
+@for_all_rows(
     ("document", "code", "where", "hint"),
     [
         ({"by": ["sx"]}, "unknown-variable", "by[0].variable", "did you mean 'sex'?"),

@@ -14,9 +14,10 @@ from discreet_service.datasets import DataVersion
 from discreet_service.problems import PROBLEM_TYPES, ServiceError
 from discreet_service.queries import canonical_query, read_query
 from discreet_service.web.addresses import read_address
+from tests.helpers.rows import for_all_rows
 
 
-@pytest.mark.parametrize(
+@for_all_rows(
     ("document", "problems"),
     [
         ({"wher": []}, [("wher", "there is no such member", "did you mean 'where'?")]),
@@ -65,7 +66,7 @@ def test_each_mistake_is_told_with_its_place(
         assert hint == wanted or not wanted
 
 
-@pytest.mark.parametrize(
+@for_all_rows(
     ("address", "document"),
     [
         ([("by", "sex")], {"by": ["sex"]}),
@@ -100,7 +101,7 @@ def test_an_address_says_what_a_body_says(
     assert read_address(address) == read_query(document)
 
 
-@pytest.mark.parametrize(
+@for_all_rows(
     ("address", "where"),
     [
         ([("buy", "sex")], "buy"),

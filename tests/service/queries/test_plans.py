@@ -13,6 +13,7 @@ from discreet_service.queries import QueryPlan, canonical_query, plan_of, read_q
 from discreet_service.queries.counts import protected_answer
 from discreet_service.queries.evidence import QueryEvidence, SketchMemory
 from discreet_service.settings import LimitSettings
+from tests.helpers.rows import for_all_rows
 from tests.service.queries.conftest import Ask
 
 
@@ -21,7 +22,7 @@ def planned(census: DataVersion, document: dict[str, Any], **limits: int) -> Que
     return plan_of(query, census, LimitSettings(**limits), key=b"key")
 
 
-@pytest.mark.parametrize(
+@for_all_rows(
     "document",
     [
         {"by": []},
@@ -43,7 +44,7 @@ def test_cells_are_those_of_the_answer(
     plan, table = planned(census, document), ask({"unit": "person", **document})
     assert plan.cells == table.to_polars(complete=True).height
     assert plan.asked.cells == plan.cells
-    assert plan.asked.spanned == plan.spanned
+    assert plan.asked.spanned == plan.cells // len(plan.query.measures)
 
 
 def test_exposure_is_of_variables_that_do_not_tell_where(census: DataVersion) -> None:

@@ -16,6 +16,7 @@ from discreet.publication import read_exact
 from discreet.release import read_parameters
 from discreet.tables import ProtectedTable
 from discreet_service.datasets.versions import DataVersion, open_version
+from tests.helpers.rows import for_all_rows
 from tests.helpers.service_data import STRICT_PARTS
 from tests.service.queries.conftest import Ask, asked_of
 
@@ -125,7 +126,7 @@ def released(place: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str,
 _REGIONS = {"variable": "region", "level": [1, 2, 3]}
 
 
-@pytest.mark.parametrize(
+@for_all_rows(
     ("document", "table", "least"),
     [
         ({"by": [_REGIONS, "sex", "age5"]}, "ages", 1_900),

@@ -18,6 +18,7 @@ from discreet_service.datasets import DataVersion
 from discreet_service.policies.sketches import UniverseSketch
 from discreet_service.queries import canonical_query, read_query
 from discreet_service.queries.evidence import QueryEvidence, SketchMemory, StoredUnits, keyed_units
+from tests.helpers.rows import for_all_rows
 
 SIZE = 12
 
@@ -34,7 +35,7 @@ def evidence_of(census: DataVersion, where: list[dict[str, Any]]) -> QueryEviden
     )
 
 
-@pytest.mark.parametrize("count", [0, 1, 31, 33, 300, 70_001])
+@for_all_rows("count", [0, 1, 31, 33, 300, 70_001])
 def test_sums_of_parts_are_those_of_the_whole(count: int) -> None:
     units = np.unique(np.random.default_rng(count).integers(0, 2**64, count, dtype=np.uint64))
     total = SketchSum(SIZE)
@@ -53,7 +54,7 @@ def test_sums_of_parts_are_those_of_the_whole(count: int) -> None:
         assert found.marks.tolist() == marks_of(units).tolist()
 
 
-@pytest.mark.parametrize("kind", ["whole", "state", "places", "codes", "both", "nobody"])
+@for_all_rows("kind", ["whole", "state", "places", "codes", "both", "nobody"])
 def test_filters_of_every_kind(census: DataVersion, kind: str) -> None:
     region = census.units["person"].variables["region"]
     state = {"variable": "region", "codes": [region.codes_of(1)[1]]}

@@ -144,14 +144,35 @@ def test_only_variables_of_the_same_source_may_be_named_without_a_table(version,
     assert programme.spanning("persons") == {"region", "state", "legal_age", "sex", "age", "age5"}
 
 
-@pytest.mark.parametrize("slip", ["agee == 'Total'", "education == 'Total'", "tenure == 'Total'"])
-def test_a_data_set_whose_rule_names_what_none_of_its_tables_has_is_refused(
-    office, tmp_path, slip
+@pytest.mark.parametrize(
+    ("slip", "message"),
+    [
+        ("agee == 'Total'", "there is no variable 'agee'"),
+        ("tenure == 'Total'", "there is no variable 'tenure'"),
+        ("building_type == 'Total'", "no column 'building_type'"),  # of dwellings
+    ],
+)
+def test_a_data_set_whose_rule_names_what_its_records_do_not_have_is_refused(
+    office, tmp_path, slip, message
 ) -> None:
     """Taken to be at its total, a slip would publish true values."""
     own = OWN.replace("sex == 'Total' and", f"sex == 'Total' and {slip} and", 1)
-    with pytest.raises(DiscreetError, match="no table is spanned by"):
+    with pytest.raises(DiscreetError, match=message):
         open_version(data_set(office, tmp_path, own), key=b"k")
+
+
+def test_a_rule_may_name_a_variable_that_spans_no_table(office, made, tmp_path) -> None:
+    """Whoever writes the tables has it at its total, or spans a table by it."""
+    own = OWN.replace("sex == 'Total' and", "sex == 'Total' and education == 'Total' and", 1)
+    version = open_version(data_set(office, tmp_path, own), key=b"k")
+    text = ASKED.replace('by = ["state", "legal_age"]', 'by = ["region", "education"]')
+    (tmp_path / "programme.toml").write_text(text, "utf-8")
+    carry_out(opened_inputs(tmp_path / "programme.toml", version), tmp_path / "out")
+    regions = pl.read_csv(tmp_path / "out" / "regions.csv")
+    assert official(regions).equals(official(made["regions"]))
+    crossed = official(pl.read_csv(tmp_path / "out" / "legal_ages.csv"))
+    assert set(crossed["education"]) == {"Total"}
+    assert crossed.height == official(regions).height
 
 
 def test_programmes_say_nothing_of_official_figures_themselves(version, tmp_path) -> None:

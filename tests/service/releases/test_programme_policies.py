@@ -11,7 +11,6 @@ import polars as pl
 import pytest
 
 from discreet.microdata import Secret
-from discreet_service.jobs.context import JobContext
 from discreet_service.permissions import Grant, Principal
 from discreet_service.policies import PolicyRefusalError
 from discreet_service.policies.patterns import alerts
@@ -28,6 +27,7 @@ from discreet_service.web.programmes import (
     publish_programme,
     take_programme,
 )
+from tests.helpers.jobs_done import context_of
 from tests.helpers.service_callers import visit_as
 from tests.helpers.service_data import OPEN_POLICY, write_policy
 
@@ -195,13 +195,7 @@ def test_what_was_not_admitted_is_neither_made_nor_published(service: Service) -
     past = service.jobs.submit(
         kind="programme", owner="anna", request={"programme": record.id, "digest": record.digest}
     )
-    context = JobContext(
-        service=service,
-        job=past,
-        folder=Path(),
-        report=lambda *_: None,
-        cancelled=lambda: False,
-    )
+    context = context_of(service, past, Path())
     with pytest.raises(ServiceError, match="not admitted"):
         run_programme(context)
     begin_run(visit_as(service, ANNA), record.id)

@@ -149,14 +149,14 @@ def test_killed_publications_are_completed_or_not_begun(
     template: Path, seals: tuple[str, str]
 ) -> None:
     """Killed indeed: some lines far apart, of which one is before and one after the entry."""
-    found = kills(template, 24)
+    found = kills(template, 25)
     for each in found:
         check(each["seen"], seals)
     assert {each["seen"][0]["published"] for each in found if each["killed"]} == {0, 1}
 
 
 def test_what_kills_at_some_lines_leave(folder: Path, seals: tuple[str, str]) -> None:
-    found = left_by_kills(folder, published, every=7)
+    found = left_by_kills(folder, published, every=23)
     for seen in found:
         check(seen, seals)
     assert {each[0]["published"] for each in found} == {0, 1}

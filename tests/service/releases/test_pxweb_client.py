@@ -9,7 +9,8 @@ import polars as pl
 import pytest
 from pxweb import PxApi
 
-from discreet.publication.notes import printed_notes
+from discreet.publication.description import printed_notes
+from tests.helpers.rows import for_all_rows
 
 PEOPLE, AGES, DWELLINGS = (
     f"census-2026.{name}" for name in ("population", "legal_ages", "dwellings")
@@ -107,8 +108,13 @@ def test_states_notes_and_signs_arrive(server, served):
     assert told["extension"]["elimination"] is False
 
 
-@pytest.mark.parametrize("form", ["csv", "px", "xlsx", "html", "parquet", "json-px"])
-@pytest.mark.parametrize("part", [True, False])
+@for_all_rows(
+    ("form", "part"),
+    [
+        *(("csv", True), ("px", True), ("px", False), ("xlsx", True), ("html", True)),
+        *(("parquet", False), ("json-px", True)),
+    ],
+)
 def test_every_format_is_given(server, served, form, part):
     params = {"valueCodes[age]": "top(4)" if part else "*", "valueCodes[sex]": "w,m,Total"}
     found = get(server, f"/tables/{AGES}/data", outputFormat=form, **params)
@@ -228,7 +234,7 @@ def test_metadata_of_a_list_of_codes(server, served):
     assert wrong.status_code == 400
 
 
-@pytest.mark.parametrize(
+@for_all_rows(
     ("more", "status"),
     [
         ({"tableId": "census-2026.nothing"}, 404),

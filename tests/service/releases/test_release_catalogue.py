@@ -25,7 +25,7 @@ def same(one, other):
 
 
 def test_tables_are_read_as_they_were_protected(catalogue, made_release):
-    kept = {each.table.name: each.table for each in remembered_tables(made_release)}
+    kept = {name: each.table for name, each in remembered_tables(made_release).items()}
     assert set(catalogue.releases()) == {"census-2026"}
     assert {each.name for each in catalogue.tables().values()} == set(kept)
     for name, table in kept.items():

@@ -15,6 +15,7 @@ from pysdmx.api.qb.util import ApiVersion
 from pysdmx.io import read_sdmx
 
 from discreet.tables import CellStatus
+from tests.helpers.rows import for_all_rows
 
 PEOPLE, AGES, DWELLINGS = (
     f"census-2026_{name}" for name in ("population", "legal_ages", "dwellings")
@@ -77,10 +78,14 @@ def test_names_are_german_for_germans(server):
     assert found["names"] == {"en": "Dwellings by region", "de": "Wohnungen nach Region"}
 
 
+KINDS = ("dataflow", "datastructure", "codelist", "conceptscheme", "*")
+REFERENCES = ("none", "all", "parents", "ancestors", "children", "descendants", "codelist")
+
+
 @pytest.mark.parametrize(
-    "references", ["none", "all", "parents", "ancestors", "children", "descendants", "codelist"]
+    ("kind", "references"),
+    [*((kind, "all") for kind in KINDS), *(("dataflow", word) for word in REFERENCES)],
 )
-@pytest.mark.parametrize("kind", ["dataflow", "datastructure", "codelist", "conceptscheme", "*"])
 def test_messages_hold_what_was_asked_for(server, kind, references):
     found = httpx.get(
         f"{server}/sdmx/v2/structure/{kind}/DISCREET/*/~",
@@ -154,7 +159,7 @@ def test_keys_and_filters_choose(client, server, served):
     assert codes == {c for c in table.dimensions[0].codes if c.startswith(region[:2])} - {region}
 
 
-@pytest.mark.parametrize(
+@for_all_rows(
     ("path", "params", "status", "code"),
     [
         ("data/dataflow/OTHER/x", {}, 404, "not-found"),

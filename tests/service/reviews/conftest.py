@@ -17,7 +17,7 @@ from discreet_service.permissions import Grant
 from discreet_service.service import Service
 from discreet_service.settings import LimitSettings, ReviewSettings, ServiceSettings
 from tests.helpers.asgi_browser import AsgiBrowser
-from tests.helpers.review_jobs import do_submissions
+from tests.helpers.jobs_done import do_jobs
 
 #: Whoever hands something in here may review, too, but not that.
 ROLES = {
@@ -68,7 +68,7 @@ class ReviewedCentre:
 
     def work(self) -> list[Any]:
         """Do all jobs as a worker does; their problems."""
-        return do_submissions(self.service)
+        return do_jobs(self.service)
 
     def handed_in(self, name: str = "ruth", content: bytes = PROGRAM) -> int:
         assert self.upload(name, content).status_code == 202

@@ -18,6 +18,7 @@ from discreet_service.permissions import Grant, Principal
 from discreet_service.problems import ServiceError
 from discreet_service.reviews.uploads import unpacked
 from discreet_service.settings import ServiceSettings, SettingsError
+from tests.helpers.rows import for_all_rows
 from tests.service.reviews.conftest import PROGRAM, ReviewedCentre
 
 
@@ -165,7 +166,7 @@ def _lying() -> bytes:
     return bytes(made)
 
 
-@pytest.mark.parametrize(
+@for_all_rows(
     "content",
     [
         _zip(**{"../a.do": b"count"}),
@@ -197,7 +198,7 @@ def test_archives_that_are_not_taken(content: bytes) -> None:
     assert caught.value.code in ("invalid-input", "too-large")
 
 
-@pytest.mark.parametrize("name", ["../a.do", "", "a.exe", "a.do/", "con.do", "a\x00.do", ".do"])
+@for_all_rows("name", ["../a.do", "", "a.exe", "a.do/", "con.do", "a\x00.do", ".do"])
 def test_names_that_are_not_taken(name: str) -> None:
     with pytest.raises(ServiceError):
         unpacked(b"count\n", name, most_bytes=100, most_files=4)

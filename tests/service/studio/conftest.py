@@ -18,7 +18,7 @@ from discreet_service.installation import LOCAL
 from discreet_service.permissions import Grant
 from discreet_service.service import Service
 from discreet_service.settings import LimitSettings, ServiceSettings
-from tests.helpers.asgi_browser import AsgiBrowser
+from tests.helpers.asgi_browser import AsgiBrowser, form_of
 from tests.helpers.running_service import CHEAP
 from tests.helpers.shared_demonstration import copied_demonstration
 
@@ -39,6 +39,7 @@ class StudioReaders:
         self.app = create_app(self.service)
         self._passwords = dict(made.passwords)
         self._browsers: dict[str, AsgiBrowser] = {}
+        self._tokens: dict[str, str] = {}
 
     def browser(self, name: str = "") -> AsgiBrowser:
         """The browser of somebody who has logged in; of nobody in particular if not named."""
@@ -61,6 +62,12 @@ class StudioReaders:
             users.grant(LOCAL, name, grant)
         users.change_password(name, users.reset_password(LOCAL, name), word, "192.0.2.99")
         self._passwords[name] = word
+
+    def csrf(self, name: str) -> str:
+        """The token of forms, which lasts as long as the session of somebody."""
+        if name not in self._tokens:
+            self._tokens[name] = form_of(self.page("/account", name), "/logout")["csrf"]
+        return self._tokens[name]
 
     def page(self, path: str, name: str = "", status: int = 200, **head: str) -> str:
         """The text of a page."""

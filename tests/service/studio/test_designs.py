@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import functools
 import html
 import io
 import json
@@ -38,6 +37,7 @@ from discreet_service.studio.design_wishes import (
 )
 from discreet_service.studio.designs import may_see_true, true_table
 from discreet_service.web.pages import words
+from tests.helpers.rows import for_all_rows
 from tests.service.studio.conftest import GERMAN, HTML, text_of
 
 FIELDS = {
@@ -59,17 +59,9 @@ PLACE = "/tables/census?unit=person&by=region:state,sex"
 MIRA = "mira"
 
 
-@functools.cache
-def csrf_of(browser: Any) -> str:
-    """The token of a session, which lasts as long as that."""
-    found = re.search(r'name="csrf" value="(\w+)"', browser.get("/account", headers=HTML).text)
-    assert found is not None
-    return found[1]
-
-
 def send(readers: Any, name: str = MIRA, path: str = "/designs", **fields: Any) -> Any:
     browser = readers.browser(name)
-    csrf = csrf_of(browser)
+    csrf = readers.csrf(name)
     head = fields.pop("head", HTML)
     files = fields.pop("files", None)
     sent = {**(FIELDS if path == "/designs" else {}), **fields, "csrf": csrf}
@@ -141,16 +133,17 @@ def test_charts_hold_the_numbers_of_the_library(order: Any) -> None:
     assert set(charts) == {
         *("noise", "tableau", "transition", "quality", "risk", "origin", "attack")
     }
-    written = {text.text for text in charts["transition"].texts}
+    written = {text["text"] for text in charts["transition"].texts}
     assert {f"{100 * share:.1f}" for share in matrix[1:].flat if share >= 0.001} <= written
     # Where every interval lies is drawn to the width of a line: one path per noise.
     noises = {int(each) for each in plain.content.noise}
-    assert len([path for path in charts["tableau"].paths if path.kind == "part"]) == 2 * len(noises)
+    kinds = [path["kind"] for path in charts["tableau"].paths]
+    assert kinds.count("part") == 2 * len(noises)
     odds = NoiseOdds.of(plain)
-    height = next(path.d for path in charts["attack"].paths if path.kind == "line a")
+    height = next(path["d"] for path in charts["attack"].paths if path["kind"] == "line a")
     first = float(height.split("L")[0].split()[1])
     assert first == pytest.approx(224 - odds.averaged(1) * (224 - 30), abs=0.02)
-    assert all(path.d.isascii() for each in charts.values() for path in each.paths)
+    assert all(path["d"].isascii() for each in charts.values() for path in each.paths)
 
 
 def test_a_command_makes_the_same_table(tmp_path: Path, capsys: Any) -> None:
@@ -186,7 +179,7 @@ def test_two_designs_stand_side_by_side(readers: Any) -> None:
     assert "Distribution of the noise: Original 3" in page
     assert "The order shown is an example" in page
     chart = attack_chart([one, other], words("designs", "en"), "en")
-    assert [path.kind for path in chart.paths if path.kind.startswith("line")] == [
+    assert [path["kind"] for path in chart.paths if path["kind"].startswith("line")] == [
         "line a",
         "line b",
     ]
@@ -222,7 +215,7 @@ def test_every_corner_of_the_form_is_drawn_fast(readers: Any) -> None:
 # Wrong input --------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
+@for_all_rows(
     ("fields", "told"),
     [
         ({"a_noise": "0"}, "the largest noise is a whole number from 1 to 12"),
@@ -272,14 +265,14 @@ def test_a_variance_that_is_possible_is_offered(readers: Any) -> None:
     assert "Nehmen: Varianz 2,50" in german
 
 
-@pytest.mark.parametrize("row", ["", "0", "-3", "9" * 50, "x", "²"])
+@for_all_rows("row", ["", "0", "-3", "9" * 50, "x", "²"])
 def test_odd_rows_show_large_counts(readers: Any, row: str) -> None:
     assert "Distribution of the noise: large counts" in send(readers, row=row).text
 
 
 def test_fields_may_be_missing_or_come_twice(readers: Any) -> None:
     browser = readers.browser(MIRA)
-    csrf = csrf_of(browser)
+    csrf = readers.csrf(MIRA)
     assert browser.post("/designs", data={"csrf": csrf}, headers=HTML).status_code == 200
     twice = browser.post(
         "/designs", data={"csrf": csrf, "a_exact": ["0.5", "3"], "a_never": "1"}, headers=HTML
@@ -356,7 +349,7 @@ def test_true_values_need_a_permission_of_their_own() -> None:
     assert not may_see_true(here, "census")
 
 
-@pytest.mark.parametrize(
+@for_all_rows(
     ("fields", "status", "told"),
     [
         ({"place": "/tables/"}, 422, "no address of a table"),
@@ -453,7 +446,7 @@ def test_all_but_the_noise_is_taken_over(readers: Any) -> None:
     assert draft.perturbation_table.max_noise == 4
 
 
-@pytest.mark.parametrize(
+@for_all_rows(
     ("fields", "told"),
     [
         ({"statistic": "census", "version": "1"}, "this version is there already"),
@@ -465,7 +458,7 @@ def test_all_but_the_noise_is_taken_over(readers: Any) -> None:
         ({"statistic": "census", "version": "9", "a_exact": "0.5"}, "no such design"),
     ],
 )
-@pytest.mark.parametrize("act", ["save", "export"])
+@for_all_rows("act", ["save", "export"])
 def test_drafts_that_cannot_be_saved(readers: Any, fields: Any, told: str, act: str) -> None:
     if "in use" in told or "already" in told:
         act = "save"  # which versions there are is asked when the package comes back
@@ -522,7 +515,7 @@ def test_packages_of_strangers_are_refused(readers: Any, tmp_path: Path) -> None
     assert send(readers, path="/designs/sets").status_code == 422
 
 
-@pytest.mark.parametrize(
+@for_all_rows(
     ("path", "fields", "status"),
     [
         ("/designs/sets/nothing/1", {"act": "activate", "reason": "because"}, 422),
@@ -543,6 +536,7 @@ def test_proposals_that_cannot_be_made(readers: Any, path: str, fields: Any, sta
 
 def test_without_a_key_designs_are_signed_elsewhere_only(readers: Any) -> None:
     service = readers.service
+    assert service.parameter_sets.check() == []  # made once, with the settings of all other tests
     kept = service.settings
     service.settings = dataclasses.replace(kept, studio_key_file=None)
     try:

@@ -11,6 +11,7 @@ import pytest
 import discreet_service
 from discreet.publication.notation import legend
 from discreet_service.web.pages import words
+from tests.helpers.rows import for_all_rows
 
 _FOLDER = Path(discreet_service.__file__).parent
 TEMPLATES = sorted(
@@ -35,7 +36,7 @@ def test_words_are_explained_in_place(readers: Any) -> None:
     assert 'href="/help#exposure"' in text
 
 
-@pytest.mark.parametrize("path", TEMPLATES, ids=lambda path: path.stem)
+@for_all_rows("path", TEMPLATES, ids=lambda path: path.stem)
 def test_templates_let_nothing_through(path: Path) -> None:
     """Nothing is marked as safe, and nothing has a style or script of its own."""
     text = path.read_text("utf-8")

@@ -5,8 +5,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
-import pytest
-
+from tests.helpers.rows import for_all_rows
 from tests.service.studio.conftest import GERMAN, HTML, text_of
 
 
@@ -60,7 +59,7 @@ def test_language_is_chosen_and_kept(readers: Any) -> None:
     assert told["datasets"][0]["title"] == "Census (synthetic)"
 
 
-@pytest.mark.parametrize(
+@for_all_rows(
     "back", ["//evil.example/", "https://evil.example/", "/\\evil.example", "/a\r\nb", "", "x"]
 )
 def test_language_leads_to_no_other_site(readers: Any, back: str) -> None:

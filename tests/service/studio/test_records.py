@@ -10,18 +10,19 @@ from typing import Any
 import polars as pl
 import pytest
 
+from discreet.operations import OPERATIONS
 from discreet.pretabular import METHODS
-from discreet_service.studio.records import (
+from discreet_service.studio.operations import (
     LONGEST_SHOWN,
     MOST_STEPS,
-    records_example,
+    example_form,
+    setting_fields,
     stated_step,
-    step_fields,
 )
-from tests.helpers.asgi_browser import form_of
 from tests.helpers.record_files import STEPS, people, programme_file
+from tests.helpers.rows import for_all_rows
 from tests.service.cells.test_changed_records import secret_of_file
-from tests.service.studio.conftest import GERMAN, HTML
+from tests.service.studio.conftest import HTML
 
 RECORDS = people()
 FIELDS = {
@@ -64,7 +65,7 @@ def sent_steps(*methods: str) -> dict[str, str]:
 
 def send(readers: Any, fields: dict[str, Any], name: str = "paul", **more: Any) -> Any:
     browser = readers.browser(name)
-    csrf = form_of(browser.get("/account", headers=HTML).text, "/logout")["csrf"]
+    csrf = readers.csrf(name)
     head = more.pop("headers", HTML)
     return browser.post("/records", data={**fields, "csrf": csrf}, headers=head, **more)
 
@@ -85,8 +86,9 @@ def test_fields_fit_what_programmes_have() -> None:
 
 
 def test_no_option_names_a_file() -> None:
-    assert "classification" not in {each.name for each in step_fields("recode")}
-    assert "secret" not in {each.name for one in METHODS for each in step_fields(one)}
+    named = {one: {each.name for each in setting_fields(OPERATIONS[one])} for one in METHODS}
+    assert "classification" not in named["recode"]
+    assert not any("secret" in names for names in named.values())
 
 
 @pytest.mark.parametrize("method", ["swap", "drop_identifiers"])
@@ -147,8 +149,8 @@ def test_steps_are_added_and_taken_away_without_a_script(readers: Any) -> None:
 def test_example_is_there_and_runs(readers: Any) -> None:
     assert 'href="/records?example=persons"' in readers.page("/records", "paul")
     assert "person_id,household_id" in readers.page("/records?example=persons", "paul")
-    form = records_example()
-    fields = {name: getattr(form, name) for name in ("rows", "id", "drop", "keys", "tables")}
+    form = example_form(OPERATIONS["anonymise"])
+    fields = {name: form.texts[name] for name in ("rows", "id", "drop", "keys", "tables")}
     for at, (method, texts) in enumerate(form.steps):
         fields[f"step{at}"] = method
         fields |= {f"step{at}-{name}": text for name, text in texts.items()}
@@ -168,7 +170,7 @@ def test_large_files_are_not_sent_back(readers: Any) -> None:
     assert len(page) < 60_000
 
 
-@pytest.mark.parametrize(
+@for_all_rows(
     ("wrong", "told"),
     [
         ({"rows": ""}, "there are no records"),
@@ -213,45 +215,23 @@ def test_lines_that_say_something_else_are_named() -> None:
         assert [each.where for each in problems][-1] == f"steps[2].{option}"
 
 
-def test_nothing_is_kept_and_a_job_is_sealed(readers: Any) -> None:
-    service = readers.service
-    folder = service.job_inputs.folder
-    before = set(folder.iterdir())
-    fields = {**FIELDS, **sent_steps("swap")}
-    send(readers, fields)
-    assert set(folder.iterdir()) == before
-    job = send(readers, {**fields, "act": "job"})
-    assert job.status_code == 303, job.text
-    number = job.headers["location"].removeprefix("/jobs/")
-    (sealed,) = set(folder.iterdir()) - before
-    assert b"household" not in sealed.read_bytes()
-    assert service.jobs.job(number, "paul").kind == "records"
-    assert "Methods on records" in readers.page(f"/jobs/{number}", "paul")
-    readers.page(f"/jobs/{number}", "rita", 404)
-    service.jobs.cancel(number, "paul")
-
-
-def test_labels_of_strangers_are_escaped(readers: Any) -> None:
-    rows = FIELDS["rows"].replace(",d,", ",<script>alert(1)</script>,")
-    answer = send(readers, {**FIELDS, **sent_steps("recode"), "rows": rows})
-    assert answer.status_code == 200
-    assert "<script>alert" not in answer.text
-    assert "&lt;script&gt;alert" in answer.text
-
-
-@pytest.mark.parametrize("name", ["rita", "cora", "mira", "vera", "otto", "adam"])
-def test_others_are_refused(readers: Any, name: str) -> None:
-    readers.page("/records", name, 403)
-    assert send(readers, FIELDS, name).status_code == 403
-
-
-def test_forms_need_their_token(readers: Any) -> None:
-    assert readers.browser("paul").post("/records", data=FIELDS, headers=HTML).status_code == 403
-    stranger = readers.browser()
-    assert stranger.get("/records", headers={"Accept": "application/json"}).status_code == 401
-
-
-def test_page_in_german(readers: Any) -> None:
-    page = send(readers, {**FIELDS, **sent_steps("recode", "pram")}, headers=GERMAN).text
-    for word in ("Verfahren an Einzeldaten", "vorher", "Ausprägungen wurden vergröbert"):
-        assert word in page
+@pytest.mark.parametrize("path", ["/structure-file", "/record-risk"])
+def test_other_methods_on_records_run_on_their_example(readers: Any, path: str) -> None:
+    assert f'href="{path}?example=persons"' in readers.page(path, "paul")
+    row = next(row for row in OPERATIONS.values() if f"/{row.page}" == path)
+    texts = example_form(row).texts
+    browser = readers.browser("paul")
+    fields = {**texts, "csrf": readers.csrf("paul")}
+    page = browser.post(path, data=fields, headers=HTML)
+    assert page.status_code == 200, page.text
+    file = browser.post(path, data={**fields, "act": "download"}, headers=HTML)
+    if path == "/structure-file":  # there is nothing to be shown beside the file
+        assert page.content == file.content
+        assert file.text.startswith("person_id,household_id,state")
+        return
+    assert page.headers["cache-control"] == "no-store"
+    assert "Who can be found by district, sex, age" in page.text
+    assert file.json()["keys"] == ["district", "sex", "age"]
+    assert (
+        file.headers["content-disposition"] == 'attachment; filename="persons-assess_records.json"'
+    )

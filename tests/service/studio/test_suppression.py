@@ -16,7 +16,7 @@ from discreet.operations import OPERATIONS
 from discreet.rules import Dominance, Mark, MinimumFrequency, PPercent
 from discreet_service.studio.operations import example_form
 from discreet_service.web.openapi import example_body
-from tests.helpers.asgi_browser import form_of
+from tests.helpers.rows import for_all_rows
 from tests.service.studio.conftest import HTML
 
 MOST_AT_ONCE = OPERATIONS["suppression"].at_once
@@ -35,7 +35,7 @@ FIELDS = {
 
 def send(readers: Any, fields: dict[str, Any], name: str = "paul", **more: Any) -> Any:
     browser = readers.browser(name)
-    csrf = form_of(browser.get("/suppression", headers=HTML).text, "/suppression")["csrf"]
+    csrf = readers.csrf(name)
     return browser.post("/suppression", data={**fields, "csrf": csrf}, headers=HTML, **more)
 
 
@@ -172,7 +172,7 @@ def test_example_is_there_and_runs(readers: Any) -> None:
     assert {row[1].split()[0] for row in rows} == {"rule", "for"}
 
 
-@pytest.mark.parametrize(
+@for_all_rows(
     ("wrong", "told"),
     [
         ({"cells": ""}, "there are no cells"),

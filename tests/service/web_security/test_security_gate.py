@@ -19,6 +19,7 @@ from discreet_service.web.body_gate import HeldBytes
 from discreet_service.web.problem_pages import add_problem_pages
 from discreet_service.web.security import TokenBuckets, add_security, address_key, caller_address
 from tests.helpers.asgi_browser import BASE, AsgiBrowser, in_pieces
+from tests.helpers.rows import for_all_rows
 
 LIMITS = LimitSettings(json_bytes=1000, arrow_bytes=5000, requests_per_second=5, burst=1000)
 
@@ -87,7 +88,7 @@ def test_behind_tls_browsers_are_told_so() -> None:
     assert answer.headers["strict-transport-security"].startswith("max-age=31536000")
 
 
-@pytest.mark.parametrize(
+@for_all_rows(
     "host", ["evil.example", "127.0.0.1.evil.example", "", "a b", "localhost@evil.example", "x:y:z"]
 )
 def test_only_its_own_host_is_served(host: str) -> None:
@@ -112,7 +113,7 @@ def test_proxies_are_believed_if_they_are_trusted() -> None:
     assert answer.headers["x-request-id"] != "from-the-proxy-1"
 
 
-@pytest.mark.parametrize("chain", ["", "nonsense", ",,,", "1.2.3.4.5", "x" * 5000])
+@for_all_rows("chain", ["", "nonsense", ",,,", "1.2.3.4.5", "x" * 5000])
 def test_malformed_chains_name_the_proxy(chain: str) -> None:
     browser = AsgiBrowser(application(trusted_proxies=("10.0.0.0/8",)), address="10.0.0.1")
     answer = browser.get("/who", headers={"X-Forwarded-For": chain})
@@ -194,7 +195,7 @@ def test_compressed_bodies_are_not_read() -> None:
     assert answer.status_code == 415
 
 
-@pytest.mark.parametrize(
+@for_all_rows(
     ("sent", "status"),
     [
         ({"Origin": BASE, "Sec-Fetch-Site": "same-origin"}, 200),

@@ -1,8 +1,5 @@
-"""Queries of PxWebApi 2: what is asked of a released table. Public.
-
-In: parameters of a request, or its body. Out: a `PxQuery`, and the `Selection` that it means. A
-variable that is not named stands at its total, if it has one that was published; nothing is added
-up here, and no list of codes adds up either.
+"""Queries of PxWebApi 2: parameters or a body as the `Selection` that they mean. Public. A variable
+that is not named stands at its published total; nothing is added up.
 """
 
 from __future__ import annotations
@@ -13,9 +10,9 @@ import json
 import math
 import re
 import zlib
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import partial
+from fnmatch import translate
 from typing import Any
 
 import numpy as np
@@ -23,24 +20,16 @@ import numpy as np
 from discreet.errors import Problem, nearest
 from discreet.publication import LANGUAGES
 from discreet.tables import FIGURE, Dimension, ProtectedTable
-from discreet_service.problems import ServiceError
+from discreet_service.problems import ServiceError, refuse
 from discreet_service.releases import Selection, select
 
-#: Formats of the API, and the format of the library that writes them; None for our own writers.
-PX_FORMATS: Mapping[str, str | None] = {
-    "json-stat2": None,
-    "csv": None,
-    "json-px": None,
-    "px": "px",
-    "xlsx": "xlsx",
-    "html": "html",
-    "parquet": "parquet",
-}
-DEFAULT_FORMAT = "json-stat2"
+#: Formats of the API, the usual one first.
+PX_FORMATS = ("json-stat2", "csv", "json-px", "px", "xlsx", "html", "parquet")
 _TEXTS = ("UseCodes", "UseTexts", "UseCodesAndTexts")
 _SEPARATORS = {"SeparatorTab": "\t", "SeparatorSpace": " ", "SeparatorSemicolon": ";"}
 FORMAT_PARAMS = (*_TEXTS, "IncludeTitle", *_SEPARATORS)
 _BRACKETS = re.compile(r"(valuecodes|codelist|outputvalues)\[(.*)\]", re.IGNORECASE | re.DOTALL)
+_MOST_TOLD = 50
 _PLAIN = ("lang", "outputformat", "outputformatparams", "heading", "stub")
 
 
@@ -53,7 +42,7 @@ class PxQuery:
     heading: tuple[str, ...] = ()  # Variables that go across
     stub: tuple[str, ...] = ()  # Variables that go down
     language: str = "en"  # "en" or "de"
-    format: str = DEFAULT_FORMAT  # One of `PX_FORMATS`
+    format: str = PX_FORMATS[0]  # One of `PX_FORMATS`
     params: tuple[str, ...] = ()  # Some of `FORMAT_PARAMS`
 
     @property
@@ -103,9 +92,9 @@ class PxQuery:
         spoken = (found.get("lang") or language).lower()
         if spoken not in LANGUAGES:
             problems.append(_unknown("language", spoken, "lang", LANGUAGES))
-        form = (found.get("outputformat") or DEFAULT_FORMAT).lower()
+        form = (found.get("outputformat") or PX_FORMATS[0]).lower()
         if form not in PX_FORMATS:
-            problems.append(_unknown("format", form, "outputFormat", tuple(PX_FORMATS)))
+            problems.append(_unknown("format", form, "outputFormat", PX_FORMATS))
         known = {entry.lower(): entry for entry in FORMAT_PARAMS}
         params = []
         for item in found["outputformatparams"]:
@@ -117,37 +106,17 @@ class PxQuery:
             if len({*params} & {*group}) > 1:
                 message = f"only one of {', '.join(group)} can be asked for"
                 problems.append(Problem(message, "outputFormatParams"))
-        raise_selection(problems)
-        return cls(
-            values=found["values"],
-            codelists=found["codelists"],
-            heading=tuple(found["heading"]),
-            stub=tuple(found["stub"]),
-            language=spoken,
-            format=form,
-            params=tuple(params),
-        )
+        refuse(problems, "selection", "invalid-selection", _MOST_TOLD)
+        return cls(values=found["values"], codelists=found["codelists"],
+                   heading=tuple(found["heading"]), stub=tuple(found["stub"]), language=spoken,
+                   format=form, params=tuple(params))  # fmt: skip
 
 
 def _unknown(kind: str, given: str, where: str, known: Sequence[str]) -> Problem:
     return Problem(f"there is no such {kind}", where, nearest(given[:60], known))
 
 
-def raise_selection(problems: Sequence[Problem]) -> None:
-    """Raise one error for everything that is wrong with a selection."""
-    if problems:
-        message = problems[0].what if len(problems) == 1 else f"{len(problems)} things are wrong"
-        raise ServiceError(
-            message,
-            code="invalid-selection",
-            where=problems[0].where,
-            hint=problems[0].hint,
-            problems=problems[:50],
-        )
-
-
 def _read_body(body: Any, found: dict[str, Any], problems: list[Problem]) -> None:
-    """Selection and placement of a body; what has another form is a problem."""
     hint = '{"selection": [{"variableCode": "sex", "valueCodes": ["*"]}]}'
     selection = body.get("selection", []) if isinstance(body, dict) else None
     if not isinstance(selection, list):
@@ -176,10 +145,7 @@ def _is_texts(value: Any) -> bool:
     return isinstance(value, list) and all(isinstance(item, str) for item in value)
 
 
-# -- lists of codes -----------------------------------------------------------------
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
+@dataclass(frozen=True, slots=True)
 class LevelList:
     """The codes of one level of a variable, as a list of codes. It adds nothing up."""
 
@@ -199,33 +165,19 @@ def level_lists(table_id: str, dimension: Dimension) -> list[LevelList]:
             own = (dimension.breakdown == k) & (dimension.levels == level)
             level_name = tree.level_names[level - 1 : level]
             words = {"en": f"level {level}", "de": f"Ebene {level}"}
-            found.append(
-                LevelList(
-                    id=f"{table_id}~{dimension.name}~{k}.{level}",
-                    labels={
-                        item: f"{tree.title(item)}: {level_name[0] if level_name else words[item]}"
-                        for item in LANGUAGES
-                    },
-                    positions=tuple(np.flatnonzero(own).tolist()),
-                )
-            )
+            labels = {item: f"{tree.title(item)}: {(*level_name, words[item])[0]}"
+                      for item in LANGUAGES}  # fmt: skip
+            name = f"{table_id}~{dimension.name}~{k}.{level}"
+            found.append(LevelList(name, labels, tuple(np.flatnonzero(own).tolist())))
     return found
 
 
 def find_level_list(table_id: str, dimension: Dimension, name: str) -> LevelList | None:
     """The list of codes of a name, if the variable has it."""
-    return next(
-        (level_list for level_list in level_lists(table_id, dimension) if level_list.id == name),
-        None,
-    )
+    return {one.id: one for one in level_lists(table_id, dimension)}.get(name)
 
 
-# -- what is meant ------------------------------------------------------------------
-
-
-def selection_of(
-    query: PxQuery, table: ProtectedTable, table_id: str, *, most: int, first: int
-) -> Selection:
+def selection_of(query: PxQuery, table: ProtectedTable, table_id: str, *, most: int) -> Selection:
     """What a query means."""
     problems: list[Problem] = []
     names = [dimension.name for dimension in table.dimensions]
@@ -235,19 +187,17 @@ def selection_of(
         ("heading", query.heading),
         ("stub", query.stub),
     ):
-        problems += [
-            _unknown("variable", name, where, names) for name in named if name not in names
-        ]
+        problems += [_unknown("variable", n, where, names) for n in named if n not in names]
     placed = [*query.heading, *query.stub]
     if len({*placed}) < len(placed):
         problems.append(Problem("a variable goes down or across, and once", "heading"))
     wanted: dict[str, Sequence[int] | None] = {}
     if not query.values and not query.codelists and not problems:
-        wanted = dict(default_positions(table, first))
+        wanted = dict(default_positions(table, most))
     else:
         for dimension in table.dimensions:
             wanted[dimension.name] = _positions(query, dimension, table, table_id, problems)
-    raise_selection(problems)
+    refuse(problems, "selection", "invalid-selection", _MOST_TOLD)
     return select(table, wanted, most=most)
 
 
@@ -258,7 +208,6 @@ def _positions(
     table_id: str,
     problems: list[Problem],
 ) -> list[int] | None:
-    """The codes of a variable; None if it is left out."""
     name = dimension.name
     codes: Mapping[str, int] = dimension.index
     named = query.codelists.get(name)
@@ -341,13 +290,10 @@ def chosen_positions(
     if len(expressions) > _MOST_EXPRESSIONS:
         problems.append(Problem("too many codes are named", where, "write * for all of them"))
         return []
-    order = list(codes)
-    found: set[int] = set()
+    order, meant = list(codes), set[str]()
     for expression in expressions:
-        means = _means(expression.strip(), order, codes, where, problems)
-        found.update(codes[code] for code in means)
-    rank = {position: at for at, position in enumerate(codes.values())}
-    return sorted(found, key=rank.__getitem__)
+        meant.update(_means(expression.strip(), order, codes, where, problems))
+    return [at for code, at in codes.items() if code in meant]
 
 
 def _means(
@@ -357,86 +303,45 @@ def _means(
     where: str,
     problems: list[Problem],
 ) -> Sequence[str]:
-    """The codes that one expression means."""
-    wrong = partial(_wrong, problems, where, order)
+
+    def wrong(text: str) -> list[str]:
+        short = len(text) <= 60 and text.isprintable()
+        shown = text if short else text[:60].encode("unicode_escape").decode("ascii")
+        problems.append(Problem(f"{shown!r} is no code of {where}", where, nearest(text, order)))
+        return []
+
     if text in codes:
         return [text]
     if text.startswith("[") and text.endswith("]"):
         return [text[1:-1]] if text[1:-1] in codes else wrong(text[1:-1])
     call = _CALL.fullmatch(text)
     if call is not None:
-        return _called(call[1].lower(), split_values(call[2]), order, codes, wrong)
+        # The codes that a function means: of the first or last, or between two.
+        name, given = call[1].lower(), split_values(call[2])
+        if name in ("top", "bottom"):
+            if len(given) not in (1, 2) or not all(_WHOLE.fullmatch(item) for item in given):
+                return wrong(f"{name}({','.join(given)})")
+            number, start = int(given[0]), int(given[1]) if given[1:] else 0
+            line = order if name == "top" else order[::-1]
+            return line[start : start + number]
+        ends = [item[1:-1] if item.startswith("[") else item for item in given]
+        if len(ends) != (2 if name == "range" else 1):
+            return wrong(f"{name}({','.join(given)})")
+        for end in ends:
+            if end not in codes:
+                return wrong(end)
+        places = [order.index(end) for end in ends]
+        first = 0 if name == "to" else places[0]
+        last = len(order) - 1 if name == "from" else places[-1]
+        return order[min(first, last) : max(first, last) + 1]
     if "*" in text or "?" in text:
         if text.count("*") + text.count("?") > _MOST_SIGNS:
             problems.append(Problem("too many * and ? stand in one pattern", where))
             return []
-        return list(_matching(text, order)) or wrong(text)
+        # Only * (any signs) and ? (one sign) mean something.
+        fits = re.compile(translate(text.replace("[", "[[]"))).match
+        return [code for code in order if fits(code)] or wrong(text)
     return wrong(text)
-
-
-def _wrong(problems: list[Problem], where: str, order: list[str], text: str) -> list[str]:
-    shown = text if len(text) <= 60 and text.isprintable() else text[:60].encode("unicode_escape")
-    told = shown if isinstance(shown, str) else shown.decode("ascii")
-    problems.append(Problem(f"{told!r} is no code of {where}", where, nearest(text, order)))
-    return []
-
-
-def _called(
-    name: str,
-    given: list[str],
-    order: list[str],
-    codes: Mapping[str, int],
-    wrong: partial[list[str]],
-) -> Sequence[str]:
-    """The codes that a function means: of the first or last, or between two."""
-    if name in ("top", "bottom"):
-        if len(given) not in (1, 2) or not all(_WHOLE.fullmatch(item) for item in given):
-            return wrong(f"{name}({','.join(given)})")
-        number, start = int(given[0]), int(given[1]) if given[1:] else 0
-        line = order if name == "top" else order[::-1]
-        return line[start : start + number]
-    ends = [item[1:-1] if item.startswith("[") else item for item in given]
-    if len(ends) != (2 if name == "range" else 1):
-        return wrong(f"{name}({','.join(given)})")
-    for end in ends:
-        if end not in codes:
-            return wrong(end)
-    places = [order.index(end) for end in ends]
-    first = 0 if name == "to" else places[0]
-    last = len(order) - 1 if name == "from" else places[-1]
-    return order[min(first, last) : max(first, last) + 1]
-
-
-def _matching(pattern: str, order: list[str]) -> Iterator[str]:
-    """The codes that fit a pattern of * (any signs) and ? (one sign)."""
-    parts = re.split(r"\*+", pattern)
-    for code in order:
-        if _fits(code, parts):
-            yield code
-
-
-def _fits(code: str, parts: list[str]) -> bool:
-    """Whether the parts stand in a code one after another; greedily, which is enough."""
-    first, *rest = parts
-    if not _begins(code, first, 0):
-        return False
-    at = len(first)
-    if not rest:
-        return at == len(code)
-    for part in rest[:-1]:
-        while at + len(part) <= len(code) and not _begins(code, part, at):
-            at += 1
-        if at + len(part) > len(code):
-            return False
-        at += len(part)
-    return len(code) - len(rest[-1]) >= at and _begins(code, rest[-1], len(code) - len(rest[-1]))
-
-
-def _begins(code: str, part: str, at: int) -> bool:
-    """Whether a part with ? for any sign stands at a place of a code."""
-    if at + len(part) > len(code):
-        return False
-    return all(sign in ("?", code[at + k]) for k, sign in enumerate(part))
 
 
 #: Signs of a number: addresses have an end. Bytes of a query, however well it was packed.
@@ -462,34 +367,30 @@ def saved_query(body: Any, language: str) -> tuple[str, dict[str, Any]]:
         problems.append(Problem("this is no language", "language"))
     if not isinstance(given.get("outputFormat") or "", str):
         problems.append(Problem("this is no format", "outputFormat"))
-    if not isinstance(params, list) or not all(isinstance(param, str) for param in params):
+    if not _is_texts(params):
         problems.append(Problem("names of parameters are needed", "outputFormatParams"))
     problems += [
         Problem("there is no such member", str(item)[:60]) for item in given if item not in _KNOWN
     ]
-    raise_selection(problems)
+    refuse(problems, "selection", "invalid-selection", _MOST_TOLD)
     query = {
         "tableId": table,
         "language": spoken,
         "selection": given.get("selection") or {"selection": []},
-        "outputFormat": given.get("outputFormat") or "json-stat2",
+        "outputFormat": given.get("outputFormat") or PX_FORMATS[0],
         "outputFormatParams": params,
     }
     try:
-        text = _packed(query)
+        how: dict[str, Any] = {"ensure_ascii": False, "allow_nan": False, "sort_keys": True}
+        text = json.dumps(query, separators=(",", ":"), **how).encode()
     except (ValueError, RecursionError):  # half a character, no number, or nested too deeply
         what = "the query cannot be written as JSON in UTF-8"
-        raise ServiceError(what, code="invalid-selection", where="selection") from None
+        raise ServiceError(what, "invalid-selection", "selection") from None
     number = base64.urlsafe_b64encode(zlib.compress(text, 9)).decode().rstrip("=")
     if len(number) > _LONGEST or len(text) > _LARGEST:
         what, hint = "the query is too long to be saved", "write * or range(a,b) for many codes"
-        raise ServiceError(what, code="invalid-selection", where="selection", hint=hint)
+        raise ServiceError(what, "invalid-selection", "selection", hint)
     return number, query
-
-
-def _packed(query: Mapping[str, Any]) -> bytes:
-    how: dict[str, Any] = {"ensure_ascii": False, "allow_nan": False, "sort_keys": True}
-    return json.dumps(query, separators=(",", ":"), **how).encode()
 
 
 def opened_query(number: str) -> dict[str, Any]:
@@ -507,7 +408,7 @@ def opened_query(number: str) -> dict[str, Any]:
             raise ValueError(number)
     except (ValueError, zlib.error, binascii.Error, RecursionError, ServiceError):
         what, hint = "there is no such saved query", "save it, and use the number that is answered"
-        raise ServiceError(what, code="not-found", where="savedqueries", hint=hint) from None
+        raise ServiceError(what, "not-found", "savedqueries", hint) from None
     return query
 
 

@@ -1,16 +1,13 @@
-"""SDMX REST 2 over released tables, to be read by its clients. Nothing can be changed here.
-
-In: queries of structures and data. Out: structures as SDMX-JSON 2, data as SDMX-CSV or SDMX-JSON.
-"""
+"""SDMX REST 2 over released tables: structures as SDMX-JSON 2, data as SDMX-CSV or SDMX-JSON."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Annotated, Any
 
 import polars as pl
-from fastapi import APIRouter, Depends, Request
+from fastapi import APIRouter, Depends
 from fastapi.responses import Response
 
 from discreet.errors import nearest
@@ -19,7 +16,6 @@ from discreet_service.facades import json_bytes, updated_of
 from discreet_service.facades.sdmx.queries import (
     ALL_DIMENSIONS,
     SdmxQuery,
-    csv_bytes,
     wanted_cells,
     wanted_columns,
 )
@@ -36,14 +32,13 @@ from discreet_service.facades.sdmx.structures import (
     status_lists,
     urn,
 )
-from discreet_service.permissions import Permission, Principal
+from discreet_service.permissions import Permission
 from discreet_service.problems import ServiceError
-from discreet_service.service import Service
-from discreet_service.web import ServiceDep, conditional, etag_of, principal_with
+from discreet_service.web import Visit, conditional, etag_of, visit_with
 
 router = APIRouter(prefix="/sdmx/v2", tags=["SDMX"])
 
-Reader = Annotated[Principal, Depends(principal_with(Permission.releases_read))]
+Reader = Annotated[Visit, Depends(visit_with(Permission.releases_read))]
 
 _KINDS = {
     "dataflow": "dataflows",
@@ -60,8 +55,8 @@ _REFERENCES: Mapping[str, Mapping[str, tuple[str, ...]]] = {
     "codelist": _USERS,
     "conceptscheme": _USERS,
 }
-_RELATIONS = ("none", "all", "parents", "parentsandsiblings", "ancestors", "children")
 _SAME = {"descendants": "children", "parentsandsiblings": "parents"}
+_RELATIONS = ("none", "all", "parents", "ancestors", "children", *_SAME)
 _DETAILS = (
     *("full", "raw", "allstubs", "allcompletestubs", "referencestubs"),
     *("referencecompletestubs", "referencepartial"),
@@ -95,125 +90,98 @@ _TEXTS = {
 }
 
 
-def _language(request: Request, service: Service) -> str:
-    """The first language of the header that there is, else that of the service."""
-    for part in request.headers.get("accept-language", "").split(",")[:20]:
-        spoken = part.strip()[:2].lower()
-        if spoken in LANGUAGES:
-            return spoken
-    return service.settings.languages[0]
+def _language(visit: Visit) -> str:
+    parts = visit.headers.get("accept-language", "").split(",")[:20]
+    spoken = (part.strip()[:2].lower() for part in parts)
+    return next((one for one in spoken if one in LANGUAGES), visit.service.settings.languages[0])
 
 
 def _parts(rest: str, names: tuple[str, ...]) -> dict[str, str]:
-    """The parts of a path, with * for those that are not there."""
     parts = rest.strip("/").split("/") if rest.strip("/") else []
     if len(parts) > len(names):
         reason = f"the address has {len(parts)} parts, at most {len(names)} are known"
-        raise ServiceError(reason, code="invalid-query", where="path", hint="/".join(names))
+        raise ServiceError(reason, "invalid-query", "path", "/".join(names))
     return {name: (parts[at] if at < len(parts) else "*") for at, name in enumerate(names)}
 
 
 def _check_version(version: str) -> None:
     if not any(part in _CURRENT for part in version.split(",")):
         what, hint = "there is no such version", f"write {VERSION} or ~"
-        raise ServiceError(what, code="not-found", where="version", hint=hint)
+        raise ServiceError(what, "not-found", "version", hint)
 
 
 def _of_agency(agency: str) -> bool:
     return any(part in ("*", "all", AGENCY) for part in agency.split(","))
 
 
-def _accepted(request: Request, kind: str, others: tuple[str, ...]) -> str:
-    """The version of a format that the caller takes; empty for any."""
-    header = request.headers.get("accept", "*/*")
-    for part in header.lower().split(",")[:50]:
+def _media_types(visit: Visit) -> Iterator[tuple[str, str]]:
+    for part in visit.headers.get("accept", "*/*").lower().split(",")[:50]:
         name, _, rest = part.strip().partition(";")
         version = re.search(r"version=([0-9.]+)", rest)
-        if name.strip() == kind:
-            return version[1] if version else ""
-        if name.strip() in ("*/*", *others):
-            return ""
-    what, hint = "this format is not offered", f"offered: {kind}"
-    raise ServiceError(what, code="unsupported-format", where="accept", hint=hint)
-
-
-# -- structures ---------------------------------------------------------------------
+        yield name.strip(), version[1] if version else ""
 
 
 @router.get("/structure/{rest:path}")
-def get_sdmx_structure(request: Request, service: ServiceDep, _: Reader, rest: str) -> Response:
+def get_sdmx_structure(visit: Reader, rest: str) -> Response:
     """Dataflows, data structures, code lists, concept schemes: SDMX-JSON 2."""
-    version = _accepted(request, _STRUCTURE_TYPE, ("application/json", "application/*"))
+    service, anything = visit.service, ("*/*", "application/json", "application/*")
+    versions = (version if name == _STRUCTURE_TYPE else "" for name, version in _media_types(visit)
+                if name in (_STRUCTURE_TYPE, *anything))  # fmt: skip
+    version = next(versions, None)
+    if version is None:
+        what, hint = "this format is not offered", f"offered: {_STRUCTURE_TYPE}"
+        raise ServiceError(what, "unsupported-format", "accept", hint)
     if version not in ("", "2.0.0", "2.0", "2.1.0", "2.1"):
         what, hint = "this version is not offered", "offered: 2.0.0"
-        raise ServiceError(what, code="unsupported-format", where="accept", hint=hint)
+        raise ServiceError(what, "unsupported-format", "accept", hint)
     parts = _parts(rest, ("type", "agency", "id", "version", "item"))
     kind = parts["type"].lower()
     kinds = tuple(_KINDS) if kind in ("*", "structure") else (kind,)
     if kinds[0] not in _KINDS:
         hint = nearest(kind, list(_KINDS))
-        raise ServiceError(
-            "there are no such structures", code="not-found", where="type", hint=hint
-        )
+        raise ServiceError("there are no such structures", "not-found", "type", hint)
     _check_version(parts["version"])
-    references = request.query_params.get("references", "none").lower()
-    detail = request.query_params.get("detail", "full").lower()
-    _check_word(
-        "references",
-        references,
-        (
-            *_KINDS,
-            "none",
-            "all",
-            "parents",
-            "ancestors",
-            "children",
-            "descendants",
-            "parentsandsiblings",
-        ),
-    )
-    _check_word("detail", detail, _DETAILS)
-    language = _language(request, service)
+    references = visit.query_params.get("references", "none").lower()
+    detail = visit.query_params.get("detail", "full").lower()
+    for where, given, words in (
+        ("references", references, (*_KINDS, *_RELATIONS)),
+        ("detail", detail, _DETAILS),
+    ):
+        if given not in words:
+            hint = nearest(given[:60], words)
+            raise ServiceError("this word is not known", "invalid-query", where, hint)
+    language = _language(visit)
     releases = service.releases.releases()
     seals = sorted(release.identity for release in releases.values())
     etag = etag_of(rest, references, detail, language, *seals)
     dates = [release.date for release in releases.values() if release.date]
     prepared = updated_of(max(dates, default="")) or _NO_DATE
 
-    def made() -> bytes:
-        content = _structures(service, kinds, parts, references, language)
+    def body() -> bytes:
+        content = _structures(visit, kinds, parts, references, language)
         if detail in ("allstubs", "allcompletestubs"):
-            content = {name: [_stub(item) for item in found] for name, found in content.items()}
+            kept = ("id", "agencyID", "version", "name", "names", "structure")
+            content = {
+                kind: [{name: item[name] for name in kept if name in item} for item in items]
+                for kind, items in content.items()
+            }
         return json_bytes(message(content, language, prepared))
 
-    return conditional(request, service, etag, f"{_STRUCTURE_TYPE}; version=2.0.0", made)
+    return conditional(visit, etag, f"{_STRUCTURE_TYPE}; version=2.0.0", body)
 
 
-def _check_word(where: str, given: str, known: tuple[str, ...]) -> None:
-    if given not in known:
-        hint = nearest(given[:60], known)
-        raise ServiceError("this word is not known", code="invalid-query", where=where, hint=hint)
-
-
-def _stub(structure: Mapping[str, Any]) -> dict[str, Any]:
-    kept = ("id", "agencyID", "version", "name", "names", "structure")
-    return {name: structure[name] for name in kept if name in structure}
-
-
-def _flows(service: Service) -> Mapping[str, str]:
-    """Identifier of each dataflow → table; kept as long as the tables are the same."""
-    return service.releases.derived(flow_ids)
+def _flows(visit: Visit) -> Mapping[str, str]:
+    return visit.service.releases.derived(flow_ids)
 
 
 def _structures(
-    service: Service,
+    visit: Visit,
     kinds: tuple[str, ...],
     parts: Mapping[str, str],
     references: str,
     language: str,
 ) -> dict[str, list[Any]]:
-    """The structures asked for, and those they refer to or that refer to them."""
-    flows = _flows(service)
+    flows, releases = _flows(visit), visit.service.releases
     wanted = {part for part in parts["id"].split(",") if part not in ("*", "all")}
     found: dict[str, dict[str, Any]] = {name: {} for name in _KINDS}
     if _of_agency(parts["agency"]):
@@ -223,27 +191,37 @@ def _structures(
             opened = [entry for entry in (kind, *also) if entry != "dataflow"]
             if opened and len(own) > _MOST_TABLES:
                 reason = f"structures of at most {_MOST_TABLES} tables are given at once"
-                hint = "name one, or ask for dataflows without references"
-                raise ServiceError(
-                    reason, code="too-many-cells", limit=_MOST_TABLES, actual=len(own), hint=hint
-                )
+                hint, most = "name one, or ask for dataflows without references", _MOST_TABLES
+                raise ServiceError(reason, "too-many-cells", "", hint, limit=most, actual=len(own))
             for flow in own:
                 exact = wanted if kind in _PREFIXES else set()
-                _add(service, found, flow, kind, language, exact)
-                for item in also:
-                    _add(service, found, flow, item, language, set())
+                for number, item in enumerate((kind, *also)):
+                    if item == "dataflow":
+                        listed = releases.listed(flows[flow])
+                        found[item][flow] = dataflow(flow, listed, language)
+                        continue
+                    table = SdmxTable(flow=flow, table=releases.table(flows[flow]))
+                    if item == "datastructure":
+                        structures = [table.data_structure(language)]
+                    elif item == "conceptscheme":
+                        structures = [table.concept_scheme(language)]
+                    else:
+                        structures = list(table.code_lists(language))
+                    only = () if number else exact
+                    found[item] |= {
+                        one["id"]: one for one in structures if not only or one["id"] in only
+                    }
             if kind == "codelist" or "codelist" in also:
                 for states in status_lists(language):
                     if kind != "codelist" or not wanted or states["id"] in wanted:
                         found["codelist"][states["id"]] = states
     content = {_KINDS[kind]: list(each.values()) for kind, each in found.items() if each}
     if not content and (wanted or not _of_agency(parts["agency"])):
-        raise ServiceError("there are no such structures", code="not-found", where="id")
+        raise ServiceError("there are no such structures", "not-found", "id")
     return content
 
 
 def _meant(kind: str, flow: str, wanted: set[str]) -> bool:
-    """Whether one of the names can be something of a table."""
     if kind not in _PREFIXES:
         return flow in wanted
     start = f"{_PREFIXES[kind]}{flow}"
@@ -251,7 +229,6 @@ def _meant(kind: str, flow: str, wanted: set[str]) -> bool:
 
 
 def _also(kind: str, references: str) -> tuple[str, ...]:
-    """Further kinds of structures that a reference asks for."""
     if references in _KINDS:
         return (references,)
     if references == "all":
@@ -260,47 +237,38 @@ def _also(kind: str, references: str) -> tuple[str, ...]:
     return known.get(references) or known.get(_SAME.get(references, ""), ())
 
 
-def _add(
-    service: Service,
-    found: dict[str, dict[str, Any]],
-    flow: str,
-    kind: str,
-    language: str,
-    exact: set[str],
-) -> None:
-    """Add one kind of structures of a table."""
-    name = _flows(service)[flow]
-    if kind == "dataflow":
-        found[kind][flow] = dataflow(flow, service.releases.listed(name), language)
-        return
-    table = SdmxTable(flow=flow, table=service.releases.table(name))
-    if kind == "datastructure":
-        made = [table.data_structure(language)]
-    elif kind == "conceptscheme":
-        made = [table.concept_scheme(language)]
-    else:
-        made = list(table.code_lists(language))
-    found[kind] |= {item["id"]: item for item in made if not exact or item["id"] in exact}
-
-
-# -- data ---------------------------------------------------------------------------
-
-
 @router.get("/data/{rest:path}")
-def get_sdmx_data(request: Request, service: ServiceDep, _: Reader, rest: str) -> Response:
+def get_sdmx_data(visit: Reader, rest: str) -> Response:
     """Observations of a released table: SDMX-CSV 2.0 or 1.0, SDMX-JSON 2.0."""
-    kind, csv = _data_format(request)
+    service = visit.service
+    for form, version in _media_types(visit):
+        if version in _OFFERED.get(form, ()):
+            break
+    else:
+        what = "this format is not offered"
+        hint = f"offered: {_DATA_TYPE}, {_JSON_TYPE};version=2.0.0"
+        raise ServiceError(what, "unsupported-format", "accept", hint)
+    kind = _JSON_TYPE if form in _JSON_TYPES else _DATA_TYPE
+    csv = "1.0" if version.startswith("1.") else "2.0"
     parts = _parts(rest, ("context", "agency", "id", "version", "key"))
     if parts["context"].lower() not in ("dataflow", "datastructure", "*"):
         what, hint = "data are found by their dataflow", "/data/dataflow/DISCREET/ID/1.0/KEY"
-        raise ServiceError(what, code="not-found", where="context", hint=hint)
+        raise ServiceError(what, "not-found", "context", hint)
     _check_version(parts["version"])
-    flow = _one_flow(service, parts)
-    name, language = _flows(service)[flow], _language(request, service)
-    query = _query(request, parts["key"], csv)
-    updated_after = request.query_params.get("updatedAfter", "")
+    # The dataflow that is named: one, for structures differ.
+    flows, agency = _flows(visit), _of_agency(parts["agency"])
+    listed = flows if parts["id"] in ("*", "all") else parts["id"].split(",")
+    flow, *others = [item for item in listed if item in flows and agency] or [""]
+    if not flow:
+        raise ServiceError("there is no such dataflow", "not-found", "id")
+    if others:
+        what, hint = "data of one dataflow are given at once", "/data/dataflow/DISCREET/ID/1.0"
+        raise ServiceError(what, "invalid-query", "id", hint)
+    name, language = flows[flow], _language(visit)
+    query = _query(visit, parts["key"], csv)
+    updated_after = visit.query_params.get("updatedAfter", "")
     if updated_after and service.releases.listed(name).updated[:10] < updated_after[:10]:
-        raise ServiceError("nothing has changed since then", code="not-found")
+        raise ServiceError("nothing has changed since then", "not-found")
     table = SdmxTable(flow=flow, table=service.releases.table(name))
     most = min(_MOST_CELLS, service.settings.limits.cells_job)
     cells = wanted_cells(query, table, most=most)
@@ -308,51 +276,23 @@ def get_sdmx_data(request: Request, service: ServiceDep, _: Reader, rest: str) -
     if kind == _JSON_TYPE:
         prepared = updated_of(service.releases.listed(name).updated) or _NO_DATE
 
-        def made() -> bytes:
+        def body() -> bytes:
             return json_bytes(data_message(query, table, cells, language, prepared))
 
-        return conditional(request, service, etag, f"{kind}; version=2.0.0", made)
-    return conditional(
-        request,
-        service,
-        etag,
-        f"{_DATA_TYPE}; version={csv}.0; charset=utf-8",
-        lambda: csv_bytes(query, table, cells, language),
-        name=f"{flow}.csv",
-    )
+        return conditional(visit, etag, f"{kind}; version=2.0.0", body)
+
+    def lines() -> bytes:
+        frame = wanted_columns(query, table, cells, language)
+        return frame.write_csv(line_terminator="\r\n").encode("utf-8")
+
+    media = f"{_DATA_TYPE}; version={csv}.0; charset=utf-8"
+    return conditional(visit, etag, media, lines, name=f"{flow}.csv")
 
 
-def _data_format(request: Request) -> tuple[str, str]:
-    """The first media type of Accept that is offered, and the version of SDMX-CSV."""
-    for part in request.headers.get("accept", "*/*").lower().split(",")[:50]:
-        name, _, rest = part.strip().partition(";")
-        match = re.search(r"version=([0-9.]+)", rest)
-        version = match[1] if match else ""
-        if name.strip() in _OFFERED and version in _OFFERED[name.strip()]:
-            kind = _JSON_TYPE if name.strip() in _JSON_TYPES else _DATA_TYPE
-            return kind, "1.0" if version.startswith("1.") else "2.0"
-    what, hint = "this format is not offered", f"offered: {_DATA_TYPE}, {_JSON_TYPE};version=2.0.0"
-    raise ServiceError(what, code="unsupported-format", where="accept", hint=hint)
-
-
-def _one_flow(service: Service, parts: Mapping[str, str]) -> str:
-    """The dataflow that is named: one, for structures differ."""
-    flows = _flows(service)
-    named = flows if parts["id"] in ("*", "all") else parts["id"].split(",")
-    found = [item for item in named if item in flows] if _of_agency(parts["agency"]) else []
-    if not found:
-        raise ServiceError("there is no such dataflow", code="not-found", where="id")
-    if len(found) > 1:
-        what, hint = "data of one dataflow are given at once", "/data/dataflow/DISCREET/ID/1.0"
-        raise ServiceError(what, code="invalid-query", where="id", hint=hint)
-    return found[0]
-
-
-def _query(request: Request, key: str, csv: str) -> SdmxQuery:
-    """What the parameters of an address say."""
+def _query(visit: Visit, key: str, csv: str) -> SdmxQuery:
     filters: dict[str, list[str]] = {}
-    told: dict[str, Any] = {}
-    for name, value in request.query_params.multi_items():
+    stated: dict[str, Any] = {}
+    for name, value in visit.query_params.multi_items():
         match = _FILTER.fullmatch(name)
         if match is not None:
             filters.setdefault(match[1], []).append(value)
@@ -360,17 +300,17 @@ def _query(request: Request, key: str, csv: str) -> SdmxQuery:
             member, least = _NUMBERS[name]
             if not re.fullmatch(r"\d{1,9}", value) or int(value) < least:
                 what = f"a whole number of at least {least} is needed"
-                raise ServiceError(what, code="invalid-query", where=name)
-            told[member] = int(value)
+                raise ServiceError(what, "invalid-query", name)
+            stated[member] = int(value)
         elif name in _TEXTS:
-            told[_TEXTS[name]] = value
+            stated[_TEXTS[name]] = value
         elif name == "includeHistory" and value.lower() == "false":
             continue
         elif name != "updatedAfter":
             known = ["c[DIMENSION]", *_NUMBERS, *_TEXTS, "updatedAfter"]
             what, hint = "this parameter is not offered", nearest(name[:60], known)
-            raise ServiceError(what, code="invalid-query", where=name[:60], hint=hint)
-    return SdmxQuery(key=key, filters=filters, csv=csv, **told)
+            raise ServiceError(what, "invalid-query", name[:60], hint)
+    return SdmxQuery(key=key, filters=filters, csv=csv, **stated)
 
 
 _SCHEMA = (
@@ -386,8 +326,7 @@ def data_message(
     frame = wanted_columns(query, table, cells, language)
     along = query.at_observation
     if along and along not in (*table.dimensions, ALL_DIMENSIONS):
-        reason = "there is no such dimension"
-        raise ServiceError(reason, code="invalid-query", where="dimensionAtObservation")
+        raise ServiceError("there is no such dimension", "invalid-query", "dimensionAtObservation")
     inner = [along] if along in table.dimensions else list(table.dimensions)
     outer = [name for name in table.dimensions if name not in inner]
     columns = {name: _dimension(table, frame, at, language)
@@ -395,6 +334,9 @@ def data_message(
     attributes = {
         name: _attribute(frame, name, language) for name in ATTRIBUTES if name in frame.columns
     }
+    measures = []
+    if "OBS_VALUE" in frame.columns:
+        measures = [{"id": "OBS_VALUE", **named({"en": "Value", "de": "Wert"}, language)}]
     structure = {
         "links": [{"rel": "dataflow", "urn": urn("Dataflow", table.flow)}],
         "dimensions": {
@@ -402,7 +344,7 @@ def data_message(
             "series": [columns[name][0] for name in outer],
             "observation": [columns[name][0] for name in inner],
         },
-        "measures": {"observation": _measures(frame, language)},
+        "measures": {"observation": measures},
         "attributes": {
             "dataSet": [],
             "series": [],
@@ -410,80 +352,57 @@ def data_message(
         },
         "dataSets": [0],
     }
-    told = _told(frame, [places for _, places in attributes.values()])
-    numbers = {name: places for name, (_, places) in columns.items()}
-    content = {"structures": [structure], "dataSets": [_data_set(outer, inner, numbers, told)]}
+    # What is said of each observation: its value, and the numbers of its attributes.
+    values = [[_number(item) for item in frame["OBS_VALUE"].to_list()]] if measures else []
+    lines = [*values, *[places for _, places in attributes.values()]]
+    facts = [list(item) for item in zip(*lines, strict=True)] if lines else [[]] * frame.height
+
+    def keys(names: Sequence[str]) -> list[str]:
+        places = zip(*(columns[name][1] for name in names), strict=True)
+        return [":".join(map(str, item)) for item in places]
+
+    whole: dict[str, Any] = {"structure": 0, "action": "Information"}
+    if not outer:
+        whole["observations"] = dict(zip(keys(inner), facts, strict=True))
+    else:
+        series: dict[str, dict[str, Any]] = {}
+        for key, own, fact in zip(keys(outer), keys(inner), facts, strict=True):
+            series.setdefault(key, {"observations": {}})["observations"][own] = fact
+        whole["series"] = series
+    content = {"structures": [structure], "dataSets": [whole]}
     return message(content, language, prepared, schema=_SCHEMA)
 
 
 def _dimension(
     table: SdmxTable, frame: pl.DataFrame, at: int, language: str
 ) -> tuple[dict[str, Any], list[int]]:
-    """A dimension with the codes that occur, and the number of each observation's code."""
     name = table.dimensions[at]
-    given = frame[name].to_list()
-    there = set(given)
+    column = frame[name].to_list()
+    there = set(column)
     codes = [code for code in table.codes(at, language) if code["id"] in there]
-    place = {each["id"]: k for k, each in enumerate(codes)}
-    told = {"id": name, **named(table.titles(at), language), "keyPosition": at, "values": codes}
-    return told, [place[code] for code in given]
+    place = {code["id"]: k for k, code in enumerate(codes)}
+    facts = {"id": name, **named(table.titles(at), language), "keyPosition": at, "values": codes}
+    return facts, [place[code] for code in column]
 
 
 def _attribute(
     frame: pl.DataFrame, name: str, language: str
 ) -> tuple[dict[str, Any], list[int | None]]:
-    """An attribute with the values that occur, and the number of each observation's value."""
     texts, codelist = ATTRIBUTES[name]
-    given = frame[name].to_list()
-    values = list(dict.fromkeys(item for item in given if item is not None))
-    place = {each: k for k, each in enumerate(values)}
+    column = frame[name].to_list()
+    values = list(dict.fromkeys(item for item in column if item is not None))
+    place: dict[Any, int] = {value: k for k, value in enumerate(values)}
     known: Mapping[str, Any] = STATUS[codelist] if codelist else {}
     shown = [
         {"id": value, **named(known[value], language)} if codelist else {"value": value}
         for value in values
     ]
-    told = {"id": name, **named(texts, language), "values": shown}
-    return told, [None if item is None else place[item] for item in given]
-
-
-def _measures(frame: pl.DataFrame, language: str) -> list[dict[str, Any]]:
-    if "OBS_VALUE" not in frame.columns:
-        return []
-    return [{"id": "OBS_VALUE", **named({"en": "Value", "de": "Wert"}, language)}]
-
-
-def _told(frame: pl.DataFrame, attributes: Sequence[Sequence[int | None]]) -> list[list[Any]]:
-    """What is told of each observation: its value, and the numbers of its attributes."""
-    values = []
-    if "OBS_VALUE" in frame.columns:
-        values = [[_number(item) for item in frame["OBS_VALUE"].to_list()]]
-    lines = [*values, *attributes]
-    return [list(item) for item in zip(*lines, strict=True)] if lines else [[]] * frame.height
+    facts = {"id": name, **named(texts, language), "values": shown}
+    return facts, [place.get(item) for item in column]
 
 
 def _number(value: Any) -> Any:
-    """A value as JSON has it, with the digits that are published."""
     if value is None or isinstance(value, int):
         return value
     found = float(value)
     return int(found) if found.is_integer() and "." not in str(value) else found
-
-
-def _data_set(
-    outer: Sequence[str],
-    inner: Sequence[str],
-    numbers: Mapping[str, Sequence[int]],
-    told: Sequence[list[Any]],
-) -> dict[str, Any]:
-    """The observations under their keys; in series where some dimensions stand outside."""
-
-    def keys(names: Sequence[str]) -> list[str]:
-        return [":".join(map(str, item)) for item in zip(*(numbers[n] for n in names), strict=True)]
-
-    observed = dict.fromkeys(("structure",), 0) | {"action": "Information"}
-    if not outer:
-        return {**observed, "observations": dict(zip(keys(inner), told, strict=True))}
-    series: dict[str, dict[str, Any]] = {}
-    for key, own, each in zip(keys(outer), keys(inner), told, strict=True):
-        series.setdefault(key, {"observations": {}})["observations"][own] = each
-    return {**observed, "series": series}

@@ -1,7 +1,5 @@
-"""Queries of SDMX REST 2: which observations of a released table are wanted. Public.
-
-In: a key and filters of components. Out: the cells they mean. Cells that were hidden are
-observations without a value, with their status; cells that a table does not have are none.
+"""Queries of SDMX REST 2: keys and filters as the cells that they mean. Public. Hidden cells are
+observations without a value; cells that a table does not have are none.
 """
 
 from __future__ import annotations
@@ -14,11 +12,11 @@ from dataclasses import dataclass, field
 import numpy as np
 import polars as pl
 
-from discreet.arrays import BoolArray, CellIndex
+from discreet.arrays import CellIndex
 from discreet.errors import Problem, nearest
 from discreet.publication import ListedCells, WriteOptions, observations
 from discreet_service.facades.sdmx.structures import AGENCY, ATTRIBUTES, VERSION, SdmxTable
-from discreet_service.problems import ServiceError
+from discreet_service.problems import ServiceError, refuse
 from discreet_service.releases import Selection
 
 _OPERATION = re.compile(r"(eq|ne|sw|ew|co|nc):(.*)", re.DOTALL)
@@ -32,6 +30,7 @@ _TESTS: Mapping[str, Callable[[str, str], bool]] = {
 }
 #: Stands for all dimensions: observations are no series.
 ALL_DIMENSIONS = "AllDimensions"
+_MOST_TOLD = 50
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -52,15 +51,6 @@ class SdmxQuery:
     csv: str = "2.0"  # Version of SDMX-CSV
 
 
-def _raise(problems: Sequence[Problem], code: str) -> None:
-    if problems:
-        message = problems[0].what if len(problems) == 1 else f"{len(problems)} things are wrong"
-        first = problems[0]
-        raise ServiceError(
-            message, code=code, where=first.where, hint=first.hint, problems=problems[:50]
-        )
-
-
 def _codes_of(table: SdmxTable, at: int) -> Sequence[str]:
     spanning = table.table.spanning
     if at < len(spanning):
@@ -69,7 +59,6 @@ def _codes_of(table: SdmxTable, at: int) -> Sequence[str]:
 
 
 def _filtered(given: str, codes: Sequence[str], where: str, problems: list[Problem]) -> set[str]:
-    """The codes that a filter lets pass: a code, some with commas, or an operation, joined by +."""
     known = set(codes)
     if given in known:
         return {given}
@@ -92,7 +81,6 @@ def _filtered(given: str, codes: Sequence[str], where: str, problems: list[Probl
 
 
 def _keys(query: SdmxQuery, table: SdmxTable, problems: list[Problem]) -> list[list[str]]:
-    """The keys, each with one part per dimension; none if all is wanted."""
     if query.key in ("", "*", "all"):
         return []
     keys = []
@@ -112,20 +100,7 @@ def _keys(query: SdmxQuery, table: SdmxTable, problems: list[Problem]) -> list[l
 
 def wanted_cells(query: SdmxQuery, table: SdmxTable, *, most: int) -> ListedCells:
     """The observations that a query means, in the order of the table."""
-    keys = _checked_components(query, table)
-    passing = _passing(query, table, keys)
-    size = math.prod(map(len, passing))
-    if size > most:
-        message = f"{size:,} observations are asked for at once; {most:,} are given"
-        hint = "ask for fewer, with a key or c[DIMENSION]=…"
-        raise ServiceError(message, code="too-many-cells", limit=most, actual=size, hint=hint)
-    if size == 0:
-        raise ServiceError("there are no such observations", code="not-found")
-    return _chosen(query, table, passing, keys)
-
-
-def _checked_components(query: SdmxQuery, table: SdmxTable) -> list[list[str]]:
-    """The keys, if keys and filters are about dimensions that there are."""
+    # The keys, if keys and filters are about dimensions that there are.
     problems: list[Problem] = []
     keys = _keys(query, table, problems)
     known = {*table.dimensions, *ATTRIBUTES, "OBS_VALUE"}
@@ -135,12 +110,42 @@ def _checked_components(query: SdmxQuery, table: SdmxTable) -> list[list[str]]:
     ]
     beside = [name for name in query.filters if name in known and name not in table.dimensions]
     problems += [Problem("only dimensions can be filtered by", f"c[{name}]") for name in beside]
-    _raise(problems, "invalid-query")
-    return keys
+    refuse(problems, "query", "invalid-query", _MOST_TOLD)
+    passing = _passing(query, table, keys)
+    size = math.prod(map(len, passing))
+    if size > most:
+        message = f"{size:,} observations are asked for at once; {most:,} are given"
+        hint = "ask for fewer, with a key or c[DIMENSION]=…"
+        raise ServiceError(message, "too-many-cells", limit=most, actual=size, hint=hint)
+    if size == 0:
+        raise ServiceError("there are no such observations", "not-found")
+    whole = table.table
+    positions = tuple(np.asarray(item, dtype=np.int32) for item in passing)
+    positions = positions[: len(whole.dimensions)]  # a single figure is no dimension
+    selection = Selection(table=whole, positions=positions, kept=(True,) * len(positions))
+    index, (value, status) = selection.index, selection.cells
+    if not whole.dimensions:
+        index = ()
+    wanted = whole.known(index, len(value))
+    if len(keys) > 1:
+        # Which cells one of several keys means.
+        every = [list(_codes_of(table, at)) for at in range(len(positions))]
+        mask = np.zeros(selection.size, dtype=np.bool_)
+        for key in keys:
+            fits = np.ones(selection.size, dtype=np.bool_)
+            for part, codes, code in zip(selection.index, every, key, strict=False):
+                fits &= not code or part == codes.index(code)
+            mask |= fits
+        wanted &= mask
+    rows = np.flatnonzero(wanted)
+    rows = _of_series(query, table, [part[rows] for part in index], rows)
+    rows = rows[query.offset :][: query.limit]
+    if not len(rows):
+        raise ServiceError("there are no such observations", "not-found")
+    return ListedCells(tuple(part[rows] for part in index), value[rows], status[rows])
 
 
 def _passing(query: SdmxQuery, table: SdmxTable, keys: list[list[str]]) -> list[list[int]]:
-    """Per dimension, the positions of the codes that keys and filters let pass."""
     problems: list[Problem] = []
     passing: list[list[int]] = []
     for at, name in enumerate(table.dimensions):
@@ -156,42 +161,8 @@ def _passing(query: SdmxQuery, table: SdmxTable, keys: list[list[str]]) -> list[
         if keys and "" not in asked:
             found &= asked
         passing.append([k for k, code in enumerate(codes) if code in found])
-    _raise(problems, "unknown-code")
+    refuse(problems, "query", "unknown-code", _MOST_TOLD)
     return passing
-
-
-def _chosen(
-    query: SdmxQuery, table: SdmxTable, passing: list[list[int]], keys: list[list[str]]
-) -> ListedCells:
-    whole = table.table
-    positions = tuple(np.asarray(item, dtype=np.int32) for item in passing)
-    positions = positions[: len(whole.dimensions)]  # a single figure is no dimension
-    selection = Selection(table=whole, positions=positions, kept=(True,) * len(positions))
-    index, (value, status) = selection.index, selection.cells
-    if not whole.dimensions:
-        index = ()
-    wanted = whole.known(index, len(value))
-    if len(keys) > 1:
-        wanted &= _in_keys(table, selection, keys)
-    rows = np.flatnonzero(wanted)
-    rows = _of_series(query, table, [part[rows] for part in index], rows)
-    rows = rows[query.offset :][: query.limit]
-    if not len(rows):
-        raise ServiceError("there are no such observations", code="not-found")
-    return ListedCells(tuple(part[rows] for part in index), value[rows], status[rows])
-
-
-def _in_keys(table: SdmxTable, selection: Selection, keys: list[list[str]]) -> BoolArray:
-    """Which cells one of several keys means."""
-    mask = np.zeros(selection.size, dtype=np.bool_)
-    every = [{code: k for k, code in enumerate(_codes_of(table, at))} for at in range(len(keys[0]))]
-    for key in keys:
-        fits = np.ones(selection.size, dtype=np.bool_)
-        for at, code in enumerate(key[: len(selection.positions)]):
-            if code:
-                fits &= selection.index[at] == every[at][code]
-        mask |= fits
-    return mask
 
 
 def _of_series(
@@ -206,7 +177,7 @@ def _of_series(
     if along and along not in (*table.dimensions, ALL_DIMENSIONS):
         hint = nearest(along, [*table.dimensions, ALL_DIMENSIONS])
         message = "there is no such dimension"
-        raise ServiceError(message, code="invalid-query", where="dimensionAtObservation", hint=hint)
+        raise ServiceError(message, "invalid-query", "dimensionAtObservation", hint)
     if along == ALL_DIMENSIONS:
         others: list[int] = []
     else:
@@ -239,14 +210,8 @@ def wanted_columns(
         dropped.add("OBS_VALUE")
     elif query.measures not in ("all", "OBS_VALUE"):
         what, hint = "there is no such measure", "known: all, none, OBS_VALUE"
-        raise ServiceError(what, code="invalid-query", where="measures", hint=hint)
+        raise ServiceError(what, "invalid-query", "measures", hint)
     return frame.select(name for name in frame.columns if name not in dropped)
-
-
-def csv_bytes(query: SdmxQuery, table: SdmxTable, cells: ListedCells, language: str) -> bytes:
-    """Observations as SDMX-CSV."""
-    frame = wanted_columns(query, table, cells, language)
-    return frame.write_csv(line_terminator="\r\n").encode("utf-8")
 
 
 def wanted_attributes(given: str) -> set[str]:
@@ -263,6 +228,5 @@ def wanted_attributes(given: str) -> set[str]:
             found.add(part)
         elif part not in ("none", "dataset", "series", "msd"):
             hint = nearest(part[:60], ["dsd", "obs", "all", "none", *ATTRIBUTES])
-            message = "there is no such attribute"
-            raise ServiceError(message, code="invalid-query", where="attributes", hint=hint)
+            raise ServiceError("there is no such attribute", "invalid-query", "attributes", hint)
     return found

@@ -1,8 +1,5 @@
-"""SDMX structures: what released tables look like, as messages of SDMX-JSON 2. Public.
-
-In: released tables. Out: dataflows, data structures, concept schemes and code lists, named in
-English and German. Each table is a dataflow with a structure of its own; codes are written as they
-are published.
+"""SDMX structures of released tables, as messages of SDMX-JSON 2. Public. Each table is a dataflow
+with a structure of its own; codes are written as they are published.
 """
 
 from __future__ import annotations
@@ -25,7 +22,12 @@ _SCHEMA = (
     "https://raw.githubusercontent.com/sdmx-twg/sdmx-json/develop/structure-message/tools/"
     "schemas/2.0.0/sdmx-json-structure-schema.json"
 )
-_URN = "urn:sdmx:org.sdmx.infomodel."
+#: Of what can be named: where it stands in the model of SDMX.
+_URNS = {
+    **dict.fromkeys(("Dataflow", "DataStructure"), "urn:sdmx:org.sdmx.infomodel.datastructure"),
+    "Codelist": "urn:sdmx:org.sdmx.infomodel.codelist",
+    **dict.fromkeys(("ConceptScheme", "Concept"), "urn:sdmx:org.sdmx.infomodel.conceptscheme"),
+}
 #: What attributes say, and their code lists; None for numbers and texts.
 ATTRIBUTES: Mapping[str, tuple[Mapping[str, str], str | None]] = {
     "OBS_STATUS": ({"en": "Observation status", "de": "Beobachtungsstatus"}, "CL_OBS_STATUS"),
@@ -86,15 +88,8 @@ def flow_ids(tables: Iterable[str]) -> dict[str, str]:
 
 def urn(kind: str, name: str, item: str = "") -> str:
     """The URN of something that this agency maintains."""
-    package = {
-        "Dataflow": "datastructure",
-        "DataStructure": "datastructure",
-        "Codelist": "codelist",
-        "ConceptScheme": "conceptscheme",
-        "Concept": "conceptscheme",
-    }[kind]
     inner = f".{item}" if item else ""
-    return f"{_URN}{package}.{kind}={AGENCY}:{name}({VERSION}){inner}"
+    return f"{_URNS[kind]}.{kind}={AGENCY}:{name}({VERSION}){inner}"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -130,19 +125,12 @@ class SdmxTable:
         scheme = f"CS_{self.flow}"
 
         def component(name: str, codelist: str | None, kind: str = "String") -> dict[str, Any]:
-            local = (
-                {"format": {"dataType": kind}}
-                if codelist is None
-                else {
-                    "enumeration": urn("Codelist", codelist),
-                    "enumerationFormat": {"dataType": "String"},
-                }
-            )
-            return {
-                "id": name,
-                "conceptIdentity": urn("Concept", scheme, name),
-                "localRepresentation": local,
-            }
+            local: dict[str, Any] = {"format": {"dataType": kind}}
+            if codelist is not None:
+                local = {"enumeration": urn("Codelist", codelist),
+                         "enumerationFormat": {"dataType": "String"}}  # fmt: skip
+            return {"id": name, "conceptIdentity": urn("Concept", scheme, name),
+                    "localRepresentation": local}  # fmt: skip
 
         dimensions = [
             {**component(name, self.codelists[at]), "position": at}
@@ -192,7 +180,10 @@ class SdmxTable:
     def codes(self, at: int, language: str) -> list[dict[str, Any]]:
         """The codes of a dimension, in the order of the table."""
         if at == len(self.table.spanning):
-            return self._figures(language)
+            return [
+                {"id": figure.name, **named({e: figure.title(e) for e in LANGUAGES}, language)}
+                for figure in self.table.figures
+            ]
         dimension = self.table.spanning[at]
         spoken = {item: labels_of(dimension, item) for item in LANGUAGES}
         parents = dimension.parents.tolist()
@@ -203,12 +194,6 @@ class SdmxTable:
                 **({"parent": dimension.codes[parents[k]]} if parents[k] >= 0 else {}),
             }
             for k, code in enumerate(dimension.codes)
-        ]
-
-    def _figures(self, language: str) -> list[dict[str, Any]]:
-        return [
-            {"id": figure.name, **named({e: figure.title(e) for e in LANGUAGES}, language)}
-            for figure in self.table.figures
         ]
 
 
