@@ -84,6 +84,13 @@ def _tabulation() -> Iterator[Comparison]:
     )
     yield Comparison(
         group="tabulation",
+        title="Fingerprints of cells, beside the pass that suppression makes",
+        tasks=("tabulation: ten tables to suppress", "tabulation: fingerprints of ten tables"),
+        sizes=(MILLION,),
+        smoke=smoke,
+    )
+    yield Comparison(
+        group="tabulation",
         title="11,000 regions on three levels × 18 × 2, from Parquet",
         tasks=("tabulation: discreet parquet", "tabulation: polars parquet"),
         sizes=(5 * MILLION, 83 * MILLION),

@@ -24,7 +24,7 @@ import polars as pl
 
 import discreet as dc
 from discreet.assessment.pictures import Picture
-from discreet.assessment.pictures.theme import INK, SERIES, SHARE_CLASSES, composed
+from discreet.assessment.pictures.theme import INK, SERIES, SHARE_CLASSES, picture_of
 from discreet.demo import Census, example_perturbation_table, generate
 from discreet.microdata import Secret
 
@@ -554,8 +554,7 @@ def picture(rows: Sequence[Mapping[str, Any]], persons: int) -> Picture:
     ]
     body = {"hconcat": columns, "spacing": 10}
     title = "What methods hide, and what they cost"
-    spec = composed(body, title=title, notes=notes, language="en", warning="")
-    return Picture("methods", title, "en", spec, secret=False)
+    return picture_of("methods", title, body, notes, "en", warning="")
 
 
 def deviations(rows: Sequence[Mapping[str, Any]], persons: int) -> Picture:
@@ -590,8 +589,7 @@ def deviations(rows: Sequence[Mapping[str, Any]], persons: int) -> Picture:
     }
     title = "How far figures lie off, by the size of the count"
     notes = [f"Mean deviation in persons; three tables of {persons:,} invented persons."]
-    spec = composed(body, title=title, notes=notes, language="en", warning="")
-    return Picture("deviations", title, "en", spec, secret=False)
+    return picture_of("deviations", title, body, notes, "en", warning="")
 
 
 def _wrapped(text: str) -> list[str]:

@@ -18,7 +18,7 @@ import numpy as np
 import polars as pl
 
 import discreet as dc
-from discreet.assessment.attacks import Catalogue, attacked_panel, averaged
+from discreet.assessment.attacks import Catalogue, attacked_panel, estimated
 from discreet.demo.panel import panel
 from discreet.microdata.period_keys import PeriodOption
 from discreet.protection.noise import PerturbationTable
@@ -74,11 +74,11 @@ def stock() -> None:
             table = dc.tabulate(previous, by=by, record_key="record_key")
             system = Catalogue.of({"": [dc.perturb(table, ptable)]}).systems[""]
             (key,) = [each for each in system.layers if system.title(each) == "street"]
-            found, axis = averaged(system)[key], system.axes[key[0][0]]
-            total, weight = total + found.exposure * found.estimate, weight + found.exposure
-            counts = [true[int(axis.codes[axis.cuts[1][at]])] for at in found.layer.ids.tolist()]
+            own, axis = estimated(system)[key], system.axes[key[0][0]]
+            total, weight = total + own.exposure * own.estimate, weight + own.exposure
+            counts = [true[int(axis.codes[axis.cuts[1][at]])] for at in own.layer.ids.tolist()]
             shares.append(f"{np.mean(np.rint(total / weight) == counts):.2f}")
-        exposure = float(np.mean(found.exposure))
+        exposure = float(np.mean(own.exposure))
         print(f"{option:9} exposure {exposure:.2f} a year; found after 1 … 5 years: {shares}")
 
 

@@ -2,11 +2,13 @@
 
     python bench/release_attacks.py designs --persons 200_000
     python bench/release_attacks.py size --persons 20_000_000
+    python bench/release_attacks.py squares --persons 300_000
     python bench/release_attacks.py census --persons 1_000_000
     python bench/release_attacks.py equality --persons 200_000
 
 `designs` counts some tables of synthetic persons once, and protects them by three designs, with
-intervals of the noise in order and permuted. `size` attacks one table of very many cells. `census`
+intervals of the noise in order and permuted. `size` attacks one table of very many cells. `squares`
+times estimates by least squares, without and with leverages, and counts what they find. `census`
 attacks the programme of 600 tables of `census.py`, from its folder and held against its data.
 `equality` takes one person after the other out of a universe until a million pairs of figures are
 compared: unequal ones must be cells of that person.
@@ -27,7 +29,7 @@ import numpy as np
 import polars as pl
 
 import discreet as dc
-from discreet.assessment.attacks import Catalogue, averaged, bounded
+from discreet.assessment.attacks import Catalogue, NoiseOdds, bounded, estimated
 from discreet.assessment.attacks.bounds import NoiseRange
 from discreet.demo import example_perturbation_table
 from discreet.protection.noise import PerturbationTable
@@ -130,7 +132,7 @@ def size(persons: int) -> None:
     (system,) = Catalogue.of({"": [safe]}, None).systems.values()
     for name, run in (
         ("in order", lambda: None),
-        ("estimates", lambda: averaged(system)),
+        ("estimates", lambda: estimated(system)),
         ("bounds", lambda: bounded(system, NoiseRange.of_table(ptable))),
     ):
         run()
@@ -138,6 +140,37 @@ def size(persons: int) -> None:
         wall, used = time.perf_counter() - began, time.process_time() - cpu
         print(f"{name:12}{wall:8.1f} s{used:8.1f} CPU s{memory:8.0f} MB", flush=True)
         began, cpu = time.perf_counter(), time.process_time()
+
+
+def squares(persons: int) -> None:
+    """Least squares over one table of some hundred thousand cells: time, and what is found."""
+    draw = np.random.default_rng(1)
+    areas = draw.integers(0, max(persons // 240, 2), persons) * draw.random(persons)
+    codes = {"area": areas.astype(np.int64)}
+    codes |= {name: draw.integers(0, size, persons) for name, size in (("age", 6), ("work", 5))}
+    frame = pl.DataFrame({**codes, "key": draw.integers(0, 10**15, persons)})
+    table = dc.tabulate(frame, by=list(codes), record_key="key")
+    for name, ptable in designs().items():
+        safe = dc.perturb(table, ptable)
+        (system,) = Catalogue.of({"": [safe]}, {"": [table]}).systems.values()
+        variance = NoiseOdds.of(ptable).variance
+        cells, timed = {}, []
+        for leverages in (False, True):
+            began, cpu = time.perf_counter(), time.process_time()
+            cells = estimated(system, variance, leverages=leverages)
+            timed += [f"{time.perf_counter() - began:.1f} s", f"{time.process_time() - cpu:.1f}"]
+        seen = [(own, own.layer.truth(own.layer.ids)) for own in cells.values()]
+        hits = [
+            np.concatenate([(np.rint(figures(own)) == true)[own.noisy] for own, true in seen])
+            for figures in (lambda own: own.layer.value, lambda own: own.estimate)
+        ]
+        most = max(float(own.exposure.max()) for own, _ in seen)
+        print(
+            f"{name:24}{len(hits[0]):>9,} cells; unchanged {hits[0].mean():.3f}, found"
+            f" {hits[1].mean():.3f}; exposure up to {most:.2f}; estimates {timed[0]} (CPU"
+            f" {timed[1]}), with leverages {timed[2]} (CPU {timed[3]})",
+            flush=True,
+        )
 
 
 def census(persons: int) -> None:
@@ -202,12 +235,13 @@ def equality(persons: int) -> None:
 
 
 def main() -> None:
-    """Run one of the four."""
+    """Run one of the five."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("what", choices=["designs", "size", "census", "equality"])
+    parser.add_argument("what", choices=["designs", "size", "squares", "census", "equality"])
     parser.add_argument("--persons", type=lambda text: int(text.replace("_", "")))
     options = parser.parse_args()
     run = {"designs": (compare, 200_000), "size": (size, 20_000_000), "census": (census, 10**6)}
+    run["squares"] = (squares, 300_000)
     run["equality"] = (equality, 200_000)
     function, usual = run[options.what]
     function(options.persons or usual)

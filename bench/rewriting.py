@@ -2,7 +2,7 @@
 
 Files are written one after another until the size is reached: one like those of researchers,
 all programs of the tests with every lexical trap, and both with names changed in each copy, so
-that no line comes twice. The promise is under two seconds of the processor.
+that no line comes twice. The promise is under six seconds of the processor.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ def text_of(name: str, size: int) -> str:
 
 def _filled(text: str, size: int, *, renamed: bool = False) -> str:
     """Copies of a text, up to a size, each with names of its own if wanted."""
-    from discreet_fire.catalogue.command_names import canonical
+    from discreet_fire.catalogue.commands import canonical
 
     copies, length = [], 0
     while length < size:

@@ -1,8 +1,9 @@
 """Safe commands against the same statistics in polars.
 
-The promise is at most 1.5 times its time for tabulate, tabstat and summarize. Where an entity
-column is named, polars counts the distinct entities of each group too; what each of them
-contributes to a sum is for the safe command alone to find out.
+The aim is at most twice its time for tabulate, tabstat and summarize where an entity is named; the
+others take at most 0.2 seconds of processor time for a million records. Where an entity column is
+named, polars counts the distinct entities of each group too; what each of them contributes to a
+sum is for the safe command alone to find out.
 """
 
 from __future__ import annotations

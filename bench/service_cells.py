@@ -49,7 +49,7 @@ def serve(folder: str, port: int) -> None:
     settings = CellService.settings(Path(folder))
     from discreet_service.service import Service
 
-    app = create_app(Service(settings), ("status", "protect", "parameter_sets"))
+    app = create_app(Service(settings), ("status", "operations", "parameter_sets"))
     uvicorn.run(app, host="127.0.0.1", port=port, log_level="warning", access_log=False)
 
 

@@ -140,6 +140,35 @@ def programme(shared: bool) -> Task:
     return set_up
 
 
+def suppressed(fingerprints: bool) -> Task:
+    """Ten tables as suppression counts them, or the fingerprints of their cells."""
+
+    def set_up(folder: Path, rows: int) -> Callable[[], object]:
+        from itertools import combinations
+
+        import discreet as dc
+        from discreet.microdata import Secret
+        from discreet.release.state.identity import RecordIdentity
+        from discreet.tabulation import Query
+
+        rng = np.random.default_rng(2)
+        frame = records(rows, "string").with_columns(
+            pl.Series("marital", rng.integers(0, 5, rows, dtype=np.int8)),
+            pl.Series("work", rng.integers(0, 3, rows, dtype=np.int8)),
+            pl.Series("rent", rng.integers(1, 2_000, rows)),
+        )
+        pairs = list(combinations(["region", "age", "sex", "marital", "work"], 2))
+        if fingerprints:
+            identity = RecordIdentity(("record_key",), Secret(b"an example that is no secret"))
+            queries = [Query(by=list(pair), name="-".join(pair)) for pair in pairs]
+            return lambda: identity.counted(frame, queries)
+        counted = {"values": ["rent"], "contributions": 2}
+        tables = [Query(by=list(pair), name="-".join(pair), **counted) for pair in pairs]
+        return lambda: dc.tabulate_many(frame, tables)
+
+    return set_up
+
+
 def rents(engine: str, largest: int) -> Task:
     """Sum a value column with all margins; with the largest contributions of each cell, if any."""
 
@@ -238,6 +267,8 @@ TASKS: dict[str, Task] = {
         for engine in ("frame", "polars file", "duckdb file")
         for what, largest in (("sums and top 2", 2), ("sums", 0))
     },
+    "ten tables to suppress": suppressed(False),
+    "fingerprints of ten tables": suppressed(True),
     "design": design,
     "discreet parquet": from_parquet,
     "polars parquet": scan_parquet,

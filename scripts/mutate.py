@@ -6,6 +6,8 @@ code 1 if the score is below 95 %, 2 if the tests fail without any change or not
 
     python scripts/mutate.py [--number 60] [--seed 1 2] [--only WORD] [--function NAME] [--jobs 2]
 
+Each run draws a sample of its own, whose seed stands beside the score; `--seed` draws it again.
+
 All tests run once without any change; this says how long each takes and which functions it
 enters. Each change is then tried in a process of its own: tests that enter the changed function
 come first, the quickest before the others, and the first that fails ends it. A change that no
@@ -506,7 +508,8 @@ def drawn(listed: Sequence[Target], options: argparse.Namespace) -> dict[int, li
 def _asked() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--number", type=int, default=60)
-    parser.add_argument("--seed", type=int, default=[1], nargs="+", help="each draws a sample")
+    fresh = [int(time.time())]
+    parser.add_argument("--seed", type=int, default=fresh, nargs="+", help="each draws a sample")
     parser.add_argument("--only", default="", help="modules whose path has this in it")
     parser.add_argument("--line", type=int, default=0, help="every change of this line")
     parser.add_argument("--function", default="", help="every change of this function")

@@ -124,7 +124,7 @@ DEEP = (
     _page("policy", "cora", _POLICY),
     _page("policy-propose", "cora", _POLICY, part="section:has(#propose)"),
     _page("policy-areas", "cora", f"{_POLICY}/areas/person"),
-    _page("refusal", "paul", _POLICY, "[aria-labelledby=refused] a"),
+    _page("refusal", "paul", _POLICY, "a[href*='/refusals/']"),
     _page("dashboard", "cora", "/quality/census/2022-1"),
     _page("trail", "otto", "/administration/trail"),
     _page("trail-verified", "otto", "/administration/trail", "form[action$=verify] button"),
@@ -278,6 +278,7 @@ def live_in(service: Any) -> None:
     from discreet_service.problems import ServiceError
     from discreet_service.web.addresses import read_address
     from discreet_service.web.queries import note_query
+    from tests.helpers.service_callers import visit_as
 
     def somebody(name: str, role: str) -> Principal:
         return Principal(name=name, kind="session", grants=(Grant(role),))
@@ -286,13 +287,13 @@ def live_in(service: Any) -> None:
         pairs = [(part, value) for part, _, value in (e.partition("=") for e in asked.split("&"))]
         prepared = service.answers.prepared("census", read_address(pairs))
         who, start = somebody(name, "requester"), time.perf_counter()
+        visit = visit_as(service, who)
         try:
             service.answers.admit(prepared, who, "en")
-            note_query(service, who, prepared, LogMode.query, LogVerdict.answered, start)
+            note_query(visit, prepared, LogMode.query, LogVerdict.answered, start)
         except ServiceError as error:
-            note_query(
-                service, who, prepared, LogMode.query, LogVerdict.refused, start, rules=[error.rule]
-            )
+            rules = [error.rule]
+            note_query(visit, prepared, LogMode.query, LogVerdict.refused, start, rules=rules)
     digest = prepared.plan.asked.digest
     first, second = somebody("paul", "producer"), somebody("pia", "producer")
     reason = "agreed with the ministry: the areas are large enough"

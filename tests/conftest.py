@@ -17,12 +17,19 @@ from hypothesis.internal.conjecture import providers
 
 from tests.helpers.places import ROOT
 
+# Two workers share two cores: more threads each only wait for one another.
+for _pool in ("POLARS_MAX_THREADS", "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "NUMBA_NUM_THREADS"):
+    os.environ.setdefault(_pool, "1")
 # The tree of commands is made once per process, not at each call: it takes 0.15 s.
 typer.testing._get_command = cache(typer.testing._get_command)  # type: ignore[attr-defined]
 
+# What is left where the power fails is tried nowhere, so no test waits for disks. Programs that
+# are killed leave the same with and without.
+os.fsync = lambda _: None  # type: ignore[assignment]
+
 # How long an example takes says nothing on a busy machine, and each run tries the same examples;
 # `make test-more` takes the long form by `--hypothesis-profile exhaustive`.
-for _name, _examples in (("quick", 20), ("exhaustive", 100)):
+for _name, _examples in (("quick", 10), ("exhaustive", 40)):
     settings.register_profile(
         _name,
         deadline=None,
@@ -37,11 +44,16 @@ settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "quick"))
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """With `--dist loadgroup` one worker has all tests of Spark, and one those of the browser."""
+    """With `--dist loadgroup` one worker has all tests of Spark, one those of the browser.
+
+    The others go file by file, so that what a file makes for its tests is made once.
+    """
     for item in items:
+        group = item.nodeid.partition("::")[0]
         for name in ("spark", "browser"):
             if item.get_closest_marker(name) or f"/{name}/" in item.nodeid:
-                item.add_marker(pytest.mark.xdist_group(name))
+                group = name
+        item.add_marker(pytest.mark.xdist_group(group))
 
 
 # What stands in memory once all tests are collected stays there: looking through it again and

@@ -22,6 +22,7 @@ from discreet.microdata import Secret
 from discreet.protection.noise import MagnitudeNoise, SimpleStrength
 from discreet.release.packages import PackageKey, parameters_of
 from tests.helpers.package_parameters import MAGNITUDES, PTABLE, SECTIONS
+from tests.helpers.rows import for_all_rows
 
 PRIVATE = "very private"
 PLAIN = "only the office knows this"
@@ -74,8 +75,8 @@ WRONG: dict[str, dict[str, Any]] = {
 }
 
 
-@pytest.mark.parametrize("engine", ENGINES)
-@pytest.mark.parametrize("wrong", WRONG)
+@for_all_rows("engine", ENGINES)
+@for_all_rows("wrong", WRONG)
 def test_no_error_of_a_table_carries_a_value(engine: str, wrong: str) -> None:
     frame = ENGINES[engine](FRAME)
     shown = failed(lambda: dc.tabulate(frame, **WRONG[wrong]))

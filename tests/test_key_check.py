@@ -18,6 +18,7 @@ from discreet.arrays import IntArray
 from discreet.errors import RecordKeyError
 from discreet.key_check import ENOUGH, LEAST, MOST, KeyCheck, check_keys, sampled_places
 from discreet.keygrid import KeyGrid
+from tests.helpers.rows import for_all_rows
 
 CENSUS = KeyGrid()
 GRIDS = (2, 10, 100, 256, 1000, 4096, 2**16, 10**6, 10**8, 2**32, 10**12, 10**15)
@@ -58,13 +59,13 @@ def mistakes(count: int) -> dict[str, IntArray]:
     }
 
 
-@pytest.mark.parametrize("name", mistakes(100))
-@pytest.mark.parametrize("count", [100, 1000, COUNT])
+@for_all_rows("name", mistakes(100))
+@for_all_rows("count", [100, 1000, COUNT])
 def test_what_cannot_be_keys_is_found(name: str, count: int):
     assert found(mistakes(count)[name]).faults
 
 
-@pytest.mark.parametrize(
+@for_all_rows(
     ("name", "fault"),
     [
         ("person id", "uneven"),

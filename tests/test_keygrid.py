@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from discreet.errors import RecordKeyError
 from discreet.keygrid import CENSUS_GRID, LIMB, KeyGrid, grid_keys
+from tests.helpers.rows import for_all_rows
 
 digits = st.integers(min_value=0, max_value=10**15 - 1)
 
@@ -38,7 +39,7 @@ def test_the_number_of_the_census_example():
     assert int(keys.sum()) % 10**15 == 10**14  # cell key 0.10
 
 
-@pytest.mark.parametrize(
+@for_all_rows(
     ("keys", "grid", "code"),
     [
         ([0.5, None], 10**15, "key-missing"),

@@ -288,7 +288,7 @@ def test_killed_at_some_moments(tmp_path: Path) -> None:
     folder = tmp_path / "s"
     with _publisher(folder, 0, 1):
         pass
-    for moment in range(0, 50, 8):
+    for moment in range(0, 50, 16):
         with _publisher(folder, 1, 10**6) as publisher:
             assert publisher.stdout is not None
             publisher.stdout.readline()

@@ -9,7 +9,6 @@ the two columns, the relative error of r'. Found is a rent within 1 % of the tru
 from __future__ import annotations
 
 import warnings
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -25,8 +24,8 @@ NOISE = dc.MagnitudeNoise(
     table=dc.design_magnitude_perturbation(5, 2, classes=(1, 5, 10), step=2),
     strength=dc.SimpleStrength(share=0.1),
 )
-TWICE = replace(NOISE, strength=dc.SimpleStrength(share=0.2))
-SHARED, SHARED_TWICE = (replace(noise, keys="shared") for noise in (NOISE, TWICE))
+TWICE = NOISE.with_options(strength=dc.SimpleStrength(share=0.2))
+SHARED, SHARED_TWICE = (noise.with_options(keys="shared") for noise in (NOISE, TWICE))
 
 
 def dwellings(of_each: int) -> pl.DataFrame:
@@ -110,7 +109,7 @@ def test_a_panel_does_not_leak_the_next_year_where_periods_are_named():
     """Who knows the rent of 2025 computes that of 2026 from both published figures."""
     first = dwellings(1)
     second = next_year(first)
-    this, next_ = (replace(NOISE, period=year) for year in ("2025", "2026"))
+    this, next_ = (NOISE.with_options(period=year) for year in ("2025", "2026"))
     hits = {}
     for name, old, new in (("same keys", NOISE, NOISE), ("period", this, next_)):
         known = errors(first, old, "rent")
@@ -125,7 +124,7 @@ def test_a_change_is_exact_without_periods_and_carries_the_noise_of_both_years_w
     first = dwellings(1)
     true_first, was = published(first, NOISE, "rent")
     _, same = published(first, NOISE, "rent")  # what did not change
-    _, other = published(first, replace(NOISE, period="2026"), "rent")
+    _, other = published(first, NOISE.with_options(period="2026"), "rent")
     assert (was == same).all()
     moved = np.abs(other - was) / true_first
     assert np.median(moved) > 0.1

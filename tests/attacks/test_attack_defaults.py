@@ -75,21 +75,6 @@ def test_the_digits_of_weighted_figures(weighted: dc.Table, noise: dc.Perturbati
     assert not (tens.value % 10).any()
 
 
-@pytest.mark.filterwarnings("ignore:the perturbation table changes no count")
-def test_estimates_are_rounded_to_tens(weighted: dc.Table, noise: dc.PerturbationTable) -> None:
-    """The rule of the census for estimates from its sample; halves go up."""
-    tens = dc.perturb(weighted, noise, round_to=10)
-    figures = dc.perturb(weighted, noise, decimals=0)
-    assert abs(tens.value - figures.value).max() == 5
-    cells = pl.DataFrame({"sex": ["m", "w", "d"], "n": [5, 14, 4], "key": [0.1, 0.2, 0.3]})
-    table = dc.Table.from_cells(cells, ["sex"], count="n", cell_key="key")
-    still = dc.PerturbationTable.from_rows({0: {0: 1}, 1: {0: 1}})
-    safe = dc.perturb(table, still, round_to=10, official="sex == 'w'")
-    assert [safe.get(code) for code in "mwd"] == [10, 14, 0]
-    assert safe.to_polars().filter(pl.col("sex") == "w")["status"].to_list() == ["official"]
-    assert any("multiples of 10" in note.text() for note in safe.notes)
-
-
 def test_a_table_without_noise_is_not_taken_for_protection() -> None:
     cells = pl.DataFrame({"sex": ["m", "w"], "n": [5, 14], "key": [0.1, 0.2]})
     table = dc.Table.from_cells(cells, ["sex"], count="n", cell_key="key")

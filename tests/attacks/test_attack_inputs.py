@@ -14,6 +14,7 @@ from discreet import PerturbationTable, Table, perturb, tabulate
 from discreet.errors import DiscreetError, DiscreetWarning, FilterError, RecordKeyError, TableError
 from discreet.microdata import Secret
 from discreet.microdata.filters import parse_filter
+from tests.helpers.rows import for_all_rows
 
 
 @pytest.fixture
@@ -49,7 +50,7 @@ def test_true_counts_cannot_be_codes(column: str) -> None:
         Table.from_cells(cells, [column], count="n", cell_key="key", weight="w", key_grid=256)
 
 
-@pytest.mark.parametrize(
+@for_all_rows(
     "text",
     [
         "not " * 2_000 + "age == 1",

@@ -15,6 +15,7 @@ import pytest
 
 import discreet as dc
 from discreet.errors import RecordKeyError
+from tests.helpers.rows import for_all_rows
 
 COUNT = 60_000
 RNG = np.random.default_rng(2022)
@@ -44,7 +45,7 @@ def recovered(name: str) -> float:
     return max(noise.values()) / large.height
 
 
-@pytest.mark.parametrize(
+@for_all_rows(
     ("name", "least", "most"),
     [
         ("proper", 0.15, 0.30),
@@ -60,7 +61,7 @@ def test_what_follows_from_the_commonest_noise(name: str, least: float, most: fl
     assert least <= share <= most, share
 
 
-@pytest.mark.parametrize("name", [name for name in KEYS if name != "proper"])
+@for_all_rows("name", [name for name in KEYS if name != "proper"])
 def test_such_keys_are_refused(name: str):
     people = pl.DataFrame({"area": AREAS, "key": KEYS[name]})
     with pytest.raises(RecordKeyError, match="no record keys"):

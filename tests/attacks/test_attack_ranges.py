@@ -6,8 +6,6 @@ has both; one of the firms subtracts its own turnover, and has the other's.
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 import polars as pl
 import pytest
@@ -51,7 +49,7 @@ def found(noise: dc.MagnitudeNoise, of_contributor: bool) -> float:
 @pytest.mark.parametrize("of_contributor", [True, False], ids=["contributor", "reader"])
 def test_nearly_equal_values_are_hidden(of_contributor: bool) -> None:
     """Only where the noise that is drawn is 0, as with the largest value in its place."""
-    plain, top = replace(NOISE, range_floor=0), replace(NOISE, of="top")
+    plain, top = NOISE.with_options(range_floor=0), NOISE.with_options(of="top")
     assert found(plain, of_contributor) > 0.98
     assert found(NOISE, of_contributor) == pytest.approx(0.14, abs=0.02)
     assert found(top, of_contributor) == pytest.approx(0.14, abs=0.02)

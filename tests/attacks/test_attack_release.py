@@ -75,11 +75,3 @@ def test_record_keys_span_and_weigh_no_table(programme: Path, tmp_path: Path) ->
         with pytest.raises(ProgrammeError, match="holds keys or identifiers"):
             dc.protect(programme, tmp_path / "out")
     assert not (tmp_path / "out").exists()
-
-
-def test_weighted_figures_of_a_release_are_rounded(programme: Path, tmp_path: Path) -> None:
-    """All digits of 14.666… would tell that the count is a multiple of three."""
-    programme.write_text(PROGRAMME.replace('by = ["sex"]', 'by = ["sex"]\nweight = "w"'))
-    dc.protect(programme, tmp_path / "out")
-    values = pl.read_csv(tmp_path / "out" / "T1.csv")["value"].to_list()
-    assert values == [round(value) for value in values]

@@ -11,6 +11,7 @@ standard error is 0.00013: twice the predicted share would be noticed at seven o
 
 from __future__ import annotations
 
+from functools import cache
 from typing import NamedTuple
 
 import numpy as np
@@ -38,7 +39,7 @@ class Cells(NamedTuple):
     published: list[Ints]
 
 
-@pytest.fixture(scope="module")
+@cache
 def persons() -> pl.DataFrame:
     draw = np.random.default_rng(815)
     sizes = draw.integers(1, 21, DISTRICTS)
@@ -53,11 +54,16 @@ def persons() -> pl.DataFrame:
     )
 
 
-def counted(persons: pl.DataFrame, ptable: dc.PerturbationTable, where: str) -> tuple[Ints, Ints]:
+@cache
+def tabulated(where: str) -> dc.Table:
+    """The districts of those for whom a condition holds."""
+    district = dc.Classification.flat("district", [str(code) for code in range(DISTRICTS)])
+    return dc.tabulate(persons(), [district], record_key="record_key", where=where or None)
+
+
+def counted(ptable: dc.PerturbationTable, where: str) -> tuple[Ints, Ints]:
     """True and published count of each district."""
-    codes = [str(code) for code in range(DISTRICTS)]
-    district = dc.Classification.flat("district", codes)
-    table = dc.tabulate(persons, [district], record_key="record_key", where=where or None)
+    table = tabulated(where)
     true, published = (np.zeros(DISTRICTS + 1, dtype=np.int64) for _ in range(2))
     true[table.index[0]] = table.count
     safe = dc.perturb(table, ptable)
@@ -65,10 +71,10 @@ def counted(persons: pl.DataFrame, ptable: dc.PerturbationTable, where: str) -> 
     return true[1:], published[1:]
 
 
-def relation(persons: pl.DataFrame, ptable: dc.PerturbationTable, part: str) -> Cells:
+def relation(ptable: dc.PerturbationTable, part: str) -> Cells:
     """The districts of one table, of a second without some persons, and these persons."""
-    found = [counted(persons, ptable, where) for where in (part, f"not ({part})", "")]
-    return Cells([true for true, _ in found], [published for _, published in found])
+    pairs = [counted(ptable, where) for where in (part, f"not ({part})", "")]
+    return Cells([true for true, _ in pairs], [published for _, published in pairs])
 
 
 def determined(cells: Cells, *, same_records: bool = False, official: bool = False) -> float:
@@ -115,19 +121,17 @@ def predicted(cells: Cells) -> float:
 
 
 @RELATIONS
-def test_no_more_is_determined_than_predicted(persons: pl.DataFrame, part: str) -> None:
-    cells = relation(persons, SHUFFLED, part)
+def test_no_more_is_determined_than_predicted(part: str) -> None:
+    cells = relation(SHUFFLED, part)
     share, expected = determined(cells), predicted(cells)
     assert 5e-4 < expected < 5e-3
     assert expected / 3 < share < expected + 3 * error(expected)
 
 
 @RELATIONS
-def test_intervals_in_order_determine_nothing_in_large_sums(
-    persons: pl.DataFrame, part: str
-) -> None:
+def test_intervals_in_order_determine_nothing_in_large_sums(part: str) -> None:
     """Keys at one end of both parts have a sum at the same end: its noise goes along."""
-    cells = relation(persons, ORDERED, part)
+    cells = relation(ORDERED, part)
     large = [(np.minimum(*cells.true[:2]) > 2 * D)]
     some = Cells(*([column[large[0]] for column in columns] for columns in cells))
     assert len(some.true[0]) > 10_000
@@ -136,27 +140,25 @@ def test_intervals_in_order_determine_nothing_in_large_sums(
 
 
 @RELATIONS
-def test_knowing_that_the_same_records_have_the_same_noise_tells_more(
-    persons: pl.DataFrame, part: str
-) -> None:
+def test_knowing_that_the_same_records_have_the_same_noise_tells_more(part: str) -> None:
     """A printed zero beside a part that is not the sum hides somebody; not predicted."""
-    cells = relation(persons, SHUFFLED, part)
+    cells = relation(SHUFFLED, part)
     share, expected = determined(cells, same_records=True), predicted(cells)
     assert determined(cells) < share < 3 * expected
 
 
 @RELATIONS
-def test_an_official_sum_tells_far_more(persons: pl.DataFrame, part: str) -> None:
+def test_an_official_sum_tells_far_more(part: str) -> None:
     """Without noise of its own, two parts at their ends are enough: p² instead of p³."""
-    cells = relation(persons, SHUFFLED, part)
+    cells = relation(SHUFFLED, part)
     share = determined(cells, official=True)
     assert 10 * predicted(cells) < share < 0.1
 
 
-def test_without_noise_at_the_ends_nothing_is_determined(persons: pl.DataFrame) -> None:
+def test_without_noise_at_the_ends_nothing_is_determined() -> None:
     """The attack is as strong as it says: noise of ±1 only, believed to reach ±2, fools it."""
     timid = dc.PerturbationTable.from_rows({0: {0: 1}, 1: {-1: 0.25, 0: 0.5, 1: 0.25}})
-    assert determined(relation(persons, timid, "sex == 1")) == 0
+    assert determined(relation(timid, "sex == 1")) == 0
 
 
 def at_the_ends(ptable: dc.PerturbationTable, pieces: int = 4_000) -> float:

@@ -8,8 +8,6 @@ the truth.
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 import polars as pl
 
@@ -66,6 +64,6 @@ def test_cells_that_differ_by_zeros_have_one_draw() -> None:
 
 
 def test_with_zeros_in_the_key_four_draws_halve_the_noise() -> None:
-    true, shown = draws(replace(NOISE, zeros_in_key=True))
+    true, shown = draws(NOISE.with_options(zeros_in_key=True))
     single, mean = np.std(shown[:, 0] - true), np.std(shown.mean(axis=1) - true)
     assert (np.abs(mean / single - 0.5)) < 0.05

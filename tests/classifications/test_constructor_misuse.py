@@ -10,6 +10,7 @@ import pytest
 
 from discreet import Classification
 from discreet.errors import ClassificationError
+from tests.helpers.rows import for_all_rows
 
 WRONG: dict[str, Callable[[Any], object]] = {
     "flat": lambda wrong: Classification.flat("v", wrong),
@@ -21,8 +22,8 @@ WRONG: dict[str, Callable[[Any], object]] = {
 }
 
 
-@pytest.mark.parametrize("constructor", WRONG)
-@pytest.mark.parametrize("wrong", [None, 5, "12"])
+@for_all_rows("constructor", WRONG)
+@for_all_rows("wrong", [None, 5, "12"])
 def test_what_is_not_a_list_is_refused(constructor: str, wrong: Any) -> None:
     with pytest.raises(ClassificationError):
         WRONG[constructor](wrong)
@@ -36,7 +37,7 @@ def test_level_columns_of_mixed_types_are_not_shown() -> None:
     assert refusal.value.__suppress_context__
 
 
-@pytest.mark.parametrize("wrong", [None, 3, "", b"v", ["v"]])
+@for_all_rows("wrong", [None, 3, "", b"v", ["v"]])
 def test_the_name_is_a_text(wrong: Any) -> None:
     for make in (
         lambda: Classification.flat(wrong, ["a"]),

@@ -16,6 +16,7 @@ from discreet.classifications.grids import (
     read_squares,
 )
 from discreet.errors import ClassificationError
+from tests.helpers.rows import for_all_rows
 
 places = st.tuples(st.integers(0, 99_999), st.integers(0, 99_999))
 
@@ -26,7 +27,7 @@ def test_codes_of_both_forms_are_read_back(size: int, place: tuple[int, int]) ->
     assert GridSquare.read(square.code) == GridSquare.read(square.short) == square
 
 
-@pytest.mark.parametrize(
+@for_all_rows(
     "code",
     ["", "Total", "CRS3035RES1000mN2684100E4334000", "CRS3035RES0mN0E0", "1kmN2684E43341234",
      "CRS3857RES1000mN2684000E4334000", "1kmE4334N2684", "-1kmN2684E4334",
@@ -42,7 +43,7 @@ def test_all_wrong_codes_are_told_at_once() -> None:
         read_squares(["100mN26841E43340", *["x"] * 12])
 
 
-@given(st.lists(places, min_size=1, max_size=30))
+@given(st.lists(places, min_size=1, max_size=8))
 def test_a_tree_has_each_square_below_the_one_that_holds_it(some: list[tuple[int, int]]) -> None:
     squares = [GridSquare(100, north * 100, east * 100) for north, east in some]
     tree = Classification.from_squares("square", [square.short for square in squares])
@@ -74,7 +75,7 @@ def test_a_tree_does_not_depend_on_order_or_repeats() -> None:
     assert trees[0].found == "all"
 
 
-@pytest.mark.parametrize("sizes", [[], [100, 1_000], [1_000, 300], [True], [0], "100", [1e3]])
+@for_all_rows("sizes", [[], [100, 1_000], [1_000, 300], [True], [0], "100", [1e3]])
 def test_sizes_that_do_not_nest(sizes) -> None:
     with pytest.raises(ClassificationError, match="each a multiple of the next"):
         Classification.from_squares("s", ["1kmN2684E4334"], sizes=sizes)

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from discreet.classifications import Classification
 from discreet.errors import ClassificationError
+from tests.helpers.rows import for_all_rows
 
 AGES = [0, 6, 15, 18, 65]
 
@@ -66,7 +67,7 @@ def test_missing_values_keep_a_category_besides_the_intervals():
     assert len(age.bounds) == len(age.leaves)
 
 
-@pytest.mark.parametrize(
+@for_all_rows(
     ("bounds", "options", "message"),
     [
         ([0, 6, 6], {}, "bound 6 does not exceed 6"),

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from discreet.classifications import Classification
 from discreet.errors import ClassificationError, DiscreetWarning
+from tests.helpers.rows import for_all_rows
 
 PLACES = pl.DataFrame(
     {
@@ -26,7 +27,7 @@ def backends(frame):
     return [frame, frame.lazy(), frame.to_pandas(), frame.to_arrow(), relation]
 
 
-@pytest.mark.parametrize("kind", range(5), ids=["polars", "lazy", "pandas", "arrow", "duckdb"])
+@for_all_rows("kind", range(5), ids=["polars", "lazy", "pandas", "arrow", "duckdb"])
 def test_levels_of_any_frame_give_one_tree_in_natural_order(kind):
     tree = Classification.from_levels(backends(PLACES)[kind], columns=COLUMNS, name="region")
     assert tree.codes == CODES
@@ -89,7 +90,7 @@ def test_whole_numbers_and_categories_serve_as_codes(codes):
     assert tree.codes == ("Total", "9", "10")
 
 
-@pytest.mark.parametrize(
+@for_all_rows(
     ("frame", "columns", "message"),
     [
         (pl.DataFrame({"a": ["A", "B"], "b": ["x", "x"]}), ["a", "b"], "'x' stands below 'A' and"),
@@ -147,7 +148,7 @@ def test_every_code_stands_below_its_own_prefixes(codes):
     assert tree == Classification.from_prefixes("v", reversed(codes), lengths=[1, 3, 6])
 
 
-@pytest.mark.parametrize(
+@for_all_rows(
     ("codes", "lengths", "message"),
     [
         (["0100"], [2], "'0100' is longer than the last length, 2"),

@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from discreet.classifications import Classification
 from discreet.errors import ClassificationError
+from tests.helpers.rows import for_all_rows
 
 PAIRS = [("N1", "N"), ("N", None), ("S", None), ("N2", "N")]
 CODES = ("Total", "N", "N1", "N2", "S")
@@ -17,7 +18,7 @@ def frame(pairs=PAIRS):
     return pl.DataFrame(pairs, schema=["child", "parent"], orient="row")
 
 
-@pytest.mark.parametrize(
+@for_all_rows(
     "source",
     [
         PAIRS,
@@ -71,7 +72,7 @@ def test_details_are_taken_by_every_way_of_making_one():
     assert (tree.total, tree.source, tree.missing, tree.title()) == ("DE", "place", "?", "Region")
 
 
-@pytest.mark.parametrize(
+@for_all_rows(
     ("pairs", "message"),
     [
         ([("N1", "N")], "parent 'N' of code 'N1' is not among the codes"),
@@ -115,7 +116,7 @@ def test_an_object_that_is_no_frame_is_refused():
         Classification.from_parents("v", 3)
 
 
-@pytest.mark.parametrize("codes", [["a", "a"], ["a", "Total"], ["a", ""], ["a", None], [1], "mw"])
+@for_all_rows("codes", [["a", "a"], ["a", "Total"], ["a", ""], ["a", None], [1], "mw"])
 def test_flat_codes_are_checked(codes):
     with pytest.raises(ClassificationError):
         Classification.flat("v", codes)

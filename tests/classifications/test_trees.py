@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from discreet.classifications import Classification, natural_order
 from discreet.errors import ClassificationError
+from tests.helpers.rows import for_all_rows
 
 REGION = Classification.from_parents(
     "region", {"N": None, "N1": "N", "N2": "N", "S": None}, labels={"N": {"en": "North"}}
@@ -59,7 +60,7 @@ def test_copies_and_pickles_are_equal(through):
     assert type(again) is Classification
 
 
-@pytest.mark.parametrize(
+@for_all_rows(
     ("fields", "message"),
     [
         ({"codes": ("T", "a", "a"), "parents": (-1, 0, 0)}, "'a' occurs 2 times"),
@@ -109,7 +110,7 @@ def test_leaf_codes_and_missing_values_pass_the_check():
     assert MONTHS.unknown(["01", "Q1", "x"]) == ["Q1", "x"]
 
 
-@pytest.mark.parametrize(
+@for_all_rows(
     ("code", "what", "hint"),
     [
         ("1", "is not in the classification", "did you mean '01'?"),

@@ -11,7 +11,6 @@ import os
 import subprocess
 import sys
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal
 
@@ -24,6 +23,7 @@ import discreet as dc
 from discreet.protection.noise import count_ingredient, magnitude_ingredient, mean_ingredient
 from discreet.release import protect
 from discreet.tabulation import memory
+from tests.helpers.rows import for_all_rows
 
 HOMES = 4_000
 FIGURES = [
@@ -77,8 +77,8 @@ def figures(
     """All key figures of some dwellings."""
     noise, of_range = NOISE, OF_RANGE
     if keys == "shared":  # as it was before columns had noise of their own
-        noise = replace(NOISE, keys="shared", zeros_in_key=True)
-        of_range = replace(OF_RANGE, keys="shared", range_floor=0)
+        noise = NOISE.with_options(keys="shared", zeros_in_key=True)
+        of_range = OF_RANGE.with_options(keys="shared", range_floor=0)
 
     def counted(where: str | None = None) -> dc.Table:
         return dc.tabulate(
@@ -131,7 +131,7 @@ SOURCES: dict[str, Callable[[pl.DataFrame], Any]] = {
 }
 
 
-@pytest.mark.parametrize("source", SOURCES)
+@for_all_rows("source", SOURCES)
 def test_every_engine_and_order(source: str, expected: str) -> None:
     shuffled = homes().sample(fraction=1, shuffle=True, seed=5)
     assert bits(figures(SOURCES[source](shuffled))) == expected
@@ -156,15 +156,6 @@ def test_compiled_loops_give_the_same_figures(
     interpreted = bits(figures(homes(), weight=weight))
     monkeypatch.setattr(memory, "_compiled_pays", lambda records: True)
     assert bits(figures(homes(), weight=weight)) == interpreted
-
-
-@pytest.mark.parametrize("cores", [1, 2, 5])
-def test_compiled_loops_on_any_number_of_cores(
-    cores: int, expected: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(memory, "_compiled_pays", lambda records: True)
-    monkeypatch.setattr(memory.os, "cpu_count", lambda: cores)
-    assert bits(figures(homes())) == expected
 
 
 def test_a_process_with_one_thread(expected: str) -> None:

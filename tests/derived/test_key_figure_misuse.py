@@ -14,6 +14,7 @@ from discreet.derived import components, share
 from discreet.errors import DiscreetError, TableError
 from discreet.protection.noise import Ingredient
 from discreet.tables import Figure, figure_dimension
+from tests.helpers.rows import for_all_rows
 
 Make = Callable[..., Ingredient]
 
@@ -21,7 +22,7 @@ SEX = Classification.flat("sex", ["m", "w"])
 NAN = float("nan")
 
 
-@pytest.mark.parametrize(
+@for_all_rows(
     ("wrong", "message"),
     [
         ({"kind": "median"}, "no kind of figure"),

@@ -22,6 +22,7 @@ from discreet.errors import TableError
 from discreet.protection.noise import Ingredient, count_ingredient
 from discreet.tables import ProtectedTable
 from discreet.tables.ingredient import correlation
+from tests.helpers.rows import for_all_rows
 
 PTABLE = dc.design_perturbation(max_noise=5, variance=3, forbidden=(1, 2))
 DRAWS = 40_000
@@ -64,8 +65,8 @@ def status(table: ProtectedTable) -> str:
     return str(table.to_polars().filter(pl.col("region") == "a")["status"].item())
 
 
-@pytest.mark.parametrize("shared", [True, False])
-@pytest.mark.parametrize("case", CASES)
+@for_all_rows("shared", [True, False])
+@for_all_rows("case", CASES)
 def test_the_expected_error_is_that_of_drawn_noise(case: str, shared: bool) -> None:
     figure, formula, part, whole = CASES[case]
     key = key_without_noise(part, whole)

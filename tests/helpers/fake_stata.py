@@ -16,8 +16,7 @@ from pathlib import Path
 
 import polars as pl
 
-from discreet_fire.runners.builtin.data.data_files import dta_bytes, read_data
-from discreet_fire.runners.builtin.data.dataset import DataSet
+from discreet_fire.runners.builtin.data import DataSet, dta_bytes, read_data
 from discreet_fire.statistics import SafeLimits, summarize, tabstat, tabulate
 
 

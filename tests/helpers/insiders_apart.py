@@ -48,18 +48,22 @@ class InsiderCase:
             list(zip(self.tables, self.primaries, strict=True)), method=method, **options
         )
 
-    def cells(self) -> dict[Cell, tuple[int, frozenset[Any]]]:
-        """Value and contributors of each cell, counted from the records."""
-        found: dict[Cell, tuple[int, frozenset[Any]]] = {}
+    def parts(self) -> dict[Cell, dict[Any, int]]:
+        """What each contributor has in each cell, counted from the records."""
+        first: dict[Cell, list[str]] = {}
+        parts: dict[Cell, dict[Any, int]] = {}
         for span in self.spans:
             for row in self.records.iter_rows(named=True):
                 for codes in _ancestors(span, row):
                     cell = named(span, codes)
-                    if found.get(cell, (0, frozenset(), span))[-1] is not span:
-                        continue
-                    value, owners = found.get(cell, (0, frozenset(), span))[:2]
-                    found[cell] = (value + row["turnover"], owners | {row[self.per]}, span)
-        return {cell: each[:2] for cell, each in found.items()}
+                    if first.setdefault(cell, span) is span:
+                        own = parts.setdefault(cell, {})
+                        own[row[self.per]] = own.get(row[self.per], 0) + row["turnover"]
+        return parts
+
+    def cells(self) -> dict[Cell, tuple[int, frozenset[Any]]]:
+        """Value and contributors of each cell."""
+        return {cell: (sum(own.values()), frozenset(own)) for cell, own in self.parts().items()}
 
     def sums(self) -> list[Sum]:
         """How the cells that occur add up."""
@@ -87,25 +91,54 @@ class InsiderCase:
                 (blank if value is None else shown).add(named(span, codes))
         return blank - shown
 
-    def computed(self, published: Sequence[dc.ProtectedTable]) -> set[tuple[Any, Cell]]:
-        """Who computes which sensitive cell of others exactly."""
+    def levels(self) -> dict[Cell, tuple[float, float]]:
+        """The lower and the upper protection level of each sensitive cell."""
+        found = {}
+        for span, table, primary in zip(self.spans, self.tables, self.primaries, strict=True):
+            codes = table.to_polars().select(span).rows()
+            for at in np.flatnonzero(primary.sensitive):
+                both = float(primary.lower[at]), float(primary.upper[at])
+                found[named(span, codes[at])] = both
+        return found
+
+    def computed(
+        self, published: Sequence[dc.ProtectedTable], share: float = 0.0
+    ) -> set[tuple[Any, Cell]]:
+        """Who computes which sensitive cell of others exactly, or nearer than this share of levels.
+
+        Whoever holds more than half of a cell is nearer by its levels themselves.
+        """
+        parts, levels, found = self.parts(), self.levels(), set()
+        for owner, attacker, sensitive in self.attacks(published):
+            for cell in sensitive:
+                value, own = sum(parts[cell].values()), parts[cell].get(owner, 0)
+                lower, upper = (min(share * level, value) for level in levels[cell])
+                low, high = attacker.interval(cell)
+                near = low > value - lower + 1e-3 or high < value + upper - 1e-3
+                if high - low < 1e-3 or (share and near and 2 * own <= value):
+                    found.add((owner, cell))
+        return found
+
+    def attacks(
+        self, published: Sequence[dc.ProtectedTable]
+    ) -> Iterator[tuple[Any, Attacker, list[Cell]]]:
+        """Each contributor alone in hidden cells, his attack, and the cells that he attacks."""
         cells, sums, sensitive = self.cells(), self.sums(), self.sensitive()
         same = equal_cells(sums)
         blank = {cell for cell in self.blanks(published) if cell in cells}
         owners = {cell: next(iter(who)) for cell in blank if len(who := cells[cell][1]) == 1}
-        found = set()
         for owner in sorted(set(owners.values())):
             known = {cell for cell in blank if owners.get(cell) == owner}
             unknown = {cell: (0.0, 2.0 * cells[cell][0]) for cell in blank - known}
             shown = {cell: float(each[0]) for cell, each in cells.items() if cell not in unknown}
             attacker = Attacker(shown=shown, blanks=unknown, sums=sums)
-            for cell in sorted(sensitive & set(unknown), key=str):
-                if same.get(cell, cell) != cell and same[cell] in sensitive & set(unknown):
-                    continue
-                low, high = attacker.interval(cell)
-                if high - low < 1e-3:
-                    found.add((owner, cell))
-        return found
+            attacked = sensitive & set(unknown)
+            twins = {cell for cell in attacked if same.get(cell, cell) != cell}
+            yield (
+                owner,
+                attacker,
+                sorted(attacked - {cell for cell in twins if same[cell] in attacked}, key=str),
+            )
 
 
 def _ancestors(span: Sequence[str], row: Mapping[str, Any]) -> Iterator[tuple[str, ...]]:

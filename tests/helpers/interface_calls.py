@@ -17,8 +17,6 @@ from discreet_fire.queue import Queue, QueueSettings
 from discreet_service.application import create_app
 from discreet_service.demo import make_demonstration
 from discreet_service.installation import LOCAL
-from discreet_service.jobs.context import JobContext
-from discreet_service.jobs.kinds import function_of, kind_of
 from discreet_service.permissions import Grant
 from discreet_service.policies import sign_policy
 from discreet_service.service import Service
@@ -42,6 +40,7 @@ STORY = (
     ("paul", "perturb_cell_magnitudes study_perturbed_magnitudes"),
     ("paul", "study_invariant_cells suppress_cell_parts study_cell_parts sum_unit_noise"),
     ("paul", "study_unit_noise make_table_additive study_additive_cells"),
+    ("paul", "attack_table_cells study_attacked_cells"),
     ("paul", "stream_job_events cancel_job validate_text upload_programme list_programmes"),
     ("paul", "validate_programme get_programme_text run_programme_job jobs get_programme"),
     ("paul", "compare_draft download_draft_file publish_programme"),
@@ -252,18 +251,3 @@ class Storyteller:
                 self._learn(one, other)
         elif isinstance(shown, str) and isinstance(told, str) and _NAMED.fullmatch(shown):
             self._known.setdefault(shown, told)
-
-    def do_jobs(self) -> None:
-        """Do all jobs that wait, in this process."""
-        queue = self.service.jobs
-        while (job := queue.claim("tests")) is not None:
-            folder = queue.work_folder(job)
-            context = JobContext(
-                service=self.service,
-                job=job,
-                folder=folder,
-                report=lambda _progress, _step: None,
-                cancelled=lambda: False,
-            )
-            output = function_of(kind_of(job.kind))(context)
-            assert queue.finish(job, output.written(folder))

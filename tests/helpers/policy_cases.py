@@ -172,13 +172,14 @@ class Town:
                 codes=tuple(sorted(str(code) for code in np.atleast_1d(filters[name]))),
                 size=self.codes(name),
                 geography=name in self.geography,
+                apart=frozenset(),
             )
             for name in sorted(filters)
         )
         variables = tuple(
             AskedVariable(
                 name=name,
-                levels=(AskedLevel(name=name, size=self.codes(name)),),
+                levels=(AskedLevel(name=name, size=self.codes(name), apart=frozenset()),),
                 total=True,
                 geography=name in self.geography,
             )

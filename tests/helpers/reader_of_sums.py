@@ -28,7 +28,7 @@ class Reader:
     def __init__(self) -> None:
         self.number: dict[tuple[str, Cell], int] = {}
         self.bounds: dict[int, tuple[float, float]] = {}
-        self.rows: list[tuple[dict[int, float], float]] = []
+        self.rows: list[tuple[dict[int, float], float, float]] = []
 
     def at(self, value: str, cell: Mapping[str, str]) -> int:
         key = (value, tuple(sorted((k, v) for k, v in cell.items() if v != TOTAL)))
@@ -55,9 +55,16 @@ class Reader:
             for total, parts in groups.items():
                 row = {self.at(value, dict(zip(by, part, strict=True))): 1.0 for part in parts}
                 row[self.at(value, dict(zip(by, total, strict=True)))] = -1.0
-                self.rows.append((row, 0.0))
+                self.rows.append((row, 0.0, 0.0))
 
-    def relate(self, coefs: Mapping[str, int], cells: Iterable[Cell], by: Sequence[str]) -> None:
+    def relate(
+        self,
+        coefs: Mapping[str, int],
+        cells: Iterable[Cell],
+        by: Sequence[str],
+        room: Mapping[Cell, float] | None = None,
+    ) -> None:
+        """What adds up in cells, but for what each leaves open."""
         for cell in cells:
             places = {
                 value: self.number.get(
@@ -67,17 +74,19 @@ class Reader:
             }
             known = {value: at for value, at in places.items() if at is not None}
             if len(known) == len(coefs):
-                self.rows.append(({at: coefs[value] for value, at in known.items()}, 0.0))
+                row = {at: float(coefs[value]) for value, at in known.items()}
+                self.rows.append((row, 0.0, (room or {}).get(cell, 0.0)))
 
     def intervals(self, wanted: Sequence[int], slack: float) -> dict[int, tuple[float, float]]:
         solver = highspy.Highs()
         solver.setOptionValue("output_flag", False)
         for at in range(len(self.number)):
             solver.addVar(*self.bounds[at])
-        for row, rhs in self.rows:
+        for row, rhs, room in self.rows:
             places = np.array(list(row), dtype=np.int32)
+            off = room + slack * len(row)
             solver.addRow(
-                rhs - slack * len(row), rhs + slack * len(row), len(row), places,
+                rhs - off, rhs + off, len(row), places,
                 np.array(list(row.values())),
             )  # fmt: skip
         found = {}
@@ -102,21 +111,29 @@ def opened(
     *,
     slack: float = 0.0,
     signed: Sequence[str] = (),
+    rooms: Sequence[float] | None = None,
 ) -> list[tuple[str, Cell]]:
-    """Sensitive cells that the reader knows more closely than their levels allow."""
+    """Sensitive cells that the reader knows more closely than their levels allow.
+
+    By so much each record may miss each of the relations: `rooms`.
+    """
     reader = Reader()
+    records: dict[Cell, float] = {}
     cells: dict[Cell, None] = {}
     names = NAMES
     for value, safe, table, _ in published:
         by = [dimension.name for dimension in table.dimensions]
+        for codes, count in zip(table.to_polars().select(*by).rows(), table.count, strict=True):
+            named = dict(zip(by, codes, strict=True))
+            records[tuple(named.get(name, TOTAL) for name in NAMES)] = float(count)
         frame = safe if isinstance(safe, pl.DataFrame) else safe.to_polars()
         digits = 0 if isinstance(safe, pl.DataFrame) else safe.figure_decimals()
         reader.read(value, frame, by, value in signed, digits if slack else 0)
         for row in frame.select(*by).rows():
             codes = dict(zip(by, row, strict=True))
             cells[tuple(codes.get(name, TOTAL) for name in names)] = None
-    for coefs in relations:
-        reader.relate(coefs, cells, names)
+    for coefs, room in zip(relations, rooms or [0.0] * len(relations), strict=True):
+        reader.relate(coefs, cells, names, {cell: room * n for cell, n in records.items()})
     found = []
     wanted: dict[int, tuple[str, Cell, float, float, float, float]] = {}
     for value, _safe, table, asked in published:

@@ -1,58 +1,61 @@
-"""Runs lines of a do-file on a small frame, for the tests of the runner."""
+"""Runs lines of a do-file on a small frame, for the tests of the small Stata."""
 
 from __future__ import annotations
 
-import shutil
 import tempfile
-import weakref
 from pathlib import Path
 
+import numpy as np
 import polars as pl
 
-from discreet_fire.runners.builtin.data.dataset import DataSet
-from discreet_fire.runners.builtin.disclosure.units import number_microdata
-from discreet_fire.runners.builtin.interpreter import Interpreter
-from discreet_fire.runners.builtin.language.steps import steps_of
-from discreet_fire.runners.builtin.language.values import MISSING, letter_of
-from discreet_fire.runners.builtin.state.session import Session
-from discreet_fire.stata.parser import parse_do
-from discreet_fire.statistics.limits import SafeLimits
+from discreet_fire.runners.builtin.data import DataSet
+from discreet_fire.runners.builtin.runner import Interpreter
+from discreet_fire.runners.builtin.session import Session
+from discreet_fire.runners.builtin.syntax import steps_of
+from discreet_fire.runners.builtin.values import MISSING, missing_letter
+from discreet_fire.stata import parse_do
+from discreet_fire.statistics import SafeLimits
 
 
 class Run:
-    """What a program left behind: its session and its log."""
+    """What a program left behind: its session and its log; `files` are data that it may name."""
 
-    def __init__(self, text, frame=None, folder=None, **settings):
-        self.log = []
-        # Without a folder of its own a run has one that goes when it is forgotten.
-        if folder is None:
-            folder = tempfile.mkdtemp()
-            weakref.finalize(self, shutil.rmtree, folder, ignore_errors=True)
-        folder = Path(folder)
-        self.session = Session(folder, SafeLimits(), tell=self.log.append, **settings)
+    def __init__(self, text="", frame=None, *, entity=None, files=None, seconds=None, folder=None):
+        self.log, self.seconds = [], seconds
+        place = folder or Path(tempfile.gettempdir())
+        self.session = Session(place, SafeLimits(), entity, self.log.append)
+        self.files = files or {}
+        if folder is None:  # else files of this folder are read
+            self.session.file = self.read
         if frame is not None:
-            self.session.data = DataSet.of(
-                frame if isinstance(frame, pl.DataFrame) else pl.DataFrame(frame)
-            )
-            number_microdata(self.session, self.session.data)
+            self.files["master.dta"] = frame
+            self.session.data = self.read("master.dta")
         self.more(text)
+
+    def read(self, name):
+        """The data of a name, as of a file."""
+        frame = self.files[name.strip('"')]
+        data = DataSet.of(frame if isinstance(frame, pl.DataFrame) else pl.DataFrame(frame))
+        return self.session.numbered(data, Path(name))
 
     def more(self, text):
         """Run further lines."""
         lines = "\n".join(line.strip() for line in text.strip().splitlines())
-        Interpreter(self.session).steps(steps_of(parse_do(lines)))
+        Interpreter(self.session, self.seconds).steps(steps_of(parse_do(lines)))
 
     def __getitem__(self, name):
         """The values of a variable; missing ones as `.`, `.a`, …"""
         values = self.session.data.variables[name].values
         return [
-            one if isinstance(one, str) else letter_of(one) if one >= MISSING else float(one)
+            one if isinstance(one, str) else missing_letter(one) if one >= MISSING else float(one)
             for one in values
         ]
 
-    def kind(self, name):
-        """The storage type of a variable."""
-        return self.session.data.variables[name].kind
+    def rows(self, *places):
+        """A mask of some records."""
+        mask = np.zeros(self.session.data.rows, dtype=np.bool_)
+        mask[list(places)] = True
+        return mask
 
     @property
     def names(self):
@@ -67,4 +70,4 @@ class Run:
     @property
     def verdicts(self):
         """The verdict of each output."""
-        return [str(one.result.verdict) for one in self.session.log.outputs]
+        return [str(one.result.verdict) for one in self.session.outputs]

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 import httpx
 
+from discreet.microdata import Secret
 from discreet_service.application import create_app
 from discreet_service.permissions import Grant, Principal
 from discreet_service.service import Service
+from discreet_service.settings import LimitSettings, ServiceSettings
 from discreet_service.web.access import Visit
 from tests.helpers.asgi_browser import AsgiBrowser
 
@@ -30,6 +34,43 @@ def visit_as(service: Service, principal: Principal) -> Visit:
         "state": {"principal": principal},
     }
     return Visit(scope)
+
+
+def bare_service(folder: Path) -> Service:
+    """A service without data, in a folder of its own, that is asked as often as one likes."""
+    secret = folder / "service.secret"
+    Secret.generate().write(secret)
+    limits = LimitSettings(requests_per_second=1e6, burst=10**6)
+    return Service(ServiceSettings(folder=folder, secret_file=secret, limits=limits))
+
+
+class MethodOffice:
+    """A service that carries out methods on what is handed in, and who asks it."""
+
+    def __init__(self, folder: Path, roles: dict[str, Sequence[str]]) -> None:
+        self.service = bare_service(folder)
+        self.callers = RoleCallers(self.service, ("operations", "jobs"), roles)
+
+    def ask(self, path: str, said: Any, name: str = "paula", **more: Any) -> httpx.Response:
+        """Ask with a body of JSON."""
+        return self.callers.ask(name, "POST", f"/api/v1/{path}", json=said, **more)
+
+    def hand_in(
+        self, path: str, said: dict[str, Any], media: str, content: bytes
+    ) -> httpx.Response:
+        """Ask with a body of cells or records, and all else in the address."""
+        return self.callers.ask(
+            "paula",
+            "POST",
+            f"/api/v1/{path}",
+            params={"request": json.dumps(said)},
+            content=content,
+            headers={"Content-Type": media},
+        )
+
+    def inputs(self) -> list[Path]:
+        """What is kept of what was handed in."""
+        return sorted(self.service.job_inputs.folder.glob("*"))
 
 
 class RoleCallers:

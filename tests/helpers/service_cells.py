@@ -122,7 +122,7 @@ class CellService:
         return str(made.token)
 
     def app(self, *resources: str) -> FastAPI:
-        return create_app(self.service, resources or ("status", "protect", "parameter_sets"))
+        return create_app(self.service, resources or ("status", "operations", "parameter_sets"))
 
 
 def some_cells(size: int = 500, seed: int = 3) -> pl.DataFrame:

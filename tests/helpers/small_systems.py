@@ -7,7 +7,7 @@ of it hidden; between which values each hidden cell lies; the cheapest safe patt
 from __future__ import annotations
 
 from collections.abc import Iterable
-from itertools import combinations, product
+from itertools import combinations
 from typing import Any
 
 import numpy as np
@@ -160,11 +160,13 @@ def his_alone(problem: SuppressionProblem, cells: Iterable[int]) -> set[int]:
     return own - set(cells) if (problem.value >= 0).all() else set()
 
 
-def connected(problem: SuppressionProblem, cells: Iterable[int]) -> bool:
-    """Whether cells hang together by relations, each with another one of them."""
-    rows = [set(np.flatnonzero(row)) for row in problem.relations.dense()]
-    left = set(cells)
-    near = {left.pop()}
-    while more := {b for a, b in product(near, left) if any({a, b} <= row for row in rows)}:
-        near, left = near | more, left - more
-    return not left
+def in_one_block(problem: SuppressionProblem, hidden: np.ndarray, cells: Iterable[int]) -> bool:
+    """Whether hidden cells hang together, by relations with other hidden cells between them."""
+    links = problem.relations.dense()[:, hidden] != 0
+    number = {cell: at for at, cell in enumerate(np.flatnonzero(hidden).tolist())}
+    reached = np.zeros(links.shape[1], dtype=bool)
+    wanted = [number[cell] for cell in cells]
+    reached[wanted[0]] = True
+    for _ in range(links.shape[1]):
+        reached |= links[links[:, reached].any(axis=1)].any(axis=0)
+    return bool(reached[wanted].all())

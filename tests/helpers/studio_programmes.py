@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import time
-from typing import Any
 
 from discreet_service.jobs.child import problem_of
-from discreet_service.jobs.context import JobContext
 from discreet_service.permissions import Grant, Principal
 from discreet_service.releases.drafts import run_programme
 from discreet_service.service import Service
@@ -16,6 +14,7 @@ from discreet_service.web.programmes import (
     publish_programme,
     take_programme,
 )
+from tests.helpers.jobs_done import context_of
 from tests.helpers.service_callers import visit_as
 
 PAUL = Principal(name="paul", kind="session", grants=(Grant("producer"),))
@@ -81,11 +80,9 @@ def work(service: Service) -> str:
     job = service.jobs.claim("tester", ("programme",))
     assert job is not None
     folder = service.jobs.work_folder(job)
-    context: Any = JobContext(
-        service=service, job=job, folder=folder, report=lambda *_: None, cancelled=lambda: False
-    )
     try:
-        service.jobs.finish(job, run_programme(context).written(folder))
+        output = run_programme(context_of(service, job, folder))
+        service.jobs.finish(job, output.written(folder))
     except Exception as error:
         service.jobs.fail(job, problem_of(error, job.id))
     return job.id

@@ -38,4 +38,4 @@ def accepted(service: Service, number: int, approvals: int) -> None:
     every = {one.number: OutputDecision(verdict=PartVerdict.accept) for one in standing.parts}
     done = desk.decide(first, number, every, reason=_WHY, version=standing.version)
     for who in REVIEWERS[:approvals]:
-        done = desk.end(who, number, "approve", reason=_WHY, version=done.version)
+        done = desk.act(who, number, "approve", reason=_WHY, version=done.version)

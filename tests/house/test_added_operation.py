@@ -10,6 +10,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 SETTINGS = '''\
 """What hiding small counts can be told."""
 
@@ -68,7 +70,7 @@ def hidden(source, settings, secret):
 def studied(source, settings, secret):
     safe = hidden(source, settings, secret)
     return Study(
-        table=safe, truth=source.table, safe=True, unexamined="", audit=None,
+        table=safe, truth=source.table, verdict=None, audit=None,
         facts={"least": settings.least}, remarks=(), measures=lambda language: [],
         hidden=None, notes=(),
     )
@@ -88,6 +90,8 @@ SMALL = Operation(
 PROGRAM = """\
 import json, runpy, sys
 from pathlib import Path
+
+import pytest
 
 import discreet.operations
 from small.operation import SMALL
@@ -141,8 +145,7 @@ print(json.dumps(found))
 
 def through_all_doors(folder: Path, *words: str) -> dict[str, object]:
     work = folder / "work"
-    work.mkdir(exist_ok=True)
-    (work / "service.secret").unlink(missing_ok=True)
+    work.mkdir()
     root = Path(__file__).parents[2]
     paths = ":".join(map(str, (folder, root, root / "src")))
     done = subprocess.run(
@@ -157,32 +160,27 @@ def through_all_doors(folder: Path, *words: str) -> dict[str, object]:
     return found
 
 
+@pytest.mark.exhaustive
 def test_an_operation_is_a_folder_and_a_row_and_an_option_a_line(tmp_path: Path) -> None:
-    added = {"small/__init__.py": '"""Small counts."""\n', "small/settings.py": SETTINGS}
-    added |= {"small/words.toml": WORDS, "small/operation.py": ROW}
-    (tmp_path / "small").mkdir()
-    for name, text in added.items():
-        (tmp_path / name).write_text(text, encoding="utf-8")
-    found = through_all_doors(tmp_path)
-    assert found["command"] == found["endpoint"] == [18, None, 9, None]
-    assert found["study"] == {"table": "table", "least": 3}
-    assert 'name="least"' in str(found["page"])
-    assert "`least`" in str(found["reference"])
-    path, request = found["client"]  # type: ignore[misc]
-    assert (path, '"small": {"least": 3}' in request) == ("/api/v1/protect/small", True)
-    assert "run_operation" in str(found["job"])
-    assert "--search" not in str(found["help"])
-
-    # One more option: its line, and what it is called.
-    before = {name: (tmp_path / name).read_text("utf-8") for name in added}
     words = WORDS
     for old, new in OPTION_WORDS.items():
         words = words.replace(old, new)
-    (tmp_path / "small/settings.py").write_text(SETTINGS + OPTION, encoding="utf-8")
-    (tmp_path / "small/words.toml").write_text(words, encoding="utf-8")
-    changed = [name for name in added if (tmp_path / name).read_text("utf-8") != before[name]]
-    assert changed == ["small/settings.py", "small/words.toml"]
+    added = {
+        "small/__init__.py": '"""Small counts."""\n',
+        "small/settings.py": SETTINGS + OPTION,  # one more option: its line, and what it is called
+        "small/words.toml": words,
+        "small/operation.py": ROW,
+    }
+    (tmp_path / "small").mkdir()
+    for name, text in added.items():
+        (tmp_path / name).write_text(text, encoding="utf-8")
     found = through_all_doors(tmp_path, "--search", "optimal")
-    assert "--search" in str(found["help"])
-    assert 'name="search"' in str(found["page"])
-    assert "`search`" in str(found["reference"])
+    assert found["command"] == found["endpoint"] == [18, None, 9, None]
+    assert found["study"] == {"table": "table", "least": 3}
+    path, request = found["client"]  # type: ignore[misc]
+    assert (path, '"small": {"least": 3}' in request) == ("/api/v1/protect/small", True)
+    assert "run_operation" in str(found["job"])
+    for option in ("least", "search"):
+        assert f"--{option}" in str(found["help"])
+        assert f'name="{option}"' in str(found["page"])
+        assert f"`{option}`" in str(found["reference"])

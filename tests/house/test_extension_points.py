@@ -1,6 +1,6 @@
 """A format, a rule and an engine each come from the files that CONTRIBUTING names, no other.
 
-Every test adds only those: as a module in a folder of its own, or as the row of a table.
+They are added to one copy of the package, which shows that each works.
 """
 
 from __future__ import annotations
@@ -14,18 +14,15 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import polars as pl
 import pytest
-from typer.testing import CliRunner
 
 import discreet as dc
-from discreet.cli.commands import app
 from discreet.plugins import GROUP, HOOKS
-from discreet.publication.examples import census_example
-from discreet.publication.formats import FORMATS, OutputFormat, PageLimits, format_of
+from discreet.publication.formats import FORMATS
 from discreet.rules import Reason, known_rules
 from discreet.tabulation.engine import known_engines
 from tests.helpers.places import ROOT
+from tests.helpers.rows import for_all_rows
 
 PROGRAMME = """\
 [data]
@@ -58,15 +55,38 @@ def write_file(table: ProtectedTable, path: Path, options: WriteOptions) -> None
     path.write_text("\\n".join(values))
 '''
 
-LINES = OutputFormat(
-    name="lines",
-    suffixes=("lines",),
-    writer="line_files:write_file",
-    workbook=None,
-    columns=None,
-    page=PageLimits(cells=100, rows=None, columns=None, headroom=0, whole_grid=False),
-    dataflow=False,
-)
+ROW = """\
+    OutputFormat(
+        name="lines", suffixes=("lines",), writer=f"{_WRITERS}.lines:write_file", workbook=None,
+        columns=None, dataflow=False,
+        page=PageLimits(cells=100, rows=None, columns=None, headroom=0, whole_grid=False),
+    ),
+"""
+
+FORMATTED = """\
+from pathlib import Path
+import polars as pl
+import discreet as dc
+from typer.testing import CliRunner
+from discreet.cli.commands import app
+from discreet.publication import check_shape
+from discreet.publication.examples import census_example
+
+folder = Path(sys.argv[1])
+print(census_example().write(folder / "a.lines").read_text().split()[:2])
+people = {"sex": ["m", "w", "w"], "record_key": [10**14, 2 * 10**14, 3 * 10**14]}
+pl.DataFrame(people).write_parquet(folder / "persons.parquet")
+dc.PerturbationTable.from_rows({0: {0: 1}, 1: {0: 1}}).write(folder / "ptable.json")
+(folder / "lines.toml").write_text(sys.argv[2])
+dc.protect(folder / "lines.toml", out=folder / "lines")
+print((folder / "lines" / "T1.lines").read_text().split())
+words = ["protect", str(folder / "lines.toml"), "--out", str(folder / "again")]
+print(CliRunner().invoke(app, words).exit_code, (folder / "again" / "T1.lines").exists())
+try:
+    check_shape("lines", 101, 1)
+except dc.errors.PublicationError as error:
+    print("lines holds at most 100 cells" in str(error))
+"""
 
 
 @pytest.fixture
@@ -82,47 +102,19 @@ def added(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[str, str
     return add
 
 
-@pytest.fixture
-def programme(tmp_path: Path) -> Path:
-    """A programme with records and a perturbation table that adds no noise."""
-    people = {"sex": ["m", "w", "w"], "record_key": [10**14, 2 * 10**14, 3 * 10**14]}
-    pl.DataFrame(people).write_parquet(tmp_path / "persons.parquet")
-    dc.PerturbationTable.from_rows({0: {0: 1}, 1: {0: 1}}).write(tmp_path / "ptable.json")
-    (tmp_path / "programme.toml").write_text(PROGRAMME, encoding="utf-8")
-    return tmp_path / "programme.toml"
+# -- a format: its writer and its row --------------------------------------------------------------
 
 
-def test_a_format_is_a_writer_and_a_row(
-    added: Callable[[str, str], None],
-    programme: Path,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    added("line_files", WRITER)
-    monkeypatch.setitem(FORMATS, "lines", LINES)
-
-    assert census_example().write(tmp_path / "a.lines").read_text().split()[:2] == ["371", "47"]
-    dc.protect(programme, out=tmp_path / "release")
-    assert (tmp_path / "release" / "T1.lines").read_text() == "3\n1\n2"
-    done = CliRunner().invoke(app, ["protect", str(programme), "--out", str(tmp_path / "again")])
-    assert done.exit_code == 0, done.output
-    assert (tmp_path / "again" / "T1.lines").read_text() == "3\n1\n2"
-    with pytest.raises(dc.errors.PublicationError, match="lines holds at most 100 cells"):
-        dc.publication.check_shape("lines", 101, 1)
+@pytest.mark.exhaustive
+def test_a_format_is_a_writer_and_a_row(outcomes: dict[str, list[str]]) -> None:
+    assert outcomes["format"] == ["['371', '47']", "['3', '1', '2']", "0 True", "True"]
 
 
-def test_a_format_without_a_row_is_unknown(programme: Path, tmp_path: Path) -> None:
-    with pytest.raises(dc.errors.PublicationError, match="'lines' is not a format"):
-        format_of(tmp_path / "a.lines")
-    with pytest.raises(dc.errors.ProgrammeError, match="this value is not known"):
-        dc.protect(programme, out=tmp_path / "release")
-
-
-@pytest.mark.parametrize(
+@for_all_rows(
     ("row", "field"),
     [
         (row, field.name)
-        for row in (LINES, LINES.page, FORMATS["csv"].columns)
+        for row in (FORMATS["html"], FORMATS["html"].page, FORMATS["csv"].columns)
         for field in dataclasses.fields(row)
     ],
 )
@@ -171,7 +163,6 @@ class Crowd(Rule):
 '''
 
 RULED = """\
-import sys
 from pathlib import Path
 import polars as pl
 import discreet as dc
@@ -186,7 +177,7 @@ print(report_on(Suppression.of((table, primary), method="fast")).reasons)
 folder = Path(sys.argv[1])
 people.write_parquet(folder / "people.parquet")
 for number in ("-1", "9"):
-    (folder / "programme.toml").write_text(sys.argv[2].replace("NUMBER", number))
+    (folder / "programme.toml").write_text(sys.argv[3].replace("NUMBER", number))
     try:
         dc.protect(folder / "programme.toml", out=folder / "release")
     except dc.errors.ProgrammeError as error:
@@ -213,33 +204,9 @@ formats = ["csv", "html"]
 """
 
 
-def extended(folder: Path, part: str, name: str, text: str) -> Path:
-    """The package with one more module; everything else is what it is."""
-    package, home = Path(dc.__file__).parent, folder / "src" / "discreet"
-    (home / part).mkdir(parents=True)
-    for place in (package, package / part):
-        for item in place.iterdir():
-            link = home / item.relative_to(package)
-            if not link.exists():
-                link.symlink_to(item)
-    (home / part / f"{name}.py").write_text(text, encoding="utf-8")
-    return home.parent
-
-
-def outcome(source: Path, code: str, *words: str | Path) -> list[str]:
-    """The lines that code prints with the package in another folder."""
-    environment = {**os.environ, "PYTHONPATH": str(source), "PYTHONDONTWRITEBYTECODE": "1"}
-    command = [sys.executable, "-c", code, *map(str, words)]
-    done = subprocess.run(
-        command, env=environment, cwd=source, capture_output=True, text=True, check=False
-    )
-    assert done.returncode == 0, done.stderr
-    return done.stdout.splitlines()
-
-
-def test_a_rule_is_one_module(tmp_path: Path) -> None:
-    source = extended(tmp_path, "rules", "crowd", RULE)
-    assert outcome(source, RULED, tmp_path, SUPPRESSING) == [
+@pytest.mark.exhaustive
+def test_a_rule_is_one_module(outcomes: dict[str, list[str]]) -> None:
+    assert outcomes["rule"] == [
         "<Crowd: secret> {'crowd': 4}",
         "{'crowd': 4}",
         "n is a whole number of at least 1",
@@ -373,10 +340,51 @@ for column in (pl.lit(10**15).alias("key"), pl.lit(1).alias("boom")):
 """
 
 
-def test_an_engine_is_one_module(tmp_path: Path) -> None:
-    source = extended(tmp_path, "tabulation", "loop", ENGINE)
-    lines = outcome(source, COUNTED)
-    assert [line for line in lines if "Hint" not in line] == [
+#: What each addition is, and what shows that it works.
+ADDED = {
+    "format": {"publication/writers/lines.py": WRITER, "publication/formats.py": "\n_ROWS = (\n"},
+    "rule": {"rules/crowd.py": RULE},
+    "engine": {"tabulation/loop.py": ENGINE},
+}
+SHOWN = {"format": FORMATTED, "rule": RULED, "engine": COUNTED}
+
+
+@pytest.fixture(scope="module")
+def outcomes(tmp_path_factory: pytest.TempPathFactory) -> dict[str, list[str]]:
+    """What the package does in a copy with these files; everything else is what it is."""
+    folder = tmp_path_factory.mktemp("grown")
+    package, home = Path(dc.__file__).parent, folder / "src" / "discreet"
+    for files in ADDED.values():
+        for name, text in files.items():
+            (home / name).parent.mkdir(parents=True, exist_ok=True)
+            whole = (package / name).read_text("utf-8") if (package / name).exists() else ""
+            assert text in whole or not whole
+            (home / name).write_text(whole.replace(text, text + ROW) or text, encoding="utf-8")
+    for place in [home, *(one for one in home.rglob("*") if one.is_dir())]:
+        for item in (package / place.relative_to(home)).iterdir():
+            if not (place / item.name).exists():
+                (place / item.name).symlink_to(item)
+    code = "import sys\n" + "".join(f"print('-- {name}')\n{SHOWN[name]}" for name in SHOWN)
+    environment = {
+        **os.environ, "PYTHONPATH": str(home.parent), "PYTHONDONTWRITEBYTECODE": "1"
+    }  # fmt: skip
+    command = [sys.executable, "-c", code, str(folder), PROGRAMME, SUPPRESSING]
+    done = subprocess.run(
+        command, env=environment, cwd=folder, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    parts = [part.splitlines() for part in done.stdout.split("-- ")[1:]]
+    return {name: lines for name, *lines in parts}
+
+
+@for_all_rows(("name", "most"), [("format", 2), ("rule", 1), ("engine", 3)])
+def test_so_many_files_are_touched(name: str, most: int) -> None:
+    assert len(ADDED[name]) <= most
+
+
+@pytest.mark.exhaustive
+def test_an_engine_is_one_module(outcomes: dict[str, list[str]]) -> None:
+    assert [line for line in outcomes["engine"] if "Hint" not in line] == [
         "loop 2",
         "loop True",
         "memory True",
@@ -404,7 +412,7 @@ PLUGIN = '''\
 def audit(path, *, metadata, intervals):
     """Count hidden cells."""
     hidden = sum(line.endswith(" x") for line in path.read_text().splitlines())
-    return f"{hidden} hidden", {"table": path.name, "hidden": hidden}
+    return f"{hidden} hidden", {"table": path.name, "hidden": hidden, "safe": hidden > 1}
 
 
 def add_commands(program, queue):
@@ -423,6 +431,7 @@ module.discreet.plain = plain_cells
 """
 
 
+@pytest.mark.exhaustive
 def test_a_plugin_is_a_package_with_entry_points(
     added: Callable[[str, str], None], tmp_path: Path
 ) -> None:
@@ -441,6 +450,9 @@ def test_a_plugin_is_a_package_with_entry_points(
         ).stdout
 
     assert run("-m", "discreet", "audit", "a.plain") == "2 hidden\n"
+    (tmp_path / "b.plain").write_text("m 5\nw x\n")
+    with pytest.raises(subprocess.CalledProcessError):
+        run("-m", "discreet", "audit", "b.plain")
     assert run("-m", "discreet", "fire", "greet") == "good morning\n"
     assert run("-c", "import discreet.plain as p; print(p.audit.__module__)") == "plain_cells\n"
 

@@ -14,6 +14,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.helpers.rows import for_all_rows
+
 ROOT = Path(__file__).resolve().parents[2]
 PAGE = (ROOT / "docs" / "architecture.md").read_text("utf-8")
 MODULES = sorted((ROOT / "src").rglob("*.py"))
@@ -30,7 +32,7 @@ def test_the_picture_is_that_of_the_code() -> None:
     assert done.returncode == 0, done.stdout + done.stderr
 
 
-@pytest.mark.parametrize("module", sorted(set(re.findall(r"`(discreet(?:_fire)?\.[\w.]+)`", PAGE))))
+@for_all_rows("module", sorted(set(re.findall(r"`(discreet(?:_fire)?\.[\w.]+)`", PAGE))))
 def test_each_step_names_a_module_that_exists(module: str) -> None:
     assert importlib.util.find_spec(module) is not None
 
@@ -55,10 +57,12 @@ def test_modules_are_nouns() -> None:
 
 def test_no_pattern_repeats_a_group_possessively() -> None:
     """Python before 3.11.5 matches `(...)*+` wrongly (gh-106052): `(?>(...)*)` means the same."""
+    sources = ((path, path.read_text("utf-8")) for path in MODULES)
     parsed = (
         (path, node.value)
-        for path in MODULES
-        for node in ast.walk(ast.parse(path.read_text("utf-8")))
+        for path, source in sources
+        if re.search(r"[*+?]\+", source)
+        for node in ast.walk(ast.parse(source))
         if isinstance(node, ast.Constant) and isinstance(node.value, str)
     )
     # What stands in a class of characters, or behind a backslash, repeats nothing.

@@ -2,13 +2,16 @@
 
 A block below the comment ``<!-- not run -->`` is only read. A command with the remark
 ``# refused`` fails with exit code 2. Nothing is made beforehand; large examples run with fewer
-persons.
+persons. Commands of discreet that need no shell run in this process.
 """
 
 from __future__ import annotations
 
+import contextlib
+import io
 import os
 import re
+import shlex
 import subprocess
 import sys
 from collections.abc import Callable
@@ -17,6 +20,7 @@ from typing import Any, NamedTuple
 
 import pytest
 
+from discreet.cli import main
 from tests.helpers.places import ROOT
 
 PAGES = sorted(
@@ -30,6 +34,7 @@ PAGES = sorted(
 )
 FENCE = re.compile(r"^(<!-- not run -->\n)?```(python|sh|toml)\n(.*?)^```$", re.M | re.S)
 FEWER = {"2_000_000": "1_000", "20_000": "1_000", "10_000": "1_000"}
+SHELL = re.compile(r"[|><$&;*`\\]")
 
 
 class Example(NamedTuple):
@@ -55,14 +60,24 @@ def run_python(example: Example, names: dict[str, Any]) -> None:
 def run_commands(example: Example, names: dict[str, Any]) -> None:
     tools = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
     for line in example.text.splitlines():
-        done = subprocess.run(
-            ["sh", "-c", line],
-            env={**os.environ, "PATH": tools},
-            capture_output=True,
-            text=True,
-            check=False,
-        )
-        assert done.returncode == (2 if line.endswith("# refused") else 0), line + done.stderr
+        printed = io.StringIO()
+        if line.startswith("discreet ") and not SHELL.search(line):
+            _, *words = shlex.split(line, comments=True)
+            fewer = ["--persons", "1000"] if words[0] == "demo" else []
+            with (
+                contextlib.redirect_stdout(printed),
+                contextlib.redirect_stderr(printed),
+                pytest.raises(SystemExit) as end,
+            ):
+                main([*words, *fewer])
+            code = end.value.code
+        else:
+            environment = {**os.environ, "PATH": tools}
+            done = subprocess.run(
+                ["sh", "-c", line], env=environment, capture_output=True, text=True, check=False
+            )
+            code, _ = done.returncode, printed.write(done.stderr)
+        assert code == (2 if line.endswith("# refused") else 0), line + printed.getvalue()
 
 
 def write_programme(example: Example, names: dict[str, Any]) -> None:

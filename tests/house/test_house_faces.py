@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import grimp
-import pytest
 
 from scripts.face_contract import FaceContract
+from tests.helpers.rows import for_all_rows
 
 CONTRACT = FaceContract(
     name="faces",
@@ -14,7 +14,7 @@ CONTRACT = FaceContract(
 )
 
 
-@pytest.mark.parametrize(
+@for_all_rows(
     ("importer", "imported", "kept"),
     [
         ("house.tables.cells", "house.classifications", True),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -83,7 +84,7 @@ def mutate(root: Path, *options: str) -> subprocess.CompletedProcess[str]:
 @pytest.mark.exhaustive
 def test_the_score_counts_what_tests_notice(small: Path) -> None:
     """A bound that no test tries survives; a crash is noticed, as a failing test is."""
-    done = mutate(small)
+    done = mutate(small, "--seed", "1")
     assert done.returncode == 1, done.stderr
     assert "3 tests without any change" in done.stdout
     survivors = [line for line in done.stdout.splitlines() if "SURVIVED" in line]
@@ -97,6 +98,9 @@ def test_the_score_counts_what_tests_notice(small: Path) -> None:
     assert done.returncode == 0, done.stderr
     last = "seed 1: 4 of 4 changes noticed: 100.0%", "seed 2: 4 of 4 changes noticed: 100.0%"
     assert [line for line in done.stdout.splitlines() if line.startswith("seed")] == list(last)
+    seeds = {re.search(r"^seed (\d+): 1 of 1", mutate(small, "--number", "1").stdout, re.M)[1]
+             for _ in range(2)}  # fmt: skip
+    assert len(seeds) == 2
 
 
 @pytest.mark.exhaustive

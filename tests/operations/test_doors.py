@@ -21,10 +21,9 @@ from discreet.pretabular import METHODS
 from discreet_service.client import calls
 from discreet_service.client.conversations import run
 from discreet_service.problems import ServiceError
-from discreet_service.service import Service
-from discreet_service.settings import LimitSettings, ServiceSettings
 from tests.helpers.places import ROOT
-from tests.helpers.service_callers import RoleCallers
+from tests.helpers.rows import for_all_rows
+from tests.helpers.service_callers import RoleCallers, bare_service
 
 PERSONS = generate(persons=500, seed=2026).persons.select(
     *("person_id", "household_id", "state", "district", "sex", "age", "marital_status"),
@@ -44,15 +43,10 @@ def settings_of(row: Operation) -> set[str]:
 
 @pytest.fixture(scope="module")
 def callers(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RoleCallers]:
-    folder = tmp_path_factory.mktemp("doors")
-    Secret.generate().write(folder / "service.secret")
-    limits = LimitSettings(requests_per_second=1e6, burst=10**6)
-    service = Service(
-        ServiceSettings(folder=folder, secret_file=folder / "service.secret", limits=limits)
-    )
+    service = bare_service(tmp_path_factory.mktemp("doors"))
     roles: dict[str, list[str]] = {"paula": ["producer"], "rita": ["requester"]}
-    pages = ("discreet_service.studio.operations", "discreet_service.studio.records")
-    yield RoleCallers(service, ("operations", "jobs", *pages), roles)
+    parts = ("operations", "jobs", "discreet_service.studio.operations")
+    yield RoleCallers(service, parts, roles)
     service.close()
 
 
@@ -91,7 +85,7 @@ def test_endpoints_describe_every_setting_and_refuse_others(
     callers: RoleCallers, row: Operation
 ) -> None:
     document = callers.ask("", "GET", "/api/v1/openapi.json").json()
-    ways = [f"/api/v1/{row.address}{end}" for end in row.ends][: 1 if row.study is None else 2]
+    ways = [f"/api/v1/{row.address}{end}" for end in row.ends][: len(row.calls)]
     for way in ways:
         (call,) = document["paths"][way].values()
         schema = call["requestBody"]["content"]["application/json"]["schema"]
@@ -149,7 +143,7 @@ def test_clients_send_settings_where_requests_have_them(row: Operation) -> None:
         assert f'"{row.section}": {{' in call.params["request"]
 
 
-@pytest.mark.parametrize("row", [row for row in ROWS if row.values[0].on_records])
+@for_all_rows("row", [row for row in ROWS if row.values[0].on_records])
 def test_methods_on_records_run_on_the_example(row: Operation) -> None:
     """By a row and by its command the same comes of invented persons."""
     source = MicrodataSource(records=PERSONS, id=["person_id"], files=False)

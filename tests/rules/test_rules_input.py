@@ -11,6 +11,7 @@ import pytest
 import discreet as dc
 from discreet import rules
 from discreet.errors import SuppressionError
+from tests.helpers.rows import for_all_rows
 
 FIRMS = pl.DataFrame({"region": ["N", "N", "S"], "x": [4_711.0, 815.0, 99.0], "w": [1.5, 1.0, 0.2]})
 
@@ -19,7 +20,7 @@ def table(**options: Any) -> dc.Table:
     return dc.tabulate(FIRMS, by=["region"], **options)
 
 
-@pytest.mark.parametrize(
+@for_all_rows(
     ("make", "number"),
     [
         (lambda: rules.MinimumFrequency(0), 1),
@@ -64,7 +65,7 @@ def test_messages_and_reprs_do_not_tell_parameters() -> None:
     assert repr(primary) == "<Primary table (confidential): 3 cells>"
 
 
-@pytest.mark.parametrize(
+@for_all_rows(
     ("made", "rule", "options", "message"),
     [
         ({}, rules.PPercent(10), {}, "the table is one of counts"),

@@ -10,6 +10,7 @@ import pytest
 
 import discreet as dc
 from discreet import rules
+from tests.helpers.rows import for_all_rows
 
 TURNOVER = {"A": 25_000, "B": 400_000, "C": 35_000}
 
@@ -44,7 +45,7 @@ def test_the_marginal_rule_marks_the_only_jewish_cell(reference: Path) -> None:
     assert (primary.lower[at], primary.upper[at]) == (2, 0)
 
 
-@pytest.mark.parametrize(
+@for_all_rows(
     ("rule", "hidden"),
     [
         (rules.Dominance(n=1, k=80), True),

@@ -10,6 +10,7 @@ import discreet as dc
 from discreet import rules
 from discreet.errors import SuppressionError
 from discreet.rules import CellVerdict, Mark, Marks
+from tests.helpers.rows import for_all_rows
 
 PEOPLE = pl.DataFrame({"region": ["N"] * 2 + ["S"] * 8 + ["W"] * 20, "sex": ["m", "w"] * 15})
 RULES = [rules.MinimumFrequency(3)]
@@ -121,7 +122,7 @@ def test_marks_of_cells_that_do_not_occur_pass_if_asked_for() -> None:
     assert not primary.fixed.any()
 
 
-@pytest.mark.parametrize(
+@for_all_rows(
     ("mark", "message"),
     [
         (Mark(cells={"region": "N"}), "says nothing"),
@@ -139,9 +140,9 @@ def test_a_mark_that_makes_no_sense_is_refused(mark: Mark, message: str) -> None
         Marks([mark])
 
 
-def test_many_marks_are_found_quickly_and_right() -> None:
-    numbers = np.arange(20_000)
-    frame = pl.DataFrame({"a": (numbers // 100).astype(str), "b": (numbers % 100).astype(str)})
+def test_many_marks_are_found() -> None:
+    numbers = np.arange(4_000)
+    frame = pl.DataFrame({"a": (numbers // 50).astype(str), "b": (numbers % 50).astype(str)})
     large = dc.tabulate(frame, by=["a", "b"])
     marks = [Mark(cells={"a": a, "b": b}, cost=float(a)) for a, b in frame.rows()]
     primary = dc.primary(large, [], marks=marks)
