@@ -157,10 +157,10 @@ $(VENV)/.stamp-serve: $(VENV)/.stamp-run
 	@$(PIP) --editable ".[service]"
 	@touch $@
 
-$(VENV)/.stamp-dev: $(VENV)/.stamp-run
-	@echo "Installing what its tests and checks need"
+$(VENV)/.stamp-dev: $(VENV)/.stamp-venv pyproject.toml
+	@echo "Installing what discreet, its tests and checks need"
 	@$(PIP) --editable ".[duckdb,pandas,service,stat,sas,sql]" --group dev
-	@touch $@
+	@touch $(VENV)/.stamp-run $@
 
 $(VENV)/.stamp-spark: $(VENV)/.stamp-dev
 	@echo "Installing PySpark (1.7 GB)"
