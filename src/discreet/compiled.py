@@ -7,6 +7,8 @@ none of these can be written, each process compiles its loops itself.
 
 from __future__ import annotations
 
+import functools
+import time
 from collections.abc import Callable
 from typing import Any
 
@@ -24,6 +26,7 @@ def compiled(signature: Any = None, **options: Any) -> Callable[[Callable[..., A
     def made(function: Callable[..., Any]) -> Any:
         import numba
 
+        _compile_clock()
         try:
             return numba.njit(signature, cache=True, **options)(function)
         except (OSError, RuntimeError) as error:
@@ -33,3 +36,29 @@ def compiled(signature: Any = None, **options: Any) -> Callable[[Callable[..., A
         return numba.njit(signature, **options)(function)
 
     return made
+
+
+def compile_seconds() -> float:
+    """Seconds that this process spent so far on compiling: no part of a caller's own time."""
+    seconds: float = _compile_clock().seconds
+    return seconds
+
+
+@functools.cache
+def _compile_clock() -> Any:
+    from numba.core import event
+
+    class CompileClock(event.Listener):
+        depth, begin, seconds = 0, 0.0, 0.0
+
+        def on_start(self, event: Any) -> None:
+            self.begin = self.begin if self.depth else time.monotonic()
+            self.depth += 1
+
+        def on_end(self, event: Any) -> None:
+            self.depth -= 1
+            self.seconds += 0.0 if self.depth else time.monotonic() - self.begin
+
+    clock = CompileClock()
+    event.register("numba:compile", clock)  # type: ignore[no-untyped-call]
+    return clock

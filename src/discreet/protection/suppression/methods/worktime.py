@@ -11,12 +11,15 @@ import time
 from collections.abc import Callable
 from typing import Any
 
+from discreet.compiled import compile_seconds
 from discreet.errors import SuppressionError
 
 #: The share of the time after which the search ends: proof and writing need the rest.
 _SEARCHING = 0.8
-#: Without a proven pattern after so much of the time, and some seconds, there is none.
-_LATE, _GRACE = 1.1, 2.0
+#: Without a proven pattern after so much of the time, and some seconds, there is none. Seconds of
+#: the processor: neither other programs on a busy machine nor the first compilation of loops are a
+#: reason to refuse a table.
+_LATE, _GRACE = 1.1, 5.0
 
 
 class WorkTime:
@@ -28,7 +31,10 @@ class WorkTime:
         progress: Callable[[str], None] | None = None,
         begin: float | None = None,
     ) -> None:
-        self._begin = time.monotonic() if begin is None else begin
+        now = time.monotonic()
+        self._begin = now if begin is None else begin
+        self._processor = time.process_time() - (now - self._begin)
+        self._compiled = compile_seconds()
         self._progress = progress
         self._limit = math.inf if limit is None else limit
         self.limited = limit is not None
@@ -49,8 +55,8 @@ class WorkTime:
 
     def refused(self) -> bool:
         """Never true: for work that must be done; an error if that takes far too long."""
-        late = self._begin + max(_LATE * self._limit, self._limit + _GRACE)
-        if self.limited and time.monotonic() > late:
+        spent = min(self.seconds, time.process_time() - self._processor)
+        if spent - (compile_seconds() - self._compiled) > max(_LATE * self._limit, self._limit + _GRACE):
             message = "no pattern is proven to be safe within the time limit"
             raise SuppressionError(message, code="time-limit", hint="allow more time")
         return False
@@ -77,12 +83,13 @@ class TimeShares:
     """A time limit for several systems that are solved in turn."""
 
     def __init__(self, limit: float | None) -> None:
-        self._limit, self._begin = limit, time.monotonic()
+        self._limit, self._begin = limit, time.monotonic() - compile_seconds()
 
     def shared_by(self, number: int) -> dict[str, float | None]:
         """The limit and the beginning for the next of so many: an equal share of what is left."""
+        begin = self._begin + compile_seconds()
         if self._limit is None or self._limit <= 0 or number == 1:
-            return {"time_limit": self._limit, "begin": self._begin}
+            return {"time_limit": self._limit, "begin": begin}
         now = time.monotonic()
-        left = max(self._limit - (now - self._begin), 1e-3)
+        left = max(self._limit - (now - begin), 1e-3)
         return {"time_limit": left / number, "begin": now}
