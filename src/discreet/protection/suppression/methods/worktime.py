@@ -56,7 +56,9 @@ class WorkTime:
     def refused(self) -> bool:
         """Never true: for work that must be done; an error if that takes far too long."""
         spent = min(self.seconds, time.process_time() - self._processor)
-        if spent - (compile_seconds() - self._compiled) > max(_LATE * self._limit, self._limit + _GRACE):
+        if spent - (compile_seconds() - self._compiled) > max(
+            _LATE * self._limit, self._limit + _GRACE
+        ):
             message = "no pattern is proven to be safe within the time limit"
             raise SuppressionError(message, code="time-limit", hint="allow more time")
         return False
