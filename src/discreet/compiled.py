@@ -8,6 +8,7 @@ none of these can be written, each process compiles its loops itself.
 from __future__ import annotations
 
 import functools
+import sys
 import time
 from collections.abc import Callable
 from typing import Any
@@ -40,8 +41,7 @@ def compiled(signature: Any = None, **options: Any) -> Callable[[Callable[..., A
 
 def compile_seconds() -> float:
     """Seconds that this process spent so far on compiling: no part of a caller's own time."""
-    seconds: float = _compile_clock().seconds
-    return seconds
+    return float(_compile_clock().seconds) if "numba" in sys.modules else 0.0
 
 
 @functools.cache
