@@ -18,6 +18,7 @@ Data flows one way: records → table (confidential) → protected table → pub
   `SampleDesign` says
 - Cell suppression: `primary` applies the rules of `discreet.rules` to a table, `suppress`
   hides cells → `ProtectedTable`, `audit` finds out what hidden cells still tell
+- Adjustment: `adjust` moves sensitive figures to a safe distance and hides none
 - Rounding: `round_counts`, each figure on its own or so that totals stay sums; `make_additive`
   changes protected figures until totals are sums of their parts
 - Table parts: `check_parts` holds a table against `PartRules`, `suppress_parts` hides what
@@ -69,6 +70,7 @@ if TYPE_CHECKING:
     from .microdata import with_period_keys as with_period_keys
     from .microdata import with_record_keys as with_record_keys
     from .microdata import with_squares as with_squares
+    from .protection.adjustment import adjust as adjust
     from .protection.noise import FlexStrength as FlexStrength
     from .protection.noise import MagnitudeNoise as MagnitudeNoise
     from .protection.noise import MagnitudePerturbationTable as MagnitudePerturbationTable

@@ -258,5 +258,9 @@ class CountRoundingError(DiscreetError):
     """Counts cannot be rounded as asked for."""
 
 
+class AdjustmentError(DiscreetError):
+    """Figures cannot be adjusted as asked for."""
+
+
 class SuppressionError(DiscreetError):
     """Cells cannot be suppressed, audited or protected as asked for."""

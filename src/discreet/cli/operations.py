@@ -43,6 +43,7 @@ from discreet.operations import (
     MagnitudeSource,
     Operation,
     ProtectedSource,
+    SensitiveSource,
     Source,
     UnitSource,
     draws_nothing,
@@ -162,12 +163,51 @@ def _records(
     )
 
 
+def _sensitive(
+    name: str,
+    file: Annotated[Path, typer.Argument(help="The file of records. CONFIDENTIAL.")],
+    by: By,
+    rule: Annotated[
+        list[str] | None, typer.Option(help="A rule: n=3, p=10, nk=2,85, …; again for several.")
+    ] = None,
+    rules: Annotated[Path | None, typer.Option(help="A TOML file of rules.")] = None,
+    value: Annotated[
+        str | None, typer.Option(help="Column to sum; without, records are counted.")
+    ] = None,
+    holding: Annotated[
+        str | None, typer.Option(help="Column that says which records belong together.")
+    ] = None,
+    where: Annotated[str | None, typer.Option(help="Filter, such as: size >= 10")] = None,
+    decimals: Annotated[int, typer.Option(help="Digits after the decimal point.")] = 0,
+    classification: Trees = None,
+    read: Read = None,
+    show_values: ShowValues = False,
+) -> SensitiveSource:
+    from discreet.release import RecordTable, rules_from, spanning_of
+
+    if not rule and rules is None:
+        raise typer.BadParameter("say which cells are sensitive: --rule p=10, or --rules FILE")
+    records = opened(file, read, show_values)
+    table, (primary,) = RecordTable(
+        records=records,
+        by=spanning_of(records, names(by), trees_from(classification), {}),
+        rules=rules_from(rule or (), rules),
+        values=[] if value is None else [value],
+        holding=holding,
+        where=where,
+        decimals=decimals,
+        name=name,
+    ).judged()
+    return SensitiveSource(table=table, primary=primary, value=value, decimals=decimals, computed=0)
+
+
 #: How what goes into a method is read from a file: its parameters but the first are options.
 _READERS: Mapping[type[Source], Callable[..., Source]] = {
     CountSource: _counts,
     MagnitudeSource: _magnitudes,
     ProtectedSource: _protected_counts,
     UnitSource: _records,
+    SensitiveSource: _sensitive,
 }
 
 

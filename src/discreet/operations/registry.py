@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from discreet.operations.adjustment import ADJUSTMENT
 from discreet.operations.attack import ATTACK
 from discreet.operations.noise import INVARIANT, MAGNITUDES, PARTS, PERTURBATION, UNIT_NOISE
 from discreet.operations.operation import Operation
@@ -13,7 +14,7 @@ from discreet.operations.suppression import AUDIT, SUPPRESSION
 OPERATIONS: dict[str, Operation] = {
     row.name: row
     for row in (
-        *(SUPPRESSION, AUDIT, ATTACK, ROUNDING),
+        *(SUPPRESSION, AUDIT, ATTACK, ADJUSTMENT, ROUNDING),
         *(PERTURBATION, MAGNITUDES, INVARIANT, PARTS, UNIT_NOISE, ADDITIVITY),
         *ON_RECORDS,
     )
