@@ -20,6 +20,8 @@ from discreet.solver import column_values, is_optimal, loaded_solver
 
 #: So many directions are searched together; more are turned one by one.
 _TOGETHER = 24
+#: So many are tried in a round, those first whose distance costs most.
+_TRIED = 300
 #: Branches of the solver: the same on every machine, as a time limit would not be.
 _NODES, _WHOLE_NODES = 4_000, 2_000
 #: What a unit costs that a sensitive figure lacks, over the dearest change: never paid in the end.
@@ -88,7 +90,8 @@ def best_moves(problem: MoveProblem, rounds: int) -> Moves:
     else:
         for _ in range(rounds):
             before = cost
-            for at in np.flatnonzero(free).tolist():
+            dearest = np.argsort(-program.prices(goes_up), kind="stable")
+            for at in dearest[free[dearest]][:_TRIED].tolist():
                 goes_up[at] = not goes_up[at]
                 turned = program.cost_of(goes_up)
                 if turned < cost * (1.0 - _SAME):
@@ -225,6 +228,14 @@ class _MoveProgram:
     def cost_of(self, goes_up: BoolArray) -> float:
         """What the cheapest moves in these directions cost, with what they lack."""
         return float(self._cost @ self._moved(goes_up))
+
+    def prices(self, goes_up: BoolArray) -> FloatArray:
+        """What the distance of each sensitive cell costs in these directions."""
+        self._moved(goes_up)
+        dual = np.abs(np.array(self._linear.getSolution().row_dual, dtype=np.float64))
+        first, number = len(self._problem.relations), len(goes_up)
+        up, down = dual[first : first + number], dual[first + number : first + 2 * number]
+        return np.where(goes_up, up * self._problem.up, down * self._problem.down)
 
     def lacks(self, goes_up: BoolArray) -> int:
         """How many sensitive cells do not get far enough in these directions."""

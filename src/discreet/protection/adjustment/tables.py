@@ -99,7 +99,7 @@ class Adjustment:
             if not audit.judgement.opened:
                 break
             asked = asked.turned(audit.above & audit.below, moves.change)
-            moves = best_moves(asked, chosen.rounds)
+            moves = best_moves(asked, min(chosen.rounds, 1))
             audit = knowledge.sides(problem.value + moves.change)
         published = []
         for at, (table, _) in enumerate(sources):
