@@ -126,14 +126,10 @@ def sides(done: Adjustment) -> list[tuple[bool, bool]]:
         if known.stays[at]:
             above = below = 0.0
         room.append([-below, above])
-    for at, up, down in zip(
-        done.problem.primary, done.knowledge.up, done.knowledge.down, strict=True
-    ):
-        room[at] = [-min(np.ceil(up * far) + 1, published[at]), np.ceil(down * far) + 1]
+    for at, up, _ in levels_of(done):
+        room[at] = [-min(max(published[at] / 2, 2 * np.ceil(up * far)), published[at]), np.inf]
     found = []
-    for at, up, down in zip(
-        done.problem.primary, done.knowledge.up, done.knowledge.down, strict=True
-    ):
+    for at, up, down in levels_of(done):
         wish = np.zeros(len(published))
         wish[at] = -1
         high = linprog(wish, A_eq=matrix, b_eq=np.zeros(len(matrix)), bounds=room)

@@ -62,8 +62,9 @@ class ReaderKnowledge:
         others = self.most < 1.0
         above = size * self.most / (1.0 - self.most) if others else np.full(len(size), np.inf)
         below = size * self.most / (1.0 + self.most) if others else size.copy()
-        above[cells] = np.ceil(self.down * (1.0 + self.spread)) + 1.0
-        below[cells] = np.ceil(self.up * (1.0 + self.spread)) + 1.0
+        # Sensitive figures move farther where others ask for it: at most they double.
+        above[cells] = np.inf
+        below[cells] = np.maximum(size[cells] / 2.0, 2.0 * np.ceil(self.up * (1.0 + self.spread)))
         above[self.stays] = below[self.stays] = 0.0
         # What everybody knows of the true figures, such as that counts are not negative.
         below = np.minimum(below, np.where(problem.low >= 0, published, np.inf))

@@ -44,11 +44,12 @@ class MoveProblem:
     weight: FloatArray  # of every cell: what a unit costs
 
     def turned(self, kept: BoolArray, change: IntArray) -> MoveProblem:
-        """The same where the sensitive cells that are not kept must go the other way."""
+        """The same where the sensitive cells that are not kept go the other way, if they can."""
         most_up, most_down = self.most_up.copy(), self.most_down.copy()
-        cells = self.sensitive[~kept]
+        cells = self.sensitive
         up = change[cells] > 0
-        most_up[cells[up]] = most_down[cells[~up]] = 0
+        can = np.where(up, most_down[cells] >= self.down, most_up[cells] >= self.up) & ~kept
+        most_up[cells[up & can]] = most_down[cells[~up & can]] = 0
         return replace(self, most_up=most_up, most_down=most_down)
 
     def __repr__(self) -> str:
