@@ -9,6 +9,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import httpx
+from fastapi import FastAPI, Request
 
 from discreet.microdata import Secret
 from discreet_service.application import create_app
@@ -71,6 +72,31 @@ class MethodOffice:
     def inputs(self) -> list[Path]:
         """What is kept of what was handed in."""
         return sorted(self.service.job_inputs.folder.glob("*"))
+
+
+def app_of_known(service: Service, resources: Sequence[str]) -> FastAPI:
+    """An application that believes who asks: `KnownCaller` says it."""
+    app = create_app(service, resources)
+
+    @app.middleware("http")
+    async def somebody(request: Request, call_next: Any) -> Any:
+        request.state.principal = app.state.caller
+        return await call_next(request)
+
+    return app
+
+
+class KnownCaller(AsgiBrowser):
+    """A browser of somebody with grants, without keys."""
+
+    def __init__(self, app: FastAPI, *grants: Grant, name: str = "anna", kind: str = "key") -> None:
+        super().__init__(app)
+        self._state = app.state
+        self._caller = Principal(name=name, kind=kind, grants=grants, key="dsc_1")
+
+    def ask(self, method: str, path: str, **more: Any) -> httpx.Response:
+        self._state.caller = self._caller
+        return super().ask(method, path, **more)
 
 
 class RoleCallers:

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import shutil
 from importlib.resources import files
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from discreet.demo import write_census, write_programme
+from discreet.microdata import Secret
 from discreet.release.stores import build_store
+from discreet_service.service import Service
+from discreet_service.settings import LimitSettings, ServiceSettings
 
 #: What the programme of the census asks of its parts, for data sets that thin tables out.
 STRICT_PARTS = """
@@ -96,3 +101,32 @@ def census_data(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("datasets")
     write_census_dataset(folder)
     return folder
+
+
+def census_service(
+    data: Path, folder: Path, policy: str = OPEN_POLICY, secret: Path | None = None, **limits: Any
+) -> Service:
+    """A service in a folder of its own that has the census published under a policy.
+
+    Args:
+        data: The folder of data sets; copied.
+        folder: An empty folder.
+        policy: The policy.
+        secret: The secret, if it is to be that of another service.
+        limits: What is allowed beyond the usual.
+    """
+    shutil.copytree(data, folder / "datasets")
+    trusted = write_policy(folder / "datasets" / "census-2022-1", folder, policy)
+    if secret is None:
+        secret = folder / "service.secret"
+        Secret.generate().write(secret)
+    settings = ServiceSettings(
+        folder=folder,
+        datasets=folder / "datasets",
+        secret_file=secret,
+        trusted_signers=(trusted,),
+        limits=LimitSettings(**{"requests_per_second": 1e6, "burst": 10**6, **limits}),
+    )
+    service = Service(settings)
+    service.datasets.publish("census", "2022-1", "berta")
+    return service

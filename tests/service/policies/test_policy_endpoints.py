@@ -2,38 +2,25 @@
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
-from fastapi import Request
 
-from discreet.microdata import Secret
-from discreet_service.application import create_app
-from discreet_service.permissions import Grant, Principal
+from discreet_service.permissions import Grant
 from discreet_service.policies import sign_policy
 from discreet_service.service import Service
-from discreet_service.settings import LimitSettings, ServiceSettings
-from tests.helpers.asgi_browser import AsgiBrowser
-from tests.helpers.service_data import OPEN_POLICY, census_data, write_policy  # noqa: F401
+from tests.helpers.service_callers import KnownCaller, app_of_known
+from tests.helpers.service_data import OPEN_POLICY, census_data, census_service  # noqa: F401
 
 API = "/api/v1/policies/census/2022-1"
 TIGHT = OPEN_POLICY.replace("variables = { most = 20", "variables = { most = 1")
 
 
-class Visitor(AsgiBrowser):
+def visitor(app: Any, role: str) -> KnownCaller:
     """A browser of somebody with a role."""
-
-    def __init__(self, app: Any, role: str) -> None:
-        super().__init__(app)
-        self.app, self.role = app, role
-
-    def ask(self, method: str, path: str, **more: Any) -> Any:
-        grants = (Grant(self.role, "census"),)
-        self.app.state.caller = Principal(name="anna", kind="session", grants=grants)
-        return super().ask(method, path, **more)
+    return KnownCaller(app, Grant(role, "census"), kind="session")
 
 
 @pytest.fixture(scope="module")
@@ -41,47 +28,28 @@ def service(
     census_data: Path,  # noqa: F811
     tmp_path_factory: pytest.TempPathFactory,
 ) -> Iterator[Service]:
-    folder = tmp_path_factory.mktemp("service")
-    shutil.copytree(census_data, folder / "datasets")
-    trusted = write_policy(folder / "datasets" / "census-2022-1", folder, TIGHT)
-    Secret.generate().write(folder / "service.secret")
-    settings = ServiceSettings(
-        folder=folder,
-        datasets=folder / "datasets",
-        secret_file=folder / "service.secret",
-        trusted_signers=(trusted,),
-        limits=LimitSettings(requests_per_second=1e6, burst=10**6),
-    )
-    service = Service(settings)
-    service.datasets.publish("census", "2022-1", "berta")
-    yield service
-    service.close()
+    found = census_service(census_data, tmp_path_factory.mktemp("service"), TIGHT)
+    yield found
+    found.close()
 
 
 @pytest.fixture(scope="module")
 def app(service: Service) -> Any:
-    app = create_app(service, resources=("policies", "queries"))
-
-    @app.middleware("http")
-    async def somebody(request: Request, call_next: Any) -> Any:
-        request.state.principal = app.state.caller
-        return await call_next(request)
-
-    return app
+    return app_of_known(service, ("policies", "queries"))
 
 
 def test_callers_see_limits_that_say_nothing_of_people(app: Any) -> None:
-    shown = Visitor(app, "reader").get(API)
+    shown = visitor(app, "reader").get(API)
     assert shown.status_code == 200
     assert shown.json()["variables"]["most"] == 1
     assert "exposure" not in shown.json()
-    assert Visitor(app, "reader").get("/api/v1/policies/census/other").status_code == 404
+    assert visitor(app, "reader").get("/api/v1/policies/census/other").status_code == 404
 
 
 @pytest.mark.parametrize("path", ["/document", "/alerts", f"/refusals/{'a' * 64}", "/areas/person"])
 def test_staff_alone_sees_the_rest(app: Any, path: str) -> None:
-    assert Visitor(app, "requester").get(API + path).status_code == 403
-    found = Visitor(app, "custodian").get(API + path)
+    assert visitor(app, "requester").get(API + path).status_code == 403
+    found = visitor(app, "custodian").get(API + path)
     assert found.status_code == (404 if "refusals" in path else 200)
     if found.status_code == 200:
         assert found.headers["cache-control"] == "no-store"
@@ -90,13 +58,13 @@ def test_staff_alone_sees_the_rest(app: Any, path: str) -> None:
 def test_a_refusal_is_explained_and_the_explanation_written_down(
     app: Any, service: Service
 ) -> None:
-    requester = Visitor(app, "requester")
+    requester = visitor(app, "requester")
     body = {"unit": "person", "by": ["sex", "age5"]}
     refused = requester.ask("POST", "/api/v1/datasets/census/query", json=body)
     assert refused.status_code == 403
     assert refused.json()["rule"] == "P2"
     checked = requester.ask("POST", "/api/v1/datasets/census/query:check", json=body).json()
-    found = Visitor(app, "custodian").get(f"{API}/refusals/{checked['digest']}")
+    found = visitor(app, "custodian").get(f"{API}/refusals/{checked['digest']}")
     assert found.status_code == 200
     assert {one["rule"]: one["explanation"] for one in found.json()["rules"]}["P2"] == (
         "2 variables of 1"
@@ -108,7 +76,7 @@ def test_a_refusal_is_explained_and_the_explanation_written_down(
 
 
 def test_changes_are_signed_newer_and_about_this_version(app: Any, tmp_path: Path) -> None:
-    custodian = Visitor(app, "custodian")
+    custodian = visitor(app, "custodian")
     keys = Path(app.state.service.settings.folder)
 
     def proposed(text: str) -> Any:
@@ -127,5 +95,5 @@ def test_changes_are_signed_newer_and_about_this_version(app: Any, tmp_path: Pat
     assert made.status_code == 202
     shown = custodian.get(f"{API}/changes/{made.json()['digest']}")
     assert shown.json()["policy"] == newer
-    requester = Visitor(app, "requester")
+    requester = visitor(app, "requester")
     assert requester.ask("POST", f"{API}/changes", json=forged).status_code == 403

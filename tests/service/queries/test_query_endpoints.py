@@ -5,87 +5,50 @@ from __future__ import annotations
 import csv
 import io
 import json
-import shutil
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import polars as pl
 import pytest
-from fastapi import Request
 
-from discreet.microdata import Secret
-from discreet_service.application import create_app
 from discreet_service.audit.query_log import LogVerdict
 from discreet_service.jobs.context import JobContext
-from discreet_service.permissions import Grant, Principal
+from discreet_service.permissions import Grant
 from discreet_service.queries.formats import run_query
 from discreet_service.service import Service
-from discreet_service.settings import LimitSettings, ServiceSettings
-from tests.helpers.asgi_browser import AsgiBrowser
-from tests.helpers.service_data import write_policy
+from tests.helpers.service_callers import KnownCaller, app_of_known
+from tests.helpers.service_data import OPEN_POLICY, census_service
 
 API = "/api/v1/datasets"
-
-
-class Caller(AsgiBrowser):
-    """A browser that is somebody, without keys: who they are is said by the test."""
-
-    def __init__(self, app: Any, *grants: Grant) -> None:
-        super().__init__(app)
-        self.app, self.grants = app, grants
-
-    def ask(self, method: str, path: str, **more: Any) -> Any:
-        self.app.state.caller = Principal(name="anna", kind="key", grants=self.grants, key="dsc_1")
-        return super().ask(method, path, **more)
 
 
 @pytest.fixture(scope="module")
 def service(census_data: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
     """A service with the census, published, and a policy that lets everything through."""
     folder = tmp_path_factory.mktemp("service")
-    shutil.copytree(census_data, folder / "datasets")
-    trusted = write_policy(folder / "datasets" / "census-2022-1", folder)
-    Secret.generate().write(folder / "service.secret")
-    settings = ServiceSettings(
-        folder=folder,
-        datasets=folder / "datasets",
-        secret_file=folder / "service.secret",
-        trusted_signers=(trusted,),
-        limits=LimitSettings(
-            cells_instant=5_000, cells_job=100_000, requests_per_second=1e6, burst=10**6
-        ),
-    )
-    service = Service(settings)
-    service.datasets.publish("census", "2022-1", "berta")
-    yield service
-    service.close()
+    found = census_service(census_data, folder, cells_instant=5_000, cells_job=100_000)
+    yield found
+    found.close()
 
 
 @pytest.fixture(scope="module")
 def app(service: Service) -> Any:
     """Its application."""
-    app = create_app(service, resources=("datasets", "queries"))
-
-    @app.middleware("http")
-    async def somebody(request: Request, call_next: Any) -> Any:
-        request.state.principal = app.state.caller
-        return await call_next(request)
-
-    return app
+    return app_of_known(service, ("datasets", "queries"))
 
 
 @pytest.fixture
-def anna(app: Any) -> Caller:
+def anna(app: Any) -> KnownCaller:
     """Somebody who may ask."""
-    return Caller(app, Grant("requester", "census"))
+    return KnownCaller(app, Grant("requester", "census"))
 
 
 def body(**more: Any) -> dict[str, Any]:
     return {"unit": "person", "by": ["sex", {"variable": "region", "level": 1}], **more}
 
 
-def test_the_catalogue_tells_nothing_of_records(anna: Caller) -> None:
+def test_the_catalogue_tells_nothing_of_records(anna: KnownCaller) -> None:
     listed = anna.get(f"{API}?language=de").json()["datasets"]
     assert [(each["id"], each["title"]) for each in listed] == [("census", "Zensus (synthetisch)")]
     one = anna.get(f"{API}/census").json()
@@ -97,7 +60,7 @@ def test_the_catalogue_tells_nothing_of_records(anna: Caller) -> None:
         assert number not in text
 
 
-def test_variables_and_codes_come_page_by_page(anna: Caller) -> None:
+def test_variables_and_codes_come_page_by_page(anna: KnownCaller) -> None:
     told = anna.get(f"{API}/census/variables?unit=person").json()
     region = next(each for each in told["variables"] if each["name"] == "region")
     assert [level["name"] for level in region["levels"]] == ["state", "district", "municipality"]
@@ -118,7 +81,7 @@ def test_variables_and_codes_come_page_by_page(anna: Caller) -> None:
 @pytest.mark.parametrize(
     "name", ["json-stat2", "csv", "xlsx", "parquet", "px", "sdmx-csv", "html", "json"]
 )
-def test_every_format_holds_the_answer(anna: Caller, name: str) -> None:
+def test_every_format_holds_the_answer(anna: KnownCaller, name: str) -> None:
     by_name = anna.post(f"{API}/census/query", json=body(format=name))
     assert by_name.status_code == 200, by_name.text
     media = by_name.headers["content-type"].partition(";")[0]
@@ -147,7 +110,7 @@ def test_every_format_holds_the_answer(anna: Caller, name: str) -> None:
     assert file.endswith(f'.{ending}"')
 
 
-def test_all_formats_leave_totals_out(anna: Caller) -> None:
+def test_all_formats_leave_totals_out(anna: KnownCaller) -> None:
     ages = {"variable": "age5", "codes": ["0-4", "5-9"]}
     query = {"unit": "person", "by": [ages, "sex"], "totals": "none"}
     rows = csv.DictReader(
@@ -161,7 +124,7 @@ def test_all_formats_leave_totals_out(anna: Caller) -> None:
         assert answer.status_code == 200, (name, answer.text)
 
 
-def test_an_answer_that_has_not_changed_is_not_sent_again(anna: Caller) -> None:
+def test_an_answer_that_has_not_changed_is_not_sent_again(anna: KnownCaller) -> None:
     first = anna.post(f"{API}/census/query", json=body())
     tag = first.headers["etag"]
     again = anna.post(f"{API}/census/query", json=body(), headers={"If-None-Match": tag})
@@ -179,7 +142,7 @@ def test_an_answer_that_has_not_changed_is_not_sent_again(anna: Caller) -> None:
     assert answer.json()["id"] == ["region", "sex"]
 
 
-def test_checking_gives_nothing_out(anna: Caller, service: Service) -> None:
+def test_checking_gives_nothing_out(anna: KnownCaller, service: Service) -> None:
     query = body(where=[{"variable": "age5", "codes": ["0-4"]}])
     before = len(list((service.settings.folder / "answers").glob("*.table")))
     told = anna.post(f"{API}/census/query:check", json=query).json()
@@ -188,7 +151,7 @@ def test_checking_gives_nothing_out(anna: Caller, service: Service) -> None:
     assert len(list((service.settings.folder / "answers").glob("*.table"))) == before
 
 
-def test_mistakes_are_told_all_at_once(anna: Caller) -> None:
+def test_mistakes_are_told_all_at_once(anna: KnownCaller) -> None:
     wrong = anna.post(f"{API}/census/query", json=body(by=["sx", "regoin"], formt="csv"))
     assert wrong.status_code == 422
     assert [each["where"] for each in wrong.json()["problems"]] == ["formt"]
@@ -219,7 +182,7 @@ def test_mistakes_are_told_all_at_once(anna: Caller) -> None:
     ],
 )
 def test_refusals_have_their_status(
-    anna: Caller, path: str, more: dict[str, Any], status: int
+    anna: KnownCaller, path: str, more: dict[str, Any], status: int
 ) -> None:
     answer = anna.post(
         f"{API}/{path}", **{"json": body(), **more} if "content" not in more else more
@@ -229,12 +192,12 @@ def test_refusals_have_their_status(
 
 
 def test_who_may_ask_one_data_set_sees_no_other(app: Any) -> None:
-    other = Caller(app, Grant("requester", "labour"))
+    other = KnownCaller(app, Grant("requester", "labour"))
     assert other.get(f"{API}").json() == {"datasets": []}
     assert other.get(f"{API}/census").status_code == 403
 
 
-def test_large_answers_become_jobs(anna: Caller, service: Service, tmp_path: Path) -> None:
+def test_large_answers_become_jobs(anna: KnownCaller, service: Service, tmp_path: Path) -> None:
     many = {"variable": "region", "level": [1, 2, 3]}
     query = {"unit": "person", "by": ["age5", "sex", many, "marital_status"], "format": "parquet"}
     answer = anna.post(f"{API}/census/query", json=query, headers={"Idempotency-Key": "mine"})
@@ -261,7 +224,7 @@ def test_large_answers_become_jobs(anna: Caller, service: Service, tmp_path: Pat
     assert steps == ["counting", "writing"]
 
 
-def test_larger_ones_are_refused_with_numbers(anna: Caller) -> None:
+def test_larger_ones_are_refused_with_numbers(anna: KnownCaller) -> None:
     everything = ["age5", "sex", {"variable": "region"}, "nationality", "education"]
     answer = anna.post(f"{API}/census/query", json={"unit": "person", "by": everything})
     assert answer.status_code == 413
@@ -269,7 +232,7 @@ def test_larger_ones_are_refused_with_numbers(anna: Caller) -> None:
     assert answer.json()["actual"] > 100_000
 
 
-def test_the_log_has_no_cells(anna: Caller, service: Service) -> None:
+def test_the_log_has_no_cells(anna: KnownCaller, service: Service) -> None:
     anna.post(f"{API}/census/query", json=body(by=["education"]))
     rows = service.query_log.search(principal="anna").rows
     assert rows[0].verdict == LogVerdict.answered
@@ -278,7 +241,7 @@ def test_the_log_has_no_cells(anna: Caller, service: Service) -> None:
     assert "3000" not in rows[0].query
 
 
-def test_texts_that_spreadsheets_run_are_disarmed(anna: Caller) -> None:
+def test_texts_that_spreadsheets_run_are_disarmed(anna: KnownCaller) -> None:
     text = anna.get(f"{API}/census/data?unit=person&by=age5&format=csv").text
     assert not any(
         cell.startswith(("=", "+", "-", "@"))
@@ -290,32 +253,11 @@ def test_texts_that_spreadsheets_run_are_disarmed(anna: Caller) -> None:
 def test_refused_by_policy(
     census_data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from tests.helpers.service_data import OPEN_POLICY
-
-    shutil.copytree(census_data, tmp_path / "datasets")
-    strict = OPEN_POLICY.replace(
-        "small_universes = { least = 3 }", "small_universes = { least = 50 }"
-    )
+    strict = OPEN_POLICY.replace("least = 3 }", "least = 50 }")
     strict = strict.replace("cells_instant = 10_000", "cells_instant = 8")
-    trusted = write_policy(tmp_path / "datasets" / "census-2022-1", tmp_path, strict)
-    Secret.generate().write(tmp_path / "service.secret")
-    service = Service(
-        ServiceSettings(
-            folder=tmp_path,
-            datasets=tmp_path / "datasets",
-            secret_file=tmp_path / "service.secret",
-            trusted_signers=(trusted,),
-        )
-    )
-    service.datasets.publish("census", "2022-1", "berta")
-    app = create_app(service, resources=("datasets", "queries"))
-
-    @app.middleware("http")
-    async def somebody(request: Request, call_next: Any) -> Any:
-        request.state.principal = app.state.caller
-        return await call_next(request)
-
-    anna = Caller(app, Grant("requester"))
+    service = census_service(census_data, tmp_path, strict)
+    app = app_of_known(service, ("datasets", "queries"))
+    anna = KnownCaller(app, Grant("requester"))
     tree = service.datasets.version("census").units["person"].variables["education"].tree
     rare = [
         {"variable": "education", "codes": [tree.leaves[-1]]},
@@ -356,7 +298,7 @@ def test_many_who_ask_at_once_are_answered_by_one_count(
 
 
 def test_errors_of_the_library_tell_nothing_of_places(
-    anna: Caller, monkeypatch: pytest.MonkeyPatch
+    anna: KnownCaller, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from discreet.errors import TableError
     from discreet_service.queries import answers

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import io
 import re
-import shutil
 import zipfile
 from collections.abc import Callable, Iterator
 from itertools import product
@@ -26,9 +25,8 @@ from discreet_service.queries.answers import Answers, PreparedQuery
 from discreet_service.queries.formats import ANSWER_FORMATS, written_answer
 from discreet_service.queries.sparse_parts import judgements_of
 from discreet_service.service import Service
-from discreet_service.settings import LimitSettings, ServiceSettings
 from tests.helpers.rows import for_all_rows
-from tests.helpers.service_data import OPEN_POLICY, write_policy
+from tests.helpers.service_data import OPEN_POLICY, census_service
 
 ANNA = Principal(name="anna", kind="key", grants=(Grant("requester", "census"),))
 OPEN = "small = 0, share_small = 1, share_single = 1, least_cells = 1_000_000"
@@ -47,21 +45,11 @@ def serve(census_data: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterat
     Secret.generate().write(secret)  # one for all: what differs then is the policy
 
     def serve(sparsity: str, **limits: int) -> Service:
-        folder = tmp_path_factory.mktemp("sparse")
-        shutil.copytree(census_data, folder / "datasets")
         policy = OPEN_POLICY.replace(OPEN, sparsity)
         assert sparsity in policy
-        trusted = write_policy(folder / "datasets" / "census-2022-1", folder, policy)
-        service = Service(
-            ServiceSettings(
-                folder=folder,
-                datasets=folder / "datasets",
-                secret_file=secret,
-                trusted_signers=(trusted,),
-                limits=LimitSettings(**{"cells_instant": 10_000, "cells_job": 300_000, **limits}),
-            )
-        )
-        service.datasets.publish("census", "2022-1", "berta")
+        limits = {"cells_instant": 10_000, "cells_job": 300_000, **limits}
+        folder = tmp_path_factory.mktemp("sparse")
+        service = census_service(census_data, folder, policy, secret, **limits)
         made.append(service)
         return service
 

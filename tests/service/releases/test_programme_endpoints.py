@@ -8,18 +8,16 @@ import shutil
 from pathlib import Path
 
 import pytest
-from fastapi import Request
 
 from discreet.microdata import Secret
-from discreet_service.application import create_app
 from discreet_service.audit.kinds import AuditKind
 from discreet_service.jobs.context import JobContext
-from discreet_service.permissions import Grant, Principal
+from discreet_service.permissions import Grant
 from discreet_service.problems import ServiceError
 from discreet_service.releases.drafts import RELEASE, run_programme
 from discreet_service.service import Service
 from discreet_service.settings import LimitSettings, ServiceSettings
-from tests.helpers.asgi_browser import AsgiBrowser
+from tests.helpers.service_callers import KnownCaller, app_of_known
 from tests.helpers.service_data import OPEN_POLICY, write_policy
 
 API = "/api/v1/programmes"
@@ -61,16 +59,8 @@ figures.area = { kind = "mean", of = "area", unit = "m²" }
 """
 
 
-class Staff(AsgiBrowser):
-    """Somebody with roles."""
-
-    def __init__(self, app, name, *grants):
-        super().__init__(app)
-        self.app, self.name, self.grants = app, name, grants
-
-    def ask(self, method, path, **more):
-        self.app.state.caller = Principal(name=self.name, kind="key", grants=self.grants)
-        return super().ask(method, path, **more)
+class Staff(KnownCaller):
+    """Somebody who hands in programmes."""
 
     def hand_in(self, text, **more):
         headers = {"Content-Type": "application/toml"}
@@ -104,19 +94,12 @@ def service(office, verify_key, tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def app(service):
-    app = create_app(service, resources=("programmes", "releases", "approvals"))
-
-    @app.middleware("http")
-    async def somebody(request: Request, call_next):
-        request.state.principal = app.state.caller
-        return await call_next(request)
-
-    return app
+    return app_of_known(service, ("programmes", "releases", "approvals"))
 
 
 @pytest.fixture
 def anna(app):
-    return Staff(app, "anna", Grant("producer", "census"))
+    return Staff(app, Grant("producer", "census"), name="anna")
 
 
 def run(service, job):
@@ -152,7 +135,7 @@ def test_a_draft_of_an_ended_version_is_neither_proposed_nor_approved(
 
     monkeypatch.setattr(service.datasets, "version", ended)
     assert anna.post(f"{API}/{programme}:publish", json=asked).status_code == 410
-    berta = Staff(app, "berta", Grant("producer"))
+    berta = Staff(app, Grant("producer"), name="berta")
     agree = f"/api/v1/proposals/{done['proposal']}:approve"
     assert berta.post(agree, json={"digest": done["digest"]}).status_code == 410
     assert "ended" not in service.releases.releases()
@@ -194,7 +177,7 @@ def test_from_programme_to_release(service, anna, app):
     assert service.releases.releases() == {}
     wrong = anna.post(f"{API}/{programme}:publish", json={**asked, "confirm": "0" * 32})
     assert wrong.status_code == 412
-    berta = Staff(app, "berta", Grant("producer"))
+    berta = Staff(app, Grant("producer"), name="berta")
     other = berta.post(f"{API}/{programme}:publish", json={**asked, "confirm": first["confirm"]})
     assert other.status_code == 412
     again = {**asked, "confirm": first["confirm"]}
@@ -333,14 +316,14 @@ def test_what_is_no_programme_is_refused(anna, text, status):
 
 def test_others_learn_of_no_programme(anna, app):
     programme = anna.hand_in(GOOD).json()["id"]
-    stranger = Staff(app, "carl", Grant("producer", "labour"))
+    stranger = Staff(app, Grant("producer", "labour"), name="carl")
     assert stranger.get(API).json()["programmes"] == []
     for path in ("", "/text", f"/drafts/{'0' * 32}"):
         assert stranger.get(f"{API}/{programme}{path}").status_code == 404
     for act in (":validate", ":run"):
         assert stranger.post(f"{API}/{programme}{act}").status_code == 404
     assert stranger.hand_in(GOOD).status_code == 403
-    reader = Staff(app, "rita", Grant("reader"))
+    reader = Staff(app, Grant("reader"), name="rita")
     assert reader.get(API).status_code == 403
     assert reader.hand_in(GOOD).status_code == 403
     for number in ("..", "%2e%2e", "0" * 31, "0" * 32, "g" * 32):

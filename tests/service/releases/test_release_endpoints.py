@@ -10,9 +10,10 @@ import pytest
 
 from discreet.publication.formats import FORMATS
 from discreet_service.application import create_app
-from discreet_service.permissions import Grant, Principal
+from discreet_service.permissions import Grant
 from discreet_service.service import Service
 from tests.helpers.asgi_browser import AsgiBrowser
+from tests.helpers.service_callers import KnownCaller, app_of_known
 from tests.service.releases.conftest import service_settings
 
 API = "/api/v1/releases"
@@ -129,15 +130,8 @@ def test_releases_that_are_not_public_need_a_reader(made_release, verify_key, tm
         assert AsgiBrowser(app).get(path).status_code == 401
     assert AsgiBrowser(app).get("/pxapi/v2/config").status_code == 200
 
-    reads = Principal(name="rita", kind="key", grants=(Grant("reader"),))
-    app = create_app(private, RESOURCES)
-
-    @app.middleware("http")
-    async def somebody(request, call_next):
-        request.state.principal = reads
-        return await call_next(request)
-
-    found = AsgiBrowser(app).get(f"{TABLE}?format=csv")
+    reader = KnownCaller(app_of_known(private, RESOURCES), Grant("reader"))
+    found = reader.get(f"{TABLE}?format=csv")
     assert found.status_code == 200
     assert found.headers["cache-control"] == "private, no-cache"
 
