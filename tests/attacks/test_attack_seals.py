@@ -30,6 +30,7 @@ from discreet.errors import DiscreetError, PublicationError
 from discreet.release import audit_release, protect, verify_release
 from discreet.release.packages import write_key_pair
 from tests.helpers.firm_programmes import FIRST, LATER, write
+from tests.helpers.programmes import replaced
 from tests.helpers.states_left import states_left
 
 BASE = """\
@@ -75,10 +76,7 @@ class House:
     def write(self, *changes: tuple[str, str]) -> None:
         self.data()
         text = BASE.format(keys=self.keys, more=self.more)
-        for old, new in changes:
-            assert old in text
-            text = text.replace(old, new)
-        self.programme.write_text(text)
+        self.programme.write_text(replaced(text, *changes))
 
     def data(self, seed: int | None = None) -> None:
         self.seed = seed = self.seed if seed is None else seed

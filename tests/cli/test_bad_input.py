@@ -15,6 +15,7 @@ from typer.testing import CliRunner, Result
 
 from discreet.cli.commands import app
 from discreet.protection.noise import PerturbationTable
+from tests.helpers.programmes import replaced
 
 PROGRAMME = """\
 [data]
@@ -85,15 +86,12 @@ def without(column: str) -> Spoil:
 def text(file: str, *changes: tuple[str, str]) -> Spoil:
     def spoil(folder: Path) -> None:
         written = (folder / file).read_text()
-        for old, new in changes:
-            assert old in written
-            written = written.replace(old, new, 1)
-        (folder / file).write_text(written)
+        (folder / file).write_text(replaced(written, *changes, times=1))
 
     return spoil
 
 
-def replaced(file: str, data: bytes) -> Spoil:
+def overwritten(file: str, data: bytes) -> Spoil:
     def spoil(folder: Path) -> None:
         (folder / file).write_bytes(data)
 
@@ -120,7 +118,7 @@ BAD = {
         ["5 mistakes", "1. line 2", "2. line 8", "3. line 10", "4. line 12", "5. line 15"],
     ),
     "a Parquet file cut off": (
-        replaced("persons.parquet", b"PAR1" + bytes(500)),
+        overwritten("persons.parquet", b"PAR1" + bytes(500)),
         ["data.source", "cut off"],
     ),
     "TOML with a mistake": (

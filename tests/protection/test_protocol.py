@@ -37,6 +37,7 @@ from discreet.protection.protocol import (
 from discreet.publication import FORMATS
 from discreet.release import audit_release, check_release, protect
 from discreet.tables import CellStatus, Note, ProtectedTable, Provenance, Table
+from tests.helpers.programmes import editor
 from tests.helpers.rows import for_all_rows
 
 RELEASE = Path(dc.__file__).parent / "release"
@@ -234,17 +235,7 @@ def programme(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def edited(programme: Path) -> Callable[..., Path]:
-    """Replace texts in the programme: edited(("old", "new"), …) gives its path."""
-
-    def edit(*changes: tuple[str, str]) -> Path:
-        text = programme.read_text("utf-8")
-        for old, new in changes:
-            assert old in text
-            text = text.replace(old, new)
-        programme.write_text(text, encoding="utf-8")
-        return programme
-
-    return edit
+    return editor(programme)
 
 
 def test_the_method_goes_all_the_way(thousands: Thousands, programme: Path, tmp_path: Path) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -13,6 +12,7 @@ import pytest
 from discreet.protection.noise import PerturbationTable, design_magnitude_perturbation
 from discreet.release import protect
 from tests.helpers.firm_programmes import FIRST, LATER, write
+from tests.helpers.programmes import Edit, editor
 
 PROGRAMME = """\
 title = { en = "Small census", de = "Kleiner Zensus" }
@@ -101,18 +101,9 @@ def programme(folder: Path) -> Path:
 
 
 @pytest.fixture
-def edited(programme: Path) -> Callable[..., Path]:
+def edited(programme: Path) -> Edit:
     """Replace texts in the programme: edited(("old", "new"), …) gives its path."""
-
-    def edit(*changes: tuple[str, str]) -> Path:
-        text = programme.read_text("utf-8")
-        for old, new in changes:
-            assert old in text
-            text = text.replace(old, new)
-        programme.write_text(text, encoding="utf-8")
-        return programme
-
-    return edit
+    return editor(programme)
 
 
 @pytest.fixture(scope="session")

@@ -15,6 +15,7 @@ import discreet as dc
 from discreet.cli.commands import app
 from discreet.errors import ProgrammeError, PublicationError
 from discreet.release import protect
+from tests.helpers.programmes import editor
 
 MATRIX = ".6,.2,.1,.1\n.2,.6,.1,.1\n.1,.1,.7,.1\n.1,.1,.1,.7\n"
 PROGRAMME = """\
@@ -57,16 +58,7 @@ def edited(tmp_path: Path) -> Callable[..., Path]:
     pl.DataFrame(records).write_parquet(tmp_path / "persons.parquet")
     dc.design_perturbation(max_noise=3, variance=2).write(tmp_path / "ptable.json")
     (tmp_path / "matrix.csv").write_text(MATRIX, encoding="utf-8")
-
-    def edit(*changes: tuple[str, str]) -> Path:
-        text = PROGRAMME
-        for old, new in changes:
-            assert old in text
-            text = text.replace(old, new)
-        (tmp_path / "programme.toml").write_text(text, encoding="utf-8")
-        return tmp_path / "programme.toml"
-
-    return edit
+    return editor(tmp_path / "programme.toml", PROGRAMME)
 
 
 def figures(release: Path, name: str, *by: str) -> dict[tuple[str, ...], int]:

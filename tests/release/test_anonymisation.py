@@ -23,6 +23,7 @@ from discreet.microdata.described_files import (
     write_described,
 )
 from discreet.pretabular import METHODS, Invariant, pram, swap
+from tests.helpers.programmes import editor
 from tests.helpers.rows import for_all_rows
 
 SECRET = "a long and secret sentence"
@@ -72,12 +73,7 @@ def folder(tmp_path):
 
 
 def programme(folder, *changes: tuple[str, str]):
-    text = PROGRAMME
-    for old, new in changes:
-        assert old in text
-        text = text.replace(old, new)
-    (folder / "programme.toml").write_text(text)
-    return folder / "programme.toml"
+    return editor(folder / "programme.toml", PROGRAMME)(*changes)
 
 
 def anonymised(path, out="out", **words):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -15,6 +14,8 @@ from discreet.demo import example_perturbation_table
 from discreet.derived import PrecisionClasses, SampleDesign, estimate_sample
 from discreet.errors import ProgrammeError
 from discreet.release import protect
+from tests.helpers.programmes import Edit as Made
+from tests.helpers.programmes import editor
 
 PLACES = [f"{state}{place}" for state in "12" for place in "3456"]
 
@@ -66,8 +67,6 @@ by = ["region", "sex"]
 title = { en = "Estimates", de = "Schätzwerte" }
 """
 
-Made = Callable[..., Path]
-
 
 @pytest.fixture
 def made(tmp_path: Path) -> Made:
@@ -97,16 +96,7 @@ def made(tmp_path: Path) -> Made:
     survey.write_parquet(tmp_path / "survey.parquet")
     example_perturbation_table().write(tmp_path / "ptable.csv")
 
-    def written(*changes: tuple[str, str]) -> Path:
-        text = PROGRAMME
-        for old, new in changes:
-            assert old in text, old
-            text = text.replace(old, new)
-        path = tmp_path / "programme.toml"
-        path.write_text(text, encoding="utf-8")
-        return path
-
-    return written
+    return editor(tmp_path / "programme.toml", PROGRAMME)
 
 
 def read(path: Path) -> pl.DataFrame:

@@ -21,6 +21,7 @@ from discreet.errors import DiscreetError, PerturbationError, ProgrammeError
 from discreet.protection.noise import UnitNoise, unit_risk
 from discreet.protection.noise.unit_factors import with_unit_noise
 from discreet.release import protect
+from tests.helpers.programmes import editor
 from tests.helpers.rows import for_all_rows
 
 SECRET = "a long and secret sentence"
@@ -246,16 +247,7 @@ value = "sales"
 def edited(tmp_path: Path) -> Callable[..., Path]:
     firms(90).write_parquet(tmp_path / "firms.parquet")
     dc.microdata.Secret.of(SECRET).write(tmp_path / "secret.key")  # type: ignore[attr-defined]
-
-    def edit(*changes: tuple[str, str]) -> Path:
-        text = PROGRAMME
-        for old, new in changes:
-            assert old in text
-            text = text.replace(old, new)
-        (tmp_path / "programme.toml").write_text(text, encoding="utf-8")
-        return tmp_path / "programme.toml"
-
-    return edit
+    return editor(tmp_path / "programme.toml", PROGRAMME)
 
 
 def test_a_release(edited: Callable[..., Path], tmp_path: Path) -> None:

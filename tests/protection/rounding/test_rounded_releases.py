@@ -16,6 +16,7 @@ from discreet.cli.commands import app
 from discreet.errors import ProgrammeError, PublicationError
 from discreet.protection.rounding import Rounding, audit_rounding, round_linked
 from discreet.release import audit_release, check_release, protect
+from tests.helpers.programmes import editor
 
 PROGRAMME = """\
 languages = ["en", "de"]
@@ -59,15 +60,7 @@ def programme(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def edited(programme: Path) -> Callable[..., Path]:
-    def edit(*changes: tuple[str, str]) -> Path:
-        text = PROGRAMME
-        for old, new in changes:
-            assert old in text
-            text = text.replace(old, new)
-        programme.write_text(text, encoding="utf-8")
-        return programme
-
-    return edit
+    return editor(programme, PROGRAMME)
 
 
 def figures(release: Path, name: str) -> dict[tuple[str, ...], int]:

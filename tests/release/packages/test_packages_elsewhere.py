@@ -5,7 +5,6 @@ from __future__ import annotations
 import dataclasses
 import json
 import shutil
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -15,6 +14,7 @@ from discreet.microdata import Secret
 from discreet.release import protect, read_parameters
 from discreet.release.packages import KeyPair, write_key_pair
 from tests.helpers.made_elsewhere import without_package
+from tests.helpers.programmes import Edit
 
 KEY = bytes(range(32))
 OFFICE = """\
@@ -31,7 +31,6 @@ package = "census.dcparams"
 key_file = "package.key"
 verify_key = "office.pub"
 """
-Edit = Callable[..., Path]
 
 
 @pytest.fixture

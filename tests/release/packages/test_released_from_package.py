@@ -13,6 +13,7 @@ from discreet.release import protect, read_parameters
 from discreet.release.packages import pack_parameters
 from tests.helpers.firm_programmes import whole_content
 from tests.helpers.made_elsewhere import without_package
+from tests.helpers.programmes import editor
 
 
 def packed(folder: Path, elsewhere: Path) -> Path:
@@ -72,11 +73,8 @@ def test_mistakes_with_packages(
     finished: Path, tmp_path: Path, old: str, new: str, key: str, what: str
 ) -> None:
     path = packed(finished, tmp_path / "elsewhere")
-    text = path.read_text("utf-8")
-    assert old in text
-    path.write_text(text.replace(old, new), encoding="utf-8")
     with pytest.raises(DiscreetError) as caught:
-        protect(path, tmp_path / "out")
+        protect(editor(path)((old, new)), tmp_path / "out")
     found = [str(problem) for problem in caught.value.problems]
     assert any(key in problem and what in problem for problem in found), found
 

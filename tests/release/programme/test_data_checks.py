@@ -15,6 +15,7 @@ from discreet.cli.commands import app
 from discreet.errors import DiscreetError, ProgrammeError
 from discreet.microdata import Secret
 from discreet.release import check_release, protect
+from tests.helpers.programmes import editor
 from tests.release.conftest import persons
 
 PROGRAMME = """\
@@ -66,12 +67,7 @@ def made(folder: Path, frame: pl.DataFrame, *changes: tuple[str, str]) -> Path:
     (folder / "region.csv").write_text(REGION)
     if not (folder / "secret.key").exists():
         Secret.generate().write(folder / "secret.key")
-    text = PROGRAMME
-    for old, new in changes:
-        assert old in text
-        text = text.replace(old, new)
-    (folder / "programme.toml").write_text(text)
-    return folder / "programme.toml"
+    return editor(folder / "programme.toml", PROGRAMME)(*changes)
 
 
 def refused(path: Path) -> list[str]:

@@ -10,16 +10,14 @@ from discreet.errors import ProgrammeError, TableError
 from discreet.protection.noise import design_magnitude_perturbation
 from discreet.release import check_release, open_inputs, protect, read_programme
 from discreet.release.programme.file import _drop
+from tests.helpers.programmes import replaced
 from tests.helpers.rows import for_all_rows
 from tests.release.conftest import FIGURES
 
 
 def mistakes(path: Path, *changes: tuple[str, str], text: str = "") -> list[str]:
     text = text or path.read_text("utf-8")
-    for old, new in changes:
-        assert old in text, old
-        text = text.replace(old, new, 1)
-    path.write_text(text, encoding="utf-8")
+    path.write_text(replaced(text, *changes, times=1), encoding="utf-8")
     with pytest.raises(ProgrammeError) as caught:
         check_release(path)
     return [str(problem) for problem in caught.value.problems]

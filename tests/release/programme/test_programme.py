@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from discreet.errors import ProgrammeError
 from discreet.release import check_release, protect, read_programme
+from tests.helpers.programmes import Edit, editor
 from tests.helpers.rows import for_all_rows
 from tests.release.conftest import PROGRAMME
-
-Edit = Callable[..., Path]
 
 
 def mistakes(path: Path) -> list[str]:
@@ -138,9 +136,7 @@ def test_mistakes_against_the_data_are_listed_together(edited: Edit) -> None:
     ],
 )
 def test_one_mistake_is_named(programme: Path, old: str, new: str, key: str, what: str) -> None:
-    assert old in PROGRAMME
-    programme.write_text(PROGRAMME.replace(old, new), encoding="utf-8")
-    found = mistakes(programme)
+    found = mistakes(editor(programme, PROGRAMME)((old, new)))
     assert any(key in text and what in text for text in found), found
 
 

@@ -11,6 +11,7 @@ import pytest
 import discreet as dc
 from discreet.errors import DiscreetError
 from discreet.release import check_release, protect
+from tests.helpers.programmes import replaced
 from tests.helpers.rows import for_all_rows
 
 PROGRAMME = """\
@@ -62,11 +63,7 @@ def mistakes(programme: Path) -> Mistakes:
     """What is found wrong with the programme after some changes."""
 
     def found(*changes: tuple[str, str]) -> list[str]:
-        text = PROGRAMME
-        for old, new in changes:
-            assert old in text
-            text = text.replace(old, new, 1)
-        programme.write_text(text, "utf-8")
+        programme.write_text(replaced(PROGRAMME, *changes, times=1), "utf-8")
         with pytest.raises(DiscreetError) as caught:
             check_release(programme)
         places = [each.where.removeprefix(f"{programme}, ") for each in caught.value.problems]

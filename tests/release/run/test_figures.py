@@ -6,7 +6,6 @@ import json
 import os
 import shutil
 import stat
-from collections.abc import Callable
 from pathlib import Path
 
 import polars as pl
@@ -20,25 +19,15 @@ from discreet.protection.parts import PartRules, check_parts
 from discreet.release import protect
 from discreet.release.state.memory import ReleaseState
 from tests.helpers.firm_programmes import whole_content
-
-Change = Callable[..., Path]
+from tests.helpers.programmes import Edit as Change
+from tests.helpers.programmes import editor
 
 
 @pytest.fixture
 def changed(finished: Path, tmp_path: Path) -> Change:
     """A copy of programme and release: changed(("old", "new"), …) gives the programme."""
     copy = shutil.copytree(finished, tmp_path / "copy")
-
-    def change(*changes: tuple[str, str]) -> Path:
-        path = copy / "figures.toml"
-        text = path.read_text("utf-8")
-        for old, new in changes:
-            assert old in text, old
-            text = text.replace(old, new)
-        path.write_text(text, encoding="utf-8")
-        return path
-
-    return change
+    return editor(copy / "figures.toml")
 
 
 def released(out: Path, name: str) -> dc.ProtectedTable:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import json
 import stat
-from collections.abc import Callable
 from pathlib import Path
 
 import polars as pl
@@ -16,8 +15,7 @@ from discreet.classifications import Classification
 from discreet.errors import ProgrammeError
 from discreet.release import protect
 from tests.helpers.firm_programmes import whole_content
-
-Edit = Callable[..., Path]
+from tests.helpers.programmes import Edit
 
 
 def values(path: Path) -> dict[tuple[str, ...], int]:

@@ -7,7 +7,6 @@ import json
 import signal
 import subprocess
 import sys
-from collections.abc import Callable
 from pathlib import Path
 
 import polars as pl
@@ -18,9 +17,7 @@ from discreet.files import TEMPORARY_SUFFIX
 from discreet.release import protect
 from discreet.release.state.memory import locked_folder
 from tests.helpers.firm_programmes import whole_content
-
-Edit = Callable[..., Path]
-
+from tests.helpers.programmes import Edit
 
 KILLED = """
 import os, signal, sys

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import shutil
-from collections.abc import Callable
 from pathlib import Path
 
 import duckdb
@@ -19,6 +18,7 @@ from discreet.release import protect, read_parameters
 from discreet.release.packages import write_key_pair
 from tests.helpers.databases import stored
 from tests.helpers.firm_programmes import whole_content
+from tests.helpers.programmes import Edit, editor
 
 KINDS = ("persons", "households", "dwellings", "buildings")
 SECRET = "a sentence that only this test knows"
@@ -71,7 +71,6 @@ from = "buildings"
 by = ["region", "kind"]
 where = "kind != 'other'"
 """
-Edit = Callable[..., Path]
 
 
 def units(number: int = 400) -> dict[str, pl.DataFrame]:
@@ -140,17 +139,7 @@ def folder(census: Path, tmp_path: Path) -> Path:
 @pytest.fixture
 def edited(folder: Path) -> Edit:
     """Replace texts in the programme: edited(("old", "new"), …) gives its path."""
-
-    def edit(*changes: tuple[str, str]) -> Path:
-        path = folder / "programme.toml"
-        text = path.read_text("utf-8")
-        for old, new in changes:
-            assert old in text
-            text = text.replace(old, new)
-        path.write_text(text, "utf-8")
-        return path
-
-    return edit
+    return editor(folder / "programme.toml")
 
 
 def published(path: Path) -> dict[tuple[str, ...], int]:

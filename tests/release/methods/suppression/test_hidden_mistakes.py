@@ -20,6 +20,7 @@ from discreet.release import audit_release, check_release, open_inputs, protect
 from discreet.release.programme.schema import RuleSetEntry
 from discreet.rules import RuleSet, rule_problems
 from tests.helpers.firm_programmes import FIRST, HEAD, firms, write
+from tests.helpers.programmes import replaced
 
 TABLE = '\n[tables.T1]\nby = ["region", "branch"]\nvalue = "turnover"\n'
 NOISE = """
@@ -113,9 +114,7 @@ def mistakes(folder: Path, text: str) -> list[str]:
 def test_every_mistake_is_placed_at_its_key(
     tmp_path: Path, old: str, new: str, key: str, what: str
 ) -> None:
-    text = HEAD + TABLE
-    assert old in text
-    found = mistakes(tmp_path, text.replace(old, new, 1))
+    found = mistakes(tmp_path, replaced(HEAD + TABLE, (old, new), times=1))
     assert len(found) == 1, found
     assert key in found[0]
     assert what in found[0]
