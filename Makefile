@@ -72,7 +72,7 @@ test-more: $(VENV)/.stamp-dev $(if $(SPARK),$(VENV)/.stamp-spark) ## run only th
 	@$(call tell-r)
 	@$(call tell-postgresql)
 	@$(call tell-browser)
-	$(PYTEST) --dist loadgroup --hypothesis-profile exhaustive -m "(exhaustive or spark or r or postgresql or browser)$(WITHOUT)" $(ARGS)
+	$(PYTEST) --dist loadfile --hypothesis-profile exhaustive -m "(exhaustive or spark or r or postgresql or browser)$(WITHOUT)" $(ARGS)
 
 test-all: test test-more bench-smoke ## run every test: also Spark, R, PostgreSQL, Chromium, kills at every call, long searches, benchmarks
 

@@ -8,7 +8,7 @@ import shutil
 import sys
 from functools import cache
 from pathlib import Path
-from typing import NoReturn
+from typing import Any, NoReturn
 
 import pytest
 import typer.testing
@@ -42,18 +42,22 @@ providers._get_local_constants = lambda: providers._local_constants
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "quick"))
 
 
-@pytest.hookimpl(tryfirst=True)
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """With `--dist loadgroup` one worker has all tests of Spark, one those of the browser.
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
+    """With `--dist loadfile` one worker has all tests of Spark, one those of the browser.
 
     The others go file by file, so that what a file makes for its tests is made once.
     """
-    for item in items:
-        group = item.nodeid.partition("::")[0]
-        for name in ("spark", "browser"):
-            if item.get_closest_marker(name) or f"/{name}/" in item.nodeid:
-                group = name
-        item.add_marker(pytest.mark.xdist_group(group))
+    if config.getoption("dist") != "loadfile":
+        return None
+    from xdist.scheduler import LoadFileScheduling
+
+    class ByScene(LoadFileScheduling):
+        def _split_scope(self, nodeid: str) -> str:
+            named = (name for name in ("spark", "browser") if name in nodeid)
+            return next(named, nodeid.partition("::")[0])
+
+    return ByScene(config, log)
 
 
 # What stands in memory once all tests are collected stays there: looking through it again and

@@ -38,7 +38,7 @@ def fresh(code: str) -> list[str]:
 
 def test_import_is_light_and_loads_no_engine() -> None:
     measured = [fresh(MEASURE) for _ in range(3)]
-    assert min(float(seconds) for seconds, _ in measured) < 0.3  # usually 0.08
+    assert min(float(seconds) for seconds, _ in measured) < 1  # usually 0.08
     loaded = set(measured[0][1].split())
     assert "discreet" in loaded
     assert loaded & set(HEAVY) == set()

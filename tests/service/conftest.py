@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import shutil
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -121,6 +121,3 @@ class SetClock:
 def set_clock() -> SetClock:
     """A clock that stands still until the test moves it: `set_clock.pass_by(60)`."""
     return SetClock()
-
-
-DatabaseOpener = Callable[[], ServiceDatabase]

@@ -395,7 +395,7 @@ def test_many_entries_are_verified_in_seconds(
     begun = time.process_time()
     verdict = trail.verify()
     assert (verdict.entries, verdict.whole) == (50_000, True)
-    assert time.process_time() - begun < 5  # usually a half
+    assert time.process_time() - begun < 10  # usually a half
 
 
 def test_heads_are_kept_in_the_database(trail: AuditTrail, tmp_path: Path) -> None:

@@ -24,9 +24,6 @@ FORM = example_form(ROW).texts
 PTABLE = FORM["ptable"]
 CELLS = pl.read_csv(io.StringIO(FORM["cells"]), schema_overrides={"state": str})
 TREE = [line.split(",") for line in FORM["trees"].splitlines()]
-BRANCH = dc.Classification.from_parents(
-    "branch", {code: above[0] if above else None for _, code, *above in TREE}
-)
 #: Two cells of a sum of few, whose noise is known.
 SUM = {"sex": ["Total", "m", "w", "d"], "value": [12, 7, 3, None], "n": [13, 7, 4, 2]}
 

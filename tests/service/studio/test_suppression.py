@@ -19,7 +19,6 @@ from discreet_service.web.openapi import example_body
 from tests.helpers.rows import for_all_rows
 from tests.service.studio.conftest import HTML
 
-MOST_AT_ONCE = OPERATIONS["suppression"].at_once
 CELLS = pl.DataFrame(example_body("suppress_table_cells")["cells"])
 FIELDS = {
     "cells": CELLS.write_csv(),

@@ -14,7 +14,7 @@ def test_example_is_rounded_in_two_ways(logged_in: Any, check_page: Any) -> None
     page.get_by_role("link", name="Try it with invented firms").click()
     page.get_by_role("button", name="Round", exact=True).click()
     page.wait_for_selector("#outcome")
-    check_page(page, seconds=8)
+    check_page(page)
     assert page.get_by_text("0 of 55").is_visible()
     page.get_by_text("The same in Python, R and curl").click()
     page.get_by_role("button", name="Copy: curl").click()
@@ -23,7 +23,7 @@ def test_example_is_rounded_in_two_ways(logged_in: Any, check_page: Any) -> None
     page.get_by_label("Base", exact=True).fill("3")
     page.get_by_role("button", name="Round", exact=True).click()
     page.wait_for_selector(".study [role=alert]")
-    check_page(page, seconds=8)
+    check_page(page)
     with page.expect_download() as download:
         page.get_by_role("button", name="Download the rounded table").click()
     assert download.value.suggested_filename == "firms.csv"
@@ -47,7 +47,7 @@ def test_example_is_run_with_a_step_more(logged_in: Any, check_page: Any) -> Non
     step.get_by_label("Variables *").fill("district, sex, marital_status")
     page.get_by_role("button", name="Show what changes").click()
     page.wait_for_selector("#outcome")
-    check_page(page, seconds=8)
+    check_page(page)
     assert page.get_by_text("(SAFE)").is_visible()
     assert page.locator(".both").count() == 2
     with page.expect_download() as download:
@@ -68,7 +68,7 @@ def test_example_is_run_and_a_decision_tried(logged_in: Any, check_page: Any) ->
     page.get_by_role("link", name="Try it with invented firms").click()
     page.get_by_role("button", name="Hide cells").click()
     page.wait_for_selector("#outcome")
-    check_page(page, seconds=8)
+    check_page(page)
     first = page.locator(".cells td.primary").first
     why = first.locator(".why")
     assert not why.is_visible()
@@ -81,7 +81,7 @@ def test_example_is_run_and_a_decision_tried(logged_in: Any, check_page: Any) ->
     page.locator(".list input[type=checkbox]").first.check()
     page.get_by_role("button", name="Try these decisions").click()
     page.wait_for_selector("text=Without your decisions")
-    check_page(page, seconds=8)
+    check_page(page)
     with page.expect_download() as download:
         page.get_by_role("button", name="Download the protected table").click()
     assert download.value.suggested_filename == "turnover.csv"

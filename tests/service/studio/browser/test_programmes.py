@@ -66,12 +66,12 @@ def test_from_programme_to_release_by_keys(logged_in: Any, check_page: Any, stud
     page.wait_for_selector("#look", timeout=60_000)
     press(page, "#look")
     page.wait_for_selector("#cells")
-    check_page(page, seconds=8)
+    check_page(page)
     page.fill("#name", "ages")
     page.keyboard.press("Enter")
     page.wait_for_selector("#release")
     assert page.locator("#tally-new").inner_text() == "2"
-    check_page(page, seconds=8)
+    check_page(page)
     assert "ages" not in studio.service.releases.releases()
     page.fill("#reason", "it is due")
     press(page, "form[action$='/publish'] button")
@@ -93,7 +93,7 @@ def test_what_would_change_on_a_telephone_in_german_in_the_dark(
                  f"{here}/drafts/{made['draft']}/tables/homes", f"/programmes/{made['wrong']}",
                  f"/programmes/new?of={made['wrong']}"):  # fmt: skip
         page.goto(path)
-        check_page(page, seconds=8)
+        check_page(page)
     page.goto(f"{here}/drafts/{made['draft']}?release=people")
     assert page.locator("#tally-cells").inner_text() == "9"
     assert page.get_by_text("anderer Wert").first.is_visible()
