@@ -115,7 +115,7 @@ KINDS = {
 }
 
 
-def job_service(folder: Path, url: str, lease: int = 2, retries: int = 2) -> Service:
+def job_service(folder: Path, url: str, lease: int = 2, retries: int = 1) -> Service:
     """A service with nothing but a database and jobs."""
     secret = folder / "service.secret"
     if not secret.exists():

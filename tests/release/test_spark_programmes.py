@@ -19,14 +19,15 @@ from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
 import discreet as dc
+from discreet.demo import write_census, write_programme
 from discreet.errors import MicrodataError, ProgrammeError
 from discreet.microdata.spark import fingerprint
 from discreet.release import check_release, protect
 from tests.release.test_cubes import tables_of
 
-#: What takes a Java machine, and longer.
-cluster_tests = [pytest.mark.spark, pytest.mark.exhaustive]
 SOURCE = re.compile(r'^source = "(.*)"$', re.MULTILINE)
+#: Of persons, of households and buildings that inherit their keys, of dwellings with figures.
+TABLES = re.compile(r"\[+tables\.(legal_ages|households|dwellings|buildings)[].]")
 
 
 def in_spark(programme: Path, place: str) -> Path:
@@ -100,16 +101,15 @@ def _until(done: Any, processes: list[subprocess.Popen[bytes]], most: float = 24
 def test_a_cluster_of_a_master_and_two_workers_gives_the_release_of_one_machine(
     tmp_path: Path,
 ) -> None:
-    """The demonstration's census: made and inherited keys, sums, means, parts, key figures."""
-    done = subprocess.run(
-        [sys.executable, "-m", "discreet", "demo", "--persons", "3000"],
-        cwd=tmp_path, capture_output=True, text=True, check=False,
-    )  # fmt: skip
-    assert done.returncode == 0, done.stderr
-    census = tmp_path / "demo-output" / "census"
-    text = re.sub(r'^source = "(.*)"$', r'spark = "./\1"', (census / "programme.toml").read_text(),
-                  flags=re.MULTILINE)  # fmt: skip
-    programme = _written(census / "spark.toml", text)
+    """Tables of a census: made and inherited keys, sums, means, parts, key figures."""
+    census = tmp_path / "census"
+    census.mkdir()
+    write_census(census, persons=800)
+    text = write_programme(census).read_text("utf-8").replace('workbook = "census.xlsx"', "")
+    blocks = [each for each in re.split(r"\n(?=\[)", text) if TABLES.match(each)]
+    text = "\n".join([text[: text.index("[tables.")], *blocks])
+    protect(_written(census / "file.toml", text), tmp_path / "of-file")
+    programme = _written(census / "spark.toml", SOURCE.sub(r'spark = "./\1"', text))
     with cluster(tmp_path) as url:
         environment = {
             **os.environ,
@@ -124,19 +124,17 @@ def test_a_cluster_of_a_master_and_two_workers_gives_the_release_of_one_machine(
         assert done.returncode == 0, done.stderr
         logs = (tmp_path / "log0").read_text("utf-8")
     assert len(set(re.findall(r"worker-\d+-127\.0\.0\.1-\d+", logs))) == 2
-    found, expected = (tables_of(tmp_path / name) for name in ("of-cluster", "demo-output/release"))
+    found, expected = (tables_of(tmp_path / name) for name in ("of-cluster", "of-file"))
     tables = [name for name in expected if name.endswith(".csv")]
-    assert len(tables) > 10
+    assert len(tables) > 3
     assert {name: found[name] for name in tables} == {name: expected[name] for name in tables}
 
 
 @pytest.mark.spark
 @pytest.mark.exhaustive
-@pytest.mark.parametrize("which", ["programme", "figures"])
 def test_the_open_session_is_used_and_tables_have_names(
-    which: str, spark: Any, tmp_path: Path, request: pytest.FixtureRequest
+    programme: Path, spark: Any, tmp_path: Path
 ) -> None:
-    programme: Path = request.getfixturevalue(which)
     protect(programme, tmp_path / "of-file")
     source = SOURCE.search(programme.read_text("utf-8"))
     assert source is not None
@@ -149,7 +147,7 @@ def test_the_open_session_is_used_and_tables_have_names(
 @pytest.mark.spark
 @pytest.mark.exhaustive
 @settings(
-    max_examples=10,
+    max_examples=4,
     deadline=None,
     suppress_health_check=list(HealthCheck),
     phases=[Phase.explicit, Phase.generate],  # each example is a job of Spark

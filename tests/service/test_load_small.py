@@ -27,7 +27,7 @@ from tests.helpers.shared_demonstration import copied_demonstration
 pytestmark = pytest.mark.exhaustive
 
 _PATH = "/api/v1/datasets/census/data?unit=person&format=json-stat2&"
-_CLIENTS, _SECONDS = 4, 8.0
+_CLIENTS, _SECONDS = 4, 3.0
 #: Seconds between two questions of one client: fewer than its key may ask.
 _PAUSE = 0.06
 #: Bytes by which the service may grow while it gives answers that it has given before.

@@ -44,9 +44,9 @@ def _kill_often(service: Service, kills: int, jobs: int, seed: int) -> None:
     }
     running = {name: begin() for name, begin in start.items()}
     try:
-        time.sleep(1.5)
-        for _ in range(kills):
-            time.sleep(drawn.uniform(0, 1.5))
+        for kill in range(kills):
+            until(lambda kill=kill: service.jobs.counts()["done"] > kill * 4)
+            time.sleep(drawn.uniform(0, 0.3))
             name = drawn.choice(["caller", "w1", "w1", "w2", "w2"])
             _killed(running[name])
             running[name] = start[name]()
@@ -101,8 +101,8 @@ def _check(service: Service, jobs: int) -> None:
     indirect=True,
 )
 def test_many_kills(service: Service) -> None:
-    _kill_often(service, kills=4, jobs=24, seed=2)
-    _check(service, 24)
+    _kill_often(service, kills=3, jobs=16, seed=2)
+    _check(service, 16)
 
 
 @pytest.mark.postgresql
@@ -110,22 +110,22 @@ def test_many_kills(service: Service) -> None:
 def test_the_server_is_started_anew_under_load(service: Service, service_server: str) -> None:
     folder, url = service.settings.folder, service.settings.database
     running = [
-        start_caller(folder, url, 60),
+        start_caller(folder, url, 24),
         start_worker(folder, url, 1, 50),
         start_worker(folder, url, 1, 50),
     ]
     try:
-        until(lambda: service.jobs.counts()["done"] > 5)
+        until(lambda: service.jobs.counts()["done"] > 2)
         for mode in ("fast", "immediate"):
             _restart(service_server, mode)
             before = service.jobs.counts()["done"]
-            until(lambda before=before: service.jobs.counts()["done"] > min(before + 5, 59))
-        _wait_for_all(service, running[0], 60)
+            until(lambda before=before: service.jobs.counts()["done"] > min(before + 3, 23))
+        _wait_for_all(service, running[0], 24)
     finally:
         for process in running:
             process.kill()
             process.wait()
-    _check(service, 60)
+    _check(service, 24)
 
 
 def _restart(server: str, mode: str) -> None:

@@ -102,7 +102,7 @@ def test_what_dies_or_takes_too_much(sqlite_service: Service, worker: JobWorker)
     dying, large = (
         ended(sqlite_service, hand_in(sqlite_service, kind)) for kind in ("dying", "large")
     )
-    assert (dying.state, dying.attempt) == (JobState.failed, 3)
+    assert (dying.state, dying.attempt) == (JobState.failed, 2)
     assert (large.state, large.attempt) == (JobState.failed, 1)
     assert json.loads(large.problem or "")["type"].endswith("overloaded")
 
