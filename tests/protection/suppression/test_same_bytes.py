@@ -23,7 +23,8 @@ from discreet.errors import SuppressionError
 from discreet.protection.suppression import Suppression
 
 DIGESTS = Path(__file__).with_name("digests.json")
-QUICK, ALL = (0, 1, 3, 7, 9, 10, 11), range(60)
+#: Thirty have each combination of methods, values and zeros (by remainders of 2, 3 and 5) once.
+QUICK, ALL = (0, 1, 3, 7, 9, 10, 11), range(30)
 TREE = {"N": None, "S": None, "a": "N", "b": "N", "c": "S", "d": "S", "e": "S"}
 
 
@@ -138,8 +139,8 @@ def test_small_programmes() -> None:
 def test_all_programmes() -> None:
     """All of them, the release of the firms, and attacks on the demonstration."""
     known = json.loads(DIGESTS.read_text("utf-8"))
-    now = {str(seed): programme(seed) for seed in ALL}
-    assert {**now, **firms(), **attacks()} == known
+    now = {str(seed): programme(seed) for seed in ALL} | firms() | attacks()
+    assert now == {name: known.get(name) for name in now}
 
 
 if __name__ == "__main__":
