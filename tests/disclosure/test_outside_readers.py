@@ -162,7 +162,7 @@ def suppressed(seed: int, *, records: bool = True, **options: Any) -> Suppressed
     return Suppressed(audit.verdict, blanks, number, len(opened))
 
 
-@pytest.mark.parametrize("seeds", [[30], pytest.param(range(40, 60), marks=pytest.mark.exhaustive)])
+@pytest.mark.parametrize("seeds", [[30], pytest.param(range(40, 46), marks=pytest.mark.exhaustive)])
 def test_no_safe_system_is_open(seeds: Sequence[int]) -> None:
     unexamined = 0
     for seed in seeds:
@@ -173,7 +173,7 @@ def test_no_safe_system_is_open(seeds: Sequence[int]) -> None:
     assert unexamined <= len(seeds) // 5
 
 
-@pytest.mark.parametrize("seeds", [[5], pytest.param(range(20, 30), marks=pytest.mark.exhaustive)])
+@pytest.mark.parametrize("seeds", [[5], pytest.param(range(20, 24), marks=pytest.mark.exhaustive)])
 def test_audits_find_all_that_readers_compute(seeds: Sequence[int]) -> None:
     """And nothing else, unless chance could have made a dependency that no reader knows of."""
     for seed in seeds:
@@ -184,7 +184,7 @@ def test_audits_find_all_that_readers_compute(seeds: Sequence[int]) -> None:
 
 
 @pytest.mark.parametrize(
-    "seeds", [range(1), pytest.param(range(1, 9), marks=pytest.mark.exhaustive)]
+    "seeds", [range(1), pytest.param(range(1, 4), marks=pytest.mark.exhaustive)]
 )
 def test_records_cost_nothing_where_names_say_all(seeds: Sequence[int]) -> None:
     """Columns that have nothing to do with each other, always under the same name."""
