@@ -99,11 +99,10 @@ def test_the_legacy_list_is_literal_and_works_across_wraps(log: Path, tmp_path: 
         ("##a\n##b\n##c\n", "line 3: the last text to find has no text to put"),
         ("##a\nb\n", "line 2: a line does not start with ##"),
         ("##\n##b\n", "line 1: the text to find is empty"),
+        ("##Löhne\n##→\n", "does not exist in the encoding"),
     ],
 )
-def test_a_wrong_legacy_list_is_named_with_its_line(
-    log: Path, tmp_path: Path, content: str, words: str
-) -> None:
+def test_a_wrong_legacy_list_is_named(log: Path, tmp_path: Path, content: str, words: str) -> None:
     rules = tmp_path / "postFire.txt"
     rules.write_text(content)
     done = run(log, "--rules", rules)
@@ -154,15 +153,6 @@ def test_a_folder_means_its_logs(log: Path, tmp_path: Path) -> None:
     empty = tmp_path / "empty"
     empty.mkdir()
     assert "no log in this folder" in run(empty).stderr
-
-
-def test_what_is_put_must_exist_in_the_encoding_of_the_log(log: Path, tmp_path: Path) -> None:
-    rules = tmp_path / "postFire.txt"
-    rules.write_text("##Löhne\n##→\n")
-    done = run(log, "--rules", rules)
-    assert done.exit_code == 2
-    assert "does not exist in the encoding" in done.stderr
-    assert not log.with_name("run_FiRe.log").exists()
 
 
 def test_error_class() -> None:

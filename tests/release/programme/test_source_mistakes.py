@@ -10,7 +10,7 @@ import pytest
 
 import discreet as dc
 from discreet.errors import DiscreetError
-from discreet.release import check_release, protect
+from discreet.release import check_release
 from tests.helpers.programmes import replaced
 from tests.helpers.rows import for_all_rows
 
@@ -179,20 +179,3 @@ def test_keys_that_would_hide_a_column(mistakes: Mistakes, programme: Path) -> N
     homes.write_parquet(programme.parent / "households.parquet")
     (found,) = mistakes()
     assert "the records of 'households' have a column 'record_key' already" in found
-
-
-def test_persons_of_unknown_households_stop_the_release(programme: Path, tmp_path: Path) -> None:
-    homes = pl.DataFrame({"household_id": [1], "size": ["2"]})
-    homes.write_parquet(programme.parent / "households.parquet")
-    with pytest.raises(DiscreetError, match="units that are not there") as caught:
-        protect(programme, tmp_path / "out")
-    assert "line 10, sources.households.keys" in str(caught.value)
-    assert not (tmp_path / "out").exists()
-
-
-def test_a_household_that_stands_twice_stops_the_release(programme: Path, tmp_path: Path) -> None:
-    homes = pl.DataFrame({"household_id": [1, 2, 2], "size": ["2", "1", "1"]})
-    homes.write_parquet(programme.parent / "households.parquet")
-    with pytest.raises(DiscreetError, match=r"sources\.households\.keys"):
-        protect(programme, tmp_path / "out")
-    assert not (tmp_path / "out").exists()

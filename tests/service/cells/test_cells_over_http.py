@@ -52,10 +52,10 @@ def read_back(answer: Any, form: str) -> pl.DataFrame:
     return read(io.BytesIO(answer.content)).with_columns(pl.col("status").cast(pl.String))
 
 
-def library_figures(frame: pl.DataFrame) -> tuple[list[int], list[str]]:
+def library_figures(frame: pl.DataFrame, **options: str) -> tuple[list[int], list[str]]:
     """The same cells as a table of the library."""
     coded = frame.with_columns(cell=pl.Series([f"{at:06}" for at in range(frame.height)]))
-    safe = protect_cells(coded, PTABLE, by=["cell"], count="n", cell_key="key")
+    safe = protect_cells(coded, PTABLE, by=["cell"], count="n", cell_key="key", **options)
     found = safe.to_polars(complete=True).filter(pl.col("cell") != "Total").sort("cell")
     return found["value"].to_list(), found["status"].cast(pl.String).to_list()
 
@@ -104,10 +104,7 @@ def test_json_says_everything_in_one_body(caller: Caller) -> None:
 def test_weighted_counts_are_those_of_the_library(caller: Caller) -> None:
     cells = some_cells().with_columns(weight=pl.col("n") * 1.5)
     found = read_back(caller.hand_in("counts", cells, format="arrow"), "arrow")
-    coded = cells.with_columns(cell=pl.Series([f"{at:06}" for at in range(cells.height)]))
-    safe = protect_cells(coded, PTABLE, by=["cell"], count="n", cell_key="key", weight="weight")
-    wanted = safe.to_polars(complete=True).filter(pl.col("cell") != "Total").sort("cell")
-    assert found["value"].to_list() == wanted["value"].to_list()
+    assert found["value"].to_list() == library_figures(cells, weight="weight")[0]
 
 
 def test_suppressed_figures_have_no_value(caller_with: CallerMaker) -> None:

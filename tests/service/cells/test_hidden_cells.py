@@ -20,12 +20,10 @@ from discreet_service.web.openapi import example_body
 from tests.helpers.jobs_done import do_jobs, do_next_job
 from tests.helpers.rows import for_all_rows
 from tests.helpers.service_callers import MethodOffice
-from tests.helpers.service_cells import WRITERS
 
 _ROLES: dict[str, Sequence[str]] = {"paula": ["producer"], "otto": ["producer"], "sam": ["service"]}
 _EXAMPLE: dict[str, Any] = example_body("suppress_table_cells")
 _AUDITED: dict[str, Any] = example_body("audit_table_cells")
-_SAID = {name: each for name, each in _EXAMPLE.items() if name != "cells"}
 
 
 class Office(MethodOffice):
@@ -91,13 +89,6 @@ def test_a_job_audits_hidden_cells(office: Office) -> None:
     assert [each["cell"] for each in told["bounds"]] == ["branch=B", "branch=C"]
     assert not {"cost", "seconds"} & told.keys()
     assert office.inputs() == []
-
-
-@pytest.mark.parametrize("how", ["csv", "parquet", "arrow"])
-def test_cells_come_in_every_form(office: Office, how: str) -> None:
-    media, written = WRITERS[how]
-    answer = office.hand_in("suppress", _SAID, media, written(pl.DataFrame(_EXAMPLE["cells"])))
-    assert answer.status_code == 202, answer.text
 
 
 def test_all_that_is_wrong_is_told_at_once(office: Office) -> None:

@@ -12,9 +12,7 @@ import pytest
 
 import discreet as dc
 from discreet import Classification, Table, ValueColumns, audit, primary, suppress
-from discreet.operations import OPERATIONS
 from discreet.rules import Dominance, Mark, MinimumFrequency, PPercent
-from discreet_service.studio.operations import example_form
 from discreet_service.web.openapi import example_body
 from tests.helpers.rows import for_all_rows
 from tests.service.studio.conftest import HTML
@@ -156,19 +154,6 @@ def test_both_rules_of_dominance(readers: Any) -> None:
         "branch"
     ].to_list()
     assert ["C", "rule dominance rule"] in [row[:2] for row in rows]
-
-
-def test_example_is_there_and_runs(readers: Any) -> None:
-    empty = readers.page("/suppression", "paul")
-    assert 'href="/suppression?example=firms"' in empty
-    assert "branch,state,n,turnover" in readers.page("/suppression?example=firms", "paul")
-    form = example_form(OPERATIONS["suppression"]).texts
-    fields = {name: form[name] for name in ("cells", "by", "trees", "value", "largest")}
-    page = send(readers, {**fields, "p_percent": "10", "method": "fast"})
-    assert page.status_code == 200, page.text
-    assert len(page.content) < 100_000
-    rows = hidden_rows(page.text)
-    assert {row[1].split()[0] for row in rows} == {"rule", "for"}
 
 
 @for_all_rows(
