@@ -281,8 +281,8 @@ def test_files_that_lie_are_refused_or_read(wire: _Wire) -> None:
                 assert status < 500, (media, at, value, told)
 
 
-#: Rows of bodies that come near to the largest (10 MB of text); and megabytes that ten callers more
-#: may take. A call in Arrow takes some 300, so ten more would take 3,000.
+#: Rows of bodies that come near to the largest (10 MB of text); and megabytes that six callers more
+#: may take. A call in Arrow takes some 300, so six more would take 1,800.
 _LARGE = {"parquet": (10**6, 1_000), "json": (200_000, 400)}
 
 
@@ -296,7 +296,7 @@ def test_memory_does_not_grow_with_the_number_of_callers(wire: _Wire, form: str)
     body = write(frame)
     assert len(body) > 9_000_000 or form == "parquet"
     peaks = []
-    for callers in (2, 2, 12):  # the first time warms up
+    for callers in (2, 2, 8):  # the first time warms up
         Path("/proc/self/clear_refs").write_text("5")
         with ThreadPoolExecutor(callers) as pool:
             told = list(pool.map(lambda _: wire.hand_in(body, media, keep=200)[0], range(callers)))
