@@ -126,8 +126,7 @@ def database(folder: Path) -> Iterator[str]:
 
     from tests.helpers.databases import postgresql_server
 
-    place = Path(tempfile.mkdtemp(prefix="discreet-pg-", dir="/tmp"))
-    with postgresql_server(place) as url:
+    with postgresql_server() as url:
         engine = sqlalchemy.create_engine(url)
         columns = ["region text", *(f"{name} smallint" for name in CODES)]
         columns += ["own_key bigint", "person bigint"]

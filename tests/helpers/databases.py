@@ -9,6 +9,7 @@ import subprocess
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import polars as pl
@@ -46,25 +47,27 @@ def programs() -> Path | None:
 
 
 @contextmanager
-def postgresql_server(folder: Path) -> Iterator[str]:
-    """The URL of a PostgreSQL server of its own in an empty folder, without network."""
+def postgresql_server() -> Iterator[str]:
+    """The URL of a PostgreSQL server of its own, without network.
+
+    Not among pytest's folders: each run closes them to all others, and the server is another.
+    """
     found = programs()
     assert found is not None, "apt-get install postgresql"
-    options: dict[str, Any] = {"check": True, "capture_output": True, "cwd": folder}
-    if os.geteuid() == 0:  # it does not run as root
-        user = pwd.getpwnam("nobody")
-        options |= {"user": user.pw_uid, "group": user.pw_gid, "extra_groups": []}
-        for place in (folder, *folder.parents):
-            if place.owner() == "root" and str(place) not in ("/", "/tmp"):
-                place.chmod(0o755)
-        os.chown(folder, user.pw_uid, user.pw_gid)
-    data = folder / "data"
-    init = [found / "initdb", "-D", data, "-U", "me", "-A", "trust", "--encoding=UTF8"]
-    subprocess.run([*init, "--locale=C.UTF-8", "--no-sync"], **options)
-    said = f"-c listen_addresses='' -c unix_socket_directories={folder} -c fsync=off"
-    control = [found / "pg_ctl", "-D", data, "-w"]
-    subprocess.run([*control, "-o", said, "-l", folder / "log", "start"], **options)
-    try:
-        yield f"postgresql+psycopg://me@/postgres?host={folder}"
-    finally:
-        subprocess.run([*control, "-m", "immediate", "stop"], **options)
+    with TemporaryDirectory(prefix="pg-") as place:
+        folder = Path(place)
+        options: dict[str, Any] = {"check": True, "capture_output": True, "cwd": folder}
+        if os.geteuid() == 0:  # it does not run as root
+            user = pwd.getpwnam("nobody")
+            options |= {"user": user.pw_uid, "group": user.pw_gid, "extra_groups": []}
+            os.chown(folder, user.pw_uid, user.pw_gid)
+        data = folder / "data"
+        init = [found / "initdb", "-D", data, "-U", "me", "-A", "trust", "--encoding=UTF8"]
+        subprocess.run([*init, "--locale=C.UTF-8", "--no-sync"], **options)
+        said = f"-c listen_addresses='' -c unix_socket_directories={folder} -c fsync=off"
+        control = [found / "pg_ctl", "-D", data, "-w"]
+        subprocess.run([*control, "-o", said, "-l", folder / "log", "start"], **options)
+        try:
+            yield f"postgresql+psycopg://me@/postgres?host={folder}"
+        finally:
+            subprocess.run([*control, "-m", "immediate", "stop"], **options)

@@ -7,7 +7,6 @@ import shutil
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any
 
 import psycopg
@@ -32,8 +31,7 @@ def _no_waiting_for_disks() -> Iterator[None]:
 @pytest.fixture(scope="session")
 def service_server() -> Iterator[str]:
     """The URL of a PostgreSQL server of its own, with a database that is laid out."""
-    # Not among pytest's folders: each run closes them to all others, and the server is another.
-    with TemporaryDirectory(prefix="pg-") as folder, postgresql_server(Path(folder)) as url:
+    with postgresql_server() as url:
         _run(url, "CREATE DATABASE laid_out")
         found = ServiceDatabase.open(url.replace("/postgres?", "/laid_out?"))
         found.lay_out()

@@ -48,9 +48,9 @@ RENTS = dc.Classification.from_intervals("rent", bounds=[-9_000, 0, 500.5])
 
 
 @pytest.fixture(scope="session")
-def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+def server() -> Iterator[str]:
     """The URL of a PostgreSQL server of its own, without network."""
-    with postgresql_server(tmp_path_factory.mktemp("pg")) as url:
+    with postgresql_server() as url:
         yield url
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any
 
 import pytest
@@ -54,12 +53,7 @@ def studio(
         with served_studio(folder) as found:
             yield found
         return
-    # Not among pytest's folders: each run closes them to all others, and the server is another.
-    with (
-        TemporaryDirectory(prefix="pg-") as place,
-        postgresql_server(Path(place)) as url,
-        served_studio(folder, database=url) as found,
-    ):
+    with postgresql_server() as url, served_studio(folder, database=url) as found:
         yield found
 
 
