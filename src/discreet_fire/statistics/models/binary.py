@@ -2,8 +2,7 @@
 
 In: a frame, an outcome (0 is failure, everything else success), terms in Stata's notation. Out:
 `SafeResult` laid out as Stata does; if a rule is broken, nothing of it but the terms. Maximum
-likelihood goes by Newton steps, each an exact least squares problem; contributions to the
-log-likelihood and its derivatives depend on their own row only. Where the outcome is separated
+likelihood goes by Newton steps, each a least squares problem. Where the outcome is separated
 by the variables, no maximum exists.
 """
 
@@ -28,7 +27,6 @@ from discreet_fire.statistics.models.distributions import chi2_tail
 from discreet_fire.statistics.models.least_squares import LeastSquaresSolution, solve
 from discreet_fire.statistics.models.request import ModelRequest, request_of
 from discreet_fire.statistics.results import CheckVerdict, SafeResult
-from discreet_fire.statistics.sums import exact_sum
 
 #: Below this, the normal distribution function is taken from its asymptotic series.
 _FAR = -25.0
@@ -94,9 +92,7 @@ class LikelihoodFit:
 
 
 def _sum(values: FloatArray, weights: FloatArray | None) -> float:
-    """A sum that is the same whatever the order."""
-    terms = values if weights is None else values * weights
-    return exact_sum(terms) if np.isfinite(terms).all() else math.fsum(terms)
+    return float((values if weights is None else values * weights).sum())
 
 
 def maximise(
@@ -113,7 +109,7 @@ def maximise(
         curvature = np.maximum(slope.second, _FLAT * float(slope.second.max()))
         weighted = curvature if weights is None else curvature * weights
         # Weighted least squares of this outcome is a Newton step.
-        step = solve(design, slope.first / curvature, weighted, center=False, slices=2)
+        step = solve(design, slope.first / curvature, weighted)
         slopes = np.zeros(len(step.kept)) if slopes is None else slopes
         if len(slopes) != len(step.kept):
             return None
@@ -220,7 +216,7 @@ def _fitted(
     if request.constant:
         # The log-likelihood of a model with a constant alone.
         ones = _sum(sample.outcome, weights)
-        total = float(len(sample)) if weights is None else exact_sum(weights)
+        total = float(len(sample)) if weights is None else float(weights.sum())
         parts = (n * math.log(n / total) for n in (ones, total - ones) if n > 0.0)
         numbers["ll_0"] = sum(parts)
         numbers["r2_p"] = 1.0 - model.log / numbers["ll_0"]

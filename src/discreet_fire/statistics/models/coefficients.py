@@ -22,16 +22,11 @@ from discreet_fire.statistics.models.distributions import (
     t_two_sided,
     z_quantile,
 )
-from discreet_fire.statistics.models.least_squares import (
-    LeastSquaresSolution,
-    exact_gram,
-    powers_of,
-    product,
-    symmetric_inverse,
-)
+from discreet_fire.statistics.models.least_squares import LeastSquaresSolution
 from discreet_fire.statistics.models.sample import Sample, Weight
-from discreet_fire.statistics.parallel import in_parts
-from discreet_fire.statistics.sums import exact_sums
+
+#: A matrix of correlations whose smallest eigenvalue is below this has no inverse.
+_SINGULAR = 1e-12
 
 
 class CoefficientRow(NamedTuple):
@@ -66,7 +61,7 @@ class Coefficients:
             return cls(values=solution.slopes, covariance=central, df=df, level=level)
         turn = np.eye(len(central))
         turn[-1, :-1] = -solution.means
-        covariance = product(product(turn, central), turn.T)
+        covariance = turn @ central @ turn.T
         values = np.append(solution.slopes, solution.constant)
         return cls(values=values, covariance=covariance, df=df, level=level)
 
@@ -104,11 +99,13 @@ def bread(solution: LeastSquaresSolution) -> FloatArray:
 def joint_wald(slopes: FloatArray, central: FloatArray) -> float | None:
     """b'V⁻¹b of all slopes together; None if V has no inverse."""
     size = len(slopes)
-    inverse = symmetric_inverse(central[:size, :size])
-    if inverse is None:
+    errors = np.sqrt(np.maximum(np.diag(central)[:size], 0.0))
+    if not np.all(errors > 0.0):
         return None
-    column = slopes.reshape(-1, 1)
-    return float(product(product(column.T, inverse), column)[0, 0])
+    alike = central[:size, :size] / np.outer(errors, errors)
+    if np.linalg.eigvalsh(alike)[0] < _SINGULAR:
+        return None
+    return float(slopes / errors @ np.linalg.solve(alike, slopes / errors))
 
 
 def sandwich(
@@ -127,35 +124,11 @@ def sandwich(
     if weights is not None:
         alone = clusters is None and kind == "fweight"
         scores = scores * (np.sqrt(weights) if alone else weights)
-    rows, width = design.size, len(outer)
-
-    def column(place: int) -> FloatArray:
-        if place == len(solution.kept):
-            return scores
-        values = design.estimated[solution.kept[place]].values(slice(0, rows))
-        scaled: FloatArray = (values - solution.means[place]) * scores
-        return scaled
-
-    if clusters is None:
-        table = np.empty((rows, width), order="F")
-
-        def fill(place: int) -> None:
-            table[:, place] = column(place)
-
-        in_parts(fill, range(width))
-    else:
-        number = int(clusters.max()) + 1
-
-        def added(place: int) -> FloatArray:
-            return exact_sums(column(place), clusters, number)
-
-        table = np.column_stack(in_parts(added, range(width)))
-    largest = np.array(in_parts(_largest, table.T))
-    largest[largest == 0.0] = 1.0
-    scale = powers_of(largest, np.zeros(width, dtype=bool), slices=2)
-    middle = exact_gram(lambda a, b: table[a:b], len(table), scale).floats()
-    return product(product(outer, middle), outer)
-
-
-def _largest(values: FloatArray) -> float:
-    return max(-float(values.min()), float(values.max()))
+    table = design.block(slice(0, design.size))[:, solution.kept]
+    table -= solution.means - design.shifts[solution.kept]
+    if solution.constant is not None:
+        table = np.column_stack([table, np.ones(len(table))])
+    table *= scores[:, None]
+    if clusters is not None:
+        table = np.column_stack([np.bincount(clusters, column) for column in table.T])
+    return outer @ (table.T @ table) @ outer

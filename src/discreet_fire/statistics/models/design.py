@@ -202,30 +202,22 @@ class ModelDesign:
             np.subtract(column.values(rows), column.shift, out=block[:, place])
         return block
 
-    @cached_property
-    def sizes(self) -> tuple[tuple[float, bool], ...]:
-        """Largest absolute value of each column, and whether it has whole numbers only."""
-        sizes = []
+    def check_sizes(self) -> None:
+        """Refuse columns whose values cannot be squared."""
         for column in self.estimated:
-            plain = column.cells is not None and not column.numbers
-            values = None if plain else column.values(slice(0, self.size)) - column.shift
-            sizes.append((1.0, True) if values is None else sizes_of(values))
-            if not 1.0 / FARTHEST <= sizes[-1][0] <= FARTHEST:
+            if not column.numbers:
+                continue
+            values = column.values(slice(0, self.size)) - column.shift
+            largest = float(np.abs(values).max()) or 1.0
+            if not 1.0 / FARTHEST <= largest <= FARTHEST:
                 message = "the values are too large or too small to be squared"
                 hint, where = "measure them in another unit", column.label
                 raise OutputCheckError(message, code="column-values", where=where, hint=hint)
-        return tuple(sizes)
 
     @property
     def shifts(self) -> FloatArray:
         """What was taken off each column."""
         return np.array([column.shift for column in self.estimated], dtype=np.float64)
-
-
-def sizes_of(values: FloatArray) -> tuple[float, bool]:
-    """The largest absolute value, and whether all are whole numbers."""
-    largest = max(abs(float(values.min())), abs(float(values.max())))
-    return largest or 1.0, bool(np.all(values == np.rint(values)))
 
 
 def design_of(terms: Sequence[Term], sample: Sample, *, constant: bool) -> ModelDesign:

@@ -15,7 +15,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property, partial
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -25,11 +25,9 @@ from discreet.arrays import FloatArray, IntArray
 from discreet_fire.statistics.borderline import BorderlineFact, computed_concentration
 from discreet_fire.statistics.limits import SafeLimits
 from discreet_fire.statistics.models.design import ModelDesign, Partition, Rows, upper_of_two
-from discreet_fire.statistics.models.least_squares import ROWS, LeastSquaresSolution
+from discreet_fire.statistics.models.least_squares import LeastSquaresSolution
 from discreet_fire.statistics.models.sample import Sample
-from discreet_fire.statistics.parallel import in_parts, slices
 from discreet_fire.statistics.results import Check, CheckVerdict, worst
-from discreet_fire.statistics.sums import exact_sum
 
 #: One case that follows the fit this closely is looked at by a person.
 _REVIEW_LEVERAGE = 0.5
@@ -74,7 +72,7 @@ class ModelChecks:
             if _few_in_one(counts, minimum):
                 places.append(partition.text)
         names, columns = zip(*self._numbers(), strict=True)
-        few = in_parts(partial(few_apart, sample=self.sample, minimum=minimum), columns)
+        few = [few_apart(column, self.sample, minimum) for column in columns]
         places += [name for name, apart in zip(names, few, strict=True) if apart]
         places = list(dict.fromkeys(places))
         self._all("minimum-cases", places, "too few cases have this level or differ from the rest")
@@ -121,9 +119,8 @@ class ModelChecks:
         """Cases, and groups of too few, whose outcomes the fit follows."""
         limits = self.limits
         hats, entities = Hats(self.design, solution, weights), self.sample.entities
-        single, group, members = reach(hats, entities, limits.minimum, limits.leverage)
+        single, group = reach(hats, entities, limits.minimum, limits.leverage)
         self.evidence["leverage"] = max(single, group, self.evidence.get("leverage", 0.0))
-        self.evidence["leverage_rows"] = members
         if max(single, group) >= limits.leverage:
             self._all("leverage", [""], "the coefficients give away outcomes of single cases")
         else:
@@ -150,7 +147,7 @@ class ModelChecks:
         # Nobody without the largest one can have nearly all.
         own = slice(first, first + 1) if entities is None else entities == entities[first]
         total = solution.residual
-        share = exact_sum(squares[own]) / total + 1 / squares.size if total > 0.0 else 0.0
+        share = float(squares[own].sum()) / total + 1 / squares.size if total > 0.0 else 0.0
         self.evidence["largest_residual"] = share
         reason = "one case makes up nearly all of the residuals"
         self._all("residuals", [""] * (share > self.limits.leverage), reason)
@@ -161,8 +158,8 @@ class ModelChecks:
         broken = CheckVerdict.fail if only else CheckVerdict.review
         two = upper_of_two(self.sample.outcome)
         by_rule: dict[str, list[str]] = {"dominance": [], "same-outcome": [], "few-outcomes": []}
-        several = in_parts(partial(self._broken, two=two), known)
-        for partition, (rules, few) in zip(known, several, strict=True):
+        for partition in known:
+            rules, few = self._broken(partition, two)
             for rule in rules:
                 by_rule[rule].append(partition.text)
             if only and few:
@@ -393,27 +390,19 @@ class Hats:
     @cached_property
     def values(self) -> FloatArray:
         """Hat values of all rows."""
-        values = np.empty(self.design.size)
-
-        def inside(part: slice) -> None:
-            for start in range(part.start, part.stop, ROWS):
-                rows = slice(start, min(start + ROWS, part.stop))
-                block = self.rows(rows)
-                values[rows] = np.einsum("ij,ij->i", block, block)
-
-        in_parts(inside, slices(self.design.size))
-        return values
+        rows = self.rows(slice(0, self.design.size))
+        return np.asarray(np.einsum("ij,ij->i", rows, rows), dtype=np.float64)
 
 
 def reach(
     found: Hats, entities: IntArray | None, minimum: int, limit: float
-) -> tuple[float, float, IntArray]:
+) -> tuple[float, float]:
     """The eigenvalues nearest to 1 among groups of fewer than `minimum` cases.
 
     One member of a group of s cases has at least 1/s of its eigenvalue, and the hat values
     sum to the rank: few cases can begin a group. Groups grow by the case that adds most.
-    Eigenvalues from the limit on reveal. Gives the largest eigenvalue of one case, the largest
-    found of a group, the rows of that group.
+    Eigenvalues from the limit on reveal. Gives the largest eigenvalue of one case, and the largest
+    of a group.
     """
     traces: FloatArray = found.values
     if entities is not None:
@@ -421,16 +410,14 @@ def reach(
     most = max(1, minimum - 1)
     finder = _Finder(found, entities, traces)
     begin = np.flatnonzero(np.round(traces, _DECIMALS) >= min(0.5, NEARLY * limit / most))
-    single, best, members = float(min(1.0, traces.max())), 0.0, np.zeros(0, np.int64)
+    single, best = float(min(1.0, traces.max())), 0.0
     if entities is not None:
         single = max((finder.eigenvalue([int(case)]) for case in begin), default=min(single, 0.5))
     for case in begin[np.argsort(-traces[begin], kind="stable")]:
-        value, group = finder.grown(int(case), most, limit)
-        if value > best:
-            best, members = value, finder.rows_of(group)
+        best = max(best, finder.grown(int(case), most, limit))
         if best >= limit:
             break
-    return round(single, _DECIMALS), best, members
+    return round(single, _DECIMALS), best
 
 
 class _Finder:
@@ -467,8 +454,8 @@ class _Finder:
         rows = np.vstack([self._factor(case) for case in group])
         return round(float(np.linalg.norm(rows, 2)) ** 2, _DECIMALS)
 
-    def grown(self, case: int, most: int, limit: float) -> tuple[float, list[int]]:
-        """The group that grows out of a case, and its eigenvalue."""
+    def grown(self, case: int, most: int, limit: float) -> float:
+        """The eigenvalue of the group that grows out of a case."""
         group, value = [case], self.eigenvalue([case])
         while len(group) < most and value < limit:
             missing = max((limit - value) / (most - len(group)), _LEAST)
@@ -484,7 +471,7 @@ class _Finder:
             if values[place] <= value:
                 break
             group, value = [*group, int(others[place])], float(values[place])
-        return value, group
+        return value
 
     def _with_each(self, group: list[int], others: IntArray) -> FloatArray:
         """Eigenvalues of a group of rows with each one of the others."""

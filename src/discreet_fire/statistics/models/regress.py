@@ -26,7 +26,6 @@ from discreet_fire.statistics.models.least_squares import LeastSquaresSolution, 
 from discreet_fire.statistics.models.request import ModelRequest, request_of
 from discreet_fire.statistics.models.sample import Sample, Weight
 from discreet_fire.statistics.results import SafeResult
-from discreet_fire.statistics.sums import exact_sum
 
 
 @dataclass(frozen=True, kw_only=True, repr=False, eq=False)
@@ -98,7 +97,7 @@ def checked_linear(request: ModelRequest, sample: Sample) -> tuple[ModelChecks, 
         return checking, None
 
     weights, kind, digits = sample.weights, request.weight_kind, request.limits.digits
-    total_weight = float(len(sample)) if weights is None else exact_sum(weights)
+    total_weight = float(len(sample)) if weights is None else float(weights.sum())
     number = len(sample)
     if weights is not None and kind == "fweight":
         number = int(weights.sum())

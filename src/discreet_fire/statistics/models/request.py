@@ -101,7 +101,10 @@ class ModelRequest:
         more = [name for name in (self.weights, self.cluster, self.entity) if name is not None]
         needed = list(dict.fromkeys([self.outcome, *names, *groups, *more]))
         records = take(frame, needed, where=self.where, entity=self.entity)
-        data = records.data
+        # In an order of their own, so that sums are the same in any order of the records.
+        order = records.data.hash_rows(seed=1).arg_sort()
+        data, entities = records.data[order], records.entities()
+        entities = None if entities is None else entities[order.to_numpy()]
         numbers = {name: numbers_of(data[name]) for name in (self.outcome, *names)}
         grouping = {name: without_nan(data[name]) for name in groups}
         weight = weights_of(data[self.weights], self.weight_kind) if self.weights else None
@@ -113,7 +116,7 @@ class ModelRequest:
         used = np.logical_and.reduce([part.to_numpy() for part in there])
         if not used.any():
             raise OutputCheckError("no observations", code="no-observations", where=self.outcome)
-        keep, entities = pl.Series(used), records.entities()
+        keep = pl.Series(used)
         kept = data.filter(keep)
         clusters = MicrodataRecords(data=kept, entity=self.cluster).entities()
         levels = {name: levels_of(series.filter(keep)) for name, series in grouping.items()}

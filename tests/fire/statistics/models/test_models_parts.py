@@ -1,88 +1,29 @@
-"""Parts of models: exact sums, distributions, terms, and what is refused with which words."""
+"""Parts of models: joint tests, terms, and what is refused with which words."""
 
 from __future__ import annotations
 
 import datetime
-from fractions import Fraction
 from typing import Any
 
 import numpy as np
 import polars as pl
 import pytest
-import scipy.stats
 from hypothesis import given
 from hypothesis import strategies as st
 
 from discreet.errors import DiscreetError, OutputCheckError
-from discreet_fire.statistics.models import distributions as ours
-from discreet_fire.statistics.models import least_squares, logit, regress
+from discreet_fire.statistics.models import logit, regress
+from discreet_fire.statistics.models.coefficients import joint_wald
 from discreet_fire.statistics.models.design import Column, Partition, parse_terms
-from discreet_fire.statistics.models.least_squares import (
-    exact_gram,
-    powers_of,
-    scaled,
-    symmetric_inverse,
-)
 from discreet_fire.statistics.results import CheckVerdict
 from tests.helpers.rows import for_all_rows
 
-numbers = st.lists(st.floats(-1e6, 1e6, allow_subnormal=False), min_size=1, max_size=40)
 
-
-@given(numbers, st.randoms())
-def test_cross_products_are_exact_and_know_no_order(values: list[float], random: Any) -> None:
-    table = np.column_stack([values, np.arange(len(values)), np.cos(values)])
-    largest = np.maximum(np.abs(table).max(axis=0), 1e-30)
-    scale = powers_of(largest, np.array([False, True, False]))
-    gram = exact_gram(lambda a, b: table[a:b], len(table), scale).floats()
-    order = list(range(len(values)))
-    random.shuffle(order)
-    mixed = table[order]
-    assert (gram == exact_gram(lambda a, b: mixed[a:b], len(table), scale).floats()).all()
-    for i in range(3):
-        for j in range(3):
-            true = sum(
-                Fraction(a) * Fraction(b) for a, b in zip(table[:, i], table[:, j], strict=True)
-            )
-            slack = len(values) * largest[i] * largest[j] * 2.0**-58
-            assert abs(Fraction(gram[i, j]) - true) <= Fraction(slack) + abs(true) / 2**52
-
-
-def test_blocks_of_rows_do_not_matter() -> None:
-    table = np.random.default_rng(3).normal(size=(20_001, 3))
-    scale = powers_of(np.abs(table).max(axis=0), np.zeros(3, dtype=bool))
-    one = exact_gram(lambda a, b: table[a:b], len(table), scale)
-    two = exact_gram(lambda a, b: table[::-1][a:b], len(table), scale)
-    assert (one.whole == two.whole).all()
-    assert one.floats() == pytest.approx(table.T @ table, rel=1e-12)
-
-
-def test_large_whole_numbers_round_once() -> None:
-    assert scaled(2**2000 + 1, -2000) == 1.0
-    assert scaled(-(3 * 2**1500), -1501) == -1.5
-
-
-@for_all_rows("df", [1, 2, 5, 9, 30, 400, 100_000])
-def test_distributions_are_those_of_scipy(df: int) -> None:
-    for x in (0.001, 0.4, 1.0, 2.5, 6.0, 40.0):
-        stats = scipy.stats
-        assert ours.t_two_sided(x, df) == pytest.approx(2 * stats.t.sf(x, df), rel=1e-8, abs=1e-14)
-        assert ours.t_tail(-x, df) == pytest.approx(stats.t.cdf(x, df), rel=1e-8)
-        assert ours.f_tail(x, 3, df) == pytest.approx(stats.f.sf(x, 3, df), rel=1e-7, abs=1e-14)
-        assert ours.chi2_tail(x, df) == pytest.approx(stats.chi2.sf(x, df), rel=1e-9, abs=1e-14)
-        assert ours.normal_two_sided(x) == pytest.approx(2 * stats.norm.sf(x), rel=1e-12)
-    for level in (0.5, 0.9, 0.95, 0.999):
-        expected = scipy.stats.t.ppf(0.5 + level / 2, df)
-        assert ours.t_quantile(level, df) == pytest.approx(expected, rel=1e-8)
-    assert ours.t_two_sided(float("inf"), df) == ours.f_tail(float("inf"), 1, df) == 0.0
-
-
-def test_a_matrix_without_inverse_has_none() -> None:
-    assert symmetric_inverse(np.array([[1.0, 1.0], [1.0, 1.0]])) is None
-    assert symmetric_inverse(np.array([[0.0]])) is None
-    found = symmetric_inverse(np.array([[4.0, 1.0], [1.0, 3.0]]))
-    assert found is not None
-    assert found == pytest.approx(np.array([[3.0, -1.0], [-1.0, 4.0]]) / 11)
+def test_slopes_whose_errors_hang_together_have_no_joint_test() -> None:
+    one, two = np.array([1.0]), np.array([1.0, 2.0])
+    assert joint_wald(two, np.array([[1.0, 1.0], [1.0, 1.0]])) is None
+    assert joint_wald(one, np.array([[0.0]])) is None
+    assert joint_wald(two, np.array([[4.0, 1.0], [1.0, 3.0]])) == pytest.approx(15 / 11)
 
 
 @for_all_rows(
@@ -243,28 +184,17 @@ def test_numbers_that_cannot_be_squared() -> None:
     assert small.stored["r2"] == regress(FRAME, "y", "x").stored["r2"]
 
 
-@pytest.mark.parametrize(("rows", "columns"), [(1, 1), (128, 40), (300, 41), (8192, 97)])
-def test_cross_products_in_pieces_are_exact(rows: int, columns: int) -> None:
-    cut = np.random.default_rng(rows).integers(-(2**20), 2**20, (rows, columns))
-    found = least_squares._crossed(cut.astype(float))
-    assert (found == cut.T @ cut).all()
-
-
 def test_levels_are_never_dropped_silently() -> None:
     with pytest.raises(OutputCheckError, match="stands twice"):
         parse_terms("i(1 2).region i3.region")
     assert len(parse_terms("i(1 2).region i(2 1).region c.age age")) == 2
 
 
-def test_columns_and_cross_products_are_in_no_repr() -> None:
+def test_columns_are_in_no_repr() -> None:
     values = np.array([4711.0, 4712.0])
     column = Column(label="wage", row="wage", term=0, numbers=(values,))
     partition = Partition(text="i.region", codes=values.astype(np.int64), cells=2)
-    gram = exact_gram(
-        lambda a, b: values[a:b, None], 2, powers_of(np.array([4712.0]), np.array([True]))
-    )
     assert "471" not in f"{column!r} {partition!r}"
-    assert str(gram.whole[0, 0]) not in repr(gram)
 
 
 @pytest.mark.parametrize("model", [regress, logit])
