@@ -22,9 +22,9 @@ recode region (1 = 1 "west") (2 = 2 "south") (3/4 = 3 "east"), generate(place)
 generate lwage = ln(wage)
 generate part = hours < 30 if !missing(hours)
 replace part = 0 if missing(part)
-bysort pid (year): generate growth = wage - wage[_n-1]
-generate long id = _n
+generate long id = pid
 drop id
+generate younger = year < 2018
 summarize wage hours
 summarize wage if sex == 1, detail
 display "mean: " r(mean)

@@ -4,27 +4,7 @@
 * ----
 display 1
 * ----
-generate k = _n
-drop if k > wage[34] / 1000
-count
-* ----
-count if _n <= wage[34] / 1000
-* ----
 summarize region if _n <= wage[34]/1000
-* ----
-tabulate region if _n <= wage[34]/1000
-* ----
-generate t = _n <= wage[34]/1000
-tabulate t
-* ----
-generate t = _n <= wage[34]/1000
-bysort t: generate c = _N
-tabulate c
-summarize c
-* ----
-generate t = _n <= wage[34]/1000
-keep if t
-count
 * ----
 tabulate wage if pid == 17 & year == 2002
 * ----
@@ -84,18 +64,18 @@ summarize z
 generate z = cond(pid == 17 & year == 2002, wage, 50000 + (sex==1))
 summarize z
 * ----
-generate z = cond(pid == 17 & year == 2002, wage, _n)
+generate z = cond(pid == 17 & year == 2002, wage, pid)
 summarize z
 * ----
-generate z = 50000 + _n
+generate z = 50000 + pid
 replace z = wage if pid == 17 & year == 2002
 summarize z
 * ----
 generate z = wage if pid == 17 & year == 2002
-replace z = 50000 + mod(_n*7,100) if missing(z)
+replace z = 50000 + mod(pid*7,100) if missing(z)
 summarize z
 * ----
-generate z = wage * (pid == 17 & year == 2002) + 50000 + _n
+generate z = wage * (pid == 17 & year == 2002) + 50000 + pid
 summarize z
 * ----
 generate z = wage * (pid == 17 & year == 2002) + hours * 1000
@@ -107,26 +87,26 @@ summarize z
 generate z = cond(pid == 17 & year == 2002, wage, pid * 1000)
 regress z sex
 * ----
-generate z = cond(pid == 17 & year == 2002, wage > 80000, mod(_n, 2))
+generate z = cond(pid == 17 & year == 2002, wage > 80000, mod(pid, 2))
 tabulate z
 * ----
-generate z = cond(pid == 17 & year == 2002, wage > 80000, mod(_n, 2))
+generate z = cond(pid == 17 & year == 2002, wage > 80000, mod(pid, 2))
 tabulate z region
 * ----
-generate z = mod(_n, 2)
+generate z = mod(pid, 2)
 replace z = wage > 80000 if pid == 17 & year == 2002
 count if z
 * ----
-generate z = mod(_n, 2)
+generate z = mod(pid, 2)
 replace z = 1 if wage > 80000 & pid == 17 & year == 2002
 count if z
 * ----
-generate z = mod(_n, 2)
+generate z = mod(pid, 2)
 count if z | (wage > 80000 & pid == 17 & year == 2002)
 * ----
-count if mod(_n, 2) | (wage > 80000 & pid == 17)
+count if mod(pid, 2) | (wage > 80000 & pid == 17)
 * ----
-summarize hours if mod(_n, 2) | (wage > 80000 & pid == 17)
+summarize hours if mod(pid, 2) | (wage > 80000 & pid == 17)
 * ----
 count if wage > 80000 | region == 1
 * ----
@@ -138,26 +118,16 @@ summarize hours if wage < 80000
 * ----
 count if wage < 80000
 * ----
-sort wage
-generate k = _n
-count if k > 119 & pid == 17 | region == 1
-* ----
-sort wage
-count if pid[120] == pid | region == 1
-* ----
 generate z = wage > 80000
 tabulate z
 summarize z
 regress hours z
 * ----
-generate z = cond(pid == 17 & wage > 80000, 0, _n)
+generate z = cond(pid == 17 & wage > 80000, 0, pid)
 summarize z
 * ----
 summarize hours if wage > 80000 & pid == 17
 display 1
-* ----
-regress wage i.pid
-display _b[17.pid]
 * ----
 generate d = pid == 17
 regress wage d hours
@@ -178,7 +148,7 @@ bysort pid: summarize wage
 * ----
 keep if pid == 17 | pid == 18
 drop pid
-generate pid = _n
+generate pid = hours
 summarize wage
 * ----
 count if pid == 17 & wage > 90000
@@ -194,11 +164,6 @@ display L.wage
 * ----
 xtset pid year
 display L.wage
-* ----
-sort wage
-generate r = _n
-quietly summarize wage if r > 116
-summarize wage if r > 115
 * ----
 summarize hours if wage < 95000
 summarize hours if wage < 80000
@@ -255,9 +220,6 @@ summarize wage
 generate z = wage - 92017
 count if z == 0
 * ----
-bysort region (wage): generate top = wage[_N] - wage[_N-1]
-summarize top
-* ----
 summarize t
 * ----
 merge 1:1 pid year using d.parquet if wage > 5
@@ -276,21 +238,6 @@ count
 * ----
 use wage using d.parquet, clear
 summarize wage if wage > 80000
-* ----
-drop if wage[34] > 80000
-count
-* ----
-keep if wage[34] > 80000 | region == 1
-count
-* ----
-generate z = region if wage[34] > 80000
-summarize z
-count if z == .
-* ----
-replace region = 9 if wage[34] > 80000
-tabulate region
-* ----
-sort region if wage[34] > 80000
 * ----
 count if wage > 80000
 count if wage > 80500
@@ -373,21 +320,13 @@ recode wage (92017 = 1) (else = 0), generate(d)
 tabulate d
 * ----
 recode wage (min/80000 = 0), generate(z)
-generate k = 50000 + mod(_n*7, 100)
+generate k = 50000 + mod(pid*7, 100)
 generate y = z + k
 summarize y
 * ----
 recode wage (min/60000 = 0), generate(z)
 summarize z
 tabulate z
-* ----
-generate z = (wage[34] > 80000) * sex + (wage[34] <= 80000) * (1 - sex)
-bysort region (z): generate k = _n
-summarize hours if k <= 20
-* ----
-generate z = (wage[34] > 80000) * sex + (wage[34] <= 80000) * (1 - sex)
-sort z
-summarize hours
 * ----
 use region wage if pid == 17 & year == 2002 using d.parquet, clear
 merge 1:m region using d.parquet, keepusing(pid year)
@@ -420,40 +359,10 @@ merge 1:1 pid year using d.parquet
 tabulate _merge
 summarize wage if _merge == 2
 * ----
-generate z = wage[34]
-merge m:1 z using d.parquet
-tabulate _merge
-* ----
 bysort region (wage): generate m = wage[_N]
 generate z = wage - m
 summarize z
 tabulate m
-* ----
-bysort year (wage): generate m = wage[_N] - wage[_N-1]
-summarize m
-* ----
-bysort region: generate m = wage[1]
-tabstat m, by(region)
-* ----
-bysort pid (year): generate m = wage[2]
-summarize m if pid == 17
-* ----
-bysort pid (year): generate m = wage[2] > 80000
-tabulate m
-tabulate m region
-* ----
-sort wage
-generate last = _n == _N
-summarize wage hours if last
-tabulate region if _n > 118
-* ----
-sort wage
-by wage: generate n = _N
-tabulate n
-* ----
-generate d = wage - wage[_n-1]
-summarize d if _n == 34
-summarize d if pid == 17
 * ----
 quietly summarize hours
 display r(mean)
@@ -598,8 +507,4 @@ generate z = cond(name == "Quentin", 1, 0)
 tabulate z
 summarize wage if z
 * ----
-display wage[34]
-* ----
 display wage
-* ----
-display _N

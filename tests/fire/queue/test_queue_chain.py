@@ -45,10 +45,10 @@ display "the largest: " 5
 summarize wage if old == 1
 display r(mean)
 sort pid year
-by pid: generate first = _n == 1
+generate first = year == 2020
 count if first
-by pid: generate before = wage[_n-1]
-summarize before
+summarize wage if first
+tabulate first female
 codebook life
 quietly summarize wage
 quietly summarize logwage

@@ -280,7 +280,7 @@ class Example:
 EXAMPLES = {
     "builtin": Example(
         first="count",
-        chance="generate u = _n\nsummarize u",
+        chance="generate u = region\nsummarize u",
         outside=(
             "use ../secret.csv, clear",
             "merge 1:1 pid using ../secret.csv",

@@ -24,8 +24,6 @@ from discreet_fire.runners.builtin.disclosure import (
     judge,
     judge_condition,
     note_few_sources,
-    note_order,
-    note_picked,
     settle,
     trimmed,
 )
@@ -134,17 +132,16 @@ def settle_options(known: Command, call: CommandCall) -> None:
 # --- conditions -----------------------------------------------------------------------------
 
 
-def scope_of(session: Session, call: CommandCall | None = None) -> Scope:
+def scope_of(session: Session) -> Scope:
     """What expressions over the records are evaluated in."""
-    starts = None if call is None else call.starts
-    return Scope(session.data, starts, results=session.results)
+    return Scope(session.data, session.results)
 
 
 def selected(session: Session, call: CommandCall, scope: Scope | None = None) -> BoolArray:
     """The records for which `if` holds."""
     if call.condition is None:
         return np.ones(session.data.rows, dtype=np.bool_)
-    scope = scope or scope_of(session, call)
+    scope = scope or scope_of(session)
     holds = truth(call.condition, scope)
     judge_condition(session, call.condition, scope, holds)
     return holds
@@ -214,23 +211,22 @@ def sort_by(session: Session, names: tuple[str, ...]) -> None:
     if session.data.sorted_by[: len(names)] != names:
         session.data.take(session.data.order_of(names))
         session.data.sorted_by = names
-    note_order(session)
 
 
 _TYPED = re.compile(r"(?:(?P<type>byte|int|long|float|double|str\d*|strL)\s+)?(?P<name>\S+)\Z")
 
 
-@command("generate", by=True)
+@command("generate")
 def generate(session: Session, call: CommandCall) -> None:
     """`generate [type] name = exp [if]`: make a variable."""
     match = required(_TYPED.match(call.head), "invalid syntax of generate")
     expression = required(call.expression, "invalid syntax of generate")
     data, name, kind = session.data, match["name"], match["type"]
     data.check_new(name)
-    scope = scope_of(session, call)
+    scope = scope_of(session)
     mask = selected(session, call, scope)
     asked, touched = bool(scope.columns), session.few
-    scope = scope_of(session, call)
+    scope = scope_of(session)
     value = evaluate(expression, scope)
     holds_for_few, holds_for_most = judge(session, scope)
     touched |= session.touched or holds_for_few or holds_for_most or few(session, mask)
@@ -248,25 +244,23 @@ def generate(session: Session, call: CommandCall) -> None:
         numbers = np.where(mask, np.asarray(column, dtype=np.float64), MISSING)
         variable = DataVariable(limited(numbers, kind), kind)
     before = dict(data.variables)
-    data.put(name, replace(variable, free=not (scope.columns or asked or scope.picked)))
-    note_picked(session, name, scope, mask)
+    data.put(name, replace(variable, free=not (scope.columns or asked)))
     settle(session, before, touched=touched)
 
 
-@command("replace", by=True)
+@command("replace")
 def replace_values(session: Session, call: CommandCall) -> None:
     """`replace name = exp [if]`: change values."""
     expression = required(call.expression, "invalid syntax of replace")
     data = session.data
     name = data.full(call.head)
     old = data.variables[name]
-    scope = scope_of(session, call)
+    scope = scope_of(session)
     mask = selected(session, call, scope)
     asked, chosen_by_few = bool(scope.columns), session.few
     isolated = chosen_by_few or few(session, mask) or few(session, ~mask)
-    scope = scope_of(session, call)
+    scope = scope_of(session)
     value = evaluate(expression, scope)
-    UnsupportedError.when(scope.picked, "values of other records in replace")
     DoError.when(is_text(value) != old.is_text, "type mismatch", 109)
     holds_for_few, holds_for_most = judge(session, scope)
     varying = isinstance(value, np.ndarray) or old.free
@@ -400,7 +394,6 @@ def merge(session: Session, call: CommandCall) -> None:
     doubt_few(session, result)
     result.sorted_by = tuple(keys) if not (rows < 0)[mask].any() else ()
     session.data = result
-    note_order(session)
     note_few_sources(session)
 
 

@@ -119,7 +119,6 @@ class DataSet:
     units: IntArray = field(default_factory=_no_numbers)
     named: bool = False  # whether a variable says whom the records are about
     doubted: bool = False  # whether single values decided which records there are
-    disordered: bool = False  # whether single values decided their order
 
     def __repr__(self) -> str:
         return f"<DataSet (confidential): {len(self.variables)} variables>"
@@ -195,15 +194,6 @@ class DataSet:
         """Row numbers in the order of variables; equal ones stay in their order."""
         order = self.keys(names).select(pl.arg_sort_by(names, maintain_order=True))
         return order.to_series().to_numpy().astype(np.int64)
-
-    def starts_of(self, names: Iterable[str]) -> IntArray:
-        """Where runs of equal values start, and the number of records."""
-        changed = np.zeros(self.rows, dtype=np.bool_)
-        changed[:1] = True
-        for name in names:
-            values = self.variables[name].values
-            changed[1:] |= values[1:] != values[:-1]
-        return np.concatenate([np.flatnonzero(changed), [self.rows]]).astype(np.int64)
 
     def frame(self, names: Sequence[str], rows: Any = slice(None)) -> pl.DataFrame:
         """Variables for polars; missing numbers are null, empty texts stay."""
@@ -390,7 +380,6 @@ def joined(
     result = DataSet(rows=len(rows), label=master.label, panel=master.panel)
     result.named = master.named or using.named
     result.doubted = master.doubted or using.doubted
-    result.disordered = master.disordered or using.disordered
     result.value_labels = {**using.value_labels, **master.value_labels}
     result.records = np.where(rows >= 0, _at(master.records, rows), _at(using.records, others))
     inside = rows >= 0 if master.named or not using.named else others < 0

@@ -21,7 +21,7 @@ import numpy as np
 import polars as pl
 
 from discreet.arrays import BoolArray, IntArray
-from discreet_fire.runners.builtin.data import OWN, DataSet, DataVariable, spreads
+from discreet_fire.runners.builtin.data import OWN, DataSet, DataVariable
 from discreet_fire.runners.builtin.expressions import (
     ASKING,
     Scope,
@@ -200,27 +200,14 @@ def _alike(session: Session, variable: DataVariable) -> bool:
     return few(session, ~same)
 
 
-def note_order(session: Session) -> None:
-    """Note whether the records are sorted by values that may not be shown.
-
-    They are no more once they are sorted by others that tell each record from the rest.
-    """
-    data = session.data
-    if any(data.variables[name].single for name in data.sorted_by):
-        data.disordered = True
-    elif data.sorted_by and len(data.starts_of(data.sorted_by)) > data.rows:
-        data.disordered = False
-
-
 # --- expressions and conditions ------------------------------------------------------------
 
 
 def judge(session: Session, scope: Scope) -> tuple[bool, bool]:
     """Judge what an expression used: whether a comparison holds for a few, or for all but a few.
 
-    `touched` is set where it read single values, their order, or one value for many records.
+    `touched` is set where it read single values.
     """
-    data, least = session.data, session.limits.minimum
     holds_for_few = holds_for_most = False
     for holds, gaps in scope.comparisons:
         holds_for_few |= few(session, holds)
@@ -228,11 +215,7 @@ def judge(session: Session, scope: Scope) -> tuple[bool, bool]:
         if np.ndim(gaps) and (holds.all() or not holds.any()):
             holds_for_few |= _near(session, gaps)
     session.few |= holds_for_few
-    session.touched |= scope.single or (scope.ordered and data.disordered)
-    session.touched |= bool(scope.picked) and bool(session.copied)
-    for rows, inside in scope.picked:
-        other = inside & (data.whose[rows] != data.whose) if data.rows else inside
-        session.touched |= bool(other.any()) and int(np.bincount(rows[other]).max()) >= least
+    session.touched |= scope.single
     return holds_for_few, holds_for_most
 
 
@@ -274,9 +257,7 @@ def depends_on_few(
     for name in sorted(scope.columns):
         changed = np.zeros(rows, dtype=np.bool_)
         for values in _altered(session.data.variables[name]):
-            elsewhere = Scope(
-                session.data, scope.starts, scope.results, {**scope.others, name: values}
-            )
+            elsewhere = Scope(session.data, scope.results, {**scope.others, name: values})
             try:
                 other: Any = whole_column(evaluate(expression, elsewhere), rows)
             except DoError:
@@ -361,20 +342,6 @@ def _is_plain(session: Session, node: ast.expr) -> bool:
     elif isinstance(node, ast.UnaryOp):
         parts = (node.operand,)
     return bool(parts) and all(_is_plain(session, one) for one in parts)
-
-
-# --- copies that an expression made ------------------------------------------------------------
-
-
-def note_picked(session: Session, name: str, scope: Scope, mask: BoolArray) -> None:
-    """Note whose values a new variable has that were taken from other records, as by `x[_n-1]`."""
-    own = session.data.whose
-    for rows, inside in scope.picked:
-        source = np.where(mask & inside, own[rows], own) if len(own) else own
-        if spreads(source, own):
-            variable = session.data.variables[name]
-            sources = (*variable.sources, source)
-            session.data.variables[name] = replace(variable, sources=sources)
 
 
 # --- outputs against earlier ones ------------------------------------------------------------

@@ -19,7 +19,7 @@ from typing import Any
 
 import numpy as np
 
-from discreet.arrays import BoolArray, FloatArray, IntArray, TextArray
+from discreet.arrays import BoolArray, FloatArray, TextArray
 from discreet_fire.runners.builtin.data import DataSet
 from discreet_fire.runners.builtin.values import (
     MISSING,
@@ -102,27 +102,18 @@ class Scope:
     """
 
     data: DataSet | None = None
-    starts: IntArray | None = None  # where the groups of `by` start, and the number of records
     results: Mapping[str, float] = field(default_factory=dict)  # `r(mean)` and such that are shown
     others: Mapping[str, Any] = field(
         default_factory=dict
     )  # variables with other values than in the data
     columns: set[str] = field(default_factory=set)  # variables read, but those free of data
     comparisons: list[tuple[Any, Any]] = field(default_factory=list)  # who holds, and how closely
-    picked: list[tuple[IntArray, BoolArray]] = field(default_factory=list)  # rows, and where used
-    ordered: bool = False  # whether the order of the records was used
     single: bool = False  # whether a variable was read that rests on single values
 
     @property
     def rows(self) -> int:
         """How many records there are."""
         return 0 if self.data is None else self.data.rows
-
-    def bounds(self) -> tuple[IntArray, IntArray]:
-        """Per record, the first row of its group and the number of rows in it."""
-        starts = np.array([0, self.rows]) if self.starts is None else self.starts
-        sizes = np.diff(starts)
-        return np.repeat(starts[:-1], sizes), np.repeat(sizes, sizes)
 
     def column(self, name: str) -> Any:
         """The values of a variable; None if there is none."""
@@ -176,8 +167,7 @@ def _value(node: ast.expr, scope: Scope) -> Value:
         return _named(node.id[1:], scope)
     if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
         return _called(node.func.id[1:], node.args, scope)
-    if isinstance(node, ast.Subscript) and isinstance(node.value, ast.Name):
-        return _indexed(node.value.id[1:], node.slice, scope)
+    UnsupportedError.when(isinstance(node, ast.Subscript), "values of other records, as x[1]")
     if isinstance(node, ast.UnaryOp):
         value = _value(node.operand, scope)
         DoError.when(is_text(value), "type mismatch", 109)
@@ -225,11 +215,7 @@ def _number(value: Any) -> Value:
 def _named(name: str, scope: Scope) -> Value:
     if name == "_pi":
         return float(np.pi)
-    if name in ("_n", "_N") and scope.data is not None:
-        first, size = scope.bounds()
-        scope.ordered |= name == "_n"
-        number = np.arange(1, scope.rows + 1) - first if name == "_n" else size
-        return number.astype(np.float64)
+    UnsupportedError.when(name in ("_n", "_N"), f"{name}, as records have no numbers")
     value: Value | None = scope.column(name)
     if value is not None:
         return value
@@ -264,23 +250,6 @@ def _called(name: str, arguments: Sequence[ast.expr], scope: Scope) -> Value:
     DoError.when(not right, f"{name}(): wrong number of arguments")
     DoError.when(not function.texts and any(map(is_text, values)), "type mismatch", 109)
     return function.of(scope, values)
-
-
-def _indexed(name: str, place: ast.expr, scope: Scope) -> Value:
-    """`x[_n-1]`: values of other records of the group; missing outside of it."""
-    column = scope.column(name)
-    if column is None:
-        raise UnsupportedError(f"{name}[…], but for a variable in generate and if")
-    row = np.trunc(number_column(_value(place, scope), scope.rows))
-    scope.ordered = True
-    first, size = scope.bounds()
-    inside = np.asarray((row >= 1) & (row <= size), dtype=np.bool_)
-    at = np.where(inside, row - 1, 0).astype(np.int64) + first
-    scope.picked.append((at, inside))
-    values = column[at] if scope.rows else column
-    if is_text(column):
-        return text_column(np.where(inside, values, ""))
-    return np.where(inside, values, MISSING).astype(np.float64)
 
 
 # --- functions ----------------------------------------------------------------------------

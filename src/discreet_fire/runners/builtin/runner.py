@@ -142,7 +142,6 @@ class Interpreter:
         if prefix == "bysort" or "," in text:
             sort_by(self.session, wanted)
         DoError.when(data.sorted_by[: len(wanted)] != wanted, "not sorted", 5)
-        call.starts = data.starts_of(call.by)
 
 
 class _BuiltinRunner:

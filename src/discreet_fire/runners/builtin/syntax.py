@@ -12,7 +12,6 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from itertools import pairwise
 
-from discreet.arrays import IntArray
 from discreet_fire.runners.builtin.values import (
     MISSING,
     DoError,
@@ -89,7 +88,6 @@ class CommandCall:
     using: str | None = None
     options: dict[str, str | None] = field(default_factory=dict)
     by: tuple[str, ...] = ()
-    starts: IntArray | None = None
 
     def number(self, option: str, default: float) -> float:
         """The number in the brackets of an option."""

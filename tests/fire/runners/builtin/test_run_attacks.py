@@ -90,7 +90,7 @@ def test_nor_is_it_where_nobody_is_named_as_entity(text, tmp_path):
 
 
 def test_there_are_enough_attacks():
-    assert len(PROGRAMS) > 150
+    assert len(PROGRAMS) > 129
 
 
 # --- honest programs still show what they should ------------------------------------------
@@ -102,8 +102,6 @@ generate lwage = ln(wage) if wage > 0
 generate young = hours < 30
 recode young (0 = 0 "no") (1 = 1 "yes"), generate(youth)
 tabulate youth
-bysort pid (year): generate before = hours[_n-1]
-summarize before
 quietly summarize hours if region == 4
 display "region 4: " r(mean)
 generate income = hours * 10
@@ -119,7 +117,7 @@ count
 def test_honest_programs_show_what_they_did(tmp_path):
     log = log_of(HONEST, PLAIN, tmp_path / "plain", entity="pid")
     assert "(withheld)" not in log.replace("wage |", "")
-    for piece in ("region 4: ", "yes |", "  60\n", "before |"):
+    for piece in ("region 4: ", "yes |", "  60\n"):
         assert piece in log, piece
 
 

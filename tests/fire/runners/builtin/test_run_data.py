@@ -46,12 +46,9 @@ def test_types_of_variables():
 
 def test_by_needs_sorted_data():
     with pytest.raises(DoError, match=r"not sorted; r\(5\)"):
-        Run("by id: generate n = _n", DATA)
-    run = Run("bysort id (x): generate n = _n\nby id: generate first = x[1]", DATA)
-    assert run["id"] == [1, 1, 2, 3]
-    assert run["n"] == [1, 2, 1, 1]
-    assert run["first"] == [1, 1, 5, 7]
-    assert Run("generate n = _n\nsort id", DATA)["n"] == [2, 4, 1, 3], "equal ones keep their order"
+        Run("by id: summarize x", DATA)
+    assert Run("bysort id (x): count\nby id: summarize x", DATA)["x"] == [1, ".", 5, 7]
+    assert Run("sort id", DATA)["s"] == ["", "c", "b", "a"], "equal ones keep their order"
 
 
 def test_keep_and_drop_variables():

@@ -18,7 +18,7 @@ from discreet_fire.runners.builtin.disclosure import (
     few,
     trimmed,
 )
-from discreet_fire.runners.builtin.expressions import Scope, expression_tree
+from discreet_fire.runners.builtin.expressions import expression_tree
 from discreet_fire.runners.builtin.values import MISSING, DoError
 from tests.helpers.run_data import Run
 
@@ -163,25 +163,6 @@ def test_a_condition_that_trims_too_often_is_marked() -> None:
     assert session.touched
 
 
-def test_a_value_taken_by_several_others_is_a_copy() -> None:
-    """One's own value, or one taken by two others, is not handed to many."""
-
-    def copied(places: list[int], inside: list[int], who: list[int]) -> bool:
-        run = Run("", {"pid": who, "x": [1, 2, 3, 4, 5]}, entity="pid")
-        scope = Scope(run.session.data)
-        scope.picked.append((np.array(places), run.rows(*inside)))
-        disclosure.judge(run.session, scope)
-        return run.session.touched
-
-    every, persons = list(range(5)), list(range(5))
-    assert not copied(every, every, persons)
-    assert copied([0] * 5, every, persons)
-    assert not copied([0, 0, 0, 3, 4], every, persons)
-    assert copied([0, 0, 0, 0, 4], every, persons)
-    assert not copied([0] * 5, [0, 1, 2], persons)
-    assert not copied([0] * 5, every, [1, 1, 1, 1, 2]), "four of them are his own"
-
-
 def test_altered_values_differ_from_all_that_are_known() -> None:
     run = Run("", {"x": [0.0, 1.0, -3.5, None], "s": ["ab", "", "ä", "c"]})
     for name, known in (("x", 3), ("s", 4)):
@@ -198,12 +179,6 @@ COPIED = [
     ("generate k = 1\nmerge m:1 k using o", ONE.select(w="wage").with_columns(k=1.0)),
     ("merge m:1 region using o, nogenerate", FIRST.select("region", w="wage")),
     ("merge m:1 region using o, keepusing(w) keep(match)", FIRST.select("region", w="wage")),
-    ("append using o\nbysort region (w): generate v = w[1]\nreplace w = v",
-     FIRST.select("region", w="wage")),
-    ("bysort region (wage): generate w = wage[_N]", ONE),
-    ("bysort region (wage): generate w = wage[_N] + wage[_N-1]", ONE),
-    ("generate w = wage[35]", ONE),
-    ("sort wage\ngenerate w = cond(_n > 3, wage[_N], wage[_N-1])", ONE),
     ("generate w = wage if pid == 7\nreplace w = 1000 if missing(w)", ONE),
     ("recode pid (7 = 1) (else = 0), generate(k)\ngenerate w = k * wage", ONE),
 ]  # fmt: skip
@@ -220,12 +195,9 @@ def test_copies_of_few_values_count_as_few(lines, using, entity) -> None:
 
 
 MANY = [
-    ("bysort pid (year): generate m = wage[1]", ONE),
-    ("bysort pid (year): generate m = wage[_n-1]", ONE),
     ("merge m:1 pid using o, nogenerate",
      FRAME.filter(pl.col("year") == 2001).select("pid", m="wage")),
     ("append using o\ngenerate m = wage", FRAME.with_columns(pid=pl.col("pid") + 100)),
-    ("sort pid year\ngenerate m = wage[_n-2]", ONE),
 ]  # fmt: skip
 
 
@@ -293,7 +265,7 @@ def test_a_failure_is_told_only_where_it_is_about_many() -> None:
 
 def test_what_fails_by_single_values_is_refused_before_it_is_tried() -> None:
     for text in ("xtset pid z", "merge 1:1 z using o", "merge m:1 z using o"):
-        single = f"generate z = wage[3] * (pid > 9)\n{text}"
+        single = f"generate z = wage * (pid == 9)\n{text}"
         error = error_of(single, PEOPLE, o=PEOPLE.with_columns(z=pl.col("wage")))
         assert "rest on single values" in str(error)
         assert not error.redacted

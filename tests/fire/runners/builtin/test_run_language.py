@@ -69,15 +69,10 @@ def test_any_text_is_a_value_or_a_clear_error(text):
         return
 
 
-def test_records_before_and_after_and_groups():
-    data = {"g": [1, 1, 2], "x": [5, 6, 7], "s": ["a", "b", "c"]}
-    run = Run("generate a = x[_n-1]\ngenerate b = x[_N]\ngenerate c = s[2]\n"
-              "bysort g: generate d = x[_n+1]\nby g: generate n = _N\ngenerate z = x[99]\n"
-              "generate t = s[0]\ngenerate y = x * 2 + 1 if x > 5", data)  # fmt: skip
-    assert [run[name] for name in "abcdnzty"] == [
-        [".", 5, 6], [7, 7, 7], ["b"] * 3, [6, ".", "."], [2, 2, 1], ["."] * 3, [""] * 3,
-        [".", 13, 15],
-    ]  # fmt: skip
+def test_no_record_is_read_by_its_place() -> None:
+    for text in ("generate a = x[_n-1]", "generate a = _n", "drop if _n > _N / 2", "sort x[1]"):
+        with pytest.raises(DoError):
+            Run(text, DATA)
 
 
 def test_what_runs():

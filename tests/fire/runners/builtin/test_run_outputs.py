@@ -83,7 +83,7 @@ def test_labels_of_recode_stand_for_values_in_their_order(tmp_path) -> None:
 
 def test_cases_are_persons_even_if_the_variable_is_changed(tmp_path) -> None:
     one = FRAME.filter(pl.col("pid") <= 2)
-    for trick in ("drop pid", "replace pid = _n", "sort wage\nreplace pid = _n"):
+    for trick in ("drop pid", "replace pid = wage", "sort wage\nreplace pid = hours"):
         text = shown(run(f"{trick}\nsummarize wage", tmp_path, one, entity="pid"))
         assert text.splitlines()[-2] == "(withheld)", trick
     assert re.search(r"\d", line_of(shown(run("su wage", tmp_path, one)), "wage"))
