@@ -1,14 +1,12 @@
-"""What a parsed do-file is made of: statements, words and tokens, every one with its place.
+"""What a parsed do-file is made of: statements and words, every one with its place.
 
 In: offsets into the text. Out: frozen parts that the rewriter, the policy and the log cleaner
-read. Statements and the blanks between them cover the text exactly; so do tokens within a
-statement, which are made when someone asks. Programs of researchers, no data.
+read. Statements and the blanks between them cover the text exactly. Programs of researchers, no
+data.
 """
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Literal, NamedTuple
@@ -24,42 +22,6 @@ class Span(NamedTuple):
     kind: SpanKind
     start: int
     end: int
-
-
-DoTokenKind = SpanKind | Literal["word", "number", "operator", "blank"]
-
-_PLAIN = re.compile(
-    r"(?P<blank>[\s\ufeff\u200b]+)"
-    r"|(?P<word>[^\W\d]\w*)"
-    r"|(?P<number>(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?)"
-    r"|(?P<operator>[=!<>~]=|&&|\|\||##|[\s\S])"
-)
-
-
-class DoToken(NamedTuple):
-    """The smallest part of a statement."""
-
-    kind: DoTokenKind
-    start: int
-    end: int
-    text: str
-
-
-def _tokens(text: str, start: int, end: int, spans: Sequence[Span]) -> Iterator[DoToken]:
-    at = start
-    for kind, first, last in spans:
-        if first < at or last > end:
-            continue
-        yield from _plain(text, at, first)
-        yield DoToken(kind, first, last, text[first:last])
-        at = last
-    yield from _plain(text, at, end)
-
-
-def _plain(text: str, start: int, end: int) -> Iterator[DoToken]:
-    for match in _PLAIN.finditer(text, start, end):
-        kind: DoTokenKind = match.lastgroup  # type: ignore[assignment]
-        yield DoToken(kind, match.start(), match.end(), match.group())
 
 
 class Kind(StrEnum):
@@ -174,15 +136,6 @@ class DoStatement(NamedTuple):
     def canonical(self) -> str | None:
         """The full name of the command."""
         return self.command.canonical if self.command is not None else None
-
-    @property
-    def tokens(self) -> tuple[DoToken, ...]:
-        """The words, numbers, strings, macros, comments and signs; together the whole text.
-
-        >>> [token.text for token in DoStatement(Kind.OTHER, 0, 7, source="x1>=2.5").tokens]
-        ['x1', '>=', '2.5']
-        """
-        return tuple(_tokens(self.source, self.start, self.end, self.spans))
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

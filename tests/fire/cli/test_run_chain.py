@@ -27,24 +27,23 @@ drop id
 generate younger = year < 2018
 summarize wage hours
 summarize wage if sex == 1, detail
-display "mean: " r(mean)
-display "number: " r(N)
+summarize hours if year == 2017
+tabulate part sex
 list pid wage in 1/5
 tabulate place sex, row
 bysort region: tabulate sex
 tabstat wage, statistics(mean sd n) by(region)
 count if wage > 3000
-quietly summarize lwage if region == 1
-display "region 1: " r(mean)
-quietly summarize lwage if region == 2
-display "region 2: " r(mean)
-quietly summarize lwage if region == 3
-display "region 3: " r(mean)
+summarize lwage if region == 1
+summarize lwage if region == 2
+summarize lwage if region == 3
+tabulate younger
+bysort region: summarize lwage
 inspect wage
 codebook region
 scatter wage hours
 regress lwage hours i.sex i.region, vce(cluster pid)
-display e(N)
+tabulate year
 regress lwage hours i.sex##c.year
 generate hours2 = hours * hours
 regress wage hours hours2 sex
@@ -54,8 +53,8 @@ xtdescribe
 sort firm
 by firm: summarize wage
 keep if year > 2016
+summarize younger
 count
-display "done"
 """
 
 
@@ -82,7 +81,7 @@ def folder(tmp_path_factory) -> Path:
 
 def test_the_program_runs_to_its_end(folder) -> None:
     log = (folder / "wages_FiRe.log").read_text()
-    assert "done\n" in log
+    assert log.count("Std. dev.") > 9
     assert "\n*** " not in log
     assert len([line for line in PROGRAM.splitlines() if line and line[0] not in "* }"]) >= 40
 

@@ -50,7 +50,7 @@ def test_json_for_machines(folder) -> None:
 
 
 def test_a_program_that_stops_says_where(folder) -> None:
-    (folder / "a.do").write_text("display 1\n\nxtabond wage\n")
+    (folder / "a.do").write_text("count\n\nxtabond wage\n")
     done = fire(folder / "a.do", "--data", folder / "panel.parquet", "--json")
     assert done.exit_code == 2
     told = json.loads(done.output)
@@ -60,7 +60,7 @@ def test_a_program_that_stops_says_where(folder) -> None:
 
 
 def test_the_time_limit_ends_a_program(folder) -> None:
-    (folder / "a.do").write_text("display 1\n" * 20_000)
+    (folder / "a.do").write_text("count\n" * 20_000)
     done = fire(folder / "a.do", "--time-limit", "0.2")
     assert done.exit_code == 1
     assert "time allowed" in (folder / "a.log").read_text()
@@ -79,8 +79,8 @@ def test_a_log_of_somebody_else_is_not_replaced(folder) -> None:
     ("name", "data"),
     [
         ("binary.do", b"\x00\x01\x02summarize"),
-        ("braces.do", b"foreach x in a b {\ndisplay 1\n"),
-        ("quotes.do", b'display "open\n'),
+        ("braces.do", b"foreach x in a b {\ncount\n"),
+        ("quotes.do", b'drop if "open\n'),
         ("path.do", b"use ../../etc/passwd\n"),
         ("include.do", b'do "/etc/hosts"\n'),
         ("outside.do", b"save /tmp/never.dta\n"),
@@ -114,7 +114,7 @@ def test_bad_options(folder, words) -> None:
 
 
 def test_latin_1_programs_run(folder) -> None:
-    (folder / "a.do").write_bytes('display "Größe"\n'.encode("latin-1"))
+    (folder / "a.do").write_bytes("count // Größe\n".encode("latin-1"))
     assert fire(folder / "a.do").exit_code == 0
     assert "Größe" in (folder / "a.log").read_text()
 

@@ -2,8 +2,6 @@
 * person's values must give the same log. A line of dashes begins a program; the columns are
 * those of test_run_attacks.py: person 17 is in records 33 and 34.
 * ----
-display 1
-* ----
 summarize region if _n <= wage[34]/1000
 * ----
 tabulate wage if pid == 17 & year == 2002
@@ -127,7 +125,6 @@ generate z = cond(pid == 17 & wage > 80000, 0, pid)
 summarize z
 * ----
 summarize hours if wage > 80000 & pid == 17
-display 1
 * ----
 generate d = pid == 17
 regress wage d hours
@@ -158,12 +155,7 @@ count if pid == 17 & wage > 70000
 count if pid == 17 & wage > 93000
 count if pid == 17 & wage > 91000
 * ----
-display word("a b c", region[34])
-* ----
-display L.wage
-* ----
 xtset pid year
-display L.wage
 * ----
 summarize hours if wage < 95000
 summarize hours if wage < 80000
@@ -365,24 +357,17 @@ summarize z
 tabulate m
 * ----
 quietly summarize hours
-display r(mean)
 quietly summarize wage if pid != 17
-display r(mean)
 * ----
 quietly summarize wage
-display r(max)
 * ----
 quietly summarize wage, detail
-display r(p99)
 * ----
 quietly count if wage > 80000
-display r(N)
 * ----
 summarize wage if wage > 80000
-display 1
 * ----
 regress hours wage if wage > 80000
-display 1
 * ----
 recode wage (min/80000 = 0) (80000/max = 1), generate(rich)
 tabulate rich
@@ -418,7 +403,6 @@ generate w2 = wage * wage
 regress hours wage w2
 utest wage w2
 utest wage w2, min(50000) max(100000)
-display e(N)
 * ----
 generate w2 = wage * wage
 replace w2 = 1 if wage > 80000
@@ -506,5 +490,3 @@ tabulate name
 generate z = cond(name == "Quentin", 1, 0)
 tabulate z
 summarize wage if z
-* ----
-display wage

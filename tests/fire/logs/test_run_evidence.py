@@ -29,7 +29,7 @@ tabstat wage, by(sex) statistics(mean sd n)
 regress wage hours i.sex
 codebook region
 summarize hours
-display "mean " r(mean)
+tabulate sex
 xtsum wage
 count if wage > 2000
 """

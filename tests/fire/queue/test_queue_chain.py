@@ -41,9 +41,9 @@ summarize wage
 summarize wage, detail
 list pid wage in 1/5
 tabstat wage, by(group) statistics(mean sd n)
-display "the largest: " 5
 summarize wage if old == 1
-display r(mean)
+summarize age if old == 1
+tabulate old
 sort pid year
 generate first = year == 2020
 count if first

@@ -177,7 +177,7 @@ def test_exceptions_need_all_approvals_even_where_nothing_was_found(
         ("summarize pay\ngenerate l = ln(pay)\nsummarize l\n", (HOLD, ACCEPT), "output 2 tells"),
         ("summarize pay\nsummarize ag pa\n", (HOLD, ACCEPT), "output 2 tells, or may tell"),
         # nobody knows what it is about
-        ("summarize pay\ntabulate sex\ndisplay r(N)\n", (HOLD, ACCEPT, ACCEPT), "output 3 tells"),
+        ("summarize pay\ntabulate sex\ncodebook\n", (HOLD, ACCEPT, ACCEPT), "output 3 tells"),
         # its numbers of cases stand there
         (
             "tabulate sex\ntabstat pay, by(sex) statistics(mean n)\n",

@@ -288,7 +288,7 @@ EXAMPLES = {
             "do ../secret.csv",
             "save ../secret.csv, replace",
         ),
-        stop="count\ndisplay 5\nreplace sex = -1 if pid > 397\nregress wage i.sex",
+        stop="count\ncodebook sex\nreplace sex = -1 if pid > 397\nregress wage i.sex",
     )
 }
 _PYTHON = "import os\nimport pandas as pd\nimport discreet_fire.scripts.runtime as fdz_safe\n"

@@ -298,16 +298,6 @@ def test_a_prefix_gives_its_arguments_and_colon() -> None:
     assert (text[by.start : by.end], text[by.colon or 0], one.body) == ("by", ":", len(text) - 2)
 
 
-def test_tokens_have_kinds() -> None:
-    (one,) = parse_do('su `x\' "a b" 2.5e3 if y>=. /* c */ ///\n z // d').statements
-    kinds = [(token.kind, token.text) for token in one.tokens if token.kind != "blank"]
-    assert kinds == [
-        ("word", "su"), ("macro", "`x'"), ("string", '"a b"'), ("number", "2.5e3"), ("word", "if"),
-        ("word", "y"), ("operator", ">="), ("operator", "."), ("comment", "/* c */"),
-        ("continuation", "///\n"), ("word", "z"), ("comment", "// d"),
-    ]  # fmt: skip
-
-
 def test_a_statement_does_not_show_the_whole_text() -> None:
     do = parse_do("list secret\nsu x")
     assert "secret" not in repr(do)

@@ -36,7 +36,6 @@ from discreet_fire.runners.builtin.expressions import (
 from discreet_fire.runners.builtin.session import Session
 from discreet_fire.runners.builtin.syntax import (
     CommandCall,
-    display_text,
     words_of,
 )
 from discreet_fire.runners.builtin.values import (
@@ -134,7 +133,7 @@ def settle_options(known: Command, call: CommandCall) -> None:
 
 def scope_of(session: Session) -> Scope:
     """What expressions over the records are evaluated in."""
-    return Scope(session.data, session.results)
+    return Scope(session.data)
 
 
 def selected(session: Session, call: CommandCall, scope: Scope | None = None) -> BoolArray:
@@ -145,13 +144,6 @@ def selected(session: Session, call: CommandCall, scope: Scope | None = None) ->
     holds = truth(call.condition, scope)
     judge_condition(session, call.condition, scope, holds)
     return holds
-
-
-def public_value(session: Session, expression: str) -> float | str:
-    """One value that rests on no record: of constants, and of results that are shown."""
-    value = evaluate(expression, Scope(results=session.results))
-    assert not isinstance(value, np.ndarray)
-    return value
 
 
 # --- data -------------------------------------------------------------------------------------
@@ -463,13 +455,7 @@ def panel_set(session: Session, call: CommandCall) -> None:
             session.write(f"{title:>14}: {name}")
 
 
-# --- texts and settings ------------------------------------------------------------------------
-
-
-@command("display", own=True)
-def display(session: Session, call: CommandCall) -> None:
-    """`display "text" exp …`: show texts, numbers, and results that are shown."""
-    session.write(display_text(call.text, lambda text: public_value(session, text)))
+# --- settings ---------------------------------------------------------------------------------
 
 
 @command("version log set more", own=True)

@@ -257,7 +257,7 @@ def depends_on_few(
     for name in sorted(scope.columns):
         changed = np.zeros(rows, dtype=np.bool_)
         for values in _altered(session.data.variables[name]):
-            elsewhere = Scope(session.data, scope.results, {**scope.others, name: values})
+            elsewhere = Scope(session.data, {**scope.others, name: values})
             try:
                 other: Any = whole_column(evaluate(expression, elsewhere), rows)
             except DoError:

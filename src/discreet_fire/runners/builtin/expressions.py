@@ -96,13 +96,9 @@ def expression_tree(text: str) -> ast.expr:
 
 @dataclass(repr=False)
 class Scope:
-    """What an expression is evaluated in, and what it has used (confidential).
+    """What an expression is evaluated in, and what it has used (confidential)."""
 
-    Without data one public value is wanted, as in `display`: no variable is read there.
-    """
-
-    data: DataSet | None = None
-    results: Mapping[str, float] = field(default_factory=dict)  # `r(mean)` and such that are shown
+    data: DataSet
     others: Mapping[str, Any] = field(
         default_factory=dict
     )  # variables with other values than in the data
@@ -113,12 +109,12 @@ class Scope:
     @property
     def rows(self) -> int:
         """How many records there are."""
-        return 0 if self.data is None else self.data.rows
+        return self.data.rows
 
     def column(self, name: str) -> Any:
         """The values of a variable; None if there is none."""
-        full = None if self.data is None else self.data.find(name)
-        if self.data is None or full is None:
+        full = self.data.find(name)
+        if full is None:
             return None
         variable = self.data.variables[full]
         if not variable.free:
@@ -219,8 +215,6 @@ def _named(name: str, scope: Scope) -> Value:
     value: Value | None = scope.column(name)
     if value is not None:
         return value
-    if scope.data is None:
-        raise UnsupportedError(f"{name} where one value is wanted: no single value is read there")
     raise DoError(f"{name} not found", 111)
 
 
@@ -236,12 +230,6 @@ def _counted(sign: ast.operator, left: Value, right: Value) -> Value:
 
 
 def _called(name: str, arguments: Sequence[ast.expr], scope: Scope) -> Value:
-    if name in ("r", "e"):
-        inside = arguments[0] if len(arguments) == 1 else None
-        result = f"{name}({inside.id[1:] if isinstance(inside, ast.Name) else ''})"
-        if result not in scope.results:
-            raise UnsupportedError(f"{result}: results that are not shown cannot be used")
-        return scope.results[result]
     if name not in FUNCTIONS:
         raise UnsupportedError(f"the function {name}()")
     function = FUNCTIONS[name]

@@ -230,7 +230,7 @@ def _doubts(session: Session, entity: str | None) -> Iterator[str]:
 def _whom(
     session: Session, row: StatisticRow, result: SafeResult, chosen: ChosenRecords
 ) -> StatisticShown:
-    """Whom an output is about, for a ledger; also of what runs quietly: `display` can show it."""
+    """Whom an output is about, for a ledger; also of what runs quietly."""
     data, mask, inside = session.data, chosen.counted, chosen.frame
     if _INSIDE in inside.columns:
         inside = inside.filter(pl.col(_INSIDE) == 1)
@@ -285,7 +285,7 @@ def critical_limits(session: Session, call: CommandCall) -> SafeLimits:
     return session.limits.critical(p)
 
 
-@command("summarize", "Detail MEANonly CRItical()", by=True)
+@command("summarize", "Detail CRItical()", by=True)
 def summarize(session: Session, call: CommandCall) -> None:
     """`summarize [varlist] [if] [, detail]`: cases, mean, standard deviation; percentiles."""
     names, by = _named(session, call, every=True), list(call.by)
@@ -293,11 +293,8 @@ def summarize(session: Session, call: CommandCall) -> None:
         names = [name for name in names if not session.data.variables[name].is_text]
     DoError.when(not names, "there are no numeric variables", 111)
     chosen = choose(session, call, [*_numeric(session, names), *by], groups=by)
-    quiet, session.quiet = session.quiet, session.quiet or "meanonly" in call.options
     detail = "detail" in call.options
-    shown = show_statistic(session, "summarize", chosen, names, by=by or None, detail=detail)
-    session.quiet = quiet
-    session.store("r", None if by else shown)
+    show_statistic(session, "summarize", chosen, names, by=by or None, detail=detail)
 
 
 _STATISTICS = {"N": "n", "Var": "variance", "v": "variance", "me": "mean"}
@@ -315,7 +312,7 @@ def tabstat(session: Session, call: CommandCall) -> None:
     how: dict[str, Any] = {"by": by[0] if by else None}
     how["missing"] = chosen.missing or bool(call.by)
     how["statistics"] = [_STATISTICS.get(word, word) for word in words]
-    session.store("r", show_statistic(session, "tabstat", chosen, names, **how))
+    show_statistic(session, "tabstat", chosen, names, **how)
 
 
 @command("tabulate", "Missing noLabel Row COlumn CEll CHi2 CRItical()", by=True)
@@ -333,18 +330,16 @@ def tabulate(session: Session, call: CommandCall) -> None:
         session.write(f"(by {' '.join(call.by)}: one table for all groups)")
         chosen = choose(session, call, wanted, groups=wanted)
         show_statistic(session, "table", chosen, wanted, missing=chosen.missing)
-        session.store("r", None)
         return
     chosen = choose(session, call, names, groups=[] if "nolabel" in call.options else names)
     how: dict[str, Any] = {"missing": chosen.missing, "percent": percent, "chi2": chi2}
-    session.store("r", show_statistic(session, "tabulate", chosen, *names, **how))
+    show_statistic(session, "tabulate", chosen, *names, **how)
 
 
 @command("count", by=True)
 def count(session: Session, call: CommandCall) -> None:
     """`count [if]`: the number of records; withheld where it is of few, or of all but few."""
     DoError.when(call.head, "varlist not allowed", 101)
-    session.store("r", None)
     if call.by:  # the groups together, so that one does not give another away
         chosen = choose(session, call, call.by, groups=call.by)
         show_statistic(session, "table", chosen, list(call.by))
@@ -363,14 +358,13 @@ def count(session: Session, call: CommandCall) -> None:
     how: dict[str, Any] = {"shown_as": "count"}
     if call.condition:
         how = {"shown_as": "count if …", "where": f"{_INSIDE} == 1"}
-    session.store("r", show_statistic(session, "count", chosen, **how))
+    show_statistic(session, "count", chosen, **how)
 
 
 @command("codebook", "CRItical()")
 def codebook(session: Session, call: CommandCall) -> None:
     """`codebook [varlist] [if]`: kind of values, missing ones, frequencies or percentiles."""
     names = _named(session, call, every=True)
-    session.store("r", None)
     show_statistic(session, "codebook", choose(session, call, names), names)
 
 
@@ -381,7 +375,7 @@ def xtsum(session: Session, call: CommandCall) -> None:
     DoError.when(not panel, "panel variable not set; use xtset", 459)
     names = [one for one in _named(session, call, every=True) if one != panel]
     chosen = choose(session, call, [panel, *_numeric(session, names)])
-    session.store("r", show_statistic(session, "xtsum", chosen, names, entity=panel))
+    show_statistic(session, "xtsum", chosen, names, entity=panel)
 
 
 @command("xtdescribe", "Patterns() CRItical()", reads_all=True)
@@ -390,7 +384,6 @@ def xtdescribe(session: Session, call: CommandCall) -> None:
     panel, time = session.data.panel
     DoError.when(not (panel and time), "panel and time variable not set; use xtset", 459)
     how = {"entity": panel, "time": time, "patterns": int(call.number("patterns", 9))}
-    session.store("r", None)
     show_statistic(session, "xtdescribe", choose(session, call, [panel, time]), **how)
 
 
@@ -405,14 +398,12 @@ def regress(session: Session, call: CommandCall) -> None:
     DoError.when(len(by) > 1, "one variable makes clusters")
     robust = "robust" in call.options or kind == "robust"
     session.model = None
-    session.store("e", None)
     chosen = choose(session, call, [*names, *by])
     options: dict[str, Any] = {"robust": robust, "earlier": session.fitted[-50:]}
     options["constant"] = "noconstant" not in call.options
     options["level"] = call.number("level", 95.0)
     options["cluster"] = by[0] if by else None
     shown = show_statistic(session, "regress", chosen, terms[0], terms[1:], **options)
-    session.store("e", shown)
     if shown is not None:
         sample = chosen.mask.copy()
         for name in names:
@@ -448,7 +439,6 @@ def utest(session: Session, call: CommandCall) -> None:
     """`utest x x2`, after `regress y x x2 …`: test for a U shape."""
     names, model = session.data.listed(call.head), session.model
     refuse_single(session.data, [*names, *(() if model is None else model.names)], "utest")
-    session.store("r", None)
     model = required(model, "utest needs the results of regress", 301)
     DoError.when(model.units is not session.data.units, "the data changed since regress", 301)
     DoError.when(len(names) != 2, "utest takes a variable and its square", 102)
@@ -464,4 +454,4 @@ def utest(session: Session, call: CommandCall) -> None:
     ends = tuple(call.number(end, 0.0) if end in call.options else None for end in ("min", "max"))
     how: dict[str, Any] = {"interval": ends, "fieller": "fieller" in call.options}
     how["level"] = call.number("level", 95.0)
-    session.store("r", show_statistic(session, "utest", chosen, outcome, names[0], controls, **how))
+    show_statistic(session, "utest", chosen, outcome, names[0], controls, **how)

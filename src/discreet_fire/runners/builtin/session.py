@@ -1,6 +1,6 @@
 """What a running do-file can see and change, and what its log shows. CONFIDENTIAL.
 
-Stored results are public: they come from what was shown. Values of records are in the data alone.
+Values of records are in the data alone: there are no stored results.
 """
 
 from __future__ import annotations
@@ -58,7 +58,6 @@ class Session:
     witness: Witness | None = None
     given: Mapping[str, Path] = field(default_factory=dict)  # data files by their names
     data: DataSet = field(default_factory=DataSet)
-    results: dict[str, float] = field(default_factory=dict)  # by names such as `r(mean)`
     model: LastModel | None = None
     fitted: list[SafeResult] = field(default_factory=list)  # later models are compared with them
     history: UnitHistory = field(default_factory=UnitHistory)
@@ -99,12 +98,6 @@ class Session:
         check = Check(rule="refused", verdict=CheckVerdict.fail, reason=reason)
         result = SafeResult(command=command, shown="", checks=[check])
         self.outputs.append(ShownOutput(self.line, command, result))
-
-    def store(self, kind: str, result: SafeResult | None) -> None:
-        """Replace the stored results of a kind, `r` or `e`, by those of a result that is shown."""
-        kept = {key: one for key, one in self.results.items() if not key.startswith(f"{kind}(")}
-        stored = {} if result is None else result.stored
-        self.results = kept | {f"{kind}({key})": float(one) for key, one in stored.items()}
 
     # --- data --------------------------------------------------------------------------
 

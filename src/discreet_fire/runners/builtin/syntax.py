@@ -1,4 +1,4 @@
-r"""The text of a program: its steps, the parts of a command, what `display` writes.
+"""The text of a program: its steps, and the parts of a command.
 
 In: the text of a do-file. Out: `Step`s; `CommandCall`, the parts of a command by Stata's syntax.
 Nothing of the data is read here. Macros and blocks are not known.
@@ -8,20 +8,17 @@ from __future__ import annotations
 
 import re
 import shlex
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from itertools import pairwise
 
 from discreet_fire.runners.builtin.values import (
-    MISSING,
     DoError,
     UnsupportedError,
-    missing_letter,
     number_or_code,
     required,
 )
 from discreet_fire.stata import DoFile, Kind
-from discreet_fire.statistics import general
 from discreet_fire.texts import Lines
 
 _MACRO = re.compile(r"`(?!\")|\$")
@@ -43,10 +40,13 @@ def steps_of(do: DoFile) -> tuple[Step, ...]:
     for one in do.statements:
         if one.kind in (Kind.COMMENT, Kind.DIRECTIVE):
             continue
-        texts = (
-            " " if token.kind in ("comment", "continuation") else token.text for token in one.tokens
-        )
-        code = " ".join("".join(texts).splitlines()).strip()
+        texts, at = list[str](), one.start
+        for kind, start, end in one.spans:
+            if kind in ("comment", "continuation") and start >= at:
+                texts.append(do.text[at:start])
+                at = end
+        texts.append(do.text[at : one.end])
+        code = " ".join(" ".join(texts).splitlines()).strip()
         unknown = "macros" if _MACRO.search(code) else ""
         unknown = "blocks" if one.opens or one.kind is Kind.BRACE else unknown
         steps.append(Step(code, lines.place(one.start)[0], one.text, unknown))
@@ -183,45 +183,3 @@ def _options_of(text: str) -> dict[str, str | None]:
             inside, at = text[at + 1 : end].strip(), end + 1
         options[match[1]] = inside
     return options
-
-
-# --- display ---------------------------------------------------------------------------------
-
-_QUOTED = re.compile(r"\s*(?:,|(?P<quoted>\"[^\"]*\"|`\"(?:(?!\"').)*\"'))")
-
-
-def display_text(text: str, evaluate: Callable[[str], float | str]) -> str:
-    """The text that `display` writes.
-
-    >>> display_text('"mean: " x " " 2+2', lambda text: 1.5 if "x" in text else 4.0)
-    'mean: 1.5 4'
-    """
-    written, at = "", 0
-    while text[at:].strip():
-        match = _QUOTED.match(text, at)
-        if match is None:
-            end = _expression_end(text, at)
-            value = evaluate(text[at:end].strip())
-            if isinstance(value, float):
-                value = missing_letter(value) if value >= MISSING else general(value, 10)
-            written, at = written + value, end
-            continue
-        if match["quoted"]:
-            written += match["quoted"].removeprefix("`").removesuffix("'")[1:-1]
-        at = match.end()
-    return written
-
-
-def _expression_end(text: str, start: int) -> int:
-    """Where an expression ends: at a comma or quote, or where blanks part it from the next one."""
-    outer = dict(_outside(text[start:]))
-    at = 1
-    while start + at < len(text):
-        one, before, after = text[start + at], text[start : start + at].rstrip(), text[start + at :]
-        joins = before[-1:] in "=<>+-*/&|(,!^~" or re.match(r"\s*(?:[-+=<>*/&|^]|[!~]=)", after)
-        if at in outer and (one == "," or (one in " \t" and not joins)):
-            return start + at
-        if one == '"' and at not in outer and before[-1:] not in '=<>+(,&|"' and before[-1:] != "`":
-            return start + at
-        at += 1
-    return len(text)

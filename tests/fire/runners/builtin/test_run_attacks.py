@@ -102,8 +102,6 @@ generate lwage = ln(wage) if wage > 0
 generate young = hours < 30
 recode young (0 = 0 "no") (1 = 1 "yes"), generate(youth)
 tabulate youth
-quietly summarize hours if region == 4
-display "region 4: " r(mean)
 generate income = hours * 10
 regress income i.region young
 replace hours = . if hours > 60
@@ -117,7 +115,7 @@ count
 def test_honest_programs_show_what_they_did(tmp_path):
     log = log_of(HONEST, PLAIN, tmp_path / "plain", entity="pid")
     assert "(withheld)" not in log.replace("wage |", "")
-    for piece in ("region 4: ", "yes |", "  60\n"):
+    for piece in ("yes |", "  60\n"):
         assert piece in log, piece
 
 
@@ -129,7 +127,7 @@ WORDS = [
     "if", "in", "using", "if wage > 5", "if name == \"a\"", "in 1/5", "in 1/`=wage[34]'",
     "[fw=region]", "[aw=wage]", ", by(region)", ", detail", ", generate(new)", ", replace",
     "wage[34]", "r(max)", "_rc", "_N", "i.region", "L.wage", "c.hours##i.sex", "new = wage * 2",
-    "new = sum(wage", "1e400", "1/0", "%9.2f", "(mean) wage", "(1 = 2)", "2/", ": display 5",
+    "new = sum(wage", "1e400", "1/0", "%9.2f", "(mean) wage", "(1 = 2)", "2/", ": count",
     "++", "+", "#", ";", "_b[hours]", "e(sample)", "é",
 ]  # fmt: skip
 HEADS = [
@@ -171,9 +169,9 @@ def test_any_lines_are_a_result_or_a_clear_error(tmp_path_factory, program, end)
 
 
 HUGE = {
-    "display " + "(" * 3000 + "1" + ")" * 3000: "invalid syntax in an expression",
-    "display " + "+".join(["1"] * 5000): "nested too deeply",
-    "fdzrun " * 3000 + "display 1": "nested too deeply",
+    "drop if " + "(" * 3000 + "1" + ")" * 3000: "invalid syntax in an expression",
+    "drop if " + "+".join(["1"] * 5000): "nested too deeply",
+    "fdzrun " * 3000 + "count": "nested too deeply",
     "{\n" * 300 + "}\n" * 300: "does not know blocks",
 }
 
