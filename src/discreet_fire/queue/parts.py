@@ -84,6 +84,24 @@ class OutputPart:
         }
         return cls(**{**plain, **read})
 
+    @classmethod
+    def of_file(
+        cls, path: Path, title: str, lines: tuple[int, int] | None = None,
+        names: frozenset[str] | None = None,
+    ) -> Self:  # fmt: skip
+        """A whole file; its title in signs that show as they are, whoever wrote them."""
+        words = " ".join(title.split())
+        return cls(
+            number=0,
+            file=path.name,
+            start=0,
+            end=None,
+            title="".join(one if one.isprintable() else "?" for one in words)[:_LONGEST_TITLE],
+            lines=lines,
+            names=names,
+            sha256=hashlib.sha256(path.read_bytes()).hexdigest(),
+        )
+
     def text(self, folder: Path) -> str:
         """What it shows. CONFIDENTIAL until it is released."""
         path = folder / self.file
@@ -116,7 +134,7 @@ def parts_of(outputs: Sequence[Path], programs: Sequence[Path]) -> tuple[OutputP
     parts: list[OutputPart] = []
     for path in outputs:
         own = _file_parts(path, codes)
-        parts += own if 0 < len(own) <= MOST_PARTS else [_whole(path)]
+        parts += own if 0 < len(own) <= MOST_PARTS else [OutputPart.of_file(path, path.name)]
     return tuple(replace(one, number=at) for at, one in enumerate(parts, start=1))
 
 
@@ -132,19 +150,6 @@ def without(path: Path, held: Iterable[OutputPart]) -> bytes:
 
 
 # How a log is cut ---------------------------------------------------------------------------------
-
-
-def _whole(path: Path) -> OutputPart:
-    return OutputPart(
-        number=0,
-        file=path.name,
-        start=0,
-        end=None,
-        title=path.name,
-        lines=None,
-        names=None,
-        sha256=hashlib.sha256(path.read_bytes()).hexdigest(),
-    )
 
 
 def _file_parts(path: Path, codes: Sequence[_Program]) -> list[OutputPart]:

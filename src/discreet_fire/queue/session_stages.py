@@ -8,7 +8,6 @@ nobody checked how the outputs were made. Folders of SACRO are taken, too, and n
 
 from __future__ import annotations
 
-import hashlib
 from pathlib import Path
 
 from discreet_fire.findings import Severity
@@ -30,7 +29,6 @@ from discreet_fire.research_session import (
     CallResult,
     HandedOutput,
     RepeatedOutput,
-    SacroOutput,
     SessionData,
     manifest_of,
     read_folder,
@@ -161,19 +159,10 @@ def _statistic(one: HandedOutput, result: CallResult, records: SessionData) -> S
 
 def _parts(one: HandedOutput, home: Path, result: CallResult | None) -> list[OutputPart]:
     """Its files; which variables they are about is known once they were made here."""
-    return [
-        OutputPart(
-            number=0,
-            file=name,
-            start=0,
-            end=None,
-            title=_title(one.name, str(one.call.call)),
-            lines=None if result is None else (one.number, one.number + 1),
-            names=None if result is None else frozenset(result.variables),
-            sha256=hashlib.sha256((home / name).read_bytes()).hexdigest(),
-        )
-        for name in one.files
-    ]
+    lines = None if result is None else (one.number, one.number + 1)
+    names = None if result is None else frozenset(result.variables)
+    title = f"{one.name}: {one.call.call}"
+    return [OutputPart.of_file(home / name, title, lines, names) for name in one.files]
 
 
 def take_sacro(work: SubmissionWork) -> None:
@@ -185,10 +174,10 @@ def take_sacro(work: SubmissionWork) -> None:
     work.parts = []
     for at, (name, one) in enumerate(folder.outputs.items(), start=1):
         for file in one.files:
-            data = (home / file.name).read_bytes()
-            (target / file.name).write_bytes(data)
-            work.outputs.append(target / file.name)
-            work.parts.append(_sacro_part(name, one, file.name, data))
+            copy = target / file.name
+            copy.write_bytes((home / file.name).read_bytes())
+            work.outputs.append(copy)
+            work.parts.append(OutputPart.of_file(copy, f"{name}: {one.command}"))
         remarks = [("sacro-status", f"{one.status}: {' '.join(one.summary.split())}")] * (
             one.status != "pass"
         )
@@ -212,25 +201,6 @@ def _note_sacro(
 ) -> None:
     fields = {"line": at, "severity": severity, "rule": rule, "what": f"output {name}: {message}"}
     work.findings.append(StageFinding.of("sacro", RESULTS, fields))
-
-
-def _title(name: str, call: str) -> str:
-    """What an output is called, in signs that show as they are, whoever wrote them."""
-    frame = " ".join(f"{name}: {call}".split())
-    return "".join(one if one.isprintable() else "?" for one in frame)[:200]
-
-
-def _sacro_part(name: str, one: SacroOutput, file: str, data: bytes) -> OutputPart:
-    return OutputPart(
-        number=0,
-        file=file,
-        start=0,
-        end=None,
-        title=_title(name, one.command),
-        lines=None,
-        names=None,
-        sha256=hashlib.sha256(data).hexdigest(),
-    )
 
 
 #: What a session goes through, in order, and a folder of SACRO.
