@@ -30,7 +30,7 @@ from discreet.microdata import (
     require_columns,
 )
 from discreet.record_batches import collected
-from discreet_fire.statistics.contributions import EntityNumbers, numbered
+from discreet_fire.statistics.contributions import EntityNumbers
 from discreet_fire.statistics.layout import number_text
 from discreet_fire.statistics.limits import SafeLimits
 from discreet_fire.statistics.results import Check, CheckVerdict
@@ -116,7 +116,7 @@ class MicrodataRecords:
         column = self.named_entities()
         if column.dtype.is_integer() and column.dtype not in (pl.UInt64, pl.Int128):
             return column.cast(pl.Int64).to_numpy()
-        return numbered_texts(column.cast(pl.String))[0]
+        return coded(column.cast(pl.String), self.entity or "")[1]
 
     @cached_property
     def numbering(self) -> EntityNumbers:
@@ -342,81 +342,18 @@ def count_of(codes: IntArray, groups: int, times: IntArray | None = None) -> Int
     return np.bincount(codes + 1, times, groups + 1)[1:].astype(np.int64)
 
 
-#: Whole numbers within such a range need no search for their codes.
-_DIRECT = 2**16
-
-
 def coded(column: pl.Series, name: str) -> tuple[list[Any], IntArray]:
     """Values in order, and for each record the position of its value."""
     kind = column.dtype
-    if kind.is_integer() and kind not in (pl.UInt64, pl.Int128) and len(column):
-        low, high = column.min(), column.max()
-        if isinstance(low, int) and isinstance(high, int) and high - low < _DIRECT:
-            return _direct(column, low, high)
     if not (kind.is_numeric() or kind.is_temporal()):
         if kind not in (pl.String, pl.Null) and not isinstance(kind, pl.Categorical | pl.Enum):
             message = "records cannot be grouped by values of this kind"
             hint = "group by numbers, texts or dates"
             raise OutputCheckError(message, code="group", where=name, hint=hint)
-        if isinstance(kind, pl.Enum):
-            return _coded_categories(column, kind)
-        column = column.cast(pl.String)
-    if column.dtype == pl.String:
-        return _coded_texts(column)
-    values = column.unique().drop_nulls().sort()
+        column = column if isinstance(kind, pl.Enum) else column.cast(pl.String)
+    values = column.drop_nulls().unique().sort()
     if not len(values):
         return [], np.full(len(column), -1, dtype=np.int64)
-    physical = column.fill_null(values[0]).to_physical().to_numpy()
-    places = np.searchsorted(values.to_physical().to_numpy(), physical)
-    codes = np.asarray(places, dtype=np.int64)
-    if column.null_count():
-        codes = codes.copy()
-        codes[column.is_null().to_numpy()] = -1
-    return values.to_list(), codes
-
-
-def _coded_categories(column: pl.Series, kind: pl.Enum) -> tuple[list[Any], IntArray]:
-    """Codes of categories that have an order of their own."""
-    there = column.is_not_null().to_numpy()
-    place = column.to_physical().fill_null(0).cast(pl.Int64).to_numpy()
-    used = np.bincount(place[there], minlength=len(kind.categories)) > 0
-    codes = (np.cumsum(used) - 1)[place]
-    codes[~there] = -1
-    texts = kind.categories.to_list()
-    return [texts[at] for at in np.flatnonzero(used)], codes.astype(np.int64)
-
-
-def _coded_texts(column: pl.Series) -> tuple[list[Any], IntArray]:
-    """Codes of texts: numbers depend on the order of records, the ranks of texts do not."""
-    numbers, texts = numbered_texts(column)
-    ranks = texts.rank("dense").cast(pl.Int64).fill_null(0).to_numpy() - 1
-    return texts.drop_nulls().sort().to_list(), ranks[numbers]
-
-
-def numbered_texts(column: pl.Series) -> tuple[IntArray, pl.Series]:
-    """A number for each record, the same for equal texts, and the text of each number.
-
-    >>> numbers, texts = numbered_texts(pl.Series(["b", None, "b"]))
-    >>> texts.gather(numbers).to_list()
-    ['b', None, 'b']
-    """
-    codes, first = numbered(column.hash().to_numpy().view(np.int64))
-    texts = column.gather(first)
-    if texts.gather(codes).equals(column):
-        return codes, texts
-    # Two texts have the same hash.
-    texts = column.unique()
-    numbers = pl.DataFrame({"text": texts, "number": np.arange(len(texts))})
-    known = pl.DataFrame({"text": column})
-    joined = known.join(numbers, on="text", how="left", nulls_equal=True, maintain_order="left")
-    return joined["number"].to_numpy(), texts
-
-
-def _direct(column: pl.Series, low: int, high: int) -> tuple[list[Any], IntArray]:
-    """Codes of whole numbers within a small range."""
-    there = column.is_not_null().to_numpy()
-    whole = column.fill_null(low).cast(pl.Int64).to_numpy() - low
-    used = np.bincount(whole, there, high - low + 1) > 0
-    codes = (np.cumsum(used) - 1)[whole]
-    codes[~there] = -1
-    return (np.flatnonzero(used) + low).tolist(), codes
+    places = pl.Series(np.arange(len(values)))
+    codes = column.replace_strict(values, places, default=None, return_dtype=pl.Int64)
+    return values.to_list(), codes.fill_null(-1).to_numpy().astype(np.int64)

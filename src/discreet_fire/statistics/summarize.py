@@ -36,13 +36,10 @@ from discreet_fire.statistics.layout import (
     general,
 )
 from discreet_fire.statistics.limits import SafeLimits, limits_of
-from discreet_fire.statistics.parallel import side_by_side
 from discreet_fire.statistics.records import MicrodataRecords, RecordGroups, crossed, names_of, take
 from discreet_fire.statistics.results import Check, CheckVerdict, OutputEvidence, SafeResult
 
 #: The rules that are held against every description.
-#: Up to this many values, groups are not worth a thread each.
-_LARGE = 2**18
 RULES = ("minimum", "dominance", "same", "alike")
 
 
@@ -114,7 +111,6 @@ def _described(
         for at, one in enumerate(facts)
     ]
     if by is not None:
-        # All records take longest, so they are not left for the end.
         whole = partial(
             statistics,
             *(wanted, hidden.total, partial(holding.part, range(holding.groups)), limits),
@@ -124,12 +120,7 @@ def _described(
             rules=hidden.whole,
         )
         jobs.insert(0, whole)
-    if holding.values.size > _LARGE:
-        # One group brings the values into the order of groups, for all, if they are needed.
-        last = jobs.pop()()
-        results = [*side_by_side(jobs), last]
-    else:
-        results = [job() for job in jobs]
+    results = [job() for job in jobs]
     of_all, several = (results[0], results[1:]) if by is not None else (results[0], results)
     broken: list[Found] = []
     for at, (_, more) in enumerate(several):

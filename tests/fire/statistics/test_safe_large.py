@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import math
 from itertools import pairwise
 
 import numpy as np
@@ -17,7 +18,10 @@ from discreet_fire.statistics.disclosure_rules import MANY, Facts, concentrated
 from discreet_fire.statistics.group_statistics import percentile
 from discreet_fire.statistics.grouped_values import GroupedValues
 from discreet_fire.statistics.limits import SafeLimits
-from discreet_fire.statistics.records import coded, group, numbered_texts, take
+from discreet_fire.statistics.models import regress
+from discreet_fire.statistics.models.disclosure_checks import _common
+from discreet_fire.statistics.records import coded, count_of, group, take
+from discreet_fire.statistics.results import CheckVerdict
 from discreet_fire.statistics.tabulate import GroupWeights
 from tests.helpers.rows import for_all_rows
 
@@ -154,7 +158,7 @@ def test_cases_are_distinct_entities(frame):
         counted = frame.group_by("region").agg(pl.col("person").n_unique())
         known = dict(counted.iter_rows())
         assert cases.tolist() == [known[value] for value in axis.values]
-        assert records.numbering.there == frame["person"].n_unique()
+        assert len(records.numbering.start) - 1 == frame["person"].n_unique()
 
 
 def test_a_table_across_counts_entities_in_cells_and_margins(frame):
@@ -281,7 +285,7 @@ def test_keys_get_dense_numbers():
         np.arange(ROWS) * 2**40,
     ):
         entities = EntityNumbers.of(keys)
-        who, many = entities.who, entities.many
+        who, many = entities.who, len(entities.start) - 1
         assert who.min() >= 0
         assert who.max() < many
         pairs = set(zip(keys.tolist(), who.tolist(), strict=True))
@@ -297,17 +301,10 @@ def test_texts_are_coded_in_order(frame):
     assert values == ["nord", "ost", "süd", "west"]
     back = [None if code < 0 else values[code] for code in codes.tolist()]
     assert back == column.to_list()
-    numbers, texts = numbered_texts(column)
-    assert texts.gather(numbers).equals(column)
-
-
-def _numbers_are_right(column: pl.Series) -> bool:
-    numbers, texts = numbered_texts(column)
-    return texts.gather(numbers).equals(column) and len(set(numbers)) == column.n_unique()
 
 
 @for_all_rows(("longest", "many"), [(0, 5), (3, 5), (11, 9_000), (12, 5), (13, 5), (40, 9_000)])
-def test_texts_of_any_length_are_numbered(longest, many):
+def test_texts_of_any_length_are_coded(longest, many):
     rng = np.random.default_rng(longest)
     known = ["", "ä" * (longest // 2)]
     for at, size in enumerate(rng.integers(0, longest + 1, many).tolist()):
@@ -319,18 +316,9 @@ def test_texts_of_any_length_are_numbered(longest, many):
     column = pl.select(pl.when(pl.Series(rng.random(ROWS) < 0.9)).then(column)).to_series()
     columns = [column, column.slice(3), column.drop_nulls(), pl.concat([column, column[:99]])]
     for one in columns:
-        assert _numbers_are_right(one)
         values, codes = coded(one, "x")
         assert values == sorted(set(one) - {None})
         assert [None if code < 0 else values[code] for code in codes.tolist()] == one.to_list()
-
-
-def test_texts_of_the_same_hash_stay_apart(frame, monkeypatch):
-    column = frame["region"] + " is the name of a region"
-    same = pl.Series(np.zeros(len(column), dtype=np.uint64))
-    monkeypatch.setattr(pl.Series, "hash", lambda *_: same)
-    values, codes = coded(column, "region")
-    assert [None if code < 0 else values[code] for code in codes.tolist()] == column.to_list()
 
 
 def test_percentiles_are_those_of_sorted_values():
@@ -351,3 +339,48 @@ def test_exact_sums_of_groups_are_those_of_each_alone():
     assert found.tolist() == [sums.exact_sum(values[codes == at]) for at in range(9)]
     back = sums.exact_sums(values[::-1], codes[::-1], 9)
     assert back.tolist() == found.tolist()
+
+
+@pytest.mark.parametrize("size", [101, 60_001, 60_002])
+def test_a_value_that_half_of_the_records_have_is_found_in_any_order(size):
+    rng = np.random.default_rng(size)
+    for share, values in ((0.6, 2), (0.999, size), (0.5, 2), (0.5, size)):
+        many = math.ceil(size * share)
+        records = np.concatenate([np.full(many, 3.5), 4.0 + rng.integers(0, values, size - many)])
+        for _ in range(3):
+            rng.shuffle(records)
+            assert 3.5 in _common(records)
+
+
+@pytest.mark.parametrize("lowest", [-1, 0])
+def test_records_are_counted(lowest):
+    codes = np.random.default_rng(6).integers(lowest, 70, ROWS)
+    expected = np.bincount(codes[codes >= 0], minlength=75)
+    assert (count_of(codes, 75) == expected).all()
+    assert (count_of(codes[::2], 75) == np.bincount(codes[::2] + 1, minlength=76)[1:]).all()
+
+
+def test_cases_are_counted_alike_with_few_and_with_many_groups():
+    rng = np.random.default_rng(5)
+    size = 60_000
+    who, few = rng.integers(0, size // 3, size), rng.integers(-1, 70, size)
+    many = rng.integers(-1, 5_000, size)
+    for codes, groups in ((few, 70), (many, 5_000)):
+        pairs = {pair for pair in zip(codes.tolist(), who.tolist(), strict=True) if pair[0] >= 0}
+        expected = np.bincount([code for code, _ in pairs], minlength=groups)
+        entities = EntityNumbers.of(who)
+        assert (entities.cases(entities.gathered(codes), groups) == expected).all()
+
+
+def test_few_that_differ_are_found_in_large_data():
+    size = np.arange(ROWS) % 70
+    for apart, rows in (([5], 2), ([5, 6, 7], 3)):
+        odd = np.ones(ROWS)
+        odd[apart] = [2.0, 3.0, 4.0][: len(apart)]
+        known = pl.DataFrame({"odd": odd, "income": size * 1.5 + np.arange(ROWS) % 3})
+        rules = {
+            check.rule
+            for check in regress(known, "income", "odd").checks
+            if check.verdict is CheckVerdict.fail
+        }
+        assert ("minimum-cases" in rules) is (rows < 3)

@@ -126,9 +126,9 @@ class ModelRequest:
             numbers={name: numbers[name].filter(keep).to_numpy() for name in names},
             groups={name: codes for name, (_, codes) in levels.items()},
             levels={name: known for name, (known, _) in levels.items()},
-            entities=None if entities is None else numbered(entities[used])[0],
+            entities=None if entities is None else numbered(entities[used]),
             weights=None if weight is None else weight.filter(keep).to_numpy(),
-            clusters=None if clusters is None else numbered(clusters)[0],
+            clusters=None if clusters is None else numbered(clusters),
             left_out=int((~used).sum()) if entities is None else len(np.unique(entities[~used])),
             trace=SampleTrace(
                 traces=kept.select(traced).hash_rows(seed=1).to_numpy(), traced=traced

@@ -85,9 +85,9 @@ class Sample:
                 name: tuple(self.levels[name][place] for place in kept)
                 for name, (kept, _) in places.items()
             },
-            entities=None if self.entities is None else numbered(self.entities[rows])[0],
+            entities=None if self.entities is None else numbered(self.entities[rows]),
             weights=None if self.weights is None else self.weights[rows],
-            clusters=None if self.clusters is None else numbered(self.clusters[rows])[0],
+            clusters=None if self.clusters is None else numbered(self.clusters[rows]),
             trace=replace(self.trace, traces=self.trace.traces[rows]),
         )
 
