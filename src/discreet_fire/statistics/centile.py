@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 import polars as pl
+from scipy import special
 
 from discreet.arrays import FloatArray, IntArray
 from discreet.errors import OutputCheckError
@@ -129,17 +130,8 @@ def _with_interval(
         return [None, None, None]
     centre = values[below - 1] + (place - below) * (values[below] - values[below - 1])
     # Ranks between which the percentile lies with at least this chance.
-    reached = _binomial(n, share)
+    reached = special.bdtr(np.arange(n + 1), n, share)
     low = int(np.searchsorted(reached, (1 - level) / 2, side="right"))
     high = int(np.searchsorted(reached, 1 - (1 - level) / 2, side="left")) + 1
     ends = [float(values[at - 1]) if deep(at, at) else None for at in (low, high)]
     return [float(centre), *ends]
-
-
-def _binomial(n: int, share: float) -> FloatArray:
-    """The chance of at most k successes of n, for each k."""
-    whole = np.arange(n + 1, dtype=np.float64)
-    factorial = np.concatenate([[0.0], np.cumsum(np.log(whole[1:]))])
-    logs = factorial[n] - factorial - factorial[::-1]
-    logs += whole * math.log(share) + (n - whole) * math.log1p(-share)
-    return np.cumsum(np.exp(logs))

@@ -13,7 +13,6 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from discreet.arrays import BoolArray, FloatArray
 from discreet_fire.statistics.limits import SafeLimits
 from discreet_fire.statistics.results import Check, CheckVerdict
 
@@ -44,20 +43,6 @@ class Facts:
     def total(self) -> float:
         """Sum of values, weighted with weights."""
         return self.mean * self.weight
-
-
-def is_clear(
-    first: FloatArray, size: FloatArray, squares: FloatArray, span: FloatArray, limits: SafeLimits
-) -> BoolArray:
-    """For which groups no rule on contributions or on equal values can be broken.
-
-    The second largest is at most as large as the first. And if all but m values were the
-    same, the squared deviations could not exceed m times the squared range.
-    """
-    even = 2 * first <= limits.dominance / 100 * size
-    rest = size - 2 * first >= limits.closeness / 100 * first
-    clear: BoolArray = even & rest & (squares > limits.minimum * span * span)
-    return clear
 
 
 #: Each rule in words; those that weigh most come first.

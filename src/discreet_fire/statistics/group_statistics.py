@@ -21,9 +21,6 @@ from discreet_fire.statistics.layout import rounded
 from discreet_fire.statistics.limits import SafeLimits
 from discreet_fire.statistics.sums import exact_sum
 
-#: So many records are looked at first, whether they are of enough entities.
-_SOME = 2**9
-
 
 def percentile(values: FloatArray, share: float, weights: FloatArray | None = None) -> float:
     """A percentile of sorted values as `summarize, detail` defines it.
@@ -57,11 +54,7 @@ def _deep_enough(whole: GroupedValues, cases: int, share: float, at: float, leas
 
     def enough(side: Callable[[FloatArray], BoolArray]) -> bool:
         """Whether records on a side of the percentile are of so many entities."""
-        values, entities = whole.values, whole.entities
-        return entities is None or any(
-            np.unique(entities[:first][side(values[:first])]).size >= least
-            for first in (_SOME, values.size)
-        )
+        return whole.entities is None or np.unique(whole.entities[side(whole.values)]).size >= least
 
     below = share > 0.5 or enough(lambda values: values <= at)
     return below and (share < 0.5 or enough(lambda values: values >= at))

@@ -12,8 +12,8 @@ from functools import cached_property
 import numpy as np
 
 from discreet.arrays import BoolArray, FloatArray, IntArray
-from discreet_fire.statistics.contributions import CaseContributions, EntityNumbers, contributions
-from discreet_fire.statistics.disclosure_rules import MANY, Facts, is_clear
+from discreet_fire.statistics.contributions import EntityNumbers, contributions
+from discreet_fire.statistics.disclosure_rules import MANY, Facts
 from discreet_fire.statistics.limits import SafeLimits
 from discreet_fire.statistics.sums import exact_sums
 
@@ -90,21 +90,14 @@ class GroupedValues:
         squares = exact_sums(
             values, codes, self.groups, weights=weights, centres=start, shifts=shift, power=2
         )
-        shares = None
-        if self.entities is None and weights is None:
-            first = np.where(count > 0, np.maximum(np.abs(low), np.abs(high)), 0.0)
-            size = exact_sums(np.abs(values), codes, self.groups)
-            if (is_clear(first, size, squares, high - low, limits) | (count == 0)).all():
-                shares = CaseContributions(count, size, first, 0 * first, count + limits.minimum)
-        starts = np.arange(values.size + 1 if shares is None else 0)
+        starts = np.arange(values.size + 1)
         if self.entities is not None:
             starts, order = self._who.start, self._who.gathered
             values = order(values)
             codes = None if codes is None else order(codes)
             weights = None if weights is None else order(weights)
         amounts = values if weights is None else values * weights
-        if shares is None:
-            shares = contributions(values, amounts, codes, self.groups, starts, limits.minimum)
+        shares = contributions(values, amounts, codes, self.groups, starts, limits.minimum)
         columns = [count, shares.cases, total, low, high, start + shift, squares, *shares[1:4]]
         if weights is not None:
             loads = contributions(weights, weights, codes, self.groups, starts, 0)
