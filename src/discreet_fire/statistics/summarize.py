@@ -99,9 +99,8 @@ def _described(
         spreads = spreads_to_hide(
             facts, limits, part=holding.part, hidden=hidden.value, total=total, needed=1 + spread
         )
-    jobs = [
-        partial(
-            statistics,
+    several = [
+        statistics(
             *(wanted, one, partial(holding.part, [at]), limits),
             count=at not in hidden.count,
             value=at not in hidden.value,
@@ -110,18 +109,16 @@ def _described(
         )
         for at, one in enumerate(facts)
     ]
-    if by is not None:
-        whole = partial(
-            statistics,
+    if by is None:
+        of_all = several[0]
+    else:
+        of_all = statistics(
             *(wanted, hidden.total, partial(holding.part, range(holding.groups)), limits),
             count=not hidden.total_count,
             value=not hidden.total_value,
             spread=spreads.total,
             rules=hidden.whole,
         )
-        jobs.insert(0, whole)
-    results = [job() for job in jobs]
-    of_all, several = (results[0], results[1:]) if by is not None else (results[0], results)
     broken: list[Found] = []
     for at, (_, more) in enumerate(several):
         place = name if by is None else f"{name}, {by.name} = {by.labels[at]}"

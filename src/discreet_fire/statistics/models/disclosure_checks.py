@@ -23,6 +23,12 @@ import numpy.typing as npt
 
 from discreet.arrays import FloatArray, IntArray
 from discreet_fire.statistics.borderline import BorderlineFact, computed_concentration
+from discreet_fire.statistics.contributions import (
+    CaseContributions,
+    EntityNumbers,
+    contributions,
+)
+from discreet_fire.statistics.disclosure_rules import concentrated
 from discreet_fire.statistics.limits import SafeLimits
 from discreet_fire.statistics.models.design import ModelDesign, Partition, Rows, upper_of_two
 from discreet_fire.statistics.models.least_squares import LeastSquaresSolution
@@ -67,7 +73,7 @@ class ModelChecks:
         if self.sample.cases < minimum:
             places.append("the estimation sample")
         for partition in self.design.partitions:
-            counts = case_counts(partition, self.sample, minimum)
+            counts = case_counts(partition, self.sample)
             self.evidence.setdefault("cases", {})[partition.text] = counts
             if _few_in_one(counts, minimum):
                 places.append(partition.text)
@@ -175,7 +181,7 @@ class ModelChecks:
     def _broken(self, partition: Partition, two: IntArray | None) -> tuple[list[str], bool]:
         """Rules of means that a group breaks, and whether one has too few cases."""
         minimum, rules = self.limits.minimum, []
-        counts = case_counts(partition, self.sample, minimum)
+        counts = case_counts(partition, self.sample)
         if two is None and dominated(partition, self.sample, self.limits).any():
             rules.append("dominance")
         if (all_alike(partition, self.sample.outcome) & (counts > 0)).any():
@@ -183,7 +189,7 @@ class ModelChecks:
         if two is not None:
             codes, cells = partition.codes * 2 + two, partition.cells * 2
             halves = Partition(text=partition.text, codes=codes, cells=cells)
-            if _few_in_one(case_counts(halves, self.sample, minimum), minimum):
+            if _few_in_one(case_counts(halves, self.sample), minimum):
                 rules.append("few-outcomes")
         return rules, _few_in_one(counts, minimum)
 
@@ -227,7 +233,7 @@ class ModelChecks:
         if partition is None:
             return [fact]
         labels = partition.labels or tuple(f"group {at + 1}" for at in range(partition.cells))
-        counts = case_counts(partition, sample, len(sample) + 1)  # exact
+        counts, shares = case_counts(partition, sample), case_shares(partition, sample)
         table = {label: int(n) for label, n in zip(labels, counts, strict=True) if n}
         broken = (counts > 0) & (counts < minimum)
         if rule == "dominance":
@@ -236,7 +242,8 @@ class ModelChecks:
             broken = all_alike(partition, sample.outcome) & (counts > 0)
         facts = []
         for cell in np.flatnonzero(broken).tolist():
-            k, p = _concentration(_contributions(partition, sample, cell))
+            largest = (float(one[cell]) for one in (shares.first, shares.second, shares.size))
+            k, p = computed_concentration(*largest)
             place, few = f"{check.where} = {labels[cell]}", bool(counts[cell] < minimum)
             facts.append(replace(fact, place=place, cases=int(counts[cell]), k=k, p=p, few=few))
         facts = facts or [fact]
@@ -272,21 +279,12 @@ def patterns(design: ModelDesign) -> Partition:
     return Partition(text=text or "_cons", codes=codes.astype(np.int64), cells=cells)
 
 
-def case_counts(partition: Partition, sample: Sample, enough: int) -> IntArray:
-    """Cases in each cell; of cells that have more than enough, perhaps fewer than there are."""
-    rows = np.bincount(partition.codes, minlength=partition.cells)
-    if sample.entities is None:
-        return rows
-    # No entity has more rows than this.
-    counts = -(-rows // int(sample.rows_of_cases.max()))
-    doubtful = (rows > 0) & (counts < enough)
-    if doubtful.any():
-        looked_at = doubtful[partition.codes]
-        number = sample.cases
-        pairs = partition.codes[looked_at] * number + sample.entities[looked_at]
-        exact = np.bincount(np.unique(pairs) // number, minlength=partition.cells)
-        counts = np.where(doubtful, exact, counts)
-    return counts
+def case_counts(partition: Partition, sample: Sample) -> IntArray:
+    """Cases in each cell."""
+    pairs = partition.codes
+    if sample.entities is not None:
+        pairs = np.unique(partition.codes * sample.cases + sample.entities) // sample.cases
+    return np.bincount(pairs, minlength=partition.cells)
 
 
 def few_apart(values: FloatArray, sample: Sample, minimum: int) -> bool:
@@ -317,47 +315,19 @@ def all_alike(partition: Partition, outcome: FloatArray) -> npt.NDArray[np.bool_
 
 def dominated(partition: Partition, sample: Sample, limits: SafeLimits) -> npt.NDArray[np.bool_]:
     """Cells of which two cases have too large a share, or the second could estimate the first."""
-    codes, entities = partition.codes, sample.entities
-    values = sample.outcome if sample.weights is None else sample.outcome * sample.weights
-    sizes = np.abs(values)
-    # No case has more in any cell than in all; the contributions add up to at least the total.
-    own = sizes if entities is None else np.bincount(entities, sizes)
-    low = sizes if entities is None else values
-    totals = np.abs(np.bincount(codes, low, minlength=partition.cells))
-    k, p = limits.dominance / 100.0, limits.closeness / 100.0
-    top = np.sort(np.partition(own, -2)[-2:]) if len(own) > 1 else own
-    safe = max(float(top.sum()) / k, float(top.sum()) + p * float(top[-1])) * 1.000001
-    occupied = np.bincount(codes, minlength=partition.cells) > 0
-    dominant = np.zeros(partition.cells, dtype=bool)
-    for cell in np.flatnonzero(occupied & (totals < safe)).tolist():
-        dominant[cell] = _dominated(_contributions(partition, sample, cell), k, p)
-    return dominant
+    shares = case_shares(partition, sample)
+    parts = zip(shares.first, shares.second, shares.size, strict=True)
+    return np.array([concentrated(*map(float, one), limits) for one in parts], dtype=np.bool_)
 
 
-def _contributions(partition: Partition, sample: Sample, cell: int) -> FloatArray:
-    """What each case of a cell contributes to its total, at least 0."""
-    rows = partition.codes == cell
-    values = sample.outcome[rows]
-    values = values if sample.weights is None else values * sample.weights[rows]
+def case_shares(partition: Partition, sample: Sample) -> CaseContributions:
+    """What cases contribute to the total of each cell."""
+    values, codes, starts = sample.outcome, partition.codes, np.arange(len(sample) + 1)
+    values = values if sample.weights is None else values * sample.weights
     if sample.entities is not None:
-        _, places = np.unique(sample.entities[rows], return_inverse=True)
-        values = np.bincount(places, values)
-    sizes: FloatArray = np.abs(values)
-    return sizes
-
-
-def _concentration(parts: FloatArray) -> tuple[float | None, float | None]:
-    """The computed k and p of contributions, in percent; None where there are none."""
-    largest = [0.0, *np.sort(parts)[-2:].tolist()]
-    return computed_concentration(largest[-1], largest[-2], math.fsum(parts))
-
-
-def _dominated(parts: FloatArray, k: float, p: float) -> bool:
-    """Whether the contributions of one cell, all at least 0, are too unequal."""
-    total = math.fsum(parts)
-    largest = np.sort(np.partition(parts, -2)[-2:] if len(parts) > 1 else parts)
-    top, slack = math.fsum(largest), 1e-12 * total
-    return top > k * total + slack or total - top < p * float(largest[-1]) - slack
+        who = EntityNumbers.of(sample.entities)
+        values, codes, starts = who.gathered(values), who.gathered(codes), who.start
+    return contributions(values, values, codes, partition.cells, starts, 0)
 
 
 #: Decimals of eigenvalues that are compared with a limit: fewer than depend on row order.

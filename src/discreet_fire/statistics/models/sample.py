@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from functools import cached_property
 from typing import Any, Literal
 
 import numpy as np
@@ -90,12 +89,6 @@ class Sample:
             clusters=None if self.clusters is None else numbered(self.clusters[rows]),
             trace=replace(self.trace, traces=self.trace.traces[rows]),
         )
-
-    @cached_property
-    def rows_of_cases(self) -> IntArray:
-        """How many rows each entity has."""
-        assert self.entities is not None
-        return np.bincount(self.entities)
 
     def cases_where(self, rows: BoolArray) -> int:
         """Cases with at least one of these rows."""
