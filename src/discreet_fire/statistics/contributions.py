@@ -139,7 +139,8 @@ def _differing(values: FloatArray, places: IntArray, cases: IntArray, enough: in
         first = np.full(len(cases), -1)
         first[places[left[::-1]]] = left[::-1]
         there = first >= 0
-        known = np.where(there, values[first], np.nan) if len(left) else np.full(len(cases), np.nan)
+        known = np.full(len(cases), np.nan)
+        known[there] = values[first[there]]
         apart = np.bincount(places[values != known[places]], minlength=len(cases))
         differing = np.minimum(differing, apart)
         used = np.zeros(len(places), dtype=np.bool_)
