@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from .correlate import correlate as correlate
     from .correlate import pwcorr as pwcorr
     from .disclosure_rules import concentrated as concentrated
+    from .group_suppression import counts_to_hide as counts_to_hide
     from .grouped_values import GroupedValues as GroupedValues
     from .histogram import histogram as histogram
     from .layout import Grid as Grid

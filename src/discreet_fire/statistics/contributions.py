@@ -136,6 +136,8 @@ def _differing(values: FloatArray, places: IntArray, cases: IntArray, enough: in
     """
     differing, left = cases, np.arange(len(places))
     for _ in range(enough):
+        if not left.size:
+            break
         first = np.full(len(cases), -1)
         first[places[left[::-1]]] = left[::-1]
         there = first >= 0

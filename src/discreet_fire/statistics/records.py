@@ -31,6 +31,7 @@ from discreet.microdata import (
 )
 from discreet.record_batches import collected
 from discreet_fire.statistics.contributions import EntityNumbers
+from discreet_fire.statistics.group_suppression import counts_to_hide
 from discreet_fire.statistics.layout import number_text
 from discreet_fire.statistics.limits import SafeLimits
 from discreet_fire.statistics.results import Check, CheckVerdict
@@ -244,15 +245,9 @@ def group(
     labels = [number_text(value) for value in values]
     if checks or (together and _own(column, values)):
         cases = count if records.entity is None else records.cases(codes, len(values))
-        order = sorted(range(len(values)), key=lambda at: (int(cases[at]), at))
-        if rare := [at for at in order if cases[at] < limits.minimum]:
-            # Values of few cases are put together: a rare value is itself what these cases have.
-            left = order[len(rare) :]
-            while left and (
-                len(rare) < 2 or int(cases[rare].sum()) < limits.minimum + len(rare) - 1
-            ):
-                rare.append(left.pop(0))
-            kept = sorted(left)
+        # Values of few cases are put together: a rare value is itself what these cases have.
+        if rare := counts_to_hide(cases.tolist(), frozenset(), 0, limits)[0]:
+            kept = sorted(set(range(len(values))) - rare)
             new = np.full(len(values) + 1, len(kept), dtype=np.int64)
             new[kept] = np.arange(len(kept))
             new[-1] = -1  # records in no group stay there

@@ -39,6 +39,7 @@ from discreet_fire.statistics import (
     SafeLimits,
     SafeResult,
     closed,
+    counts_to_hide,
     number_text,
     safe_statistic,
 )
@@ -128,27 +129,23 @@ def _group_labels(session: Session, name: str, column: pl.Series, rows: BoolArra
             column = column.replace_strict(values, labels, return_dtype=pl.Enum(labels))
     if rows.all() and not variable.derived:
         return column
-    return _rare_together(column, session.data.units[rows], session.limits.minimum)
+    return _rare_together(column, session.data.units[rows], session.limits)
 
 
-def _rare_together(column: pl.Series, units: Any, minimum: int) -> pl.Series:
+def _rare_together(column: pl.Series, units: Any, limits: SafeLimits) -> pl.Series:
     """Put values of few cases together, and as many others that their number stays unknown."""
     values = column.drop_nulls().unique().sort()
     known = len(column) - column.null_count()
-    if not len(values) or (len(values) > _FEW_VALUES and len(values) * minimum > known):
+    if not len(values) or (len(values) > _FEW_VALUES and len(values) * limits.minimum > known):
         return column
     counted = cases_by_value(column, units)
     number = dict(zip(counted["value"].to_list(), counted["cases"].to_list(), strict=True))
-    counts = [number[value] for value in values.to_list()]
-    order = sorted(range(len(values)), key=lambda at: (counts[at], at))
-    rare = [at for at in order if counts[at] < minimum]
+    counts = [max(number[value], 1) for value in values.to_list()]
+    rare = counts_to_hide(counts, frozenset(), 0, limits)[0]
     if not rare:
         return column
-    left = order[len(rare) :]
-    while left and (len(rare) < 2 or sum(counts[at] for at in rare) < minimum + len(rare) - 1):
-        rare.append(left.pop(0))
     names = [one if isinstance(one, str) else number_text(one) for one in values.to_list()]
-    shown = [OTHER if at in set(rare) else name for at, name in enumerate(names)]
+    shown = [OTHER if at in rare else name for at, name in enumerate(names)]
     kinds = [name for name in shown if name != OTHER]
     return column.replace_strict(values, shown, default=None, return_dtype=pl.Enum([*kinds, OTHER]))
 
