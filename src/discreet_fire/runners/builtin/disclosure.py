@@ -33,12 +33,8 @@ from discreet_fire.runners.builtin.expressions import (
 from discreet_fire.runners.builtin.session import Session
 from discreet_fire.runners.builtin.values import MISSING, DoError
 
-#: How many records are looked at first, then, and at last.
-_LOOKS = (200, 20_000, 2**62)
 #: So many conditions of one run may take away what a few have.
 _TRIMS = 3
-#: So many values tell which one is the commonest, if all but a few have it.
-_FIRST = 2_000
 #: Bytes that may be kept of earlier outputs.
 _ROOM = 400_000_000
 #: So many sets of records that differ from earlier ones by a few may be used in one run.
@@ -69,29 +65,24 @@ def read_sources(session: Session) -> list[IntArray]:
     return [counted_sources(data, one) for one in sources]
 
 
-def distinct(units: Any, enough: int) -> int:
-    """How many different ones there are, without -1; the search ends where they are enough.
+def distinct(units: Any) -> int:
+    """How many different ones there are, without -1.
 
-    >>> distinct(np.array([3, -1, 3, 4]), 3)
+    >>> distinct(np.array([3, -1, 3, 4]))
     2
     """
-    number = 0
-    for size in _LOOKS:
-        number = int((np.unique(units[:size]) >= 0).sum())
-        if number >= enough or len(units) <= size:
-            break
-    return number
+    return int((np.unique(units) >= 0).sum())
 
 
 def cases(session: Session, mask: Any, data: DataSet | None = None) -> int:
-    """How many persons or firms records are about; where they are enough, at least so many.
+    """How many persons or firms records are about.
 
     Copied values that the command reads are about those whose they are.
     """
-    rows, least = np.flatnonzero(mask), session.limits.minimum
+    rows = np.flatnonzero(mask)
     sources = read_sources(session) if data is None else []
     units = (session.data if data is None else data).units
-    return min(distinct(one[rows], least) for one in (units, *sources))
+    return min(distinct(one[rows]) for one in (units, *sources))
 
 
 def few(session: Session, mask: Any, data: DataSet | None = None) -> bool:
@@ -182,8 +173,7 @@ def note_few_sources(session: Session) -> None:
             and not one.single
             and len(known)
             and any(
-                distinct(counted_sources(data, source)[known], least) < least
-                for source in one.sources
+                distinct(counted_sources(data, source)[known]) < least for source in one.sources
             )
         ):
             data.variables[name] = replace(one, single=True)
@@ -194,7 +184,7 @@ def _alike(session: Session, variable: DataVariable) -> bool:
     values = variable.values
     if not len(values):
         return False
-    same = np.asarray(values == _usual(values[:_FIRST]), dtype=np.bool_)
+    same = np.asarray(values == _usual(values), dtype=np.bool_)
     if same.all():
         return not variable.is_text and (values[0] in (0.0, 1.0) or bool(values[0] >= MISSING))
     return few(session, ~same)
@@ -389,7 +379,7 @@ def _marks(values: Any, *, text: bool) -> Any:
 def _close(session: Session, one: Any, other: Any) -> bool:
     """Whether two differ in the records of a few, but of some."""
     apart, least = _apart(one, other), session.limits.minimum
-    return bool(apart.size) and distinct(session.history.owners[apart], least) < least
+    return bool(apart.size) and distinct(session.history.owners[apart]) < least
 
 
 def _apart(one: Any, other: Any) -> Any:

@@ -14,7 +14,6 @@ from discreet_fire.runners.builtin.disclosure import (
     cases,
     cases_by_value,
     conflicts_with_earlier,
-    distinct,
     few,
     trimmed,
 )
@@ -45,17 +44,6 @@ def test_few_are_fewer_persons_than_needed_but_some() -> None:
     assert all_but_few(run.session, run.rows(2, 3, 4, 5)), "person 7 is left out"
     assert not all_but_few(run.session, run.rows(0, 1, 2, 3, 4, 5))
     assert not all_but_few(run.session, run.rows(0))
-
-
-@pytest.mark.parametrize("size", [150, 201, 20_001])
-def test_the_last_record_counts_however_many_there_are(size: int) -> None:
-    """The search looks at some records first; a third person may come last."""
-    who = np.zeros(size, dtype=np.int64)
-    who[size // 2], who[-1] = 5, 6
-    assert distinct(who, 3) == 3
-    assert distinct(who[:-1], 3) == 2
-    assert distinct(np.where(who == 6, -1, who), 3) == 2
-    assert distinct(np.zeros(0, dtype=np.int64), 3) == 0
 
 
 def test_a_bound_is_near_by_the_spread_of_the_gaps() -> None:
