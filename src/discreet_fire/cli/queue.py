@@ -373,21 +373,29 @@ _add_decision("permit", "permit", "read it", "Let a program run that was not; ha
 Words = Annotated[str, typer.Option("--text", help="What is said. It is kept in the record.")]
 
 
-@command(app, "ask", example='discreet fire queue ask 1 --person Anna --text "why?" --queue q')
-def ask_researcher(
-    number: Number,
-    queue: Folder,
-    person: Person,
-    text: Words,
-    language: Told = "en",
-    as_json: Json = False,
-) -> None:
-    """Ask the researcher; until it is answered nobody approves."""
-    from discreet_fire.queue import ask, open_queue
+def _add_remark(name: str, text: str, doc: str) -> None:
+    """Add a command by which an officer says something: the function of the queue of its name."""
 
-    with open_queue(queue) as opened:
-        standing = ask(opened, number, person=person, text=text)
-    _show_standing(number, standing, language, as_json=as_json)
+    def said(
+        number: Number,
+        queue: Folder,
+        person: Person,
+        text: Words,
+        language: Told = "en",
+        as_json: Json = False,
+    ) -> None:
+        import discreet_fire.queue as functions
+
+        with functions.open_queue(queue) as opened:
+            standing = getattr(functions, name)(opened, number, person=person, text=text)
+        _show_standing(number, standing, language, as_json=as_json)
+
+    said.__doc__ = doc
+    example = f'discreet fire queue {name} 1 --person Anna --text "{text}" --queue q'
+    command(app, name, example=example)(said)
+
+
+_add_remark("ask", "why?", "Ask the researcher; until it is answered nobody approves.")
 
 
 @command(
@@ -409,21 +417,7 @@ def answer_question(
     _show_standing(number, standing, language, as_json=as_json)
 
 
-@command(app, "say", example='discreet fire queue say 1 --person Anna --text "seen" --queue q')
-def say_something(
-    number: Number,
-    queue: Folder,
-    person: Person,
-    text: Words,
-    language: Told = "en",
-    as_json: Json = False,
-) -> None:
-    """Note something for the others who decide."""
-    from discreet_fire.queue import open_queue, say
-
-    with open_queue(queue) as opened:
-        standing = say(opened, number, person=person, text=text)
-    _show_standing(number, standing, language, as_json=as_json)
+_add_remark("say", "seen", "Note something for the others who decide.")
 
 
 def _show_standing(number: int, standing: Any, language: str, *, as_json: bool) -> None:
