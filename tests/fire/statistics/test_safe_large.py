@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import math
 from itertools import pairwise
 
 import numpy as np
@@ -19,7 +18,6 @@ from discreet_fire.statistics.group_statistics import percentile
 from discreet_fire.statistics.grouped_values import GroupedValues
 from discreet_fire.statistics.limits import SafeLimits
 from discreet_fire.statistics.models import regress
-from discreet_fire.statistics.models.disclosure_checks import _common
 from discreet_fire.statistics.records import coded, count_of, group, take
 from discreet_fire.statistics.results import CheckVerdict
 from discreet_fire.statistics.tabulate import GroupWeights
@@ -339,17 +337,6 @@ def test_exact_sums_of_groups_are_those_of_each_alone():
     assert found.tolist() == [sums.exact_sum(values[codes == at]) for at in range(9)]
     back = sums.exact_sums(values[::-1], codes[::-1], 9)
     assert back.tolist() == found.tolist()
-
-
-@pytest.mark.parametrize("size", [101, 60_001, 60_002])
-def test_a_value_that_half_of_the_records_have_is_found_in_any_order(size):
-    rng = np.random.default_rng(size)
-    for share, values in ((0.6, 2), (0.999, size), (0.5, 2), (0.5, size)):
-        many = math.ceil(size * share)
-        records = np.concatenate([np.full(many, 3.5), 4.0 + rng.integers(0, values, size - many)])
-        for _ in range(3):
-            rng.shuffle(records)
-            assert 3.5 in _common(records)
 
 
 @pytest.mark.parametrize("lowest", [-1, 0])

@@ -25,7 +25,6 @@ from discreet.arrays import FloatArray, IntArray
 from discreet_fire.statistics.borderline import BorderlineFact, computed_concentration
 from discreet_fire.statistics.contributions import (
     CaseContributions,
-    EntityNumbers,
     contributions,
 )
 from discreet_fire.statistics.disclosure_rules import concentrated
@@ -233,7 +232,7 @@ class ModelChecks:
         if partition is None:
             return [fact]
         labels = partition.labels or tuple(f"group {at + 1}" for at in range(partition.cells))
-        counts, shares = case_counts(partition, sample), case_shares(partition, sample)
+        counts, shares = case_counts(partition, sample), outcome_shares(partition, sample)
         table = {label: int(n) for label, n in zip(labels, counts, strict=True) if n}
         broken = (counts > 0) & (counts < minimum)
         if rule == "dominance":
@@ -289,18 +288,9 @@ def case_counts(partition: Partition, sample: Sample) -> IntArray:
 
 def few_apart(values: FloatArray, sample: Sample, minimum: int) -> bool:
     """Whether fewer cases than required differ from the value that all others have."""
-    for value in _common(values):
-        apart = values != value
-        rows = int(np.count_nonzero(apart))
-        if 0 < rows <= len(values) // 2 and sample.cases_where(apart) < minimum:
-            return True
-    return False
-
-
-def _common(values: FloatArray) -> set[float]:
-    """The value that at least half have is the median, or one of the two in the middle."""
-    middle = sorted({(len(values) - 1) // 2, len(values) // 2})
-    return set(np.partition(values, middle)[middle].tolist())
+    everyone = Partition(text="_cons", codes=np.zeros(len(values), np.int64), cells=1)
+    differing = case_shares(values, everyone, sample, minimum).differing[0]
+    return bool(0 < differing < minimum)
 
 
 def all_alike(partition: Partition, outcome: FloatArray) -> npt.NDArray[np.bool_]:
@@ -315,19 +305,27 @@ def all_alike(partition: Partition, outcome: FloatArray) -> npt.NDArray[np.bool_
 
 def dominated(partition: Partition, sample: Sample, limits: SafeLimits) -> npt.NDArray[np.bool_]:
     """Cells of which two cases have too large a share, or the second could estimate the first."""
-    shares = case_shares(partition, sample)
+    shares = outcome_shares(partition, sample)
     parts = zip(shares.first, shares.second, shares.size, strict=True)
     return np.array([concentrated(*map(float, one), limits) for one in parts], dtype=np.bool_)
 
 
-def case_shares(partition: Partition, sample: Sample) -> CaseContributions:
+def outcome_shares(partition: Partition, sample: Sample) -> CaseContributions:
     """What cases contribute to the total of each cell."""
-    values, codes, starts = sample.outcome, partition.codes, np.arange(len(sample) + 1)
-    values = values if sample.weights is None else values * sample.weights
+    weights = sample.weights
+    values = sample.outcome if weights is None else sample.outcome * weights
+    return case_shares(values, partition, sample, 0)
+
+
+def case_shares(
+    values: FloatArray, partition: Partition, sample: Sample, enough: int
+) -> CaseContributions:
+    """What cases contribute to each cell, and how many differ from its commonest value."""
+    codes, starts = partition.codes, np.arange(len(sample) + 1)
     if sample.entities is not None:
-        who = EntityNumbers.of(sample.entities)
+        who = sample.numbering
         values, codes, starts = who.gathered(values), who.gathered(codes), who.start
-    return contributions(values, values, codes, partition.cells, starts, 0)
+    return contributions(values, values, codes, partition.cells, starts, enough)
 
 
 #: Decimals of eigenvalues that are compared with a limit: fewer than depend on row order.

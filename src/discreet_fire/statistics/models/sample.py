@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any, Literal
 
 import numpy as np
@@ -16,7 +17,7 @@ import polars as pl
 
 from discreet.arrays import BoolArray, FloatArray, IntArray
 from discreet.errors import OutputCheckError
-from discreet_fire.statistics.contributions import numbered
+from discreet_fire.statistics.contributions import EntityNumbers, numbered
 from discreet_fire.statistics.records import coded
 
 Weight = Literal["aweight", "fweight", "pweight"]
@@ -89,6 +90,12 @@ class Sample:
             clusters=None if self.clusters is None else numbered(self.clusters[rows]),
             trace=replace(self.trace, traces=self.trace.traces[rows]),
         )
+
+    @cached_property
+    def numbering(self) -> EntityNumbers:
+        """The entities, numbered."""
+        assert self.entities is not None
+        return EntityNumbers.of(self.entities)
 
     def cases_where(self, rows: BoolArray) -> int:
         """Cases with at least one of these rows."""
