@@ -15,7 +15,7 @@ from discreet.arrays import BoolArray, FloatArray, IntArray
 from discreet_fire.statistics.contributions import EntityNumbers, contributions
 from discreet_fire.statistics.disclosure_rules import MANY, Facts
 from discreet_fire.statistics.limits import SafeLimits
-from discreet_fire.statistics.sums import exact_sums
+from discreet_fire.statistics.sums import exact_sums, largest_of
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -90,6 +90,10 @@ class GroupedValues:
         squares = exact_sums(
             values, codes, self.groups, weights=weights, centres=start, shifts=shift, power=2
         )
+        # Of just two values all cases share one or the other.
+        inside = 0 if codes is None else codes
+        between = (values > low[inside]) & (values < high[inside])
+        several = largest_of(between.astype(np.float64), codes, self.groups) > 0
         starts = np.arange(values.size + 1)
         if self.entities is not None:
             starts, order = self._who.start, self._who.gathered
@@ -108,7 +112,8 @@ class GroupedValues:
             if low[at] == high[at]:
                 differing, held = 0, MANY
             elif n and shares.differing[at] < limits.minimum:
-                differing, held = self.part([at])._apart(cases)
+                differing = int(shares.differing[at])
+                held = cases - differing if several[at] else MANY
             weight, least, most, mean, square, size, first, second, *heavy = numbers
             facts.append(
                 Facts(
@@ -118,21 +123,6 @@ class GroupedValues:
                 ) if n else Facts()
             )  # fmt: skip
         return facts
-
-    def _apart(self, cases: int) -> tuple[int, int]:
-        """Cases that differ from the commonest value (the smallest of several), and that share it.
-
-        Of just two values all cases share one or the other.
-        """
-        ascending = self.ascending
-        first = np.flatnonzero(np.append(True, ascending[1:] != ascending[:-1]))
-        count = np.diff(first, append=ascending.size)
-        others = self.values != ascending[first[int(np.argmax(count))]]
-        if self.entities is None:
-            differing = int(others.sum())
-        else:
-            differing = np.unique(self.entities[others]).size
-        return differing, cases - differing if len(first) > 2 else MANY
 
     def total(self, limits: SafeLimits) -> Facts:
         """The facts of all groups together."""

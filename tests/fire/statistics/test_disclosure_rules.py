@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import numpy as np
 import pytest
 
 from discreet_fire.statistics.disclosure_rules import (
@@ -16,11 +15,7 @@ from discreet_fire.statistics.disclosure_rules import (
     free_statistics,
     leading,
 )
-from discreet_fire.statistics.disclosure_rules import (
-    is_clear as _is_clear,
-)
 from discreet_fire.statistics.group_suppression import shared_counts
-from discreet_fire.statistics.grouped_values import GroupedValues
 from discreet_fire.statistics.limits import SafeLimits
 from discreet_fire.statistics.results import CheckVerdict
 from tests.helpers.rows import for_all_rows
@@ -35,45 +30,6 @@ def facts(**changed: object) -> Facts:
         "squares": 320.0, "size": 60.0, "first": 5.0, "second": 5.0, "held": 4, "differing": 16,
     }  # fmt: skip
     return Facts(**(usual | changed))  # type: ignore[arg-type]
-
-
-def is_clear(one: Facts, limits: SafeLimits) -> bool:
-    arrays = (np.array([x]) for x in (one.first, one.size, one.squares, one.high - one.low))
-    return bool(_is_clear(*arrays, limits).all())
-
-
-def test_a_group_is_clear_only_if_each_of_its_rules_is() -> None:
-    """What is clear is not looked at again: one rule that may break is enough to look."""
-    assert is_clear(facts(), WIDE)
-    assert not is_clear(facts(first=30.0), SafeLimits(k=80, p=1)), "dominance"
-    assert not is_clear(facts(first=25.0), SafeLimits(k=99, p=80)), "closeness"
-    assert not is_clear(facts(squares=3 * 16.0), WIDE), "all but three may be alike"
-    assert is_clear(facts(squares=3 * 16.0 + 1e-9), WIDE)
-
-
-def test_the_second_largest_may_be_as_large_as_the_first() -> None:
-    """Of a clear group it is not known."""
-    for first in (23.9, 24.1):
-        found = is_clear(facts(first=first), SafeLimits(k=80, p=1))
-        assert found == (2 * first <= 0.8 * 60)
-    for first in (21.3, 21.5):
-        found = is_clear(facts(first=first), SafeLimits(k=99, p=80))
-        assert found == (60 - 2 * first >= 0.8 * first)
-
-
-def test_what_is_clear_breaks_no_rule() -> None:
-    """Whatever the values: at both ends of a range, skewed, or rounded to a few."""
-    rng = np.random.default_rng(7)
-    clear = 0
-    for _ in range(400):
-        values = 1 + 9 * rng.beta(0.2, rng.uniform(0.2, 2), int(rng.integers(3, 40)))
-        values = np.round(values ** rng.uniform(1, 3), int(rng.integers(0, 3)))
-        limits = SafeLimits(k=float(rng.uniform(30, 99)), minimum=int(rng.integers(1, 4)))
-        whole = GroupedValues.of(values, None, 1, np.arange(values.size)).total(limits)
-        if is_clear(whole, limits) and whole.cases >= limits.minimum:
-            clear += 1
-            assert not broken(whole, limits)
-    assert clear > 50
 
 
 def test_rules_break_at_their_borders() -> None:
