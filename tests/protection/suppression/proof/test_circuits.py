@@ -13,7 +13,6 @@ from discreet.protection.suppression.problem.unknowns import unknowns_of
 from discreet.protection.suppression.proof import circuits as circuits_module
 from discreet.protection.suppression.proof.certificate import certified, certify
 from discreet.protection.suppression.proof.circuits import (
-    bounds_by_circuits,
     circuits_of,
     elimination_of,
     independent_relations,
@@ -57,27 +56,6 @@ def test_the_largest_shares_are_taken_and_larger_ones_are_not(sign: int) -> None
         found = circuits_of(Relations.of(2, [[(0, sign * part), (1, -1)]]), np.array([0, 1]))
         assert found.whole == whole
         assert found.shares.tolist() == ([part, sign] if whole else [])
-
-
-def test_circuits_are_put_together_until_enough_were_looked_at(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    """What is looked at last is still seen: with no looks left one cell goes to one side.
-
-    The sensitive cell must move farther than any single other one can.
-    """
-    value, level = np.array([100, 40, 20, 20, 20]), [0, 35, 0, 0, 0]
-    rows = [[(0, -1), (1, 1), (2, 1), (3, 1), (4, 1)]]
-    problem = problem_of(value, rows, state=[0, 1, 0, 0, 0], lower=level, upper=level)
-    hidden = np.arange(5) > 0
-    seen = []
-    for looks in (-1, 0, 10**8):
-        monkeypatch.setattr(circuits_module, "_LOOKS", looks)
-        found = bounds_by_circuits(unknowns_of(problem, hidden)).reach
-        np.testing.assert_array_equal(found.low[1:], [-20, -20, -20])
-        np.testing.assert_array_equal(found.high[1:], [20, 20, 20])
-        seen.append((found.low[0], found.high[0]))
-    assert seen == [(-20, 20), (-20, 40), (-40, 40)]
 
 
 def test_each_column_begins_where_the_one_before_it_ends() -> None:

@@ -37,11 +37,7 @@ from discreet.protection.suppression.proof.certificate import (
 )
 from discreet.protection.suppression.proof.draft_pattern import DraftPattern
 from discreet.protection.suppression.proof.local_circuits import LocalCircuits, batches
-from discreet.protection.suppression.proof.local_lp import (
-    cover_tasks,
-    never,
-    prove_by_hidden_cells,
-)
+from discreet.protection.suppression.proof.local_lp import cover_tasks, never
 from discreet.protection.suppression.proof.unit_exchange import released_by_exchange
 
 #: With more cells than these that may move, bounds alone decide before work begins.
@@ -141,65 +137,35 @@ _MANY, _MANY_SHARE = 500, 0.4
 _COVER, _DEARER, _LOOK = 1.5e10, 1.5, 32
 
 
-def protect_fast(
-    problem: SuppressionProblem, watch: WorkTime | None = None, seed: int = 0
-) -> Pattern:
+def protect_fast(problem: SuppressionProblem, watch: WorkTime | None = None) -> Pattern:
     """Find a pattern that is proven to protect every sensitive cell, quickly.
 
     If not all cells are covered when time is up, more is hidden than needed: the result is
     always proven.
     """
     watch = watch or WorkTime()
-    draft, near = quick_draft(problem, watch, seed)
+    draft, near = quick_draft(problem, watch)
     return finished_pattern(draft, "fast", watch, None if near is None else near.bound)
 
 
 def quick_draft(
-    problem: SuppressionProblem, watch: WorkTime, seed: int
+    problem: SuppressionProblem, watch: WorkTime
 ) -> tuple[DraftPattern, CutProgram | None]:
     """A pruned pattern, all proven, and the program over single relations unless too large.
 
-    It is covered cell by cell, where a program leads the way. In sparse counts it is found by
-    exchanges of units; where that may be far too dear the cheaper pattern of both ways is kept.
+    It is covered cell by cell, where a program leads the way. In sparse counts exchanges of units
+    find one first: where it may be far too dear the cheaper pattern of both ways is kept.
     """
-    above = exchanged_draft(problem, watch)
+    known = exchanged_draft(problem, watch)
     near = single_relation_bounds(problem, watch.over, watch.share(NEAR_SHARE).until)
-    if above is None:
-        fallback = kept_for_the_limit(problem, watch, seed)
-        draft = covered(started_draft(problem, watch, seed), near, watch, seed, fallback)
-        return pruned(draft, watch), near
-    bound = quick_lower_bound(problem) if near is None else near.bound
-    if (
-        gap_between(above.spent, bound) > WIDE_GAP
-        and len(above.proofs) < _MANY_PROOFS
-        and not watch.over()
-    ):
-        above = _cheaper(above, near, watch, seed)
-    return pruned(above, watch), near
-
-
-def _cheaper(
-    above: DraftPattern, near: CutProgram | None, watch: WorkTime, seed: int
-) -> DraftPattern:
-    """The cheaper one of a pattern and one by covering, which is given up if it gets too dear."""
-    draft = DraftPattern(above.problem)
-    most, calls = _DEARER * above.spent, 0
-
-    def enough() -> bool:
-        nonlocal calls
-        calls += 1
-        return watch.over() or draft.effort > _COVER or (calls % _LOOK == 0 and draft.spent > most)
-
-    watch.tell("prove")
-    prove_by_hidden_cells(draft, enough, seed)
-    watch.tell("cover")
-    order = draft.open[np.argsort(-draft.target[draft.open], kind="stable")]
-    cover_or_refuse(draft, order, enough, factor=price_factor(draft, near))
-    if len(draft.open):
-        return above
-    drop_unused(draft)
-    draft = fitted(draft, watch)
-    return draft if draft.spent < above.spent else above
+    if known is not None:
+        bound = quick_lower_bound(problem) if near is None else near.bound
+        wide = gap_between(known.spent, bound) > WIDE_GAP
+        if not wide or len(known.proofs) >= _MANY_PROOFS or watch.over():
+            return pruned(known, watch), near
+    elif watch.limited and len(problem) > _NET:
+        known = draft_at_time_limit(problem, watch, watch.share(_NET_SHARE))
+    return pruned(covered(started_draft(problem, watch), near, watch, known), watch), near
 
 
 #: With more cells that may move, something proven is found first where time is limited.
@@ -208,36 +174,34 @@ _NET = 1_000
 _NET_SHARE = NEAR_SHARE = 0.3
 
 
-def kept_for_the_limit(
-    problem: SuppressionProblem, watch: WorkTime, seed: int
-) -> DraftPattern | None:
-    """A pattern to fall back on where time is limited and the table is large."""
-    if not watch.limited or len(problem) <= _NET:
-        return None
-    return draft_at_time_limit(problem, watch, seed, watch.share(_NET_SHARE))
-
-
 def covered(
-    base: DraftPattern,
-    near: CutProgram | None,
-    watch: WorkTime,
-    seed: int,
-    fallback: DraftPattern | None,
+    base: DraftPattern, near: CutProgram | None, watch: WorkTime, known: DraftPattern | None
 ) -> DraftPattern:
-    """A started pattern with all tasks covered, farthest first; more is hidden if time is up."""
-    draft = base.without(base.hidden)
+    """A started pattern with all tasks covered, farthest first; more is hidden if time is up.
+
+    A pattern `known` before is kept where this one is given up or costs more.
+    """
+    draft, calls = base.without(base.hidden), 0
+    many = draft.unknowns.sensitive.sum() >= max(_MANY, _MANY_SHARE * len(draft))
+    work = math.inf if known is None and not many else _COVER
+    most = math.inf if known is None else _DEARER * known.spent
+
+    def enough() -> bool:
+        nonlocal calls
+        calls += 1
+        dear = calls % _LOOK == 0 and draft.spent > most
+        return watch.over() or draft.effort > work or dear
+
     if len(draft.open):
         watch.tell("cover")
         order = draft.open[np.argsort(-draft.target[draft.open], kind="stable")]
         tell = lambda share: watch.tell(f"cover: {share:.0%}")  # noqa: E731
-        many = draft.unknowns.sensitive.sum() >= max(_MANY, _MANY_SHARE * len(draft))
-        most = _COVER if many else math.inf
-        enough = lambda: watch.over() or draft.effort > most  # noqa: E731
         cover_or_refuse(draft, order, enough, tell, price_factor(draft, near))
     if len(draft.open):
-        return fallback or _finished_by_hiding(draft, watch, seed)
+        return known or _finished_by_hiding(draft, watch)
     drop_unused(draft)
-    return fitted(draft, watch)
+    draft = fitted(draft, watch)
+    return known if known is not None and known.spent <= draft.spent else draft
 
 
 def fitted(draft: DraftPattern, watch: WorkTime) -> DraftPattern:
@@ -287,17 +251,17 @@ def exchanged_draft(
 
 
 def draft_at_time_limit(
-    problem: SuppressionProblem, watch: WorkTime, seed: int, own: WorkTime | None = None
+    problem: SuppressionProblem, watch: WorkTime, own: WorkTime | None = None
 ) -> DraftPattern:
     """A pattern when time is up: by exchanges if that can be, or else with all cells hidden.
 
     Where it is found beforehand, to be on the safe side, it has a time limit of its `own`.
     """
     draft = exchanged_draft(problem, own or watch, always=True)
-    return _finished_by_hiding(DraftPattern(problem), watch, seed) if draft is None else draft
+    return _finished_by_hiding(DraftPattern(problem), watch) if draft is None else draft
 
 
-def _finished_by_hiding(draft: DraftPattern, watch: WorkTime, seed: int) -> DraftPattern:
+def _finished_by_hiding(draft: DraftPattern, watch: WorkTime) -> DraftPattern:
     """The draft with all that is open proven by moves of any cells, which are hidden then."""
     watch.tell("hide more than needed, in case time is up")
     draft.hidden[:] = True
@@ -314,13 +278,13 @@ def _finished_by_hiding(draft: DraftPattern, watch: WorkTime, seed: int) -> Draf
             for circuit in circuits.through(todo % number, far, draft.hidden, rank, size=size):
                 if circuit is not None:
                     draft.take_all(*circuit)
-    prove_by_hidden_cells(draft, watch.refused, seed)
+    draft.prove_by_circuits()
     cover_or_refuse(draft, draft.open, watch.refused)
     drop_unused(draft)
     return draft
 
 
-def started_draft(problem: SuppressionProblem, watch: WorkTime, seed: int) -> DraftPattern:
+def started_draft(problem: SuppressionProblem, watch: WorkTime) -> DraftPattern:
     """A pattern in the making, checked, with what the hidden cells alone prove."""
     watch.tell("check")
     draft = DraftPattern(problem)
@@ -329,7 +293,7 @@ def started_draft(problem: SuppressionProblem, watch: WorkTime, seed: int) -> Dr
     if len(draft) <= _EXACT_LIMIT:
         _settle(draft, draft.unknowns.cells[draft.unknowns.sensitive])
     watch.tell("prove")
-    prove_by_hidden_cells(draft, watch.over, seed)
+    draft.prove_by_circuits()
     return draft
 
 

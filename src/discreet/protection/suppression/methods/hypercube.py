@@ -24,9 +24,7 @@ from discreet.protection.suppression.problem.unknowns import outer_bounds, unkno
 from discreet.protection.suppression.proof.certificate import Pattern
 
 
-def protect_hypercube(
-    problem: SuppressionProblem, watch: WorkTime | None = None, seed: int = 0
-) -> Pattern:
+def protect_hypercube(problem: SuppressionProblem, watch: WorkTime | None = None) -> Pattern:
     """Protect every hidden cell by a cube in each subtable, then audit and repair the whole.
 
     When time is up no further subtable is looked at; the rest is left to the repair.
@@ -46,7 +44,7 @@ def protect_hypercube(
         # Cubes stay hidden, so that no cell needs to be looked at twice.
         return _cubes(subtable, hidden, ranges, looked_at[id(subtable)])
 
-    return pattern_by_subtables(problem, "hypercube", subtables, solve, watch or WorkTime(), seed)
+    return pattern_by_subtables(problem, "hypercube", subtables, solve, watch or WorkTime())
 
 
 def _cubes(

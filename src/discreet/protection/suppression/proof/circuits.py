@@ -564,12 +564,6 @@ def circuit_of_last(order: Any, first: Any, row: Any, coef: Any, width: Any, mis
     return cells, shares
 
 
-#: How often all circuits through a cell are turned in a row.
-_PASSES = 3
-#: Circuits are put together until so many cells of circuits were looked at.
-_LOOKS = 100_000_000
-
-
 @dataclass(frozen=True, kw_only=True, repr=False, eq=False)
 class CircuitBounds:
     """What circuits show about hidden cells (confidential)."""
@@ -586,28 +580,40 @@ class CircuitBounds:
     exact: BoolArray
 
 
+def turned_circuits(
+    unknowns: Unknowns, down: FloatArray, up: FloatArray, rank: FloatArray | None = None
+) -> tuple[Circuits, tuple[FloatArray, ...]]:
+    """The circuits of hidden cells, and how far each can be turned: both ways, and in whole steps.
+
+    Cells of a low rank are taken first, unless given those with most room.
+    """
+    mobile = np.flatnonzero(down + up > TOLERANCE)
+    rank = -np.minimum(down, up) if rank is None else rank
+    circuits = circuits_of(unknowns.relations, mobile[np.argsort(rank[mobile], kind="stable")])
+    cells, size = circuits.cells, np.abs(circuits.shares)
+    if not len(circuits):
+        return circuits, ()
+    forth, back = (
+        np.minimum.reduceat(np.where(circuits.shares > 0, *room) / size, circuits.start[:-1])
+        for room in ((up[cells], down[cells]), (down[cells], up[cells]))
+    )
+    return circuits, (forth, -back, np.floor(forth), -np.floor(back))
+
+
 def bounds_by_circuits(unknowns: Unknowns) -> CircuitBounds:
     """Turn circuits to see how far hidden cells can move."""
     least, most = outer_bounds(unknowns)
-    down, up = -least, most
-    room = np.minimum(down, up)
-    mobile = np.flatnonzero(down + up > TOLERANCE)
-    circuits = circuits_of(unknowns.relations, mobile[np.argsort(-room[mobile], kind="stable")])
+    circuits, steps = turned_circuits(unknowns, -least, most)
     fit = DeviationCheck(unknowns)
-    reach = fit.reach
-    forth, back = _steps(circuits.start, circuits.cells, circuits.shares, down, up)
     width = np.diff(circuits.start)
-    for step in (forth, -back, np.floor(forth), -np.floor(back)):
+    for step in steps:
         fit.see(circuits.start, circuits.cells, circuits.shares * np.repeat(step, width))
-    possible = unknowns.sensitive & unknowns.protected(least, most)
-    open_cells = possible & ~unknowns.protected(reach.low, reach.high)
-    _put_together(unknowns, circuits, open_cells, (down, up), fit)
     label, exact = None, np.zeros(len(unknowns), dtype=np.bool_)
     if circuits.whole:
         label = _labels(len(unknowns), circuits)
         number = np.bincount(label[circuits.cells[circuits.start[:-1]]], minlength=len(unknowns))
         exact = (label < 0) | (number[label] == 1)
-    return CircuitBounds(reach=reach, least=least, most=most, label=label, exact=exact)
+    return CircuitBounds(reach=fit.reach, least=least, most=most, label=label, exact=exact)
 
 
 def _labels(cells: int, circuits: Circuits) -> IntArray:
@@ -624,85 +630,3 @@ def _labels(cells: int, circuits: Circuits) -> IntArray:
     alone[circuits.cells] = False
     label[alone] = -1
     return label
-
-
-def _put_together(
-    unknowns: Unknowns,
-    circuits: Circuits,
-    wanted: BoolArray,
-    room: tuple[FloatArray, FloatArray],
-    fit: DeviationCheck,
-) -> None:
-    """Move each wanted cell by several circuits, one after the other, to either side."""
-    inside = np.flatnonzero(wanted[circuits.cells])
-    numbers = np.searchsorted(circuits.start, inside, side="right") - 1
-    through = circuits.cells[inside]
-    by_cell = np.argsort(through, kind="stable")
-    ends = np.append(np.flatnonzero(np.diff(through[by_cell], prepend=-1)), len(inside))
-    moved, looked = np.zeros(len(unknowns)), 0
-    for at in range(len(ends) - 1):
-        some = by_cell[ends[at] : ends[at + 1]]
-        for side in (1.0, -1.0):
-            if looked > _LOOKS:
-                return
-            looked += _apply_circuits(
-                numbers[some], circuits.shares[inside[some]], side, circuits.start,
-                circuits.cells, circuits.shares, *room, moved,
-            )  # fmt: skip
-            cells = np.flatnonzero(moved)
-            fit.see(np.array([0, cells.size]), cells, moved[cells])
-            moved[cells] = 0.0
-
-
-@compiled
-def _steps(start: Any, cells: Any, shares: Any, down: Any, up: Any) -> Any:
-    """How far each circuit can be turned forth and back."""
-    forth, back = np.empty(start.size - 1), np.empty(start.size - 1)
-    none = np.zeros(up.size)
-    for at in range(start.size - 1):
-        forth[at] = _step(at, 1.0, start, cells, shares, down, up, none)
-        back[at] = _step(at, -1.0, start, cells, shares, down, up, none)
-    return forth, back
-
-
-@compiled
-def _apply_circuits(
-    numbers: Any, own: Any, side: float, start: Any, cells: Any, shares: Any, down: Any, up: Any,
-    moved: Any,
-) -> int:  # fmt: skip
-    """Turn circuits through one cell, those that move it farthest first; gives the effort."""
-    gain = np.empty(numbers.size)
-    looked = 0
-    for _ in range(_PASSES):
-        for i in range(numbers.size):
-            direction = side if own[i] > 0 else -side
-            gain[i] = abs(own[i]) * _step(
-                numbers[i], direction, start, cells, shares, down, up, moved
-            )
-        farther = False
-        for i in np.argsort(-gain, kind="mergesort"):
-            direction = side if own[i] > 0 else -side
-            step = _step(numbers[i], direction, start, cells, shares, down, up, moved)
-            looked += 2 * (start[numbers[i] + 1] - start[numbers[i]])
-            if step > 0:
-                farther = True
-                for k in range(start[numbers[i]], start[numbers[i] + 1]):
-                    moved[cells[k]] += direction * step * shares[k]
-        if not farther:
-            break
-    return looked
-
-
-@compiled
-def _step(
-    number: int, direction: float, start: Any, cells: Any, shares: Any, down: Any, up: Any,
-    moved: Any,
-) -> float:  # fmt: skip
-    """How far one more circuit can be turned to a side."""
-    step = np.inf
-    for k in range(start[number], start[number + 1]):
-        share = direction * shares[k]
-        cell = cells[k]
-        room = up[cell] - moved[cell] if share > 0 else down[cell] + moved[cell]
-        step = min(step, room / abs(share))
-    return max(step, 0.0)
