@@ -51,16 +51,19 @@ from discreet.protection.suppression.problem.table_relations import (
     figures_shown,
     units_of,
 )
-from discreet.protection.suppression.proof.certificate import Certificate, attack_intervals
+from discreet.protection.suppression.proof.certificate import Certificate, attack_intervals, certify
 from discreet.protection.suppression.proof.coalitions import RespondentAudit, audit_respondents
 from discreet.protection.suppression.proof.insiders import Insiders, insiders_of, levels_against
 from discreet.protection.suppression.proof.joint_cubes import (
     LinkedTable,
-    full_certificate,
+    held_in_joint_cubes,
     linked_with_earlier,
     opened_to_insiders,
 )
-from discreet.protection.suppression.proof.whole_numbers import untested_gaps
+from discreet.protection.suppression.proof.whole_numbers import (
+    held_in_whole_numbers,
+    untested_gaps,
+)
 from discreet.protection.suppression.settings import InsiderAim, insider_aim, share_of
 from discreet.tables import CellStatus, ProtectedTable, Table, single_figure
 
@@ -148,6 +151,11 @@ class Audit(Judged):
     def unprotected(self) -> tuple[str, ...]:
         """Names of the sensitive cells that are not protected, or not hidden at all."""
         return tuple(self.problem.name(int(at)) for at in self.certificate.unprotected)
+
+    @property
+    def opened(self) -> tuple[str, ...]:
+        """The same, of releases that lie side by side."""
+        return self.unprotected
 
     @property
     def exact(self) -> tuple[str, ...]:
@@ -341,7 +349,8 @@ def audit_problem(
     if intervals:
         units = 10.0**problem.decimals
         low, high = (part[hidden] / units for part in attack_intervals(problem, unknown, hidden))
-    certificate, gaps = full_certificate(problem, unknown, tables=tables)
+    certificate = held_in_whole_numbers(problem, unknown, certify(problem, unknown))
+    certificate, gaps = held_in_joint_cubes(problem, unknown, certificate, tables)
     return Audit(
         problem=problem,
         hidden=hidden,

@@ -31,10 +31,7 @@ from discreet.protection.suppression.problem.unknowns import (
 )
 from discreet.protection.suppression.proof.certificate import Certificate, certify
 from discreet.protection.suppression.proof.insiders import Insiders, levels_against
-from discreet.protection.suppression.proof.whole_numbers import (
-    held_in_whole_numbers,
-    make_whole,
-)
+from discreet.protection.suppression.proof.whole_numbers import make_whole
 from discreet.solver import column_values, is_optimal, loaded_solver
 from discreet.tables import Table
 
@@ -80,18 +77,6 @@ def linked_with_earlier(
         before = zip(earlier, members.before, members.partitions[number:], strict=True)
         listed += [LinkedTable(item.table, own, values[0], known) for item, own, known in before]
     return listed
-
-
-def full_certificate(
-    problem: SuppressionProblem,
-    hidden: BoolArray,
-    sensitive: BoolArray | None = None,
-    tables: Sequence[LinkedTable] = (),
-) -> tuple[Certificate, tuple[Gap, ...]]:
-    """The whole chain of proofs: relations, whole numbers, joint cubes; what was not examined."""
-    certificate = certify(problem, hidden, sensitive)
-    certificate = held_in_whole_numbers(problem, hidden, certificate)
-    return held_in_joint_cubes(problem, hidden, certificate, tables)
 
 
 def held_in_joint_cubes(

@@ -29,12 +29,10 @@ from discreet.protection.suppression.problem.demands import (
 )
 from discreet.protection.suppression.problem.linked_tables import COUNTS, joint_problem
 from discreet.protection.suppression.problem.parameters import Knowledge
-from discreet.protection.suppression.problem.system import CellState, SuppressionProblem
 from discreet.protection.suppression.problem.table_relations import VariableCode, relations_of
-from discreet.protection.suppression.proof.audit import told_reasons
-from discreet.protection.suppression.proof.certificate import Certificate, published_intervals
-from discreet.protection.suppression.proof.joint_cubes import full_certificate, linked_with_earlier
-from discreet.protection.suppression.proof.whole_numbers import untested_gaps
+from discreet.protection.suppression.proof.audit import Audit, audit_problem, told_reasons
+from discreet.protection.suppression.proof.certificate import published_intervals
+from discreet.protection.suppression.proof.joint_cubes import linked_with_earlier
 from discreet.tables import CellStatus, Dimension, ProtectedTable, Table
 
 if TYPE_CHECKING:
@@ -210,32 +208,6 @@ def _of_frame(frame: Any, by: Any, value: str, decimals: int) -> _CellArrays:
     return table.dimensions, table.index, units, hidden
 
 
-@dataclass(frozen=True, kw_only=True, repr=False, eq=False)
-class ReleaseCheck(Judged):
-    """What several releases tell together (confidential)."""
-
-    problem: SuppressionProblem  # all their cells as one system
-    hidden: BoolArray  # cells that no release shows
-    shown: IntArray  # cells that one release hides and another shows
-    #: Verdicts on the sensitive cells that no release shows; on all hidden cells, which must not be
-    #: known exactly, where no release names any
-    certificate: Certificate
-
-    gaps: tuple[Gap, ...] = ()  # what was not examined
-
-    @property
-    def judgement(self) -> DisclosureVerdict:
-        """The verdict: no sensitive cell may be opened."""
-        return DisclosureVerdict.of(self.opened, [*untested_gaps(self.certificate), *self.gaps])
-
-    @property
-    def opened(self) -> tuple[str, ...]:
-        """Names of the cells that are opened."""
-        sensitive = self.problem.state == CellState.primary
-        cells = np.union1d(self.shown[sensitive[self.shown]], self.certificate.unprotected)
-        return tuple(self.problem.name(int(at)) for at in cells)
-
-
 def check_releases(
     releases: Sequence[Earlier],
     *,
@@ -244,7 +216,7 @@ def check_releases(
     knowledge: Knowledge | None = None,
     same: Mapping[VariableCode, VariableCode] | None = None,
     records: Any = None,
-) -> ReleaseCheck:
+) -> Audit:
     """Say what tables that were protected apart tell together.
 
     Args:
@@ -257,6 +229,9 @@ def check_releases(
         same: Codes that mean the same as a code of another variable.
         records: What all tables were counted from: cells that are the same records, or add up,
             are known whatever columns are called. Without, cells are known by name.
+
+    Returns:
+        An `Audit` of all their cells; hidden are those that no release shows.
 
     >>> import polars as pl
     >>> from discreet import Table
@@ -281,20 +256,10 @@ def check_releases(
         same=same, zero_cells=zeros_of(shown), reasons=told_reasons(shown), records=records,
         strict=False,
     )  # fmt: skip
-    masks = {
-        name: members.gathered([getattr(own, name) for own in demands], len(problem))
-        for name in ("sensitive", "fixed", "secondary")
-    }
-    hidden = ~masks["fixed"]
+    hidden = ~members.gathered([own.fixed for own in demands], len(problem))
     # Combinations of other data are others.
     linked = (
         [] if len(members.changed) else linked_with_earlier(members, [last.table], [value], before)
     )
-    certificate, gaps = full_certificate(problem, hidden, masks["sensitive"] & hidden, linked)
-    return ReleaseCheck(
-        problem=problem,
-        hidden=hidden,
-        shown=np.flatnonzero(masks["secondary"] & masks["fixed"]).astype(np.int64),
-        certificate=certificate,
-        gaps=(*members.unexamined, *gaps),
-    )
+    found = audit_problem(problem, hidden, tables=linked)
+    return replace(found, gaps=(*members.unexamined, *found.gaps))
