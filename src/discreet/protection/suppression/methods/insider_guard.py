@@ -25,6 +25,7 @@ from discreet.protection.suppression.methods.cuts import (
 from discreet.protection.suppression.methods.local_search import ProofUsers
 from discreet.protection.suppression.methods.worktime import WorkTime
 from discreet.protection.suppression.problem.system import SuppressionProblem
+from discreet.protection.suppression.problem.table_relations import refuse_cells
 from discreet.protection.suppression.proof.certificate import Pattern, certified
 from discreet.protection.suppression.proof.draft_pattern import DraftPattern
 from discreet.protection.suppression.proof.insider_proofs import (
@@ -69,9 +70,11 @@ def guarded_pattern(
     if len(proofs.aims) <= _FEW_AIMS and not met and not watch.over():
         anew, _ = kept_out(problem, problem.hidden, insiders, watch)
         proofs = anew if anew.draft.spent < proofs.draft.spent else proofs
-    unmet = proofs.check()
-    if unmet:
-        raise _unproven(proofs, unmet)
+    cells = proofs.draft.unknowns.cells
+    unmet = sorted({int(cells[proofs.aims[which].cell]) for which in proofs.check()})
+    message = "it is not proven to be protected from insiders"
+    hint = "report this: a proof found on the way did not hold"
+    refuse_cells(unmet, problem.name, message, "insiders", hint)
     return _finished(pattern, proofs, before, bound, watch)
 
 
@@ -210,15 +213,6 @@ def _impossible(proofs: InsiderProofs, lost: list[OpenAim]) -> SuppressionError:
         hint=hint,
         problems=shortened(problems, _SHOWN),
     )
-
-
-def _unproven(proofs: InsiderProofs, unmet: list[int]) -> SuppressionError:
-    problem, cells = proofs.draft.problem, proofs.draft.unknowns.cells
-    named = sorted({int(cells[proofs.aims[which].cell]) for which in unmet})
-    message = f"{len(named):,} sensitive cells are not proven to be protected from insiders"
-    where = "; ".join(problem.name(cell) for cell in named[:_SHOWN])
-    hint = "report this: a proof found on the way did not hold"
-    return SuppressionError(message, code="insiders", where=where, hint=hint)
 
 
 # -- publishing again ----------------------------------------------------------

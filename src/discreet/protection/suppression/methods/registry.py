@@ -18,6 +18,7 @@ from discreet.protection.suppression.methods.lower_bounds import lower_bound_of,
 from discreet.protection.suppression.methods.whole_numbers import protected_in_whole_numbers
 from discreet.protection.suppression.methods.worktime import WorkTime
 from discreet.protection.suppression.problem.system import CellState, SuppressionProblem
+from discreet.protection.suppression.problem.table_relations import refuse_cells
 from discreet.protection.suppression.proof.certificate import Pattern
 from discreet.protection.suppression.proof.insiders import Insiders
 from discreet.protection.suppression.settings import Method
@@ -26,8 +27,6 @@ METHODS: tuple[str, ...] = get_args(Method)
 
 #: Takes a line of text now and then.
 Progress = Callable[[str], None]
-
-_SHOWN = 20
 
 
 def find_pattern(
@@ -80,7 +79,9 @@ def find_pattern(
     except SuppressionError as error:
         raise with_conflicts(problem, error) from None
     pattern = _held_against_all(problem, pattern, insiders, watch)
-    _refuse_unsafe(problem, pattern)
+    unproven = pattern.certificate.unprotected  # is never handed on
+    message, hint = "it is not proven to be protected", "allow more time, or use another method"
+    refuse_cells(unproven, problem.name, message, "unprotected", hint)
     if pattern.bound is None:
         bound = quick_lower_bound(problem) if watch.limited else lower_bound_of(problem)
         pattern = replace(pattern, bound=min(bound, pattern.cost))
@@ -125,15 +126,3 @@ def _held_against_all(
         state = kept.state.copy()
         state[more] = CellState.secondary
         kept = replace(kept, state=state)
-
-
-def _refuse_unsafe(problem: SuppressionProblem, pattern: Pattern) -> None:
-    """What is not proven to be safe is never handed on."""
-    if pattern.safe:
-        return
-    cells = [problem.name(int(at)) for at in pattern.certificate.unprotected]
-    more = f" and {len(cells) - _SHOWN:,} more" if len(cells) > _SHOWN else ""
-    message = f"{len(cells):,} sensitive cells are not proven to be protected"
-    where = "; ".join(cells[:_SHOWN]) + more
-    hint = "allow more time, or use another method"
-    raise SuppressionError(message, code="unprotected", where=where, hint=hint)

@@ -11,10 +11,10 @@ from dataclasses import replace
 
 import numpy as np
 
-from discreet.arrays import BoolArray, IntArray
-from discreet.errors import Problem, SuppressionError, shortened
+from discreet.arrays import BoolArray
 from discreet.protection.suppression.methods.moved_cells import moved_cells
 from discreet.protection.suppression.problem.system import SuppressionProblem
+from discreet.protection.suppression.problem.table_relations import refuse_cells
 from discreet.protection.suppression.proof.certificate import (
     Certificate,
     Pattern,
@@ -25,7 +25,7 @@ from discreet.protection.suppression.proof.draft_pattern import DraftPattern
 from discreet.protection.suppression.proof.local_lp import relation_distances
 from discreet.protection.suppression.proof.whole_numbers import held_in_whole_numbers
 
-_ROUNDS, _SHOWN = 5, 20
+_ROUNDS = 5
 
 
 def protected_in_whole_numbers(problem: SuppressionProblem, pattern: Pattern) -> Pattern:
@@ -43,26 +43,15 @@ def protected_in_whole_numbers(problem: SuppressionProblem, pattern: Pattern) ->
             break
         hidden = more
         certificate = held_in_whole_numbers(problem, hidden, certify(problem, hidden))
-    if len(certificate.unprotected):
-        raise _refused(problem, certificate.unprotected)
+    message = "only fractions are possible for it besides its true value, and values are whole"
+    hint = "let more cells be hidden, widen the bounds said to be known, or merge categories"
+    refuse_cells(certificate.unprotected, problem.name, message, "whole-numbers", hint)
     if not opened:
         return replace(pattern, certificate=certificate)
     note = f"more is hidden around {opened:,} sensitive cells that only fractions protected"
     known = {name: getattr(pattern, name) for name in ("bound", "complete", "seconds")}
     known |= {"certificate": certificate, "notes": (*pattern.notes, note)}
     return certified(problem, hidden, pattern.method, **known)
-
-
-def _refused(problem: SuppressionProblem, cells: IntArray) -> SuppressionError:
-    message = "only fractions are possible for it besides its true value, and values are whole"
-    problems = [Problem(message, problem.name(int(cell))) for cell in cells]
-    return SuppressionError(
-        f"{len(cells):,} sensitive cells cannot be protected in whole numbers",
-        code="whole-numbers",
-        where=problem.title,
-        hint="let more cells be hidden, widen the bounds said to be known, or merge categories",
-        problems=shortened(problems, _SHOWN),
-    )
 
 
 def _with_whole_moves(

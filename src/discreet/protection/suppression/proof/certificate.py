@@ -271,7 +271,7 @@ _FAR = 2.0**10
 #: With more hidden cells than these, exchanges of units do what circuits were too long for.
 _MANY = 5_000
 #: With more cells than these that hang together, patches come before all are moved at once.
-_PATCHED = 3_000
+_PATCHED = 10_000
 
 
 @dataclass(frozen=True, kw_only=True, repr=False, eq=False)
