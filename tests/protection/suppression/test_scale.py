@@ -106,7 +106,7 @@ def test_work_that_is_cut_short_hides_more_but_is_proven(leafy):
         value = np.array([60, *[10] * 6, *[12] * 5])
         problem = problem_of(value, rows, state=np.isin(np.arange(12), [1, 8]), cost=value)
         assert leaves_of(problem) is None
-    hiding = draft_at_time_limit(problem, WorkTime())
+    hiding = draft_at_time_limit(problem, WorkTime(), 0)
     assert not len(hiding.open)
     assert not len(certificate_from_proofs(hiding).unprotected)
     assert not len(certify(problem, hiding.mask()).unprotected)

@@ -36,6 +36,7 @@ from discreet.protection.suppression.proof.local_lp import (
     cover_tasks,
     flow_for_task,
     never,
+    prove_by_hidden_cells,
     reach_by_patches,
 )
 from tests.helpers.attacker_apart import Demand
@@ -324,12 +325,12 @@ def test_each_task_is_done_in_the_cheapest_way_or_nothing_can_do_it(kind: str, n
 
 @_EACH_KIND
 @_SEVERAL
-def test_what_circuits_and_patches_prove_is_all_that_there_is(kind: str, number: int) -> None:
+def test_what_patches_prove_is_true_and_all_that_there_is(kind: str, number: int) -> None:
     for seed in range(number):
         problem, hidden = drawn_system(kind, seed)
         hidden |= problem.hidden
         draft = DraftPattern(problem.with_hidden(hidden))
-        draft.prove_by_circuits()
+        prove_by_hidden_cells(draft, never)
         assert not (draft.mask() & ~hidden).any(), "hidden cells alone prove something"
         protected = is_safe(problem, hidden)
         proven = certificate_from_proofs(draft)

@@ -71,7 +71,7 @@ def protect_optimal(
     """Hide cells so that all sensitive ones are protected, at the lowest cost.
 
     When time is up the best pattern found so far is returned, with `complete=False` and the
-    bound that is proven. Nothing is drawn.
+    bound that is proven. Only the first pattern is drawn.
     """
     return _protected(problem, "optimal", watch or WorkTime(), seed, insiders)
 
@@ -96,7 +96,7 @@ def _protected(
     seed: int,
     insiders: Insiders | None,
 ) -> Pattern:
-    draft, near = quick_draft(problem, watch)
+    draft, near = quick_draft(problem, watch, seed)
     limited = method == "auto"
     work = min(max(_LEAST, _SHARE * draft.effort), _MOST) if limited else math.inf
     if near is not None and not (limited and _too_large(near, work)):

@@ -37,7 +37,11 @@ from discreet.protection.suppression.proof.certificate import (
 )
 from discreet.protection.suppression.proof.draft_pattern import DraftPattern
 from discreet.protection.suppression.proof.local_circuits import LocalCircuits, batches
-from discreet.protection.suppression.proof.local_lp import cover_tasks, never
+from discreet.protection.suppression.proof.local_lp import (
+    cover_tasks,
+    never,
+    prove_by_hidden_cells,
+)
 from discreet.protection.suppression.proof.unit_exchange import released_by_exchange
 
 #: With more cells than these that may move, bounds alone decide before work begins.
@@ -137,19 +141,21 @@ _MANY, _MANY_SHARE = 500, 0.4
 _COVER, _DEARER, _LOOK = 1.5e10, 1.5, 32
 
 
-def protect_fast(problem: SuppressionProblem, watch: WorkTime | None = None) -> Pattern:
+def protect_fast(
+    problem: SuppressionProblem, watch: WorkTime | None = None, seed: int = 0
+) -> Pattern:
     """Find a pattern that is proven to protect every sensitive cell, quickly.
 
     If not all cells are covered when time is up, more is hidden than needed: the result is
     always proven.
     """
     watch = watch or WorkTime()
-    draft, near = quick_draft(problem, watch)
+    draft, near = quick_draft(problem, watch, seed)
     return finished_pattern(draft, "fast", watch, None if near is None else near.bound)
 
 
 def quick_draft(
-    problem: SuppressionProblem, watch: WorkTime
+    problem: SuppressionProblem, watch: WorkTime, seed: int
 ) -> tuple[DraftPattern, CutProgram | None]:
     """A pruned pattern, all proven, and the program over single relations unless too large.
 
@@ -164,8 +170,9 @@ def quick_draft(
         if not wide or len(known.proofs) >= _MANY_PROOFS or watch.over():
             return pruned(known, watch), near
     elif watch.limited and len(problem) > _NET:
-        known = draft_at_time_limit(problem, watch, watch.share(_NET_SHARE))
-    return pruned(covered(started_draft(problem, watch), near, watch, known), watch), near
+        known = draft_at_time_limit(problem, watch, seed, watch.share(_NET_SHARE))
+    draft = covered(started_draft(problem, watch, seed), near, watch, seed, known)
+    return pruned(draft, watch), near
 
 
 #: With more cells that may move, something proven is found first where time is limited.
@@ -175,7 +182,11 @@ _NET_SHARE = NEAR_SHARE = 0.3
 
 
 def covered(
-    base: DraftPattern, near: CutProgram | None, watch: WorkTime, known: DraftPattern | None
+    base: DraftPattern,
+    near: CutProgram | None,
+    watch: WorkTime,
+    seed: int,
+    known: DraftPattern | None,
 ) -> DraftPattern:
     """A started pattern with all tasks covered, farthest first; more is hidden if time is up.
 
@@ -198,7 +209,7 @@ def covered(
         tell = lambda share: watch.tell(f"cover: {share:.0%}")  # noqa: E731
         cover_or_refuse(draft, order, enough, tell, price_factor(draft, near))
     if len(draft.open):
-        return known or _finished_by_hiding(draft, watch)
+        return known or _finished_by_hiding(draft, watch, seed)
     drop_unused(draft)
     draft = fitted(draft, watch)
     return known if known is not None and known.spent <= draft.spent else draft
@@ -251,17 +262,17 @@ def exchanged_draft(
 
 
 def draft_at_time_limit(
-    problem: SuppressionProblem, watch: WorkTime, own: WorkTime | None = None
+    problem: SuppressionProblem, watch: WorkTime, seed: int, own: WorkTime | None = None
 ) -> DraftPattern:
     """A pattern when time is up: by exchanges if that can be, or else with all cells hidden.
 
     Where it is found beforehand, to be on the safe side, it has a time limit of its `own`.
     """
     draft = exchanged_draft(problem, own or watch, always=True)
-    return _finished_by_hiding(DraftPattern(problem), watch) if draft is None else draft
+    return _finished_by_hiding(DraftPattern(problem), watch, seed) if draft is None else draft
 
 
-def _finished_by_hiding(draft: DraftPattern, watch: WorkTime) -> DraftPattern:
+def _finished_by_hiding(draft: DraftPattern, watch: WorkTime, seed: int) -> DraftPattern:
     """The draft with all that is open proven by moves of any cells, which are hidden then."""
     watch.tell("hide more than needed, in case time is up")
     draft.hidden[:] = True
@@ -278,13 +289,13 @@ def _finished_by_hiding(draft: DraftPattern, watch: WorkTime) -> DraftPattern:
             for circuit in circuits.through(todo % number, far, draft.hidden, rank, size=size):
                 if circuit is not None:
                     draft.take_all(*circuit)
-    draft.prove_by_circuits()
+    prove_by_hidden_cells(draft, watch.refused, seed)
     cover_or_refuse(draft, draft.open, watch.refused)
     drop_unused(draft)
     return draft
 
 
-def started_draft(problem: SuppressionProblem, watch: WorkTime) -> DraftPattern:
+def started_draft(problem: SuppressionProblem, watch: WorkTime, seed: int) -> DraftPattern:
     """A pattern in the making, checked, with what the hidden cells alone prove."""
     watch.tell("check")
     draft = DraftPattern(problem)
@@ -293,7 +304,7 @@ def started_draft(problem: SuppressionProblem, watch: WorkTime) -> DraftPattern:
     if len(draft) <= _EXACT_LIMIT:
         _settle(draft, draft.unknowns.cells[draft.unknowns.sensitive])
     watch.tell("prove")
-    draft.prove_by_circuits()
+    prove_by_hidden_cells(draft, watch.over, seed)
     return draft
 
 

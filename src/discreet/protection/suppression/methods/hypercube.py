@@ -24,7 +24,9 @@ from discreet.protection.suppression.problem.unknowns import outer_bounds, unkno
 from discreet.protection.suppression.proof.certificate import Pattern
 
 
-def protect_hypercube(problem: SuppressionProblem, watch: WorkTime | None = None) -> Pattern:
+def protect_hypercube(
+    problem: SuppressionProblem, watch: WorkTime | None = None, seed: int = 0
+) -> Pattern:
     """Protect every hidden cell by a cube in each subtable, then audit and repair the whole.
 
     When time is up no further subtable is looked at; the rest is left to the repair.
@@ -44,7 +46,7 @@ def protect_hypercube(problem: SuppressionProblem, watch: WorkTime | None = None
         # Cubes stay hidden, so that no cell needs to be looked at twice.
         return _cubes(subtable, hidden, ranges, looked_at[id(subtable)])
 
-    return pattern_by_subtables(problem, "hypercube", subtables, solve, watch or WorkTime())
+    return pattern_by_subtables(problem, "hypercube", subtables, solve, watch or WorkTime(), seed)
 
 
 def _cubes(

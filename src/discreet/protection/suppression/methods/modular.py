@@ -198,7 +198,9 @@ def _families(total: Any, start: Any, above: Any) -> Any:
 SubtableSolver = Callable[[Subtable, BoolArray], IntArray]
 
 
-def protect_modular(problem: SuppressionProblem, watch: WorkTime | None = None) -> Pattern:
+def protect_modular(
+    problem: SuppressionProblem, watch: WorkTime | None = None, seed: int = 0
+) -> Pattern:
     """Protect subtable by subtable, then audit and repair the whole.
 
     When time is up no further subtable is looked at; the rest is left to the repair.
@@ -207,14 +209,14 @@ def protect_modular(problem: SuppressionProblem, watch: WorkTime | None = None) 
     def solve(subtable: Subtable, hidden: BoolArray) -> IntArray:
         own = subtable_problem(problem, subtable, hidden)
         try:
-            draft = protect_fast(own)
+            draft = protect_fast(own, seed=seed)
         except SuppressionError:
             # What this subtable cannot protect by itself, the whole table may.
             return np.zeros(0, dtype=np.int64)
         return subtable.cells[draft.hidden]
 
     subtables = subtables_of(problem.relations)
-    return pattern_by_subtables(problem, "modular", subtables, solve, watch or WorkTime())
+    return pattern_by_subtables(problem, "modular", subtables, solve, watch or WorkTime(), seed)
 
 
 def pattern_by_subtables(
@@ -223,6 +225,7 @@ def pattern_by_subtables(
     subtables: list[Subtable],
     solve: SubtableSolver,
     watch: WorkTime,
+    seed: int,
 ) -> Pattern:
     """What is hidden subtable by subtable, audited; what is open then is repaired by flows."""
     # Subtables are gone through again when a cell was hidden elsewhere, until nothing changes.
@@ -248,7 +251,7 @@ def pattern_by_subtables(
         done += 1
         watch.tell(f"subtable {done:,}, {len(waiting):,} waiting")
     watch.tell("audit and repair")
-    whole = protect_fast(problem.with_hidden(hidden))
+    whole = protect_fast(problem.with_hidden(hidden), seed=seed)
     more = int((whole.hidden & ~hidden).sum())
     note = f"the audit of the whole table made {more:,} more secondaries necessary"
     known = {**watch.result(), "certificate": whole.certificate, "notes": (note,) if more else ()}

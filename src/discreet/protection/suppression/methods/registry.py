@@ -75,7 +75,7 @@ def find_pattern(
     module = importlib.import_module(f"discreet.protection.suppression.methods.{name}")
     protect: Callable[..., Pattern] = getattr(module, f"protect_{method}")
     try:
-        pattern = protect(problem, watch, *((seed, insiders) if searched else ()))
+        pattern = protect(problem, watch, seed, *((insiders,) if searched else ()))
     except SuppressionError as error:
         raise with_conflicts(problem, error) from None
     pattern = _held_against_all(problem, pattern, insiders, watch)

@@ -580,34 +580,19 @@ class CircuitBounds:
     exact: BoolArray
 
 
-def turned_circuits(
-    unknowns: Unknowns, down: FloatArray, up: FloatArray, rank: FloatArray | None = None
-) -> tuple[Circuits, tuple[FloatArray, ...]]:
-    """The circuits of hidden cells, and how far each can be turned: both ways, and in whole steps.
-
-    Cells of a low rank are taken first, unless given those with most room.
-    """
-    mobile = np.flatnonzero(down + up > TOLERANCE)
-    rank = -np.minimum(down, up) if rank is None else rank
-    circuits = circuits_of(unknowns.relations, mobile[np.argsort(rank[mobile], kind="stable")])
-    cells, size = circuits.cells, np.abs(circuits.shares)
-    if not len(circuits):
-        return circuits, ()
-    forth, back = (
-        np.minimum.reduceat(np.where(circuits.shares > 0, *room) / size, circuits.start[:-1])
-        for room in ((up[cells], down[cells]), (down[cells], up[cells]))
-    )
-    return circuits, (forth, -back, np.floor(forth), -np.floor(back))
-
-
 def bounds_by_circuits(unknowns: Unknowns) -> CircuitBounds:
-    """Turn circuits to see how far hidden cells can move."""
+    """Turn circuits, those of cells with most room, to see how far hidden cells can move."""
     least, most = outer_bounds(unknowns)
-    circuits, steps = turned_circuits(unknowns, -least, most)
+    room = np.minimum(-least, most)
+    mobile = np.flatnonzero(most - least > TOLERANCE)
+    circuits = circuits_of(unknowns.relations, mobile[np.argsort(-room[mobile], kind="stable")])
+    start, cells, shares = circuits.start, circuits.cells, circuits.shares
     fit = DeviationCheck(unknowns)
-    width = np.diff(circuits.start)
-    for step in steps:
-        fit.see(circuits.start, circuits.cells, circuits.shares * np.repeat(step, width))
+    for way in (1, -1) if len(circuits) else ():
+        far = np.where(way * shares > 0, most[cells], -least[cells]) / np.abs(shares)
+        step = way * np.minimum.reduceat(far, start[:-1])
+        for whole in (step, np.trunc(step)):
+            fit.see(start, cells, shares * np.repeat(whole, np.diff(start)))
     label, exact = None, np.zeros(len(unknowns), dtype=np.bool_)
     if circuits.whole:
         label = _labels(len(unknowns), circuits)

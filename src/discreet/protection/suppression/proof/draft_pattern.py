@@ -25,7 +25,7 @@ from discreet.protection.suppression.problem.unknowns import (
     outer_bounds,
     unknowns_of,
 )
-from discreet.protection.suppression.proof.circuits import DeviationCheck, turned_circuits
+from discreet.protection.suppression.proof.circuits import DeviationCheck
 from discreet.protection.suppression.proof.circuits import Proof as Proof
 from discreet.protection.suppression.proof.patches import Patches
 
@@ -105,6 +105,15 @@ class DraftPattern(Confidential):
         """Tasks that are not proven yet."""
         return np.flatnonzero((self.target > TOLERANCE) & (self.proven < 0)).astype(np.int64)
 
+    def within_hidden(self) -> BoolArray:
+        """Tasks that bounds do not rule out when only hidden cells move."""
+        known = self.unknowns.part(self.hidden)
+        low, high = outer_bounds(known)
+        reach = np.zeros(2 * len(self))
+        at = np.flatnonzero(self.hidden)
+        reach[at], reach[at + len(self)] = high, -low
+        return (self.target > TOLERANCE) & (reach >= self.target - TOLERANCE)
+
     def distance(self, task: int) -> tuple[int, float]:
         """The cell of a task and how far it must move; negative for down."""
         size = float(self.target[task])
@@ -127,22 +136,6 @@ class DraftPattern(Confidential):
         twins = cells + len(self)
         below = twins[(self.target[twins] > enough) & (-moved >= self.target[twins] - enough)]
         return np.concatenate([above, below])
-
-    def prove_by_circuits(self, rank: FloatArray | None = None) -> None:
-        """Prove open tasks with circuits of cells that are hidden already, of a low rank first."""
-        at, known = np.flatnonzero(self.hidden), self.unknowns.part(self.hidden)
-        low, high = outer_bounds(known)
-        circuits, steps = turned_circuits(known, -low, high, None if rank is None else rank[at])
-        width, cells = np.diff(circuits.start), at[circuits.cells]
-        number = np.repeat(np.arange(len(circuits)), width)
-        for step in steps:
-            moved = circuits.shares * np.repeat(step, width)
-            far = np.where(moved > 0, self.target[cells], self.target[cells + len(self)])
-            enough = (far > TOLERANCE) & (np.abs(moved) >= far - TOLERANCE)
-            for which in np.unique(number[enough]).tolist():
-                own = slice(circuits.start[which], circuits.start[which + 1])
-                order = np.argsort(cells[own])
-                self.take(cells[own][order], moved[own][order])
 
     def take(self, cells: IntArray, moved: FloatArray) -> tuple[IntArray, IntArray]:
         """Hide the cells that move; note what they prove that was open.

@@ -1,6 +1,7 @@
 """Small linear programs around sensitive cells: proofs, and further cells to hide. CONFIDENTIAL.
 
-Each open task of a `DraftPattern` gets the cheapest flow through a patch around it.
+In a `DraftPattern` with open tasks, hidden cells alone prove what they can; then each open task
+gets the cheapest flow through a patch around it.
 """
 
 from __future__ import annotations
@@ -15,7 +16,11 @@ from discreet.protection.suppression.problem.system import SuppressionProblem
 from discreet.protection.suppression.problem.unknowns import TOLERANCE, Unknowns
 from discreet.protection.suppression.proof.circuits import DeviationCheck, Reach
 from discreet.protection.suppression.proof.draft_pattern import DraftPattern
-from discreet.protection.suppression.proof.patches import least_flow
+from discreet.protection.suppression.proof.patches import (
+    Patch,
+    farthest_flow,
+    least_flow,
+)
 
 #: How far it is to a hidden cell, and to another one per share of the median cost.
 _STEP_HIDDEN, _STEP_COST = 0.5, 0.1
@@ -24,6 +29,10 @@ PATCH_SIZE = 600
 #: A way that hides more than so many times the median cost is looked for in larger patches, up to
 #: so many cells, as long as that makes it so much cheaper and takes no more work than this.
 _DEAR, GROWN_PATCH, _CHEAPER, _GROWTH = 20.0, 2_400, 0.95, 1.5e9
+#: Cells of a patch when many tasks are to be proven at once.
+_PROOF_PATCH = 800
+#: A patch is left after so many goes that proved less than this share of what is open.
+_PATIENCE, _WORTH = 2, 0.05
 _TELL = 256
 
 
@@ -130,6 +139,57 @@ def cover_tasks(
     return failed
 
 
+def prove_by_hidden_cells(draft: DraftPattern, over: Callable[[], bool], seed: int = 0) -> None:
+    """Prove open tasks with moves of cells that are hidden already.
+
+    Around each cell in turn, hidden cells near by are moved, each to a side drawn at
+    random among those it has tasks for, until nothing new is proven. What is not proven
+    then may still be possible.
+    """
+    step, price = np.where(draft.hidden, 1.0, np.inf), np.zeros(len(draft))
+    tasks = draft.within_hidden()
+    draw = np.random.default_rng([seed, 1])
+    number = len(draft)
+    tried = np.zeros(number, dtype=np.bool_)
+    for task in draft.open[tasks[draft.open]]:
+        cell = int(task) % number
+        if draft.proven[task] >= 0 or tried[cell]:
+            continue
+        if over():
+            return
+        seeds = np.array([cell], dtype=np.int64)
+        patch = draft.patches.around(seeds, _PROOF_PATCH, step)
+        tried[patch.cells] = True
+        tried[cell] = True
+        if patch.cells.size:
+            _work_on(draft, patch, tasks, step, price, draw)
+
+
+def _work_on(
+    draft: DraftPattern, patch: Patch, tasks: BoolArray, step: FloatArray, price: FloatArray,
+    draw: np.random.Generator,
+) -> None:  # fmt: skip
+    cells, number = patch.cells, len(draft)
+    down, up = draft.down[cells], draft.up[cells]
+    above, below = draft.target[cells], draft.target[cells + number]
+    idle = 0
+    while idle < _PATIENCE:
+        rise = (draft.proven[cells] < 0) & tasks[cells]
+        fall = (draft.proven[cells + number] < 0) & tasks[cells + number]
+        rise &= ~fall | (draw.random(cells.size) < 0.5)
+        wish = np.where(rise, above, np.where(fall, -below, 0.0))
+        if not wish.any():
+            return
+        draft.solved += 1
+        moved = farthest_flow(patch, down, up, price[cells], wish)
+        done = 0
+        if moved is not None:
+            new, fresh = draft.take_all(cells, moved)
+            step[new], price[new] = _STEP_HIDDEN, 0.0
+            done = fresh.size
+        idle = 0 if done > _WORTH * np.count_nonzero(wish) else idle + 1
+
+
 #: The largest patch.
 _LARGEST = 8 * PATCH_SIZE
 
@@ -142,6 +202,7 @@ def reach_by_patches(problem: SuppressionProblem, unknowns: Unknowns, reach: Rea
     draft.target[np.concatenate([safe, safe])] = 0.0
     seen = np.concatenate([reach.high, -reach.low])
     draft.target[seen >= draft.target - 0.5 * TOLERANCE] = 0.0
+    prove_by_hidden_cells(draft, never)
     step, price = np.ones(len(draft)), np.zeros(len(draft))
     for task in draft.open:
         if draft.proven[task] < 0:

@@ -283,13 +283,40 @@ def least_flow(
     Cells move so far `down` and `up` at most, at a price per unit, which is 0 for hidden ones. A
     negative distance is downwards; None if the cells of the patch cannot do it.
     """
-    size, most = abs(distance), _MOST * patch.widest
-    low, high = -np.minimum(down / size, most), np.minimum(up / size, most)
+    size = abs(distance)
+    low, high = _limits(patch, down, up, size)
     low[at] = high[at] = 1.0 if distance > 0 else -1.0
     if price.size >= _FEW:
         paid = price[price > 0]
         price = np.maximum(price, _NEARLY_FREE * (float(np.median(paid)) if paid.size else 1.0))
-    moved = _solved(patch, low, high, price)
+    return _moved(patch, _solved(patch, low, high, price), size)
+
+
+def farthest_flow(
+    patch: Patch, down: FloatArray, up: FloatArray, price: FloatArray, wish: FloatArray
+) -> FloatArray | None:
+    """Deviations that bring many cells as near to where they should go as possible.
+
+    A wish is negative for down, and 0 where it does not matter; each is worth 1.
+    """
+    size = float(np.median(np.abs(wish[wish != 0])))
+    low, high = _limits(patch, down, up, size)
+    beyond = wish / size * (1 + _MOVED)
+    low = np.where(wish < 0, np.maximum(low, beyond), low)
+    high = np.where(wish > 0, np.minimum(high, beyond), high)
+    gain = np.divide(size, wish, out=np.zeros(len(wish)), where=wish != 0)
+    return _moved(patch, _solved(patch, low, high, price, -gain), size)
+
+
+def _limits(
+    patch: Patch, down: FloatArray, up: FloatArray, size: float
+) -> tuple[FloatArray, FloatArray]:
+    most = _MOST * patch.widest
+    return -np.minimum(down / size, most), np.minimum(up / size, most)
+
+
+def _moved(patch: Patch, moved: FloatArray | None, size: float) -> FloatArray | None:
+    """Moves in units; the smallest are none."""
     if moved is None:
         return None
     moved[np.abs(moved) < max(_MOVED, _UNIT_MOVED / size) / patch.widest] = 0.0
@@ -297,9 +324,9 @@ def least_flow(
 
 
 def _solved(
-    patch: Patch, low: FloatArray, high: FloatArray, price: FloatArray
+    patch: Patch, low: FloatArray, high: FloatArray, price: FloatArray, slope: Any = 0.0
 ) -> FloatArray | None:
-    """Minimise price × |deviation|; priced cells are two variables."""
+    """Minimise price × |deviation| + slope × deviation; priced cells are two variables."""
     cells, rows = len(low), len(patch.start) - 1
     priced = np.flatnonzero(price > 0)
     twin = np.full(cells, -1, dtype=np.int64)
@@ -310,12 +337,13 @@ def _solved(
     order = np.argsort(rows_of, kind="stable")
     columns = np.concatenate([patch.at, twin[patch.at[twice]]])
     coefs = np.concatenate([patch.coef, -patch.coef[twice]])
+    slopes = np.broadcast_to(slope, cells)
     least = np.where(price > 0, np.maximum(low, 0.0), low)
     solver = loaded_solver(
         (starts(np.bincount(rows_of, minlength=rows)), columns[order], coefs[order]),
         np.concatenate([least, np.maximum(-high[priced], 0.0)]),
         np.concatenate([np.maximum(high, least), np.maximum(-low[priced], 0.0)]),
-        cost=np.concatenate([price, price[priced]]),
+        cost=np.concatenate([price + slopes, (price - slopes)[priced]]),
         primal_feasibility_tolerance=_FINE,
     )
     solver.run()
