@@ -16,65 +16,6 @@ from discreet_fire.catalogue.rules import shipped
 
 #: What the names of safe commands start with.
 SAFE = "fdz"
-_YES = ("true",)
-#: What is known of commands besides their rules, and the values it may have; for commands that
-#: ``stata.toml`` does not name nothing of it holds.
-FACTS: Mapping[str, tuple[str, ...]] = {
-    # How it stands before another command: "bare" needs no colon, "colon" needs one, "word" takes
-    # the next word without one, "condition" is `if`, `else` and `while`.
-    "prefix": ("bare", "colon", "condition", "word"),
-    "parts": ("own",),  # whether it parts its command in a way of its own
-    "block": _YES,  # whether a block in braces may follow
-    # Whether the body of a "program" follows, a "block" of another language, "data", or the "text"
-    # of a document; "end" closes one.
-    "body": ("block", "data", "end", "program", "text"),
-    # Whether its text "defines" what may be run later, "runs" commands within quotes, or "lists"
-    # words that may be commands.
-    "text": ("defines", "lists", "runs"),
-    "loop": _YES,  # whether its head ends with a brace
-    "gives": (
-        "collapsed",
-        "columns",
-        "first_token",
-        "foreach",
-        "macro",
-        "matrix",
-        "names",
-        "new_names",
-        "numbers",
-        "result",
-        "scalar",
-        "tokens",
-        "variable",
-    ),  # what it gives figures to
-    # Whether it gives texts to "some" macros, to "all", or "names" made up.
-    "texts": ("all", "names", "some"),
-    # What its options put into macros and matrices: the distinct "values" of a variable, the
-    # "cells" of a table, "records".
-    "option": ("cells", "records", "values"),
-    "gathers": _YES,  # whether as a prefix it gathers figures as variables
-    # Whether its words are "coefficients", or "free": shown as they stand, or taken for files,
-    # variables or names of graphs. Those of others may be scalars.
-    "words": ("coefficients", "free"),
-    "control": _YES,  # whether it decides only what else runs
-    "tests": _YES,  # whether its error or its count tells of the records, as that of `assert`
-    # Whether names or labels of variables that it makes hold values of others: always ("made"),
-    # or "by option"; or whether it lists such names.
-    "columns": ("by option", "listed", "made"),
-    "calls": _YES,  # whether it runs a do-file
-    # Whether it runs "any" command behind it, runs it "as it is", or "safely".
-    "runs": ("any", "as it is", "safely"),
-    # Whether it may give or list names that are the centre's.
-    "reserved": ("global", "macro", "program"),
-    "table": _YES,  # whether it makes tables of stored results
-    # Whether it leaves the data as they are but for what the statement says ("kept"), draws and
-    # keeps them ("drawn"), draws "models" that are stored, or puts "figures" in the place of
-    # records. Others may load any data.
-    "data": ("drawn", "figures", "kept", "models"),
-    # Whether in a log it "loads" data and prints their label, or displays "results", or all that
-    # it prints is "withheld".
-    "log": ("loads", "results", "withheld"),
-}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -125,8 +66,6 @@ def values_of(fact: str) -> Mapping[str, str]:
     """
     content = stata_catalogue()["facts"][fact]
     lists = {"true": content} if isinstance(content, str) else content
-    if tuple(sorted(lists)) != FACTS[fact]:
-        raise ValueError(f"{fact}: the catalogue and its values differ")
     return {name: value for value, names in lists.items() for name in names.split()}
 
 
@@ -137,11 +76,10 @@ def commands_with(fact: str, *values: str) -> frozenset[str]:
     >>> sorted(commands_with("calls")), sorted(commands_with("data", "models"))
     (['do', 'include', 'run'], ['coefplot'])
     """
-    if set(values) - set(FACTS[fact]):
+    known = values_of(fact)
+    if not set(values) <= set(known.values()):
         raise ValueError(f"{fact}: it has no value {values}")
-    return frozenset(
-        name for name, value in values_of(fact).items() if not values or value in values
-    )
+    return frozenset(name for name, value in known.items() if not values or value in values)
 
 
 @cache
