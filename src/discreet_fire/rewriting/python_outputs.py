@@ -227,7 +227,7 @@ class PythonWalker(ImplicitCalls):
         self.functions += 1
         self.judge_definition(node)
         for item in node.decorator_list:
-            changes = word_of(item) in PROPERTIES and root_of(item) in self.properties
+            changes = word_of(item) in PROPERTIES and root_of(item) in self.names.methods
             known = self.names.resolved(item) or changes  # as in ``@x.setter``
             if not known and not self.names.is_own(item):
                 self.review(item, "decorator", "a decorator that no rule knows")
@@ -241,16 +241,15 @@ class PythonWalker(ImplicitCalls):
     def visit_Call(self, node: ast.Call) -> None:
         """A call: of which functions, and with what."""
         attribute = attribute_of(node.func)
-        if isinstance(node.func, ast.Name) and node.func.id in ("getattr", "hasattr"):
-            self.judge_named_part(node)
-            if node.func.id == "getattr":
-                self._judge_getattr(node)
+        if isinstance(node.func, ast.Name) and node.func.id == "getattr":
+            self._judge_getattr(node)
         rules = self.names.rules(node.func)
         worst = max(rules, key=lambda rule: rule.action.rank, default=None)
         self.judge_texts(node)
         if word_of(node.func) in self.speaking and self.names.is_own(node.func):
             self.branching(node, word_of(node.func))
         self.judge_objects(node)
+        self.judge_class_given(node)
         self.judge_call_columns(node)
         if self.names.is_safe(node):
             worst = None
@@ -405,7 +404,6 @@ class PythonWalker(ImplicitCalls):
     def visit_Attribute(self, node: ast.Attribute) -> None:
         """An attribute that is taken, not called; it may be a property."""
         self._judge_word(node)
-        self.judge_part(node, node.attr)
         followed = self._is_alias(node) and bool(self.names.resolved(node))
         if isinstance(node.ctx, ast.Load) and not followed:
             self._judge_value(node)
@@ -431,8 +429,9 @@ class PythonWalker(ImplicitCalls):
             rules = [self.names.policy.rule(f".{node.attr}")]
             if node.attr in self.names.methods:
                 rules = []
-        shows = isinstance(node, ast.Name) and node.id in self.speaking
-        if shows and id(node) not in self.named_classes:
+        word = word_of(node)
+        own = self.names.functions if isinstance(node, ast.Name) else self.names.methods
+        if word in self.speaking and word in own:
             self.review(node, "value", "hands over a function that shows")
         for rule in rules:
             whole = id(node) not in self.plain

@@ -462,65 +462,53 @@ class PythonTexts(PythonNotes):
             self.refuse(node, "text", "evidence", "true values stay inside the centre")
 
 
-# ruff: noqa: N815
-
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
-_DEFINITIONS = (*_FUNCTIONS, ast.ClassDef)
 #: Names with underscores around them that reach nothing inside Python.
 OPEN_WORDS = frozenset(
     ("__name__", "__file__", "__init__", "__version__", "__doc__", "__main__", "__all__")
 )
-#: Special methods that are judged where they run.
+#: Special methods that nothing is told of unless they show something.
 _JUDGED = OPEN_WORDS | {"__call__", "__enter__", "__exit__"}
-#: What `with` runs; `contextlib.closing` runs `close`.
-_WITH = frozenset(("__enter__", "__exit__", "close"))
 PROPERTIES = frozenset(("property", "cached_property", "setter", "getter", "deleter"))
 #: Classes from elsewhere that run no method of another name than their special ones.
 _QUIET_BASES = frozenset(("object", "ABC", "Generic", "NamedTuple", "Protocol"))
 
 
 class ImplicitCalls(PythonTexts):
-    """A visitor that knows what runs without being called by name."""
+    """A visitor that knows what runs without being called by name.
+
+    A method that shows something may run as a property, by `with`, by a decorator or base from
+    elsewhere, or by a function that gets the object: then its class is looked at, once.
+    """
 
     def find_implicit_calls(self) -> None:
-        """Find the functions and classes of the script that show something, or run one that does.
+        """Find the functions of the script that show something, or run one that does.
 
         A class shows if making an object of it does.
         """
         inside = []
-        self.properties: set[str] = set()
-        for node in (item for item in ast.walk(self.tree) if isinstance(item, _DEFINITIONS)):
-            words = {_word(item) for item in node.decorator_list}
-            if not isinstance(node, ast.ClassDef):
-                self.properties |= {node.name} if words & PROPERTIES else set()
+        for node in ast.walk(self.tree):
+            if isinstance(node, _FUNCTIONS):
                 inside.append((node.name, *self._run_by(node)))
-                continue
-            words |= {_word(item) for item in [*node.bases, *(k.value for k in node.keywords)]}
-            runs = [
-                self._run_by(method) for method in methods_of(node) if method.name == "__init__"
-            ]
-            words = words.union(*(some for some, _ in runs))
-            inside.append((node.name, words, any(shows for _, shows in runs)))
+            elif isinstance(node, ast.ClassDef):
+                made = [self._run_by(one) for one in methods_of(node) if one.name == "__init__"]
+                words = {_word(one) for one in _makers(node)}.union(*(some for some, _ in made))
+                inside.append((node.name, words, any(shows for _, shows in made)))
+            # Special methods that are no functions: a class, or a name that a pattern binds.
+            kinds = (ast.ClassDef, ast.MatchAs, ast.MatchStar, ast.ExceptHandler, ast.alias)
+            name = getattr(node, "asname", None) or getattr(node, "name", None)
+            name = getattr(node, "rest", name if isinstance(node, kinds) else None)
+            if name and _is_special(name) and name not in OPEN_WORDS:
+                self.review(node, "special", f"{name} runs without being called by name")
         self.find_speaking(inside)
-        #: Names of objects with methods that show.
+        #: Classes with methods that show, and names that may hold an object of one.
         self.objects = {
             node.name
             for node in ast.walk(self.tree)
-            if isinstance(node, ast.ClassDef) and any(map(self.speaks, methods_of(node)))
+            if isinstance(node, ast.ClassDef) and self._speaking_in(node)
         }
         if self.objects:
-            grown(
-                self.objects,
-                (({name}, value) for name, value in self._handed()),
-                self._holds_object,
-            )
-        #: Classes where they are named, and neither made nor handed over.
-        self.named_classes = {item for node in ast.walk(self.tree) for item in _classes_named(node)}
-        self._judge_names()
-
-    def speaks(self, node: ast.FunctionDef | ast.AsyncFunctionDef) -> bool:
-        """Whether a function is one that shows."""
-        return node.name in self.speaking
+            grown(self.objects, (({name}, one) for name, one in self._held_by()), self._holds)
 
     def _run_by(self, node: ast.AST) -> tuple[set[str], bool]:
         words: set[str] = set()
@@ -530,101 +518,25 @@ class ImplicitCalls(PythonTexts):
                 words.add(word_of(item.func))
                 rules = self.names.rules(item.func)
                 shows |= any(r.role == "shows" or r.safe in ("histogram", "info") for r in rules)
-            elif isinstance(item, ast.Attribute) and item.attr in self.names.methods:
-                words.add(item.attr)
-            elif isinstance(item, ast.With | ast.AsyncWith):
-                words |= _WITH
-            elif isinstance(item, _DEFINITIONS):
-                words |= {_word(one) for one in item.decorator_list}
             shows |= isinstance(item, ast.Raise) and "SystemExit" in ast.dump(item)
         return words, shows
 
-    def _handed(self) -> Iterator[tuple[str, ast.AST | None]]:
-        """Names with what is bound to them, put into them, or handed to them as arguments."""
+    def _speaking_in(self, node: ast.ClassDef) -> list[str]:
+        return [method.name for method in methods_of(node) if method.name in self.speaking]
+
+    def _held_by(self) -> Iterator[tuple[str, ast.AST | None]]:
         yield from self.names.bindings
         for node in ast.walk(self.tree):
             if isinstance(node, _FUNCTIONS):
                 yield node.name, node
-            if not isinstance(node, ast.Call):
-                continue
-            function = self.names.own.get(word_of(node.func))
-            if function is not None:
-                names = {item.arg for item in ast.walk(function) if isinstance(item, ast.arg)}
-            else:
-                names = {root_of(node.func) or ""} - set(self.names.aliases)
-            yield from ((name, argument) for name in names for argument in arguments_of(node))
+            elif isinstance(node, ast.Call):
+                function = self.names.own.get(word_of(node.func), node.func)
+                names = {one.arg for one in ast.walk(function) if isinstance(one, ast.arg)}
+                names |= {root_of(node.func) or ""} - set(self.names.aliases)
+                yield from ((name, argument) for name in names for argument in arguments_of(node))
 
-    def _holds_object(self, node: ast.AST) -> bool:
-        names = (item.id for item in ast.walk(node) if isinstance(item, ast.Name))
-        return not self.objects.isdisjoint(names)
-
-    # ------------------------------------------------------------ definitions
-
-    def _judge_names(self) -> None:
-        """Special methods that are no functions: a class, or a name that a pattern binds."""
-        for node in ast.walk(self.tree):
-            kinds = (ast.ClassDef, ast.MatchAs, ast.MatchStar, ast.ExceptHandler, ast.alias)
-            name = getattr(node, "asname", None) or getattr(node, "name", None)
-            name = getattr(node, "rest", name if isinstance(node, kinds) else None)
-            if name and _is_special(name) and name not in OPEN_WORDS:
-                self.review(node, "special", f"{name} runs without being called by name")
-
-    def judge_definition(self, node: ast.FunctionDef | ast.AsyncFunctionDef) -> None:
-        """Functions of which nobody can tell when they run."""
-        speaks = self.speaks(node)
-        if _is_special(node.name) and (
-            node.name not in _JUDGED or (speaks and node.name == "__call__")
-        ):
-            self.review(node, "special", f"{node.name} runs without being called by name")
-        waits = (ast.Yield, ast.YieldFrom)
-        lazy = isinstance(node, ast.AsyncFunctionDef) or any(
-            isinstance(entry, waits) for entry in ast.walk(node)
-        )
-        if speaks and lazy:
-            message = (
-                f"{node.name} shows something, and runs on only where somebody takes its values"
-            )
-            self.review(node, "special", message)
-        for item in node.decorator_list:
-            if _word(item) in self.speaking:
-                self.branching(item, _word(item))
-
-    def visit_ClassDef(self, node: ast.ClassDef) -> None:
-        """A class runs what its bases and metaclass say; a base from elsewhere runs its parts."""
-        bases = [*node.bases, *(keyword.value for keyword in node.keywords), *node.decorator_list]
-        for base in bases:
-            if _word(base) in self.speaking:
-                self.branching(node, node.name)
-        if not all(map(self._is_quiet_base, node.bases)):
-            for part in methods_of(node):
-                if self.speaks(part) and not _is_special(part.name):
-                    message = "shows something, and the class that it belongs to may run it"
-                    self.review(part, "special", f"{part.name} {message}")
-        self.generic_visit(node)
-
-    def _is_quiet_base(self, node: ast.expr) -> bool:
-        builtin = getattr(builtins, _word(node), None)
-        error = isinstance(builtin, type) and issubclass(builtin, BaseException)
-        return error or _word(node) in {*_QUIET_BASES, *self.names.own}
-
-    # ------------------------------------------------------------ uses
-
-    def judge_part(self, node: ast.AST, name: str) -> None:
-        """A part of an object may be a property, which runs, or a method that is handed over."""
-        if name not in self.speaking or name not in self.names.methods:
-            return
-        if name in self.properties:
-            self.branching(node, name)
-        else:
-            self.review(node, "value", "hands over a function that shows")
-
-    def judge_named_part(self, node: ast.Call) -> None:
-        """The same for `getattr` and `hasattr`."""
-        name = text_of(node.args[1]) if len(node.args) > 1 else None
-        if name is not None:
-            self.judge_part(node, name)
-        elif self.properties & self.speaking:
-            self.branching(node, word_of(node.func))
+    def _holds(self, node: ast.AST) -> bool:
+        return any(isinstance(x, ast.Name) and x.id in self.objects for x in ast.walk(node))
 
     def judge_objects(self, node: ast.Call) -> None:
         """A function from elsewhere may run any method of an object that it gets."""
@@ -633,27 +545,64 @@ class ImplicitCalls(PythonTexts):
         acts = not full and self.names.acts(word_of(node.func))
         if known or acts or self.names.is_own(node.func):
             return
-        if any(map(self._holds_object, arguments_of(node))):
+        if any(map(self._holds, arguments_of(node))):
             self.review(node, "value", "hands over an object with methods that show")
 
-    def visit_With(self, node: ast.With | ast.AsyncWith) -> None:
-        """`with` runs the ends of what it gets."""
-        if not self.speaking.isdisjoint(_WITH):
-            self.branching(node, "with")
+    def judge_class_given(self, node: ast.Call) -> None:
+        """Whoever gets a class may make objects of it."""
+        classes = self.speaking - self.names.functions
+        names = {one.id for one in arguments_of(node) if isinstance(one, ast.Name)}
+        if names & classes and word_of(node.func) not in ("isinstance", "issubclass"):
+            self.review(node, "value", "hands over a function that shows")
+
+    def judge_definition(self, node: ast.FunctionDef | ast.AsyncFunctionDef) -> None:
+        """Functions of which nobody can tell when they run."""
+        self._judge_makers(node)
+        if _is_special(node.name) and node.name not in _JUDGED:
+            self.review(node, "special", f"{node.name} runs without being called by name")
+        waits = (ast.Yield, ast.YieldFrom)
+        lazy = isinstance(node, ast.AsyncFunctionDef) or any(
+            isinstance(entry, waits) for entry in ast.walk(node)
+        )
+        if node.name in self.speaking and lazy:
+            message = "shows something, and runs on only where somebody takes its values"
+            self.review(node, "special", f"{node.name} {message}")
+
+    def _judge_makers(self, node: ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef) -> None:
+        """Decorators, bases and metaclasses run where something is defined."""
+        if any(_word(one) in self.speaking for one in _makers(node)):
+            self.branching(node, node.name)
+
+    def visit_ClassDef(self, node: ast.ClassDef) -> None:
+        """A class with methods that show something, and may run without a call."""
+        self._judge_makers(node)
+        base = all(word_of(one) in _QUIET_BASES or self._is_own(one) for one in node.bases)
+        plain = base and not node.keywords
+        for method in methods_of(node):
+            named = plain and not _is_special(method.name) and all(
+                word_of(one) in ("staticmethod", "classmethod") for one in method.decorator_list
+            )  # fmt: skip
+            if method.name in self.speaking and method.name != "__init__" and not named:
+                message = "shows something, and may run without being called by name"
+                self.review(method, "special", f"{method.name} {message}")
         self.generic_visit(node)
 
-    visit_AsyncWith = visit_With
-
-    def visit_MatchClass(self, node: ast.MatchClass) -> None:
-        """A pattern takes parts of an object."""
-        for name in node.kwd_attrs:
-            self.judge_part(node, name)
-        self.generic_visit(node)
+    def _is_own(self, node: ast.expr) -> bool:
+        builtin = getattr(builtins, word_of(node), None)
+        error = isinstance(builtin, type) and issubclass(builtin, BaseException)
+        return error or word_of(node) in self.names.own
 
     def visit_GeneratorExp(self, node: ast.GeneratorExp) -> None:
         """How often it runs is decided where somebody takes its values."""
         with self.under(loose=True):
             self.generic_visit(node)
+
+
+def _makers(node: ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef) -> list[ast.expr]:
+    """What runs where a function or class is defined."""
+    bases = [*node.bases, *(one.value for one in node.keywords)] if isinstance(
+        node, ast.ClassDef) else []  # fmt: skip
+    return [*node.decorator_list, *bases]
 
 
 def _word(node: ast.AST) -> str:
@@ -662,22 +611,3 @@ def _word(node: ast.AST) -> str:
 
 def _is_special(name: str) -> bool:
     return name.startswith("__") and name.endswith("__")
-
-
-def _classes_named(node: ast.AST) -> Iterator[int]:
-    """Names of classes in annotations, bases, patterns and tests, by the ids of their nodes."""
-    nodes = [getattr(node, part, None) for part in ("annotation", "returns", "cls")]
-    if isinstance(node, ast.ClassDef):
-        nodes += [*node.bases, *(keyword.value for keyword in node.keywords)]
-    elif isinstance(node, ast.ExceptHandler):
-        nodes.append(node.type)
-    elif isinstance(node, ast.Raise):
-        nodes.append(node.exc)
-    elif isinstance(node, ast.Attribute):
-        nodes.append(node.value)
-    elif isinstance(node, ast.Call) and word_of(node.func) in ("isinstance", "issubclass"):
-        nodes += node.args[1:]
-    for item in filter(None, nodes):
-        parts = isinstance(item, ast.Tuple | ast.Subscript | ast.BinOp)
-        inside = ast.walk(item) if parts else [item]
-        yield from (id(one) for one in inside if isinstance(one, ast.Name))
