@@ -11,9 +11,10 @@ import dataclasses
 import difflib
 import hashlib
 import json
+import operator
 import re
 import tomllib
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from importlib.resources import files
@@ -66,6 +67,21 @@ class PartRule:
     known: frozenset[str] | None  # words in it that show nothing more; None if no word can
     refused: frozenset[str]  # words that are not permitted
     bare: Action  # what becomes of it when it stands without a word
+
+    def verdict(
+        self, words: Sequence[str], fits: Callable[[str, str], bool] = operator.eq
+    ) -> tuple[Action, str]:
+        """What becomes of it with these words, and the word it is for: the strictest counts."""
+        if self.action is not Action.ALLOWED or not words:
+            return (self.bare if not words and self.action is Action.ALLOWED else self.action), ""
+        for word in words:
+            heads = (word, word.partition(".")[0])
+            if any(fits(head, item) for head in heads for item in self.refused):
+                return Action.REFUSED, word
+        for word in words:
+            if self.known is not None and not any(fits(word, item) for item in self.known):
+                return Action.REVIEW, word
+        return Action.ALLOWED, ""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

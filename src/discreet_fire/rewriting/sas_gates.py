@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from discreet_fire.catalogue import CommandRule
-from discreet_fire.rewriting.changes import PackageNotes
+from discreet_fire.rewriting.package_programs import PackageProgram
 from discreet_fire.scripts import PackageToken, SasStatement, parenthesis, split_at
 from discreet_fire.texts import words
 
@@ -52,7 +52,10 @@ class _Source:
 
 
 def gated(
-    notes: PackageNotes, rule: CommandRule, step: _Step, refused: Iterable[tuple[int, int]]
+    notes: PackageProgram[SasStatement],
+    rule: CommandRule,
+    step: _Step,
+    refused: Iterable[tuple[int, int]],
 ) -> str:
     """Put the safe macro before a procedure.
 
@@ -84,7 +87,9 @@ def gated(
     return ""
 
 
-def _all_listed(notes: PackageNotes, statements: Sequence[Sequence[PackageToken]]) -> bool:
+def _all_listed(
+    notes: PackageProgram[SasStatement], statements: Sequence[Sequence[PackageToken]]
+) -> bool:
     known = set(_STATISTICS | _OF_TABLES)
     means = notes.policy.rules["PROC MEANS"].parts or {}
     for tokens in statements[1:]:
@@ -98,7 +103,9 @@ def _all_listed(notes: PackageNotes, statements: Sequence[Sequence[PackageToken]
     )
 
 
-def _source(notes: PackageNotes, statements: Sequence[Sequence[PackageToken]]) -> _Source | None:
+def _source(
+    notes: PackageProgram[SasStatement], statements: Sequence[Sequence[PackageToken]]
+) -> _Source | None:
     """What a procedure reads; None if it does not name one data set, or chooses twice."""
     first = statements[0]
     at = next((n for n, token in enumerate(first) if token.upper == "DATA" and n > 1), None)
@@ -124,7 +131,7 @@ def _source(notes: PackageNotes, statements: Sequence[Sequence[PackageToken]]) -
     return _Source(text=notes.text[slice(*span)], span=span, where=where, by=tuple(by))
 
 
-def _text(notes: PackageNotes, tokens: Sequence[PackageToken]) -> str:
+def _text(notes: PackageProgram[SasStatement], tokens: Sequence[PackageToken]) -> str:
     return " ".join(notes.text[tokens[0].start : tokens[-1].end].split()) if tokens else ""
 
 
@@ -207,7 +214,7 @@ def _before_slash(tokens: Sequence[PackageToken]) -> list[PackageToken]:
 
 
 def _put(
-    notes: PackageNotes,
+    notes: PackageProgram[SasStatement],
     rule: CommandRule,
     step: _Step,
     source: _Source,
@@ -250,7 +257,7 @@ def _put(
 
 
 def _frequencies(
-    notes: PackageNotes,
+    notes: PackageProgram[SasStatement],
     rule: CommandRule,
     step: _Step,
     source: _Source,

@@ -13,10 +13,10 @@ from itertools import groupby, pairwise
 from pathlib import Path
 
 from discreet_fire.catalogue import Action, CommandRule, PackagePolicy
-from discreet_fire.rewriting.changes import Language, PackageNotes, Rewriting, of_network
+from discreet_fire.rewriting.changes import Language, Rewriting
+from discreet_fire.rewriting.package_programs import PackageProgram
 from discreet_fire.rewriting.sas_gates import copies_values, gated
 from discreet_fire.scripts import (
-    PackageSyntaxError,
     PackageToken,
     SasStatement,
     parenthesis,
@@ -52,14 +52,8 @@ def rewrite_sas(
     proc means data=work._fire_data mean; var x; run;
     """
     rules = policy or PackagePolicy.default("sas")
-    notes = PackageNotes(text=text, policy=rules, language=language, folder=folder)
-    try:
-        statements = parse_sas(text)
-    except PackageSyntaxError as error:
-        notes.fail("syntax", (error.at, error.at), what=error.what)
-        return notes.rewriting()
-    _SasWalker(notes, statements).run()
-    return notes.rewriting()
+    program = _SasProgram(text=text, policy=rules, language=language, folder=folder)
+    return program.rewritten(parse_sas)
 
 
 @dataclass(kw_only=True)
@@ -171,13 +165,12 @@ class MacroValues:
             self.every = True
 
 
-class _SasWalker:
+class _SasProgram(PackageProgram[SasStatement]):
     """Judges the statements of a program, step by step."""
 
-    def __init__(self, notes: PackageNotes, statements: Sequence[SasStatement]) -> None:
-        self.notes = notes
-        self.rules = notes.policy.rules
-        self.words = notes.policy.words
+    def judge(self, statements: Sequence[SasStatement]) -> None:
+        """Note all that is to be said and changed."""
+        self.rules, self.words = self.policy.rules, self.policy.words
         self.statements = statements
         self.values = MacroValues(functions=self.words["plain"])
         self.values.learn(statements)
@@ -189,16 +182,11 @@ class _SasWalker:
         self.outputs: set[str] = set()
         self.conditional = False
         self.in_macro = 0
-
-    def run(self) -> None:
-        """Judge all."""
-        for statement in self.statements:
+        for statement in statements:
             if statement.comment:
                 self._comment(statement)
                 continue
-            names = [t.upper.lstrip("%&") for t in statement.tokens if t.kind != "text"]
-            if any(name.startswith(("FIRE_", "_FIRE_")) for name in names):
-                self.notes.fail("reserved", (statement.start, statement.end))
+            self.check_reserved(statement)
             self.conditional = False
             self._system_functions(statement)
             tokens = self._unwrapped(statement)
@@ -213,18 +201,18 @@ class _SasWalker:
             if token.upper in ("%SYSFUNC", "%QSYSFUNC"):
                 name = next((t.upper for t in statement.tokens[at + 2 : at + 3]), "?")
                 if name not in known:
-                    self.notes.review("function", statement, token.upper, part=name)
+                    self.review("function", statement, token.upper, part=name)
 
     def _comment(self, statement: SasStatement) -> None:
         """A comment with a star: calls of macros in it run, and quotes count within a macro."""
-        text = self.notes.text[statement.start : statement.end]
+        text = self.text[statement.start : statement.end]
         for name in _CALL.findall(text):
             rule = self.rules.get(f"MACRO {name.upper()}")
             unknown = rule is None and name.upper() not in self.words["macros"]
             if unknown or name.upper() in ("PUT", "SYSEXEC", "INCLUDE", "INC"):
-                self.notes.review("runtime", statement, f"%{name}")
+                self.review("runtime", statement, f"%{name}")
         if self.in_macro and text.count("'") % 2:
-            self.notes.review("quotes", statement, "*")
+            self.review("quotes", statement, "*")
 
     # ------------------------------------------------------------------ macro language
 
@@ -240,7 +228,7 @@ class _SasWalker:
             elif name == "IF":
                 at = next((n for n, t in enumerate(tokens) if t.upper == "%THEN"), len(tokens))
                 if self.values.in_tokens(tokens[:at], sure=True):
-                    self.notes.review("decides", statement, "%IF")
+                    self.review("decides", statement, "%IF")
                 tokens, self.conditional = tokens[at + 1 :], True
             elif name in ("ELSE", "THEN"):
                 tokens, self.conditional = tokens[1:], True
@@ -252,7 +240,7 @@ class _SasWalker:
         if tokens and tokens[0].text == "*":
             return ()
         if tokens and tokens[0].kind == "reference":
-            self.notes.review("runtime", statement, tokens[0].text)
+            self.review("runtime", statement, tokens[0].text)
             return ()
         return tokens
 
@@ -270,13 +258,13 @@ class _SasWalker:
                     self._judge(remainder, left)
             return ()
         if name not in self.values.parameters and name not in self.words["macros"]:
-            self.notes.review("unknown", statement, tokens[0].text)
+            self.review("unknown", statement, tokens[0].text)
         elif name in self.words["macros"] and name not in ("STR", "NRSTR"):
-            self.notes.review("runtime", statement, tokens[0].text)
+            self.review("runtime", statement, tokens[0].text)
         if any(t.upper in ("PROC", "PUT", "%PUT") for t in inside) or (
             name in ("STR", "NRSTR", "UNQUOTE") and inside
         ):
-            self.notes.review("text", statement, tokens[0].text)
+            self.review("text", statement, tokens[0].text)
         if rest and rest[0].text in ("=", "."):
             return ()
         return rest
@@ -285,7 +273,7 @@ class _SasWalker:
         rule = self.rules[f"MACRO {name}"]
         span = (tokens[0].start, statement.end)
         if rule.action is not Action.ALLOWED:
-            self.notes.say("reason", rule.action, statement, f"%{name}", reason=rule.reason)
+            self.say("reason", rule.action, statement, f"%{name}", reason=rule.reason)
             if rule.action is Action.REFUSED:
                 self._take_out([span], f"%{name}", rule.reason)
         elif name in ("INCLUDE", "INC"):
@@ -295,16 +283,16 @@ class _SasWalker:
             holding = bool(self.values.names or self.values.beginnings or self.values.every)
             unknown = self._unknown_macro(tokens[1:])
             if (listed and holding) or self.values.in_tokens(tokens) or unknown:
-                self.notes.say("shown", Action.REFUSED, statement, "%PUT")
+                self.say("shown", Action.REFUSED, statement, "%PUT")
                 self._take_out([span], "%PUT", rule.reason)
         elif name in ("GOTO", "SYMDEL", "GLOBAL", "LOCAL") and self.values.in_tokens(tokens[1:]):
-            self.notes.review("holds", statement, f"%{name}")
+            self.review("holds", statement, f"%{name}")
         elif name == "DO" and self.values.in_tokens(tokens, sure=True):
-            self.notes.review("decides", statement, "%DO")
+            self.review("decides", statement, "%DO")
         elif name == "LET" and (
             self._unknown_macro(tokens[1:]) or any(t.text == ";" for t in tokens)
         ):
-            self.notes.review("text", statement, "%LET")
+            self.review("text", statement, "%LET")
         self.in_macro += {"MACRO": 1, "MEND": -1}.get(name, 0)
 
     def _unknown_macro(self, tokens: _Tokens) -> bool:
@@ -319,14 +307,14 @@ class _SasWalker:
     def _include(self, statement: SasStatement, tokens: _Tokens) -> None:
         texts = [token for token in tokens if token.kind == "text"]
         plain = len(tokens) == 2 and len(texts) == 1 and "&" not in texts[0].text
-        name = self.notes.called("%INCLUDE", (texts[0].start, texts[0].end)) if plain else None
+        name = self.called("%INCLUDE", (texts[0].start, texts[0].end)) if plain else None
         if name is None:
-            self.notes.say("called", Action.REFUSED, statement, "%INCLUDE")
+            self.say("called", Action.REFUSED, statement, "%INCLUDE")
             self._take_out([(tokens[0].start, statement.end)], "%INCLUDE", "")
             return
         sign = texts[0].text[0]
         place = (texts[0].start, texts[0].end)
-        self.notes.replace(place, f"{sign}{name}{sign}", "call", "%INCLUDE", Action.WRAPPED, "")
+        self.replace(place, f"{sign}{name}{sign}", "call", "%INCLUDE", Action.WRAPPED, "")
 
     # ------------------------------------------------------------------ steps
 
@@ -350,7 +338,7 @@ class _SasWalker:
             self.inside.append((statement, tokens))
             shown = first in ("LABEL", "VALUE", "TITLE", "FOOTNOTE")
             if self.values.in_tokens(tokens, sure=not shown):
-                self.notes.review("shown" if shown else "holds", statement, self.step)
+                self.review("shown" if shown else "holds", statement, self.step)
         else:
             self._in_data(statement, tokens)
 
@@ -372,36 +360,26 @@ class _SasWalker:
         shown = name in ("TITLE", "FOOTNOTE")
         if self.values.in_tokens(tokens, sure=not shown) and action is not Action.REFUSED:
             if shown:
-                self.notes.say("shown", Action.REFUSED, statement, name)
+                self.say("shown", Action.REFUSED, statement, name)
                 self._take_out([span], name, rule.reason)
             else:
-                self.notes.review("holds", statement, name)
+                self.review("holds", statement, name)
             return
-        if of_network(token.text for token in tokens if token.kind == "text"):
-            self.notes.review("network", statement, name)
+        self.review_network(statement, name, tokens)
         if action is Action.ALLOWED:
             return
         kind = "part-unknown" if word and action is Action.REVIEW else "part" if word else "reason"
-        self.notes.say(kind, action, statement, name, part=word, reason=rule.reason)
+        self.say(kind, action, statement, name, part=word, reason=rule.reason)
         if action is Action.REFUSED:
             self._take_out([span], name, rule.reason)
 
     def _of_words(self, rule: CommandRule, part: str, tokens: _Tokens) -> tuple[Action, str]:
         """What the words of a part of a rule say; the strictest counts."""
         assert rule.parts is not None
-        one = rule.parts.get(part)
-        if one is None:
+        if (one := rule.parts.get(part)) is None:
             return Action.REVIEW, part
-        if one.action is not Action.ALLOWED:
-            return one.action, part
-        words = list(_options(tokens))
-        if not words:
-            return one.bare, part
-        refused = [word.upper for word in words if word.upper in one.refused]
-        unknown = [w.upper for w in words if one.known is not None and w.upper not in one.known]
-        if refused:
-            return Action.REFUSED, refused[0]
-        return (Action.REVIEW, unknown[0]) if unknown else (Action.ALLOWED, "")
+        action, word = one.verdict([token.upper for token in _options(tokens)])
+        return action, word or part
 
     def _open(self, statement: SasStatement, tokens: _Tokens) -> None:
         self._close(statement)
@@ -409,29 +387,29 @@ class _SasWalker:
         adjacent = len(tokens) > 2 and tokens[2].kind in ("reference", "macro")
         self.opening, self.inside = statement, [(statement, tokens)]
         if not name or (adjacent and tokens[2].start == tokens[1].end):
-            self.notes.review("runtime", statement, "PROC")
+            self.review("runtime", statement, "PROC")
             self.step = "PROC ?"
             return
         self.step = f"PROC {name}"
         rule = self.rules.get(self.step)
         if rule is None:
-            self.notes.review("unknown", statement, self.step)
+            self.review("unknown", statement, self.step)
         elif rule.action is Action.REVIEW:
-            self.notes.review("reason", statement, self.step, reason=rule.reason)
+            self.review("reason", statement, self.step, reason=rule.reason)
         if self.values.in_tokens(tokens, sure=True):
-            self.notes.review("holds", statement, self.step)
+            self.review("holds", statement, self.step)
 
     def _open_data(self, statement: SasStatement, tokens: _Tokens) -> None:
         self._close(statement)
         self.step, self.opening = "DATA", statement
         self.arrays, self.retained, self.outputs = set(), set(), set()
         if any(token.kind == "text" for token in tokens):
-            self.notes.review("network", statement, "DATA")
+            self.review("network", statement, "DATA")
         if any(token.upper in ("PGM", "DEBUG", "STACK") for token in tokens[1:] if "/" in
                [t.text for t in tokens]):  # fmt: skip
-            self.notes.review("runtime", statement, "DATA")
+            self.review("runtime", statement, "DATA")
         if self.values.in_tokens(tokens, sure=True):
-            self.notes.review("holds", statement, "DATA")
+            self.review("holds", statement, "DATA")
 
     def _close(self, statement: SasStatement | None) -> None:
         """A step ends: what its procedure shows is judged as a whole."""
@@ -444,7 +422,7 @@ class _SasWalker:
         if rule is None:
             return
         if rule.action is Action.REFUSED:
-            self.notes.say("reason", Action.REFUSED, opening, step, reason=rule.reason)
+            self.say("reason", Action.REFUSED, opening, step, reason=rule.reason)
             spans = [(t[0].start, one.end) for one, t in inside]
             if statement is not None and statement.first in ("RUN", "QUIT"):
                 spans.append((statement.start, statement.end))
@@ -472,29 +450,29 @@ class _SasWalker:
             action, word = self._of_words(rule, name, behind)
             whole = rule.parts.get(name)
             if action is Action.REVIEW:
-                self.notes.review("part-unknown", statement, rule.name, part=word)
+                self.review("part-unknown", statement, rule.name, part=word)
             elif action is Action.REFUSED:
-                self.notes.say("part", Action.REFUSED, statement, rule.name, part=word)
+                self.say("part", Action.REFUSED, statement, rule.name, part=word)
                 if whole is not None and whole.action is Action.ALLOWED and rule.gate != "free":
                     refused += _spans_of(behind, whole.refused)
                 else:
                     self._take_out([(tokens[0].start, statement.end)], rule.name, "")
                     continue
             if name in ("WEIGHT", "FREQ") and self._makes(tokens[1:2]):
-                self.notes.review("picks", statement, name)
+                self.review("picks", statement, name)
             if name == "OUTPUT" or "OUT" in {t.upper for t in behind}:
                 single = [t for t in tokens[1:] if t.upper in self.words["single"]]
                 bare = rule.name in ("PROC MEANS", "PROC SUMMARY") and name == "OUTPUT" and not any(
                     t.text == "=" and n > 3 for n, t in enumerate(tokens))  # fmt: skip
                 if (single and name == "OUTPUT") or bare:
-                    self.notes.review("picks", statement, rule.name)
+                    self.review("picks", statement, rule.name)
         if rule.gate == "free":
             return
-        gone = self.notes.spans
+        gone = self.spans
         kept = [(one, t) for one, t in inside if (t[0].start, one.end) not in gone]
-        kind = gated(self.notes, rule, kept, refused)
+        kind = gated(self, rule, kept, refused)
         if kind:
-            self.notes.say(kind, Action.REFUSED, opening, rule.name)
+            self.say(kind, Action.REFUSED, opening, rule.name)
             spans = [(t[0].start, one.end) for one, t in inside]
             self._take_out(spans, rule.name, rule.reason)
 
@@ -518,14 +496,14 @@ class _SasWalker:
                 silent = silent and "PRINT" not in words
             if shows and not silent:
                 reason = self.rules["PROC SQL"].reason
-                self.notes.say("reason", Action.REFUSED, statement, "PROC SQL", reason=reason)
+                self.say("reason", Action.REFUSED, statement, "PROC SQL", reason=reason)
                 self._take_out([span], "PROC SQL", reason)
             elif first not in _QUERIES:
-                self.notes.review("part-unknown", statement, "PROC SQL", part=first[:30])
+                self.review("part-unknown", statement, "PROC SQL", part=first[:30])
             elif first in ("CREATE", "INSERT", "UPDATE") and (
                 words & self.words["single"] or copies_values(tokens)
             ):
-                self.notes.review("picks", statement, "PROC SQL")
+                self.review("picks", statement, "PROC SQL")
             self._functions(statement, tokens, "PROC SQL")
 
     # ------------------------------------------------------------------ data step
@@ -533,9 +511,7 @@ class _SasWalker:
     def _in_data(self, statement: SasStatement, tokens: _Tokens) -> None:
         shown = tokens[0].upper == "LABEL"
         if self.values.in_tokens(tokens, sure=not shown):
-            self.notes.say(
-                "shown" if shown else "holds", Action.REVIEW, statement, tokens[0].upper[:30]
-            )
+            self.say("shown" if shown else "holds", Action.REVIEW, statement, tokens[0].upper[:30])
         for _ in range(40):
             first = tokens[0].upper
             if first == "IF" and (at := _at_word(tokens, "THEN")) is not None:
@@ -568,11 +544,11 @@ class _SasWalker:
         if _assigns(tokens) or (rule is None and _is_assignment(tokens)):
             self._assignment(statement, tokens)
         elif rule is None or glued:
-            self.notes.review("unknown", statement, first[:30])
+            self.review("unknown", statement, first[:30])
         elif rule.action is not Action.ALLOWED:
-            self.notes.say("reason", rule.action, statement, first, reason=rule.reason)
+            self.say("reason", rule.action, statement, first, reason=rule.reason)
             if first in ("UPDATE", "MODIFY"):
-                self.notes.review("picks", statement, first)
+                self.review("picks", statement, first)
             if rule.action is Action.REFUSED:
                 self._take_out([(tokens[0].start, statement.end)], first, rule.reason)
         else:
@@ -587,24 +563,23 @@ class _SasWalker:
         elif first == "OUTPUT":
             target = " ".join(token.upper for token in tokens[1:])
             if not self.conditional and target in self.outputs:
-                self.notes.review("twice", statement, "OUTPUT")
+                self.review("twice", statement, "OUTPUT")
             self.outputs |= set() if self.conditional else {target}
         elif first == "SET":
             names = [word.upper for word in words]
             if any(word in ("POINT", "KEY") for word in names):
-                self.notes.review("record", statement, "SET")
+                self.review("record", statement, "SET")
             sets = _data_sets(tokens[1:])
             if self.conditional or len(set(sets)) < len(sets):
-                self.notes.review("picks", statement, "SET")
+                self.review("picks", statement, "SET")
         elif first == "MERGE" or any(word.upper in ("HASH", "HITER") for word in words[:1]):
-            self.notes.review("picks", statement, first)
+            self.review("picks", statement, first)
         elif first == "CALL":
             self._routine(statement, tokens)
-        elif first in ("INFILE", "DECLARE", "DCL") and (
-            of_network(t.text for t in tokens if t.kind == "text")
-            or any(word.upper in ("PIPE", "FILEVAR", "URL", "EMAIL") for word in words)
-        ):
-            self.notes.review("network", statement, first)
+        elif first in ("INFILE", "DECLARE", "DCL"):
+            self.review_network(statement, first, tokens)
+            if any(word.upper in ("PIPE", "FILEVAR", "URL", "EMAIL") for word in words):
+                self.review("network", statement, first)
         if first in _EXPRESSION:
             self._functions(statement, tokens, first)
 
@@ -612,9 +587,9 @@ class _SasWalker:
         name = tokens[1].upper if len(tokens) > 1 else ""
         named = tokens[3] if len(tokens) > 3 else None
         if name.startswith("SYMPUT") and (named is None or named.kind != "text"):
-            self.notes.review("text", statement, "CALL SYMPUT")
+            self.review("text", statement, "CALL SYMPUT")
         if name not in self.words["routines"]:
-            self.notes.say("function", Action.REFUSED, statement, "CALL", part=name or "?")
+            self.say("function", Action.REFUSED, statement, "CALL", part=name or "?")
             self._take_out([(tokens[0].start, statement.end)], "CALL", "")
 
     def _assignment(self, statement: SasStatement, tokens: _Tokens) -> None:
@@ -627,7 +602,7 @@ class _SasWalker:
             and token.upper not in self.words["functions"]
         ]  # fmt: skip
         if others and (name in self.retained or (total and self.conditional)):
-            self.notes.review("carries", statement, tokens[0].text)
+            self.review("carries", statement, tokens[0].text)
 
     def _functions(self, statement: SasStatement, tokens: _Tokens, name: str) -> None:
         """Functions that reach files or other records, or that no rule knows."""
@@ -638,21 +613,21 @@ class _SasWalker:
                 continue
             upper = token.upper
             if upper in self.words["picks"]:
-                self.notes.review("record", statement, upper)
+                self.review("record", statement, upper)
             elif upper not in self.words["functions"] and token is not tokens[0]:
-                self.notes.review("function", statement, name, part=upper)
+                self.review("function", statement, name, part=upper)
 
     def _take_out(self, spans: Sequence[tuple[int, int]], name: str, reason: str) -> None:
         """Make statements comments, each an empty statement, so that what is before still fits."""
         merged = [spans[0]]
         for span in spans[1:]:
-            if self.notes.text[merged[-1][1] : span[0]].strip():
+            if self.text[merged[-1][1] : span[0]].strip():
                 merged.append(span)
             else:
                 merged[-1] = (merged[-1][0], span[1])
         for span in merged:
-            after = f"/* {self.notes.comment(span, '*')} */;"
-            self.notes.replace(span, after, "statement", name, Action.REFUSED, reason)
+            after = f"/* {self.comment(span, '*')} */;"
+            self.replace(span, after, "statement", name, Action.REFUSED, reason)
 
 
 def _assigns(tokens: _Tokens, *, colon: bool = False) -> bool:

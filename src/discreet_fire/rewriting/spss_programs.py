@@ -13,9 +13,10 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 from discreet_fire.catalogue import Action, CommandRule, PackagePolicy, PartRule
-from discreet_fire.rewriting.changes import SAID, Language, PackageNotes, Rewriting, of_network
+from discreet_fire.findings import Severity
+from discreet_fire.rewriting.changes import Language, Rewriting
+from discreet_fire.rewriting.package_programs import SAID, PackageProgram
 from discreet_fire.scripts import (
-    PackageSyntaxError,
     PackageToken,
     SpssCommand,
     SpssPart,
@@ -65,41 +66,28 @@ def rewrite_spss(
     !fire_end.
     """
     rules = policy or PackagePolicy.default("spss")
-    notes = PackageNotes(text=text, policy=rules, language=language, folder=folder)
-    try:
-        commands = parse_spss(text)
-    except PackageSyntaxError as error:
-        notes.fail("syntax", (error.at, error.at), what=error.what)
-        return notes.rewriting()
-    _SpssWalker(notes, commands).run()
-    return notes.rewriting()
+    program = _SpssProgram(text=text, policy=rules, language=language, folder=folder)
+    return program.rewritten(parse_spss)
 
 
-class _SpssWalker:
+class _SpssProgram(PackageProgram[SpssCommand]):
     """Judges the commands of a program one by one."""
 
-    def __init__(self, notes: PackageNotes, commands: Sequence[SpssCommand]) -> None:
-        self.notes = notes
-        self.rules = notes.policy.rules
-        self.words = notes.policy.words
-        self.commands = commands
+    def judge(self, statements: Sequence[SpssCommand]) -> None:
+        """Note all that is to be said and changed."""
+        self.rules, self.words = self.policy.rules, self.policy.words
         self.starts: dict[str, list[CommandRule]] = {}
         for rule in self.rules.values():
             self.starts.setdefault(rule.name.split()[0][:3], []).append(rule)
         self.fitting: dict[tuple[str, ...], list[CommandRule]] = {}
-        self.macros = frozenset(one.tokens[1].upper for one in commands if one.kind == "macro")
+        self.macros = frozenset(one.tokens[1].upper for one in statements if one.kind == "macro")
         self.bare = frozenset(name for name in self.macros if not name.startswith("!"))
         self.temporary = False
         self.split: list[str] | None = []
         self.filter = ""
         self.nested = 0
-
-    def run(self) -> None:
-        """Judge all."""
-        for command in self.commands:
-            names = [one.upper.lstrip("!") for one in command.tokens if one.kind != "text"]
-            if any(name.startswith("FIRE_") for name in names):
-                self.notes.fail("reserved", (command.start, command.end))
+        for command in statements:
+            self.check_reserved(command)
             if command.kind == "macro":
                 self._macro(command)
             elif command.kind != "comment":
@@ -116,16 +104,16 @@ class _SpssWalker:
     def _macro(self, command: SpssCommand) -> None:
         span = (command.start, command.tokens[-1].end)
         name = command.tokens[1].text
-        whole = self.notes.text[command.start : command.end]
+        whole = self.text[command.start : command.end]
         if not name.startswith("!"):
             body = re.split(r"!ENDDEFINE", whole[span[1] - span[0] :], flags=re.I)[0]
             if not re.fullmatch(r"\s*(?:'[^']*'|\"[^\"]*\"|[\d.]*)\s*", body):
-                self.notes.review("macro", span, name)
+                self.review("macro", span, name)
             if any(names_spss([name.upper()], full.split()[0]) for full in self.rules):
-                self.notes.fail("macro", span, name=name)
+                self.find("macro", Severity.ERROR, SAID["macro"].format(name=name), span)
         makes = any(word in whole.upper() for word in _MAKES_TEXT)
         if makes and re.search(r"'[^'\r\n]*\.[ \t]|!EVAL|!UNQ", whole.upper()):
-            self.notes.review("text", span, name)
+            self.review("text", span, name)
 
     def _judge(self, command: SpssCommand) -> None:
         first, words = command.tokens[0], command.words()
@@ -139,7 +127,7 @@ class _SpssWalker:
             # In a body, a macro may stand for a text.
             if command.kind != "body" or first.kind not in ("text", "number"):
                 name = words[0] if words else first.text[:20]
-                self.notes.review("unknown", command, name)
+                self.review("unknown", command, name)
             return
         # The strictest of the rules with the longest name.
         length = max(len(rule.name.split()) for rule in fitting)
@@ -155,20 +143,20 @@ class _SpssWalker:
             self.temporary = False
         else:
             if rule.action is Action.REVIEW:
-                self.notes.review("reason", command, rule.name, reason=rule.reason)
+                self.review("reason", command, rule.name, reason=rule.reason)
             self._look(command, rule, length)
 
     def _call(self, command: SpssCommand) -> None:
         first = command.tokens[0]
         if first.upper not in self.macros:
-            self.notes.review("runtime", command, first.text)
+            self.review("runtime", command, first.text)
             return
         for at, token in enumerate(command.tokens[1:], 1):
             words = [one.upper for one in command.tokens[at : at + 3] if one.kind == "word"]
             rules = self._fitting(words or [token.upper.strip("'\"")])
             named = token.kind in ("word", "text") and len(token.text) > 2
             if named and any(rule.action is not Action.ALLOWED for rule in rules):
-                self.notes.review("text", command, first.text)
+                self.review("text", command, first.text)
                 return
 
     def _include(self, command: SpssCommand, rule: CommandRule) -> None:
@@ -176,28 +164,28 @@ class _SpssWalker:
         texts = [token for token in command.tokens if token.kind == "text"]
         name = None
         if len(texts) == 1 and command.kind != "body":
-            name = self.notes.called(rule.name, (texts[0].start, texts[0].end))
+            name = self.called(rule.name, (texts[0].start, texts[0].end))
         if name is None:
             self._refuse(command, rule, "called")
             return
         after = f"INSERT FILE='{name}' SYNTAX=INTERACTIVE."
-        self.notes.change("call", command, after, rule)
+        self.change("call", command, after, rule)
 
     def _refuse(
         self, command: SpssCommand, rule: CommandRule, kind: str = "reason", **filled: str
     ) -> None:
         filled = {"reason": rule.reason} if kind == "reason" else filled
-        self.notes.say(kind, Action.REFUSED, command, rule.name, **filled)
-        text, newline = self.notes.text, self.notes.newline
-        after = f"* {self.notes.comment((command.start, command.end), '!')}."
+        self.say(kind, Action.REFUSED, command, rule.name, **filled)
+        text, newline = self.text, self.newline
+        after = f"* {self.comment((command.start, command.end), '!')}."
         if command.kind == "body" and text[command.start : command.end].rstrip()[-1:] != ".":
             after += newline
         before = text[: command.start].rstrip(" \t")[-1:]
-        if self.notes.lines.place(command.start)[1] > 1 and before not in "\r\n":
+        if self.lines.place(command.start)[1] > 1 and before not in "\r\n":
             after = newline + after
-        if not self.notes.last_on_line(command.end):
+        if not self.last_on_line(command.end):
             after += newline
-        self.notes.change("command", command, after, rule, Action.REFUSED)
+        self.change("command", command, after, rule, Action.REFUSED)
 
     def _look(self, command: SpssCommand, rule: CommandRule, length: int) -> None:
         """What a command that shows nothing by itself may do with values, and its places."""
@@ -218,11 +206,10 @@ class _SpssWalker:
                 self._refuse(command, rule, "part", part=part)
                 return
             if worst is Action.REVIEW:
-                self.notes.review("part-unknown", command, name, part=part)
-        if of_network(token.text for token in command.tokens if token.kind == "text"):
-            self.notes.review("network", command, name)
+                self.review("part-unknown", command, name, part=part)
+        self.review_network(command, name, command.tokens)
         for kind in self._single_values(command, name):
-            self.notes.review(kind, command, name)
+            self.review(kind, command, name)
         self.nested += {"DO IF": 1, "END IF": -1}.get(name, 0)
 
     def _split(self, command: SpssCommand, length: int) -> None:
@@ -279,32 +266,23 @@ class _SpssWalker:
     def _part_rule(self, part: SpssPart, rule: CommandRule) -> PartRule | None:
         """What a rule says of a subcommand; the strictest where several fit."""
         assert rule.parts is not None
-        fitting = [one for name, one in rule.parts.items() if names_spss([part.name], name)]
-        exact = rule.parts.get(part.name)
+        fitting = [one for name, one in rule.parts.items() if _fits(part.name, name)]
         strictest = max(fitting, key=lambda one: (one.action.rank, len(one.refused)), default=None)
-        return exact or strictest
+        return rule.parts.get(part.name) or strictest
 
     def _of_part(self, part: SpssPart, rule: CommandRule) -> tuple[Action, str]:
-        one = self._part_rule(part, rule)
-        if one is None or one.action is not Action.ALLOWED:
-            return Action.REVIEW if one is None else one.action, part.name
-        words = [token for token in part.tokens if token.kind in ("word", "macro")]
-        verdicts = [(self._of_word(word, one), f"{part.name} {word.upper}") for word in words]
-        return max(verdicts, key=lambda each: each[0].rank, default=(one.bare, part.name))
-
-    @staticmethod
-    def _of_word(word: PackageToken, part: PartRule) -> Action:
-        if any(names_spss([word.upper.partition(".")[0]], item) for item in part.refused):
-            return Action.REFUSED
-        known = part.known is None or any(names_spss([word.upper], item) for item in part.known)
-        return Action.ALLOWED if known else Action.REVIEW
+        if (one := self._part_rule(part, rule)) is None:
+            return Action.REVIEW, part.name
+        words = [token.upper for token in part.tokens if token.kind in ("word", "macro")]
+        action, word = one.verdict(words, _fits)
+        return action, f"{part.name} {word}".rstrip()
 
     # ------------------------------------------------------------------ gates
 
     def _gate(self, command: SpssCommand, rule: CommandRule, length: int) -> None:
         dynamic = any(token.kind == "macro" or token.upper in self.bare for token in command.tokens)
         if dynamic or command.kind == "body":
-            self.notes.review("runtime", command, rule.name)
+            self.review("runtime", command, rule.name)
             worst, word = self._worst(command, rule, length)
             if worst is Action.REFUSED:
                 self._refuse(command, rule, "part", part=word)
@@ -322,17 +300,17 @@ class _SpssWalker:
             if action is not Action.REFUSED:
                 kept.append((part, self._text(part, command)))
                 continue
-            self.notes.say("part", Action.REFUSED, command, rule.name, part=word)
+            self.say("part", Action.REFUSED, command, rule.name, part=word)
             one = self._part_rule(part, rule)
             if one is not None and one.known is not None:
                 words = [token for token in part.tokens if token.kind == "word"]
-                left = [t.text for t in words if self._of_word(t, one) is Action.ALLOWED]
+                left = [t.text for t in words if one.verdict([t.upper], _fits)[0] is Action.ALLOWED]
                 if left:
                     kept.append((part, f"/{part.name}={' '.join(left)}"))
         for _, action, word in parts:
             if action is Action.REVIEW:
-                self.notes.review("part-unknown", command, rule.name, part=word)
-        name = self.notes.text[command.start : command.tokens[length - 1].end]
+                self.review("part-unknown", command, rule.name, part=word)
+        name = self.text[command.start : command.tokens[length - 1].end]
         blocks = _GATES[rule.gate](self, name, kept)
         if blocks:
             self._write(command, rule, blocks)
@@ -341,7 +319,7 @@ class _SpssWalker:
 
     def _text(self, part: SpssPart, command: SpssCommand) -> str:
         """What a subcommand says, without comments, which would end at the end of a line."""
-        text = self.notes.text[part.start : part.end]
+        text = self.text[part.start : part.end]
         if "/*" not in text:
             return text
         inside = [t for t in command.tokens if part.start <= t.start and t.end <= part.end]
@@ -365,7 +343,7 @@ class _SpssWalker:
         return [*names]
 
     def _listed(self, kept: _Kept, name: str) -> tuple[list[SpssPart], list[str] | None]:
-        lists = [one for one, _ in kept if one.name == "MAIN" or names_spss([one.name], name)]
+        lists = [one for one, _ in kept if one.name == "MAIN" or _fits(one.name, name)]
         names = [self._names(part.tokens) for part in lists]
         listed = [one for some in names for one in some or ()]
         return lists, listed if listed and all(names) else None
@@ -431,7 +409,7 @@ class _SpssWalker:
         values: list[str] = []
         cells: list[str] = []
         for part, _ in kept:
-            if not any(names_spss([part.name], entry) for entry in _VALUES) or part.name == "TEST":
+            if not any(_fits(part.name, entry) for entry in _VALUES) or part.name == "TEST":
                 continue
             first, *rest = split_at(part.tokens, "BY", *_BRACKETS)
             behind = [split_at(one, "WITH", *_BRACKETS) for one in rest]
@@ -460,11 +438,11 @@ class _SpssWalker:
         """Enough cases for the parameters, and in each category of a dummy."""
         names: dict[str, None] = {}
         for part, _ in kept:
-            if not any(names_spss([part.name], item) for item in _VALUES):
+            if not any(_fits(part.name, item) for item in _VALUES):
                 continue
             joints = ("BY", "WITH", "VARIABLES") if part.name == "MAIN" else ("BY", "WITH")
             tokens = [t for t in part.tokens if t.upper not in joints]
-            tokens = [t for t in tokens if not any(names_spss([t.upper], m) for m in _METHODS)]
+            tokens = [t for t in tokens if not any(_fits(t.upper, m) for m in _METHODS)]
             if (variables := self._names(tokens)) is None:
                 return []
             names |= dict.fromkeys(variables)
@@ -480,32 +458,36 @@ class _SpssWalker:
             lines += [begin, *checks, "TEMPORARY.", "SELECT IF fire_show."]
             lines += [f"{' '.join(text.split()).rstrip(' .')}.", "!fire_end."]
             lines += [f"FILTER BY {self.filter}."] * bool(self.filter)
-        after = self.notes.newline.join(lines)
-        if not self.notes.last_on_line(command.end):
-            after += self.notes.newline
-        self.notes.change("command", command, after, rule)
+        after = self.newline.join(lines)
+        if not self.last_on_line(command.end):
+            after += self.newline
+        self.change("command", command, after, rule)
 
     def _indent(self, command: SpssCommand) -> None:
         """A line of a command that batch mode would take for another command is moved in."""
-        changed = (command.start, command.end) in self.notes.spans
+        changed = (command.start, command.end) in self.spans
         if command.kind in ("block", "body", "macro") or changed:
             return
-        for match in _LINE.finditer(self.notes.text[command.start : command.end]):
+        for match in _LINE.finditer(self.text[command.start : command.end]):
             words = [group.upper() for group in match.groups()[1:] if group]
             if any(rule.action is not Action.ALLOWED for rule in self._fitting(words)):
                 at = command.start + match.end()
                 reason = SAID["runtime"].format(name=words[0])
-                self.notes.replace((at, at), " ", "line", words[0], Action.WRAPPED, reason)
+                self.replace((at, at), " ", "line", words[0], Action.WRAPPED, reason)
 
 
 _GATES = {
-    "frequencies": _SpssWalker.frequencies,
-    "cells": _SpssWalker.cells,
-    "table": _SpssWalker.table,
-    "groups": _SpssWalker.groups,
-    "values": _SpssWalker.values,
-    "model": _SpssWalker.model,
+    "frequencies": _SpssProgram.frequencies,
+    "cells": _SpssProgram.cells,
+    "table": _SpssProgram.table,
+    "groups": _SpssProgram.groups,
+    "values": _SpssProgram.values,
+    "model": _SpssProgram.model,
 }
+
+
+def _fits(word: str, name: str) -> bool:
+    return names_spss([word], name)
 
 
 def _whole(name: str, kept: _Kept) -> str:
