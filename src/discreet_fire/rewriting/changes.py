@@ -111,6 +111,14 @@ class ProgramNotes:
         edit = Edit(start, end, self.text[start:end], after, rule, name, action, reason, line)
         self.edits.append(edit)
 
+    def is_taken_out(self, span: tuple[int, int]) -> bool:
+        """Whether a passage is commented out, or does not run: then it needs no look."""
+        start, end = span
+        return start < end and any(
+            edit.start <= start and end <= edit.end
+            for edit in self.edits if edit.action is Action.REFUSED
+        )  # fmt: skip
+
     def rewriting(self) -> Rewriting:
         """The new text, with the outermost of nested edits; the graver of two in one place."""
         kept: list[Edit] = []
@@ -123,7 +131,11 @@ class ProgramNotes:
                 # A safe call holds its arguments as they were written.
                 after = kept[-1].after.replace(edit.before, edit.after) if edit.before else ""
                 kept[-1] = kept[-1]._replace(after=after or kept[-1].after)
-        findings = sorted(self.findings.values(), key=lambda f: (f.start, -f.severity.rank, f.rule))
+        findings = sorted(
+            (f for f in self.findings.values() if f.severity is not Severity.REVIEW
+             or not self.is_taken_out((f.start, f.end))),
+            key=lambda f: (f.start, -f.severity.rank, f.rule),
+        )  # fmt: skip
         return Rewriting(text=applied(self.text, kept), edits=tuple(kept), findings=tuple(findings))
 
 
@@ -253,6 +265,8 @@ class ScriptJudge(ABC, Generic[_Node]):
         """
         reported: set[str] = set()
         for node, own in self.spreads if shown else ():
+            if self.notes.is_taken_out(self.span(node)):
+                continue
             words = set(_WORD.findall(self.notes.text[slice(*self.span(node))]))
             names = words & self.picks.picked
             if own or not names or not names <= reported:

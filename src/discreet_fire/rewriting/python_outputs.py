@@ -145,7 +145,8 @@ class PythonWalker(ImplicitCalls):
             first = node
             if not (future or (position == 0 and is_text)):
                 break
-        start = self.span(first)[0]
+        decorators = getattr(first, "decorator_list", [])
+        start = self._offset(decorators[0].lineno, 0) if decorators else self.span(first)[0]
         newline = newline_of(self.notes.text)
         self.notes.replace(
             (start, start),

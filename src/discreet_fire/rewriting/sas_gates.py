@@ -14,7 +14,7 @@ from itertools import pairwise
 
 from discreet_fire.catalogue import CommandRule
 from discreet_fire.rewriting.package_programs import PackageProgram
-from discreet_fire.scripts import PackageToken, SasStatement, parenthesis, split_at
+from discreet_fire.scripts import PackageToken, SasStatement, one_line, parenthesis, split_at
 from discreet_fire.texts import words
 
 _Step = Sequence[tuple[SasStatement, Sequence[PackageToken]]]
@@ -38,6 +38,7 @@ _SUMMARIES = words(
     """AVG COUNT CSS CV FREQ MAX MEAN MEDIAN MIN N NMISS PRT RANGE STD STDERR SUM SUMWGT T USS
     VAR"""
 )
+_ESCAPED = re.compile(r"%(?=['\"()])")
 _BEHIND_FROM = words("WHERE GROUP HAVING ORDER")
 
 
@@ -132,7 +133,7 @@ def _source(
 
 
 def _text(notes: PackageProgram[SasStatement], tokens: Sequence[PackageToken]) -> str:
-    return " ".join(notes.text[tokens[0].start : tokens[-1].end].split()) if tokens else ""
+    return one_line(notes.text[tokens[0].start : tokens[-1].end]) if tokens else ""
 
 
 def _names(tokens: Sequence[PackageToken]) -> list[str] | None:
@@ -153,7 +154,8 @@ def _call(source: _Source, kind: str, **lists: Sequence[str]) -> str:
     parts = [f"kind={kind}", f"data={source.text}"]
     parts += [f"{name}={' '.join(names)}" for name, names in lists.items() if names]
     if source.where:
-        parts.append(f"where=%str({source.where})")
+        # Within %str a sign of per cent before a quote or a bracket is written twice.
+        parts.append(f"where=%str({_ESCAPED.sub('%%', source.where)})")
     return f"%fire_gate({', '.join(parts)});"
 
 
@@ -300,7 +302,7 @@ def _frequencies(
             call = _call(source, kind, cells=cells, values=weights)
             lines.append(call.replace(");", ", missing=1);") if missing else call)
             lines += [head, *others, f"tables {'*'.join(request)}{options}", "run;"]
-    after = notes.newline.join(" ".join(line.split()) for line in lines)
+    after = notes.newline.join(map(one_line, lines))
     notes.change("procedure", (first[0].start, step[-1][0].end), after, rule)
     return ""
 

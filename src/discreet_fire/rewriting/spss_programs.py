@@ -21,6 +21,7 @@ from discreet_fire.scripts import (
     SpssCommand,
     SpssPart,
     names_spss,
+    one_line,
     parse_spss,
     split_at,
 )
@@ -38,6 +39,10 @@ _VALUES = names_of(
 _METHODS = names_of(
     "ENTER STEPWISE FORWARD BACKWARD REMOVE FSTEP BSTEP TEST ALL COND LR WALD PAIRED"
 )
+#: Commands that may put figures, or anything, in the place of records.
+_PUT_FIGURES = ("AGGREGATE", "MATRIX", "OMS", "CASESTOVARS", "BEGIN", "OLAP")
+#: A file of records in the folder, or below.
+_RECORDS = re.compile(r"(?!.*\.\.)\w[\w ./\\-]*\.z?sav", re.I)
 _BRACKETS = ("([", ")]")
 #: Subcommands with what stays of their texts; the checks of a gate with the procedure.
 _Kept = list[tuple[SpssPart, str]]
@@ -82,6 +87,12 @@ class _SpssProgram(PackageProgram[SpssCommand]):
         self.fitting: dict[tuple[str, ...], list[CommandRule]] = {}
         self.macros = frozenset(one.tokens[1].upper for one in statements if one.kind == "macro")
         self.bare = frozenset(name for name in self.macros if not name.startswith("!"))
+        #: Whether figures may stand in the place of records.
+        self.figures = any(
+            _fits(word, name)
+            for one in statements for word in one.words(1) for name in _PUT_FIGURES
+            if not any(token.upper == "ADDVARIABLES" for token in one.tokens)
+        )  # fmt: skip
         self.temporary = False
         self.split: list[str] | None = []
         self.filter = ""
@@ -142,9 +153,16 @@ class _SpssProgram(PackageProgram[SpssCommand]):
             self._gate(command, rule, length)
             self.temporary = False
         else:
-            if rule.action is Action.REVIEW:
+            if rule.action is Action.REVIEW and not self._keeps_records(command, rule):
                 self.review("reason", command, rule.name, reason=rule.reason)
             self._look(command, rule, length)
+
+    def _keeps_records(self, command: SpssCommand, rule: CommandRule) -> bool:
+        """Whether a command saves records in the folder, by a name that stands in the program."""
+        if rule.name != "SAVE" or command.kind == "body" or self.figures:
+            return False
+        named = [token for token in command.tokens if token.kind in ("text", "macro")]
+        return len(named) == 1 and _RECORDS.fullmatch(named[0].text.strip("'\"")) is not None
 
     def _call(self, command: SpssCommand) -> None:
         first = command.tokens[0]
@@ -456,7 +474,7 @@ class _SpssProgram(PackageProgram[SpssCommand]):
             begin = f"!fire_begin filter={self.filter}." if self.filter else "!fire_begin."
             lines += ["FILTER OFF."] * bool(self.filter)
             lines += [begin, *checks, "TEMPORARY.", "SELECT IF fire_show."]
-            lines += [f"{' '.join(text.split()).rstrip(' .')}.", "!fire_end."]
+            lines += [f"{one_line(text).rstrip(' .')}.", "!fire_end."]
             lines += [f"FILTER BY {self.filter}."] * bool(self.filter)
         after = self.newline.join(lines)
         if not self.last_on_line(command.end):

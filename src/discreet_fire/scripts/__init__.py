@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from .package_syntax import SpssCommand as SpssCommand
     from .package_syntax import SpssPart as SpssPart
     from .package_syntax import names_spss as names_spss
+    from .package_syntax import one_line as one_line
     from .package_syntax import parenthesis as parenthesis
     from .package_syntax import parse_sas as parse_sas
     from .package_syntax import parse_spss as parse_spss

@@ -68,12 +68,24 @@ def parenthesis(tokens: Sequence[PackageToken], start: int) -> Sequence[PackageT
     return tokens[start:]
 
 
+_BLANKS = re.compile(r"('[^']*'|\"[^\"]*\")|\s+")
+
+
+def one_line(text: str) -> str:
+    r"""Code in one line, with single blanks but for those in texts.
+
+    >>> one_line("where  g =\n 'a  b'")
+    "where g = 'a  b'"
+    """
+    return _BLANKS.sub(lambda found: found[1] or " ", text).strip()
+
+
 _SPSS_TOKEN = re.compile(
     r"(?P<text>'(?:[^'\r\n]|'')*(?:'|(?=[\r\n]|\Z))|\"(?:[^\"\r\n]|\"\")*(?:\"|(?=[\r\n]|\Z)))"
     r"|(?P<note>/\*(?:(?!\*/)[^\r\n])*(?:\*/)?)"
     r"|(?P<macro>![A-Za-z_*][\w.]*)"
     r"|(?P<word>[Tt]-[Tt][Ee][Ss][Tt]\b|[^\W\d][\w@#$.]*|[@#$][\w@#$.]*)"
-    r"|(?P<number>\d[\w.]*)"
+    r"|(?P<number>\.?\d[\w.]*)"
     r"|(?P<end>\r\n|\n|\r)"
     r"|(?P<sign>\S)"
 )
@@ -344,13 +356,13 @@ def names_spss(words: Sequence[str], name: str) -> bool:
 _SAS_TOKEN = re.compile(
     r"(?P<note>/\*.*?\*/|%\*[^;]*;)"
     r"|(?P<escaped>%[%'\"()])"
-    r"|(?P<text>'(?:[^']|'')*'[A-Za-z]{0,2}|\"(?:[^\"]|\"\")*\"[A-Za-z]{0,2})"
+    r"|(?P<text>(?:'(?:[^']|'')*'|\"(?:[^\"]|\"\")*\")(?:(?:dt|[bdntx])(?!\w))?)"
     r"|(?P<macro>%[A-Za-z_]\w*)"
     r"|(?P<reference>&+[A-Za-z_]\w*\.?)"
     r"|(?P<word>[^\W\d]\w*)"
     r"|(?P<number>\d[\w.]*|\.\d\w*)"
     r"|(?P<sign>\S)",
-    re.S,
+    re.S | re.I,
 )
 _QUOTING = {"%STR", "%NRSTR", "%QUOTE", "%NRQUOTE", "%BQUOTE", "%NRBQUOTE"}
 _LINES = {

@@ -82,6 +82,40 @@ def test_a_comment_within_a_command_hides_nothing_of_it() -> None:
     assert "/*" not in done.text
 
 
+@for_all_rows(
+    ("language", "text", "holds"),
+    [
+        ("spss", "T-TEST GROUPS=g(1 2) /VARIABLES=x /CRITERIA=CI(.95).", "/CRITERIA=CI(.95).\n!"),
+        ("spss", "T-TEST GROUPS=g('a  b' 'c')\n  /VARIABLES=x.", "GROUPS=g('a  b' 'c') /VAR"),
+        ("sas", "proc freq data=a; tables g; where g =\n 'a  b'; run;", "%str(g = 'a  b')"),
+        ("sas", "proc means data=a; var x; where g like 'A%'; run;", "%str(g like 'A%%')"),
+    ],
+)
+def test_the_safe_form_chooses_the_same_records(language: str, text: str, holds: str) -> None:
+    done = REWRITERS[language](text)
+    assert holds in done.text
+    assert graver(done) == []
+
+
+def test_a_fraction_without_a_zero_ends_no_command() -> None:
+    assert graver(rewrite_spss("COMPUTE y = .5 * x.\nEXECUTE.")) == []
+
+
+@for_all_rows(
+    ("program", "reviews"),
+    [
+        ("SAVE OUTFILE='data/b.sav' /KEEP=id.", 0),
+        ("SAVE OUTFILE='../b.sav'.", 1),
+        ("SAVE OUTFILE='c:/b.sav'.", 1),
+        ("SAVE OUTFILE=handle.", 1),
+        ("AGGREGATE OUTFILE=* /BREAK=r /m=MEAN(x).\nSAVE OUTFILE='b.sav'.", 1),
+        ("AGGREGATE OUTFILE=* MODE=ADDVARIABLES /BREAK=r /n=N.\nSAVE OUTFILE='b.sav'.", 0),
+    ],
+)
+def test_records_that_stay_in_the_folder_need_no_look(program: str, reviews: int) -> None:
+    assert len(graver(rewrite_spss(program))) == reviews
+
+
 @for_all_rows("language", list(REWRITERS))
 @for_all_rows(
     "text",

@@ -231,3 +231,41 @@ if df.x.mean() > 3 > rest > 1:
 def test_what_runs_without_a_call_and_shows_nothing_is_no_finding() -> None:
     found = rewritten("a.py", whole("a.py", QUIET)).findings
     assert [str(each) for each in found if each.severity is not Severity.INFO] == []
+
+
+def test_what_is_taken_out_needs_no_look_and_hides_nothing_of_what_stays() -> None:
+    head = "import pandas as pd\ndf = pd.read_csv('a')\nm = df.x.max()\n"
+    done = rewrite_python(f"{head}df.assign(z=m).to_csv('a')\ndf['z'] = m\nprint(df.z.mean())\n")
+    assert [one.line for one in done.findings if one.severity is Severity.REVIEW] == [5]
+
+
+def test_the_safe_functions_are_loaded_before_a_decorator() -> None:
+    text = "@wraps\ndef f():\n    pass\nimport pandas as pd\nprint(pd.read_csv('a').describe())\n"
+    lines = rewrite_python(text).text.splitlines()
+    assert lines[1:3] == ["@wraps", "def f():"]
+
+
+@for_all_rows(
+    "line",
+    [
+        "rm(list = ls())",
+        "d$s <- str_pad(str_replace_all(d$s, 'a', 'b'), 3)",
+        "d$s <- fct_relevel(d$s, 'b')",
+        "d <- mutate_at(d, vars(a, b), as.numeric)",
+        "label(d$x) <- 'Wage'",
+        "l <- geom_hline(yintercept = 0)",
+    ],
+)
+def test_everyday_functions_of_r_need_no_look(line: str) -> None:
+    done = rewrite_r(f"d <- read.csv('a')\n{line}\n")
+    assert [str(one) for one in done.findings if one.severity is not Severity.INFO] == []
+
+
+@for_all_rows(
+    "line",
+    ["label(d$x) <- d$s[1]", "d <- mutate_at(d, vars(a), max)\nmean(d$a)", "mutate_all(d, 'print')",
+     "l <- geom_hline(yintercept = max(d$x))", "d$z <- summarise_all(d, max)$x\nmean(d$z)"],
+)  # fmt: skip
+def test_the_same_functions_hide_no_value(line: str) -> None:
+    done = rewrite_r(f"d <- read.csv('a')\n{line}\n")
+    assert any(one.severity is not Severity.INFO for one in done.findings)
