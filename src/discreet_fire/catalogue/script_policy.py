@@ -11,7 +11,7 @@ import os
 from collections.abc import Mapping
 from dataclasses import replace
 from functools import cache
-from typing import Literal
+from typing import Any, Literal, Self, cast
 
 from discreet_fire.catalogue.rules import CommandRule, RuleReader, digest_of, shipped
 from discreet_fire.texts import read_source
@@ -19,13 +19,89 @@ from discreet_fire.texts import read_source
 ScriptLanguage = Literal["python", "r"]
 PackageLanguage = Literal["spss", "sas"]
 
-#: What words of [words] do: give one figure of many records, join frames, join each record with
-#: each, carry values on, choose records.
-_WORDS = ("reduces", "joins", "crosses", "carries", "selects")
+_Words = Mapping[str, frozenset[str]]
 _LIMITS = {"minimum": (1, 10**6), "residual": (0, 10**6)}
 
 
-class ScriptPolicy:
+class _ProgramPolicy:
+    """Rules on the names of a language, with lists of words by what is known of them."""
+
+    def __init__(
+        self, language: ScriptLanguage | PackageLanguage, rules: Mapping[str, CommandRule],
+        words: _Words, limits: Mapping[str, int] | None = None, source: str = "",
+    ) -> None:  # fmt: skip
+        self.language = language
+        self.rules = dict(rules)
+        self.words = dict(words)
+        #: The least that safe macros let through.
+        self.limits = dict(limits or {})
+        self._source = source
+        #: The safe macros, which go before a rewritten program.
+        self.macros = source
+        for name, value in self.limits.items():
+            self.macros = self.macros.replace(f"{{{name}}}", str(value))
+
+    @classmethod
+    def default(cls, language: Any) -> Self:
+        """The rules that come with discreet.
+
+        >>> ScriptPolicy.default("r").rule("saveRDS").action.value
+        'refused'
+        """
+        return cast("Self", _default(cls, language))
+
+    @classmethod
+    def read(cls, language: Any, path: str | os.PathLike[str]) -> Self:
+        """The default rules with a centre's own added."""
+        source, known = read_source(path), cls.default(language)
+        reader = RuleReader(language, source.text, source.path.name)
+        own = cls._of(language, reader, known.words)
+        words = {name: listed | own.words.get(name, set()) for name, listed in known.words.items()}
+        return cls(
+            language, known.rules | own.rules, words, known.limits | own.limits, known._source
+        )
+
+    @classmethod
+    def _of(cls, language: Any, reader: RuleReader, known: _Words | None = None) -> Self:
+        """The rules of one file; a centre's may add to words that are known, of R and Python."""
+        rules: dict[str, CommandRule] = {}
+        words: dict[str, frozenset[str]] = {}
+        limits: dict[str, int] = {}
+        for name, rule in reader.rules():
+            full = name.upper() if reader.packages else name
+            if full in rules and reader.packages:
+                reader.wrong(f"{name} has two rules", "group")
+            rules[full] = replace(rule, name=full)
+        for name, content in reader.section("words").items():
+            if (known is not None and name not in known) or not isinstance(content, str):
+                reader.wrong(f"words are texts for some of {', '.join(known or ())}", "words")
+            else:
+                listed = content.upper() if reader.packages else content
+                words[name] = frozenset(listed.split())
+        for name, value in reader.section("limits").items():
+            low, high = _LIMITS.get(name, (1, 0))
+            if type(value) is not int or not low <= value <= high:
+                reader.wrong("is a whole number in its bounds", name, ", ".join(_LIMITS))
+            else:
+                limits[name] = value
+        own = ("words", "macros") if known is None else ()
+        reader.finish(
+            ("group", "limits", *own) if reader.packages else ("commands", "group", "words")
+        )
+        return cls(language, rules, words, limits, reader.section("macros").get("text", ""))
+
+    @property
+    def digest(self) -> str:
+        """SHA-256 of all rules and of the macros."""
+        return digest_of([self.language, self.rules, self.words, self.limits, self.macros])
+
+
+@cache
+def _default(kind: type[_ProgramPolicy], language: Any) -> _ProgramPolicy:
+    return kind._of(language, RuleReader(language, shipped(language), f"{language}.toml"))
+
+
+class ScriptPolicy(_ProgramPolicy):
     """Rules on the names of R or Python.
 
     >>> policy = ScriptPolicy.default("python")
@@ -34,34 +110,6 @@ class ScriptPolicy:
     >>> policy.rule("nosuchmodule.thing").action.value, policy.rule(".max").risks
     ('review', frozenset({'picks'}))
     """
-
-    def __init__(
-        self,
-        language: ScriptLanguage,
-        rules: Mapping[str, CommandRule],
-        words: Mapping[str, frozenset[str]],
-    ) -> None:
-        self.language = language
-        self.rules = dict(rules)
-        #: By what they do, the last words of functions and methods.
-        self.words = dict(words)
-
-    @classmethod
-    def default(cls, language: ScriptLanguage) -> ScriptPolicy:
-        """The rules that come with discreet.
-
-        >>> ScriptPolicy.default("r").rule("saveRDS").action.value
-        'refused'
-        """
-        return _scripts(language)
-
-    @classmethod
-    def read(cls, language: ScriptLanguage, path: str | os.PathLike[str]) -> ScriptPolicy:
-        """The default rules with a centre's own added."""
-        source = read_source(path)
-        known, own = cls.default(language), _script_policy(language, source.text, source.path.name)
-        words = {name: known.words[name] | own.words[name] for name in _WORDS}
-        return cls(language, {**known.rules, **own.rules}, words)
 
     def rule(self, name: str) -> CommandRule:
         """What becomes of a name; the longest rule that fits counts."""
@@ -77,31 +125,8 @@ class ScriptPolicy:
             rule = self.rules.get(f"{name[: name.index('_', 1) + 1]}*")
         return rule or CommandRule.missing(name, "name")
 
-    @property
-    def digest(self) -> str:
-        """SHA-256 of all rules."""
-        return digest_of([self.language, self.rules, self.words])
 
-
-@cache
-def _scripts(language: ScriptLanguage) -> ScriptPolicy:
-    return _script_policy(language, shipped(language), f"{language}.toml")
-
-
-def _script_policy(language: ScriptLanguage, text: str, place: str) -> ScriptPolicy:
-    reader = RuleReader(language, text, place)
-    words = dict.fromkeys(_WORDS, frozenset[str]())
-    for name, content in reader.section("words").items():
-        if name not in words or not isinstance(content, str):
-            reader.wrong(f"words are texts for some of {', '.join(_WORDS)}", "words")
-        else:
-            words[name] = frozenset(content.split())
-    rules = dict(reader.rules())
-    reader.finish(("commands", "group", "words"))
-    return ScriptPolicy(language, rules, words)
-
-
-class PackagePolicy:
+class PackagePolicy(_ProgramPolicy):
     """Rules on SPSS or SAS, with the safe macros and the least that they let through.
 
     >>> policy = PackagePolicy.default("sas")
@@ -111,72 +136,3 @@ class PackagePolicy:
     >>> rule.gate, rule.parts["HISTOGRAM"].action.value
     ('frequencies', 'refused')
     """
-
-    def __init__(
-        self,
-        language: PackageLanguage,
-        rules: Mapping[str, CommandRule],
-        words: Mapping[str, frozenset[str]],
-        limits: Mapping[str, int],
-        macros: str,
-    ) -> None:
-        self.language = language
-        self.rules = dict(rules)
-        #: Lists of words by what is known of them.
-        self.words = dict(words)
-        self.limits = dict(limits)
-        self._source = macros
-        #: What goes before a rewritten program.
-        self.macros = macros
-        for name, value in limits.items():
-            self.macros = self.macros.replace(f"{{{name}}}", str(value))
-
-    @classmethod
-    def default(cls, language: PackageLanguage) -> PackagePolicy:
-        """The rules that come with discreet."""
-        return _packages(language)
-
-    @classmethod
-    def read(cls, language: PackageLanguage, path: str | os.PathLike[str]) -> PackagePolicy:
-        """The default rules with a centre's own added."""
-        source = read_source(path)
-        reader = RuleReader(language, source.text, source.path.name)
-        known, rules, limits = cls.default(language), _package_rules(reader), _limits(reader)
-        reader.finish(("group", "limits"))
-        return cls(
-            language, {**known.rules, **rules}, known.words, known.limits | limits, known._source
-        )
-
-    @property
-    def digest(self) -> str:
-        """SHA-256 of all rules and of the macros."""
-        return digest_of([self.language, self.rules, self.words, self.limits, self.macros])
-
-
-@cache
-def _packages(language: PackageLanguage) -> PackagePolicy:
-    reader = RuleReader(language, shipped(language), f"{language}.toml")
-    rules, limits = _package_rules(reader), _limits(reader)
-    words = {one: frozenset(text.upper().split()) for one, text in reader.section("words").items()}
-    reader.finish(("group", "limits", "words", "macros"))
-    return PackagePolicy(language, rules, words, limits, reader.section("macros")["text"])
-
-
-def _limits(reader: RuleReader) -> dict[str, int]:
-    limits: dict[str, int] = {}
-    for name, value in reader.section("limits").items():
-        low, high = _LIMITS.get(name, (1, 0))
-        if type(value) is not int or not low <= value <= high:
-            reader.wrong("is a whole number in its bounds", name, ", ".join(_LIMITS))
-        else:
-            limits[name] = value
-    return limits
-
-
-def _package_rules(reader: RuleReader) -> dict[str, CommandRule]:
-    rules: dict[str, CommandRule] = {}
-    for name, rule in reader.rules():
-        if name.upper() in rules:
-            reader.wrong(f"{name} has two rules", "group")
-        rules[name.upper()] = replace(rule, name=name.upper())
-    return rules

@@ -15,8 +15,6 @@ if TYPE_CHECKING:
     from .python_names import PythonNames as PythonNames
     from .python_names import PythonPicks as PythonPicks
     from .python_names import failing as failing
-    from .r_names import OPERATORS as OPERATORS
-    from .r_names import SYNTAX as SYNTAX
     from .r_names import RNames as RNames
     from .r_names import RPicks as RPicks
     from .r_names import arguments as arguments

@@ -13,7 +13,6 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from discreet_fire.catalogue import Action, CommandRule, ScriptPolicy
 from discreet_fire.flow.engine import ControlFlow, Names, SingleValues, View, grown
 from discreet_fire.scripts import RNode
-from discreet_fire.texts import words
 
 ASSIGNS = ("<-", "<<-", "=", ":=", "->", "->>")
 _OUTWARD = ("<<-", "->>")
@@ -131,24 +130,9 @@ def root_of(node: RNode) -> str:
     return node.value
 
 
-_CONSTANTS = words(
-    "TRUE FALSE NULL NA NA_integer_ NA_real_ NA_character_ Inf NaN pi T F letters LETTERS "
-    "month.name month.abb version R.version.string"
-)
 _FOLLOWED = ("name", "string", "paren", "block", "if", "binary")
 _CLEAN_KINDS = ("binary", "unary", "paren", "index", "missing", "if", "block")
 _PIPES = ("|>", "%>%", "%T>%", "%<>%", "%$%")
-#: What the syntax itself calls; giving one of them a meaning changes all that is read here.
-SYNTAX = words(
-    "( { [ [[ $ @ if for while repeat function <- <<- = := :: ::: ! ~ - + * / ^ == != < > <= >= "
-    "& && | || : %% %/% %in% %*% ? |> [<- [[<- $<- "
-    "invisible stop source file.path Sys.getenv return break next"
-)
-#: Operators in signs of per cent that are known to compute or to pipe.
-OPERATORS = words("%>% %in% %% %/% %o% %*% %x% %<>% %T>% %$% %||% %like%")
-#: What takes texts of objects.
-_TEXTS = words("as.character format toString length")
-_GROUPS = frozenset(("Ops", "Math", "Summary", "Complex", "Arith", "Compare", "Logic"))
 
 
 class RNames(Names[RNode]):
@@ -163,6 +147,8 @@ class RNames(Names[RNode]):
 
     def __init__(self, tree: list[RNode], policy: ScriptPolicy) -> None:
         super().__init__(policy)
+        #: Words by what is known of them.
+        self.listed = policy.words
         self.functions: set[str] = set()
         self._models: dict[str, bool] = {}
         #: Assignments.
@@ -210,7 +196,7 @@ class RNames(Names[RNode]):
         if self.policy.rule(name).known:
             return False
         frames = {".".join(parts[:place]) for place in range(1, len(parts))}
-        own = SYNTAX | _GROUPS | _TEXTS
+        own = self.listed["syntax"] | self.listed["groups"] | self.listed["texts"]
         inner = {item for item in frames if item in own or self.policy.rule(item).known}
         self.dispatched |= inner
         return bool(inner)
@@ -273,7 +259,7 @@ class RNames(Names[RNode]):
         if node.kind == "name":
             if node.value in self.tainted:
                 return False
-            return node.value in self.bound or node.value in _CONSTANTS
+            return node.value in self.bound or node.value in self.listed["constants"]
         if node.kind == "binary":
             if node.value in ("::", ":::") or node.value in _PIPES:
                 return False
@@ -281,7 +267,7 @@ class RNames(Names[RNode]):
                 return self.clean(node.parts[0])
             if node.value == "~":
                 return True
-            if node.value[0] == "%" and node.value not in OPERATORS:
+            if node.value[0] == "%" and node.value not in self.listed["operators"]:
                 return False
             if node.value in ASSIGNS:
                 return self.clean(node.parts[0 if node.value[0] == "-" else 1])
@@ -295,13 +281,13 @@ class RNames(Names[RNode]):
     def _redirected(self, node: RNode) -> bool:
         """Whether a method of this script may run in place of what is written."""
         if node.kind in ("call", "binary", "unary", "index"):
-            if self.dispatched & _GROUPS:
+            if self.dispatched & self.listed["groups"]:
                 return True
             names = {"[[" if node.value == "[[" else "["} if node.kind == "index" else {node.value}
             if node.kind == "call":
                 names = self.called(node.parts[0])
                 # `paste` and `cat` take texts of objects by these.
-                names |= _TEXTS
+                names |= self.listed["texts"]
             return bool(names & self.dispatched)
         return False
 

@@ -21,7 +21,6 @@ from discreet_fire.findings import Severity
 from discreet_fire.flow import PythonNames, PythonPicks, grown
 from discreet_fire.rewriting.changes import Language, ProgramNotes, ScriptJudge, comment_words
 from discreet_fire.scripts import arguments_of, attribute_of, methods_of, root_of, text_of, word_of
-from discreet_fire.texts import words
 
 _SAFE = "discreet_fire.statistics"
 
@@ -296,12 +295,6 @@ class PythonNotes(ScriptJudge[ast.AST], ast.NodeVisitor):
         self.notes.replace(span, after, rule, name, Action.REFUSED, what)
 
 
-#: Functions of formulas and of queries that compute and show nothing.
-_PLAIN = words(
-    "C I Q bs cr cc te log log10 log1p exp expm1 sqrt center scale standardize Treatment Sum Poly "
-    "Diff Helmert abs sin cos tan arcsin arccos arctan sinh cosh tanh and or not in floor ceil pow "
-    "min max"
-)
 _CALLED = re.compile(r"([@\w.]+)\s*\(")
 _HIDDEN = re.compile(r"[\])]\s*\(|__")
 _EVIDENCE = re.compile(r"[{(][^{}()]*evidence")
@@ -434,7 +427,8 @@ class PythonTexts(PythonNotes):
             word = match.group(1).replace("@", "")
             parts = word.split(".")
             numpy = parts[0] not in self.names.bound or parts[0] in self.names.aliases
-            if word in _PLAIN or (numpy and parts[0] in ("np", "numpy") and parts[-1] in _PLAIN):
+            plain = self.names.policy.words["formulas"]
+            if word in plain or (numpy and parts[0] in ("np", "numpy") and parts[-1] in plain):
                 continue
             self._judge_word_of_text(node, word)
 

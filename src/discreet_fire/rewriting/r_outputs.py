@@ -11,8 +11,6 @@ import re
 from discreet_fire.catalogue import Action, CommandRule
 from discreet_fire.findings import Severity
 from discreet_fire.flow import (
-    OPERATORS,
-    SYNTAX,
     RNames,
     RPicks,
     arguments,
@@ -28,7 +26,6 @@ from discreet_fire.rewriting.changes import (
     newline_of,
 )
 from discreet_fire.scripts import RNode, RSyntaxError, parse_r
-from discreet_fire.texts import words
 
 #: Where a call stands: in an expression, as the body of `if`, or as a statement.
 PART, BODY, WHOLE = 0, 1, 2
@@ -37,14 +34,6 @@ _NAMED = ("FUN", "f", ".f", "fn", ".fns")
 _RUNTIME = 'source(file.path(Sys.getenv("DISCREET_R"), "discreet_safe.R"))'
 _HINT = "use summary, table, mean, sd, cor or quantile, which have safe forms"
 _CONTROL = ("if", "while", "for", "repeat")
-#: Packages whose functions have rules, or that only compute.
-_PACKAGES = words(
-    "base stats utils datasets graphics grDevices splines stats4 dplyr tidyr tibble readr purrr "
-    "stringr forcats ggplot2 haven lubridate tidyverse magrittr data.table readxl labelled broom "
-    "foreign MASS Matrix survival survey sandwich lmtest car AER plm lme4 nlme fixest lfe mgcv "
-    "nnet quantreg estimatr zoo srvyr vctrs scales Hmisc psych janitor knitr ivreg boot arrow "
-    "here naniar RColorBrewer collapse matrixStats cluster rpart glmnet ranger xts"
-)
 _UNREAD = "code in a text that cannot be read from the program"
 
 
@@ -113,7 +102,7 @@ class RWalker(ScriptJudge[RNode]):
             message = ""
             if name.startswith(("fdz_", ".fdz")):
                 message = f"the name {name} belongs to the safe functions"
-            elif name in SYNTAX:
+            elif name in self.names.listed["syntax"]:
                 message = f"the name {name} belongs to R itself, and to what is written in here"
             if message:
                 place = next(node for top in tree for node in top.walk() if _binds(node, name))
@@ -256,7 +245,7 @@ class RWalker(ScriptJudge[RNode]):
             if not plain:
                 self._visit(right)
         else:
-            if node.value[0] == "%" and node.value not in OPERATORS:
+            if node.value[0] == "%" and node.value not in self.names.listed["operators"]:
                 self.review(node, "call", f"no rule for the operator {node.value}")
             # Names in formulas, sums and comparisons are columns, not functions.
             for each, conditions in self.names.flows.parts(node):
@@ -383,7 +372,7 @@ class RWalker(ScriptJudge[RNode]):
         if len(given) > 1 or not name:
             self.review(node, "call", "the name of the package may derive from data")
         rule = self.names.policy.rule(f"{name}::*")
-        if name and not rule.known and name not in _PACKAGES:
+        if name and not rule.known and name not in self.names.listed["packages"]:
             message = f"no rule for the package {name}; what it does is not known"
             self.review(node, "package", message)
         if rule.known and rule.action is Action.REFUSED:
@@ -432,7 +421,7 @@ class RWalker(ScriptJudge[RNode]):
     def _readable(self, node: RNode) -> bool:
         """Whether an expression is a function that is judged where it stands."""
         names = self.names
-        known = names.policy.rule(node.value).known or node.value in SYNTAX
+        known = names.policy.rule(node.value).known or node.value in names.listed["syntax"]
         if node.kind == "string":
             return known or node.value in names.functions
         if node.kind == "name":

@@ -15,31 +15,12 @@ from itertools import pairwise
 from discreet_fire.catalogue import CommandRule
 from discreet_fire.rewriting.package_programs import PackageProgram
 from discreet_fire.scripts import PackageToken, SasStatement, one_line, parenthesis, split_at
-from discreet_fire.texts import words
 
 _Step = Sequence[tuple[SasStatement, Sequence[PackageToken]]]
 _DATA = "work._fire_data"
 _LISTS = ("--", "_ALL_", "_NUMERIC_", "_CHARACTER_", "_NUM_", "_CHAR_")
-#: Options of a procedure that ask for statistics; without one it shows minimum and maximum.
-_STATISTICS = words(
-    """N NMISS MEAN STD STDDEV STDERR CLM LCLM UCLM VAR CV SKEW SKEWNESS KURT KURTOSIS T PRT PROBT
-    SUMWGT SUM USS CSS"""
-)
-
-
-#: What a table of PROC TABULATE may hold besides: shares, all together, formats.
-_OF_TABLES = words(
-    """ALL F FORMAT S STYLE PCTN PCTSUM ROWPCTN ROWPCTSUM COLPCTN COLPCTSUM REPPCTN REPPCTSUM
-    PAGEPCTN PAGEPCTSUM"""
-)
-
-
-_SUMMARIES = words(
-    """AVG COUNT CSS CV FREQ MAX MEAN MEDIAN MIN N NMISS PRT RANGE STD STDERR SUM SUMWGT T USS
-    VAR"""
-)
 _ESCAPED = re.compile(r"%(?=['\"()])")
-_BEHIND_FROM = words("WHERE GROUP HAVING ORDER")
+_BEHIND_FROM = ("WHERE", "GROUP", "HAVING", "ORDER")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -91,7 +72,7 @@ def gated(
 def _all_listed(
     notes: PackageProgram[SasStatement], statements: Sequence[Sequence[PackageToken]]
 ) -> bool:
-    known = set(_STATISTICS | _OF_TABLES)
+    known = set(notes.policy.words["statistics"] | notes.policy.words["tables"])
     means = notes.policy.rules["PROC MEANS"].parts or {}
     for tokens in statements[1:]:
         if tokens[0].upper in ("CLASS", "VAR"):
@@ -248,7 +229,10 @@ def _put(
         change((first_at - blank, end), "")
     more = ""
     options = {token.upper for token in first if (token.start, token.end) not in refused}
-    if rule.name in ("PROC MEANS", "PROC SUMMARY") and not options & _STATISTICS:
+    if (
+        rule.name in ("PROC MEANS", "PROC SUMMARY")
+        and not options & notes.policy.words["statistics"]
+    ):
         more = " n mean std"
     elif rule.name == "PROC CORR" and "NOSIMPLE" not in options:
         more = " nosimple"
@@ -336,7 +320,7 @@ def _cut(text: str, span: tuple[int, int], changes: Iterable[tuple[tuple[int, in
     return "".join([*parts, text[at:end]])
 
 
-def copies_values(tokens: Sequence[PackageToken]) -> bool:
+def copies_values(tokens: Sequence[PackageToken], summaries: frozenset[str]) -> bool:
     """Whether a query joins tables or subqueries, or gives records figures of their groups."""
     named = [token.upper for token in tokens]
     if "JOIN" in named or named.count("SELECT") > 1:
@@ -351,7 +335,7 @@ def copies_values(tokens: Sequence[PackageToken]) -> bool:
     items = split_at(tokens[start:at], ",")
     plain = [
         item for item in items
-        if not any(a.upper in _SUMMARIES and b.text == "(" for a, b in pairwise(item))
+        if not any(a.upper in summaries and b.text == "(" for a, b in pairwise(item))
     ]  # fmt: skip
     if len(plain) == len(items):
         return False

@@ -501,7 +501,7 @@ class _SasProgram(PackageProgram[SasStatement]):
             elif first not in _QUERIES:
                 self.review("part-unknown", statement, "PROC SQL", part=first[:30])
             elif first in ("CREATE", "INSERT", "UPDATE") and (
-                words & self.words["single"] or copies_values(tokens)
+                words & self.words["single"] or copies_values(tokens, self.words["summaries"])
             ):
                 self.review("picks", statement, "PROC SQL")
             self._functions(statement, tokens, "PROC SQL")

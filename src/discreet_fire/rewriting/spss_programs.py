@@ -25,22 +25,8 @@ from discreet_fire.scripts import (
     parse_spss,
     split_at,
 )
-from discreet_fire.texts import words as names_of
 
-#: Functions of AGGREGATE that may stand beside each record: they give nobody's value.
-_COUNTS = {"N", "NU", "NMISS", "NUMISS"}
 _CHOOSING = ("SELECT IF", "IF", "DO IF", "ELSE IF", "LOOP", "END LOOP", "RECODE", "COUNT")
-_MAKES_TEXT = {"!UNQUOTE", "!EVAL", "!SUBSTR", "!HEAD", "!TAIL", "!NULL", "!BLANKS"}
-#: Subcommands whose names are variables that a gate checks.
-_VALUES = names_of(
-    """MAIN VARIABLES DEPENDENT METHOD ENTER STEPWISE FORWARD BACKWARD TEST TABLES PAIRS GROUPS
-    SCALE ANALYSIS CATEGORICAL REGWGT"""
-)
-_METHODS = names_of(
-    "ENTER STEPWISE FORWARD BACKWARD REMOVE FSTEP BSTEP TEST ALL COND LR WALD PAIRED"
-)
-#: Commands that may put figures, or anything, in the place of records.
-_PUT_FIGURES = ("AGGREGATE", "MATRIX", "OMS", "CASESTOVARS", "BEGIN", "OLAP")
 #: A file of records in the folder, or below.
 _RECORDS = re.compile(r"(?!.*\.\.)\w[\w ./\\-]*\.z?sav", re.I)
 _BRACKETS = ("([", ")]")
@@ -90,7 +76,7 @@ class _SpssProgram(PackageProgram[SpssCommand]):
         #: Whether figures may stand in the place of records.
         self.figures = any(
             _fits(word, name)
-            for one in statements for word in one.words(1) for name in _PUT_FIGURES
+            for one in statements for word in one.words(1) for name in self.words["figures"]
             if not any(token.upper == "ADDVARIABLES" for token in one.tokens)
         )  # fmt: skip
         self.temporary = False
@@ -122,7 +108,7 @@ class _SpssProgram(PackageProgram[SpssCommand]):
                 self.review("macro", span, name)
             if any(names_spss([name.upper()], full.split()[0]) for full in self.rules):
                 self.find("macro", Severity.ERROR, SAID["macro"].format(name=name), span)
-        makes = any(word in whole.upper() for word in _MAKES_TEXT)
+        makes = any(word in whole.upper() for word in self.words["texts"])
         if makes and re.search(r"'[^'\r\n]*\.[ \t]|!EVAL|!UNQ", whole.upper()):
             self.review("text", span, name)
 
@@ -261,7 +247,10 @@ class _SpssProgram(PackageProgram[SpssCommand]):
                 for a, b, c in zip(tokens, tokens[1:], tokens[2:], strict=False)
                 if a.text == "=" and b.kind in ("word", "macro") and c.text == "("
             ]
-            added = any(t.upper == "ADDVARIABLES" for t in tokens) and not {*functions} <= _COUNTS
+            added = (
+                any(t.upper == "ADDVARIABLES" for t in tokens)
+                and not {*functions} <= self.words["counts"]
+            )
             if added or any(function not in self.words["aggregates"] for function in functions):
                 yield "picks"
         if name in ("COMPUTE", "IF") and self._carries(tokens, name):
@@ -427,7 +416,10 @@ class _SpssProgram(PackageProgram[SpssCommand]):
         values: list[str] = []
         cells: list[str] = []
         for part, _ in kept:
-            if not any(_fits(part.name, entry) for entry in _VALUES) or part.name == "TEST":
+            if (
+                not any(_fits(part.name, entry) for entry in self.words["variables"])
+                or part.name == "TEST"
+            ):
                 continue
             first, *rest = split_at(part.tokens, "BY", *_BRACKETS)
             behind = [split_at(one, "WITH", *_BRACKETS) for one in rest]
@@ -456,11 +448,13 @@ class _SpssProgram(PackageProgram[SpssCommand]):
         """Enough cases for the parameters, and in each category of a dummy."""
         names: dict[str, None] = {}
         for part, _ in kept:
-            if not any(_fits(part.name, item) for item in _VALUES):
+            if not any(_fits(part.name, item) for item in self.words["variables"]):
                 continue
             joints = ("BY", "WITH", "VARIABLES") if part.name == "MAIN" else ("BY", "WITH")
             tokens = [t for t in part.tokens if t.upper not in joints]
-            tokens = [t for t in tokens if not any(_fits(t.upper, m) for m in _METHODS)]
+            tokens = [
+                t for t in tokens if not any(_fits(t.upper, m) for m in self.words["methods"])
+            ]
             if (variables := self._names(tokens)) is None:
                 return []
             names |= dict.fromkeys(variables)
