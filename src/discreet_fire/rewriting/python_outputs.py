@@ -249,8 +249,6 @@ class PythonWalker(ImplicitCalls):
         self.judge_texts(node)
         if word_of(node.func) in self.speaking and self.names.is_own(node.func):
             self.branching(node, word_of(node.func))
-        self.judge_objects(node)
-        self.judge_class_given(node)
         self.judge_call_columns(node)
         if self.names.is_safe(node):
             worst = None
@@ -430,9 +428,7 @@ class PythonWalker(ImplicitCalls):
             rules = [self.names.policy.rule(f".{node.attr}")]
             if node.attr in self.names.methods:
                 rules = []
-        word = word_of(node)
-        own = self.names.functions if isinstance(node, ast.Name) else self.names.methods
-        if word in self.speaking and word in own:
+        if isinstance(node, ast.Name) and node.id in self.speaking:
             self.review(node, "value", "hands over a function that shows")
         for rule in rules:
             whole = id(node) not in self.plain

@@ -11,16 +11,15 @@ a function from elsewhere gets. Special methods such as `__iter__` always go to 
 from __future__ import annotations
 
 import ast
-import builtins
 import re
 from collections import Counter
 from collections.abc import Iterator
 
 from discreet_fire.catalogue import Action
 from discreet_fire.findings import Severity
-from discreet_fire.flow import PythonNames, PythonPicks, grown
+from discreet_fire.flow import PythonNames, PythonPicks
 from discreet_fire.rewriting.changes import Language, ProgramNotes, ScriptJudge, comment_words
-from discreet_fire.scripts import arguments_of, attribute_of, methods_of, root_of, text_of, word_of
+from discreet_fire.scripts import attribute_of, methods_of, text_of, word_of
 
 _SAFE = "discreet_fire.statistics"
 
@@ -464,45 +463,26 @@ OPEN_WORDS = frozenset(
 #: Special methods that nothing is told of unless they show something.
 _JUDGED = OPEN_WORDS | {"__call__", "__enter__", "__exit__"}
 PROPERTIES = frozenset(("property", "cached_property", "setter", "getter", "deleter"))
-#: Classes from elsewhere that run no method of another name than their special ones.
-_QUIET_BASES = frozenset(("object", "ABC", "Generic", "NamedTuple", "Protocol"))
 
 
 class ImplicitCalls(PythonTexts):
     """A visitor that knows what runs without being called by name.
 
-    A method that shows something may run as a property, by `with`, by a decorator or base from
-    elsewhere, or by a function that gets the object: then its class is looked at, once.
+    Methods that show something run as properties, by `with`, by decorators, metaclasses, patterns
+    and functions from elsewhere; so a class that has one is looked at as a whole, once.
     """
 
     def find_implicit_calls(self) -> None:
-        """Find the functions of the script that show something, or run one that does.
-
-        A class shows if making an object of it does.
-        """
-        inside = []
+        """Find the functions of the script that show something, or run one that does."""
+        functions = (node for node in ast.walk(self.tree) if isinstance(node, _FUNCTIONS))
+        self.find_speaking((node.name, *self._run_by(node)) for node in functions)
         for node in ast.walk(self.tree):
-            if isinstance(node, _FUNCTIONS):
-                inside.append((node.name, *self._run_by(node)))
-            elif isinstance(node, ast.ClassDef):
-                made = [self._run_by(one) for one in methods_of(node) if one.name == "__init__"]
-                words = {_word(one) for one in _makers(node)}.union(*(some for some, _ in made))
-                inside.append((node.name, words, any(shows for _, shows in made)))
             # Special methods that are no functions: a class, or a name that a pattern binds.
             kinds = (ast.ClassDef, ast.MatchAs, ast.MatchStar, ast.ExceptHandler, ast.alias)
             name = getattr(node, "asname", None) or getattr(node, "name", None)
             name = getattr(node, "rest", name if isinstance(node, kinds) else None)
             if name and _is_special(name) and name not in OPEN_WORDS:
                 self.review(node, "special", f"{name} runs without being called by name")
-        self.find_speaking(inside)
-        #: Classes with methods that show, and names that may hold an object of one.
-        self.objects = {
-            node.name
-            for node in ast.walk(self.tree)
-            if isinstance(node, ast.ClassDef) and self._speaking_in(node)
-        }
-        if self.objects:
-            grown(self.objects, (({name}, one) for name, one in self._held_by()), self._holds)
 
     def _run_by(self, node: ast.AST) -> tuple[set[str], bool]:
         words: set[str] = set()
@@ -515,43 +495,8 @@ class ImplicitCalls(PythonTexts):
             shows |= isinstance(item, ast.Raise) and "SystemExit" in ast.dump(item)
         return words, shows
 
-    def _speaking_in(self, node: ast.ClassDef) -> list[str]:
-        return [method.name for method in methods_of(node) if method.name in self.speaking]
-
-    def _held_by(self) -> Iterator[tuple[str, ast.AST | None]]:
-        yield from self.names.bindings
-        for node in ast.walk(self.tree):
-            if isinstance(node, _FUNCTIONS):
-                yield node.name, node
-            elif isinstance(node, ast.Call):
-                function = self.names.own.get(word_of(node.func), node.func)
-                names = {one.arg for one in ast.walk(function) if isinstance(one, ast.arg)}
-                names |= {root_of(node.func) or ""} - set(self.names.aliases)
-                yield from ((name, argument) for name in names for argument in arguments_of(node))
-
-    def _holds(self, node: ast.AST) -> bool:
-        return any(isinstance(x, ast.Name) and x.id in self.objects for x in ast.walk(node))
-
-    def judge_objects(self, node: ast.Call) -> None:
-        """A function from elsewhere may run any method of an object that it gets."""
-        full = self.names.resolved(node.func)
-        known = full and all(name.startswith("builtins.") for name in full)
-        acts = not full and self.names.acts(word_of(node.func))
-        if known or acts or self.names.is_own(node.func):
-            return
-        if any(map(self._holds, arguments_of(node))):
-            self.review(node, "value", "hands over an object with methods that show")
-
-    def judge_class_given(self, node: ast.Call) -> None:
-        """Whoever gets a class may make objects of it."""
-        classes = self.speaking - self.names.functions
-        names = {one.id for one in arguments_of(node) if isinstance(one, ast.Name)}
-        if names & classes and word_of(node.func) not in ("isinstance", "issubclass"):
-            self.review(node, "value", "hands over a function that shows")
-
     def judge_definition(self, node: ast.FunctionDef | ast.AsyncFunctionDef) -> None:
         """Functions of which nobody can tell when they run."""
-        self._judge_makers(node)
         if _is_special(node.name) and node.name not in _JUDGED:
             self.review(node, "special", f"{node.name} runs without being called by name")
         waits = (ast.Yield, ast.YieldFrom)
@@ -562,45 +507,18 @@ class ImplicitCalls(PythonTexts):
             message = "shows something, and runs on only where somebody takes its values"
             self.review(node, "special", f"{node.name} {message}")
 
-    def _judge_makers(self, node: ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef) -> None:
-        """Decorators, bases and metaclasses run where something is defined."""
-        if any(_word(one) in self.speaking for one in _makers(node)):
-            self.branching(node, node.name)
-
     def visit_ClassDef(self, node: ast.ClassDef) -> None:
-        """A class with methods that show something, and may run without a call."""
-        self._judge_makers(node)
-        base = all(word_of(one) in _QUIET_BASES or self._is_own(one) for one in node.bases)
-        plain = base and not node.keywords
-        for method in methods_of(node):
-            named = plain and not _is_special(method.name) and all(
-                word_of(one) in ("staticmethod", "classmethod") for one in method.decorator_list
-            )  # fmt: skip
-            if method.name in self.speaking and method.name != "__init__" and not named:
-                message = "shows something, and may run without being called by name"
-                self.review(method, "special", f"{method.name} {message}")
+        """A class with a method that shows something is looked at."""
+        named = [method.name for method in methods_of(node) if method.name in self.speaking]
+        if named:
+            message = "shows something, and may run without being called by name"
+            self.review(node, "special", f"{node.name}.{named[0]} {message}")
         self.generic_visit(node)
-
-    def _is_own(self, node: ast.expr) -> bool:
-        builtin = getattr(builtins, word_of(node), None)
-        error = isinstance(builtin, type) and issubclass(builtin, BaseException)
-        return error or word_of(node) in self.names.own
 
     def visit_GeneratorExp(self, node: ast.GeneratorExp) -> None:
         """How often it runs is decided where somebody takes its values."""
         with self.under(loose=True):
             self.generic_visit(node)
-
-
-def _makers(node: ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef) -> list[ast.expr]:
-    """What runs where a function or class is defined."""
-    bases = [*node.bases, *(one.value for one in node.keywords)] if isinstance(
-        node, ast.ClassDef) else []  # fmt: skip
-    return [*node.decorator_list, *bases]
-
-
-def _word(node: ast.AST) -> str:
-    return word_of(node.func if isinstance(node, ast.Call) else node)
 
 
 def _is_special(name: str) -> bool:

@@ -180,7 +180,6 @@ from dataclasses import dataclass
 
 class Step:
     def __init__(self):
-        print("a step")
         self._size = 1
 
     def __enter__(self):
@@ -202,7 +201,7 @@ class Step:
         return 2 * self._size
 
     def report(self):
-        print("done")
+        return "done"
 
 @dataclass
 class Pair:
@@ -214,6 +213,7 @@ def numbers():
 
 for at in ("one", "two"):
     step = Step()
+    print("done")
     step.report()
 with Step() as step:
     step.size = 4
@@ -231,6 +231,12 @@ if df.x.mean() > 3 > rest > 1:
 def test_what_runs_without_a_call_and_shows_nothing_is_no_finding() -> None:
     found = rewritten("a.py", whole("a.py", QUIET)).findings
     assert [str(each) for each in found if each.severity is not Severity.INFO] == []
+
+
+def test_a_class_with_a_method_that_shows_is_looked_at_once() -> None:
+    text = QUIET.replace('return "done"', 'print("done")')
+    found = rewritten("a.py", whole("a.py", text)).findings
+    assert [each.rule for each in found if each.severity is not Severity.INFO] == ["special"]
 
 
 def test_what_is_taken_out_needs_no_look_and_hides_nothing_of_what_stays() -> None:
