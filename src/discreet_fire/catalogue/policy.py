@@ -29,7 +29,7 @@ from discreet_fire.texts import read_source
 
 #: Sections of a centre's file, and those that only the file of discreet has.
 _SECTIONS = ("commands", "group", "option", "prefixes", "stored", "roles", "safe", "header")
-_OWN = ("names", "also", "facts", "statistics", "forms")
+_OWN = ("names", "also", "facts", "statistics", "forms", "writes")
 _COMMAND = re.compile(r"[A-Za-z_]\w{0,31}")
 _SAFE = re.compile(r"[A-Za-z_]\w{0,31}|[A-Za-z_]\w{0,31} \{word\}")
 _ADOPATH = re.compile(r"[^\"`$'\n\r\x00-\x1f*]{1,240}")

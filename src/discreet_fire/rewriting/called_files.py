@@ -11,10 +11,10 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Set
 from dataclasses import dataclass, replace
-from functools import lru_cache
+from functools import cache, lru_cache
 from pathlib import Path
 
-from discreet_fire.catalogue import Action, commands_with
+from discreet_fire.catalogue import Action, commands_with, stata_catalogue
 from discreet_fire.flow import StatementParts
 from discreet_fire.rewriting.decisions import WordChange
 from discreet_fire.stata import DoFile, DoStatement
@@ -228,69 +228,25 @@ def placed(call: CalledFile, root: Path, file: Path) -> CalledFile:
 _ONE_MACRO = re.compile(r"`(\w+)'")
 _TEMPORARY = re.compile(r"\s*\"?`(\w+)'\"?\s*(?:,[\w\s()]*)?")
 _POSTED = re.compile(r"[^,]*?\busing\s+\"?`(\w+)'\"?\s*(?:,[\w\s()]*)?")
-#: A file of records by a name that stands in the program, in a folder that may be a macro.
-_RECORDS = re.compile(
-    r"\s*+\"?((?>(?:(?>(?:[\w -]|\.(?!\.)|\$\{?\w+\}?|`\w+')+)[\\/])*))[\w -]+(?:\.dta)?\"?"
-    r"\s*+(?:,[\w\s()]*)?"
-)
 _SAVING = re.compile(r"\bsav\w*\s*\(\s*\"?`(\w+)'\"?\s*(?:,[\w\s]*)?\)")
-_OPTIONS = r"(?:,[\w\s(),.#%&/+-]*)?"
-#: A cell, whose place may stand in macros: figures that these hold are followed.
-_PLACE = r"(?:\d+|`\w+')"
-_CELL = rf"\$?(?:[A-Za-z]{{1,3}}|`\w+')\$?{_PLACE}"
-#: What stands around texts, which are blanks here, where nothing but texts is written.
-_AROUND = {
-    "putdocx": re.compile(
-        rf"\s*(?:text\s*\(\s*\)|table\s+\w+\s*(?:=\s*\(\s*\d+\s*,\s*\d+\s*\)"
-        rf"|\(\s*{_PLACE}\s*,\s*{_PLACE}\s*\)(?:\s*=\s*\(\s*\))?))\s*{_OPTIONS}"
-    ),
-    "putexcel": re.compile(
-        rf"\s*+(?:(?>(?:{_CELL}\s*+=\s*+(?:\(\s*+\)\s*+)?)+)"
-        rf"|{_CELL}(?:\s*+:\s*+{_CELL})?\s*+(?=,)){_OPTIONS}"
-    ),
-    "file": re.compile(
-        r"\s*write\s+(?:\w+|`\w+')"
-        r"(?>(?:\s++|_n(?:ew\w*)?(?:\(\d+\))?|_tab(?:\(\d+\))?|_(?:col\w*|s|skip)\(\d+\))*)"
-    ),
-}
-_AROUND["putpdf"] = _AROUND["putdocx"]
-#: What opens or names a file that gets its content elsewhere, with the word before its path. No
-#: program is written by `file`, for it would run unread.
-_PLACES = {
-    "putdocx": (re.compile(r"\s*save\b.*", re.S), "save"),
-    "putpdf": (re.compile(r"\s*save\b.*", re.S), "save"),
-    "putexcel": (re.compile(r"\s*(?:set|save)\b.*", re.S), "(?:set|save)"),
-    "file": (
-        re.compile(
-            r"\s*open\s+[\w`']+\s+using\s+\"?[\w ./-]+\.(?:txt|tex|csv|md|rtf)\"?\s*"
-            r",(?>(?:\s++|write\b|append\b|replace\b|text\b)+)"
-        ),
-        "using",
-    ),
-}
 
 
-#: A picture by points, of which no figure can be read but what the graph shows.
-_PICTURE = re.compile(
-    r"\s++ex\w*+\s++(?:\"[\w ./-]+\.{0}\"|[\w./-]+\.{0})\s*+"
-    r"(?:,(?>(?:\s++|replace\b|(?:width|height|quality)\(\d+\))*))?".replace(
-        "{0}", "(?:png|tiff?|jpe?g|gif)"
-    )
-)
+@cache
+def _writing(form: str) -> Mapping[str, re.Pattern[str]]:
+    """By command the form of statements that write nothing of the data, or nothing new."""
+    forms = stata_catalogue()["writes"]
+    pieces = forms["pieces"]
+    texts = {name: one[form] for name, one in forms.items() if form in one}
+    for piece, text in pieces.items():
+        texts = {name: one.replace(f"<{piece}>", text) for name, one in texts.items()}
+    return {name: re.compile(text, re.S | re.X) for name, text in texts.items()}
+
+
 _DRAWING = commands_with("data", "drawn", "models")
 #: Commands that draw no graph.
 _DRAWING_NONE = commands_with("data", "kept")
 _NO_DRAWING = re.compile(r"\s+(?:ex|pr|save|des|dir|drop|ren|set|q|cl|co|use|di|rep|ed)")
 _MODELS = commands_with("data", "models")
-#: Stored models side by side, with options that lay the graph out.
-_MODELS_ONLY = re.compile(
-    r"(?>(?:[\s|]|[A-Za-z]\w*+\*?(?!\s*+\()"
-    r"|\((?>(?:\s*+[A-Za-z]\w*+)+)\s*+(?:,(?>(?:\s++|label\(\s*+\))*))?\))*)"
-    r"(?:,(?>(?:\s++|\b(?:vertical|horizontal|eform|noci|nokey|nolabels|nooffsets|baselevels|omitted"
-    r"|drop|keep|order|xline|yline|title|xtitle|ytitle|subtitle|levels|scheme|msymbol|mcolor|msize"
-    r"|color|ciopts|recast|headings|groups|coeflabels|legend|graphregion|plotregion|xlabel|ylabel"
-    r"|note|name)\b(?:\((?:[^()]|\([^()]*\))*\))?)*))?"
-)
 
 
 def draws_judged(part: StatementParts, dofile: DoFile, earlier: bool) -> bool:
@@ -299,11 +255,11 @@ def draws_judged(part: StatementParts, dofile: DoFile, earlier: bool) -> bool:
     """
     statement = part.statement
     if part.name == "graph":
-        picture = earlier and _PICTURE.fullmatch(part.code) is not None
+        picture = earlier and _writing("picture")["graph"].fullmatch(part.code) is not None
         return picture and written_place(statement, dofile, r"ex\w*")[0] is Action.ALLOWED
     if part.name not in _MODELS or "$" in part.code or "`" in part.code:
         return False
-    return _MODELS_ONLY.fullmatch(part.outside) is not None
+    return _writing("models")[part.name].fullmatch(part.outside) is not None
 
 
 def judged_graph(part: StatementParts, before: bool) -> bool:
@@ -319,8 +275,8 @@ def keeps_records(part: StatementParts, dofile: DoFile, folders: set[str]) -> bo
     """Whether a statement saves records in the folder; one in a folder that is a macro is looked
     at once.
     """
-    saved = _RECORDS.fullmatch(part.code) if part.name in ("save", "saveold") else None
-    if saved is None:
+    records = _writing("records").get(part.name)
+    if records is None or (saved := records.fullmatch(part.code)) is None:
         return False
     folder = filled(saved[1], dofile)
     known = folder in folders or not _MACRO.search(folder)
@@ -343,17 +299,15 @@ def holds_no_data(
         posted = _POSTED.fullmatch(part.code)
         return posted is not None and posted[1] in temporary
     if (saving := [match[1] for match in _SAVING.finditer(_arguments(part))]) and part.name:
-        return part.name not in _PLACES and all(name in temporary for name in saving)
-    if part.name not in _PLACES:
+        return part.name not in _writing("texts") and all(name in temporary for name in saving)
+    if (texts := _writing("texts").get(part.name)) is None:
         return False
-    place, word = _PLACES[part.name]
-    if place.fullmatch(part.code):
+    if (place := _writing("place")[part.name].fullmatch(part.code)) is not None:
+        word = re.escape(place["word"])
         return written_place(statement, dofile, word)[0] is Action.ALLOWED
     if "$" in part.inside or not all(name in known for name in _ONE_MACRO.findall(part.inside)):
         return False
-    return not _ONE_MACRO.sub("", part.inside).strip() and bool(
-        _AROUND[part.name].fullmatch(part.outside)
-    )
+    return not _ONE_MACRO.sub("", part.inside).strip() and bool(texts.fullmatch(part.outside))
 
 
 def _arguments(part: StatementParts) -> str:
