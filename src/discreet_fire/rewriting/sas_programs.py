@@ -13,6 +13,7 @@ from itertools import groupby, pairwise
 from pathlib import Path
 
 from discreet_fire.catalogue import Action, CommandRule, PackagePolicy
+from discreet_fire.flow import grown
 from discreet_fire.rewriting.changes import Language, Rewriting
 from discreet_fire.rewriting.package_programs import PackageProgram
 from discreet_fire.rewriting.sas_gates import copies_values, gated
@@ -32,7 +33,6 @@ _EXPRESSION = {"IF", "WHERE", "SELECT", "WHEN", "DO", "ASSIGN"}
 _QUERIES = {"PROC", "SELECT", "CREATE", "DROP", "ALTER", "INSERT", "UPDATE", "DELETE", "RESET"}
 #: A library is taken away, listed, or opened for reading only.
 _ONLY_READS = {"CLEAR", "LIST", "READONLY"}
-_ROUNDS = 6
 
 
 def rewrite_sas(
@@ -58,30 +58,26 @@ def rewrite_sas(
 
 @dataclass(kw_only=True)
 class MacroValues:
-    """Macro variables that hold values of the data, by their names in capitals."""
+    """Macro variables that hold values of the data."""
 
     functions: frozenset[str]  # functions of %sysfunc that give nothing of the data
-    names: set[str] = field(default_factory=set)
-    beginnings: set[str] = field(default_factory=set)
-    every: bool = False
+    #: Their names in capitals; with a star behind it the beginning of names, maybe of all
+    held: set[str] = field(default_factory=set)
     parameters: dict[str, list[str]] = field(default_factory=dict)
 
     def in_text(self, text: str, *, sure: bool = False) -> bool:
         """Whether a text refers to one of them, or to one that surely is, by its whole name."""
-        for signs, name in _REFERENCE.findall(text):
-            several = len(signs) > 1 and (self.names or self.beginnings)
-            if self.holds(name, sure=sure) or (several and not sure):
-                return True
-        return False
+        return any(
+            self.holds(name, sure=sure) or (len(signs) > 1 and bool(self.held) and not sure)
+            for signs, name in _REFERENCE.findall(text)
+        )
 
     def holds(self, name: str, *, sure: bool = False) -> bool:
         """Whether a macro variable holds values of the data."""
         upper = name.upper()
         stem = upper.rstrip("0123456789")
-        begins = any(upper.startswith(beginning) for beginning in self.beginnings)
-        if sure:
-            return upper in self.names or stem in self.beginnings
-        return self.every or upper in self.names or begins
+        begins = (one[-1:] == "*" and upper.startswith(one[:-1]) for one in self.held)
+        return upper in self.held or (f"{stem}*" in self.held if sure else any(begins))
 
     def in_tokens(self, tokens: _Tokens, *, sure: bool = False) -> bool:
         """Whether one of the tokens does, or a function that reads data."""
@@ -104,65 +100,41 @@ class MacroValues:
         return False
 
     def learn(self, statements: Sequence[SasStatement]) -> None:
-        """Read what holds values of the data, until nothing new is found."""
+        """Read what holds values of the data."""
         for one in statements:
             if one.first == "%MACRO" and len(one.tokens) > 1:
                 inside = [t for t in one.tokens[2:] if t.kind == "word"]
                 self.parameters[one.tokens[1].upper] = [t.upper for t in inside]
-        for _ in range(_ROUNDS):
-            before = (len(self.names), len(self.beginnings), self.every)
-            for one in statements:
-                self._learn(one.tokens)
-            if before == (len(self.names), len(self.beginnings), self.every):
-                break
+        given = [item for one in statements for item in self._given(one.tokens)]
+        for names, tokens in given:
+            self.held |= set(names) if tokens is None else set()
+        grown(self.held, given, self.in_tokens)
 
-    def _learn(self, tokens: _Tokens) -> None:
+    def _given(self, tokens: _Tokens) -> Iterator[tuple[list[str], _Tokens | None]]:
+        """Names with what they are given; None for values of the data."""
         for at, token in enumerate(tokens):
-            upper = token.upper
-            if upper in ("SYMPUT", "SYMPUTX", "SYMPUTN") and len(tokens) > at + 3:
-                self._put(tokens[at + 2], tokens[at + 3])
-            elif upper == "INTO" and len(tokens) > at + 2:
-                self._into(tokens[at + 1 :])
-            elif upper == "%LET" and len(tokens) > at + 2:
-                self._let(tokens[at + 1 :])
-            elif upper == "%DO" and len(tokens) > at + 2 and self.in_tokens(tokens[at + 2 :]):
-                self.names.add(tokens[at + 1].upper)
+            upper, rest = token.upper, tokens[at + 1 :]
+            if upper in ("SYMPUT", "SYMPUTX", "SYMPUTN") and len(rest) > 2:
+                text = rest[1].text.strip("'\"").strip().upper()
+                known = rest[1].kind == "text" and "&" not in text and text
+                # "n" || left(i)
+                yield [text if known and rest[2].text == "," else f"{text if known else ''}*"], None
+            elif upper == "INTO":
+                for first, second in pairwise(rest):
+                    if first.upper == "FROM":
+                        break
+                    if first.text == ":" and second.kind == "word":
+                        yield [second.upper, f"{second.upper.rstrip('0123456789')}*"], None
+                    elif first.text == ":":
+                        yield ["*"], None
+            elif upper == "%LET" and any(one.text == "=" for one in rest[1:]):
+                equals = next(n for n, one in enumerate(rest) if one.text == "=")
+                name = rest[0].upper if rest[0].kind == "word" else ""
+                yield [name if name and equals == 1 else f"{name}*"], rest[equals + 1 :]
+            elif upper == "%DO" and len(rest) > 1:
+                yield [rest[0].upper], rest[1:]
             elif token.kind == "macro" and upper[1:] in self.parameters:
-                inside = parenthesis(tokens, at + 1)
-                if self.in_tokens(inside):
-                    self.names |= set(self.parameters[upper[1:]])
-
-    def _put(self, name: PackageToken, behind: PackageToken) -> None:
-        text = name.text.strip("'\"").strip().upper()
-        if name.kind != "text" or "&" in text or not text:
-            self.every = True
-        elif behind.text == ",":
-            self.names.add(text)
-        else:
-            self.beginnings.add(text)  # "n" || left(i)
-
-    def _into(self, tokens: _Tokens) -> None:
-        for first, second in pairwise(tokens):
-            if first.upper == "FROM":
-                break
-            if first.text == ":":
-                if second.kind == "word":
-                    self.names.add(second.upper)
-                    self.beginnings.add(second.upper.rstrip("0123456789"))
-                else:
-                    self.every = True
-
-    def _let(self, tokens: _Tokens) -> None:
-        at = next((n for n, token in enumerate(tokens) if token.text == "="), None)
-        if at is None or not self.in_tokens(tokens[at + 1 :]):
-            return
-        name = tokens[0]
-        if at == 1 and name.kind == "word":
-            self.names.add(name.upper)
-        elif name.kind == "word":
-            self.beginnings.add(name.upper)
-        else:
-            self.every = True
+                yield self.parameters[upper[1:]], parenthesis(tokens, at + 1)
 
 
 class _SasProgram(PackageProgram[SasStatement]):
@@ -271,20 +243,15 @@ class _SasProgram(PackageProgram[SasStatement]):
 
     def _macro_statement(self, statement: SasStatement, tokens: _Tokens, name: str) -> None:
         rule = self.rules[f"MACRO {name}"]
-        span = (tokens[0].start, statement.end)
         if rule.action is not Action.ALLOWED:
-            self.say("reason", rule.action, statement, f"%{name}", reason=rule.reason)
-            if rule.action is Action.REFUSED:
-                self._take_out([span], f"%{name}", rule.reason)
+            self._stop("reason", statement, tokens, f"%{name}", rule.reason, rule.action)
         elif name in ("INCLUDE", "INC"):
             self._include(statement, tokens)
         elif name == "PUT":
             listed = any(t.upper in ("_ALL_", "_USER_", "_GLOBAL_", "_LOCAL_") for t in tokens)
-            holding = bool(self.values.names or self.values.beginnings or self.values.every)
             unknown = self._unknown_macro(tokens[1:])
-            if (listed and holding) or self.values.in_tokens(tokens) or unknown:
-                self.say("shown", Action.REFUSED, statement, "%PUT")
-                self._take_out([span], "%PUT", rule.reason)
+            if (listed and self.values.held) or self.values.in_tokens(tokens) or unknown:
+                self._stop("shown", statement, tokens, "%PUT", rule.reason)
         elif name in ("GOTO", "SYMDEL", "GLOBAL", "LOCAL") and self.values.in_tokens(tokens[1:]):
             self.review("holds", statement, f"%{name}")
         elif name == "DO" and self.values.in_tokens(tokens, sure=True):
@@ -309,8 +276,7 @@ class _SasProgram(PackageProgram[SasStatement]):
         plain = len(tokens) == 2 and len(texts) == 1 and "&" not in texts[0].text
         name = self.called("%INCLUDE", (texts[0].start, texts[0].end)) if plain else None
         if name is None:
-            self.say("called", Action.REFUSED, statement, "%INCLUDE")
-            self._take_out([(tokens[0].start, statement.end)], "%INCLUDE", "")
+            self._stop("called", statement, tokens, "%INCLUDE")
             return
         sign = texts[0].text[0]
         place = (texts[0].start, texts[0].end)
@@ -346,7 +312,6 @@ class _SasProgram(PackageProgram[SasStatement]):
         self, statement: SasStatement, tokens: _Tokens, rule: CommandRule
     ) -> None:
         name = rule.name.removeprefix("GLOBAL ")
-        span = (tokens[0].start, statement.end)
         action, word = rule.action, ""
         if name in ("OPTIONS", "OPTION"):
             action, word = self._of_words(rule, "OPTIONS", tokens[1:])
@@ -360,8 +325,7 @@ class _SasProgram(PackageProgram[SasStatement]):
         shown = name in ("TITLE", "FOOTNOTE")
         if self.values.in_tokens(tokens, sure=not shown) and action is not Action.REFUSED:
             if shown:
-                self.say("shown", Action.REFUSED, statement, name)
-                self._take_out([span], name, rule.reason)
+                self._stop("shown", statement, tokens, name, rule.reason)
             else:
                 self.review("holds", statement, name)
             return
@@ -369,9 +333,7 @@ class _SasProgram(PackageProgram[SasStatement]):
         if action is Action.ALLOWED:
             return
         kind = "part-unknown" if word and action is Action.REVIEW else "part" if word else "reason"
-        self.say(kind, action, statement, name, part=word, reason=rule.reason)
-        if action is Action.REFUSED:
-            self._take_out([span], name, rule.reason)
+        self._stop(kind, statement, tokens, name, rule.reason, action, part=word)
 
     def _of_words(self, rule: CommandRule, part: str, tokens: _Tokens) -> tuple[Action, str]:
         """What the words of a part of a rule say; the strictest counts."""
@@ -490,14 +452,12 @@ class _SasProgram(PackageProgram[SasStatement]):
         for statement, tokens in inside:
             first = tokens[0].upper
             words = {token.upper for token in tokens}
-            span = (tokens[0].start, statement.end)
             shows = first in ("SELECT", "DESCRIBE", "(") or (first == "CREATE" and "INTO" in words)
             if first == "RESET":
                 silent = silent and "PRINT" not in words
             if shows and not silent:
                 reason = self.rules["PROC SQL"].reason
-                self.say("reason", Action.REFUSED, statement, "PROC SQL", reason=reason)
-                self._take_out([span], "PROC SQL", reason)
+                self._stop("reason", statement, tokens, "PROC SQL", reason)
             elif first not in _QUERIES:
                 self.review("part-unknown", statement, "PROC SQL", part=first[:30])
             elif first in ("CREATE", "INSERT", "UPDATE") and (
@@ -546,11 +506,9 @@ class _SasProgram(PackageProgram[SasStatement]):
         elif rule is None or glued:
             self.review("unknown", statement, first[:30])
         elif rule.action is not Action.ALLOWED:
-            self.say("reason", rule.action, statement, first, reason=rule.reason)
+            self._stop("reason", statement, tokens, first, rule.reason, rule.action)
             if first in ("UPDATE", "MODIFY"):
                 self.review("picks", statement, first)
-            if rule.action is Action.REFUSED:
-                self._take_out([(tokens[0].start, statement.end)], first, rule.reason)
         else:
             self._allowed_data(statement, tokens, first)
 
@@ -589,8 +547,7 @@ class _SasProgram(PackageProgram[SasStatement]):
         if name.startswith("SYMPUT") and (named is None or named.kind != "text"):
             self.review("text", statement, "CALL SYMPUT")
         if name not in self.words["routines"]:
-            self.say("function", Action.REFUSED, statement, "CALL", part=name or "?")
-            self._take_out([(tokens[0].start, statement.end)], "CALL", "")
+            self._stop("function", statement, tokens, "CALL", part=name or "?")
 
     def _assignment(self, statement: SasStatement, tokens: _Tokens) -> None:
         name = tokens[0].upper
@@ -616,6 +573,15 @@ class _SasProgram(PackageProgram[SasStatement]):
                 self.review("record", statement, upper)
             elif upper not in self.words["functions"] and token is not tokens[0]:
                 self.review("function", statement, name, part=upper)
+
+    def _stop(
+        self, kind: str, statement: SasStatement, tokens: _Tokens, name: str, reason: str = "",
+        action: Action = Action.REFUSED, **filled: str,
+    ) -> None:  # fmt: skip
+        """Note a finding; what is refused is taken out."""
+        self.say(kind, action, statement, name, reason=reason, **filled)
+        if action is Action.REFUSED:
+            self._take_out([(tokens[0].start, statement.end)], name, reason)
 
     def _take_out(self, spans: Sequence[tuple[int, int]], name: str, reason: str) -> None:
         """Make statements comments, each an empty statement, so that what is before still fits."""
