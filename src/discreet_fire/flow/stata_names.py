@@ -54,6 +54,8 @@ _BY_SYNTAX = frozenset((
 _WORD = re.compile(r"[A-Za-z_]\w*")
 _MACRO = re.compile(r"`\w+'")
 _MACRO_IN_NAME = re.compile(r"\s*\w*[`$]")
+#: A later name with a macro, as in ``gettoken a `b' : list`` and ``file read h `line'``.
+_MACRO_LATER = re.compile(r"\s*\w+\s+[^:]*`[^:]*:|\s*r\w*\s+\S+\s+\S*`")
 _WITH_MACROS = re.compile(r"\s*(\w*)(?:(?:`\w+')+(\w*)(?=[\s=:]|\Z))?")
 #: Nothing is given back once it is taken, so that no run of blanks takes long.
 _PLAIN = re.compile(r"\s*+(\w++)(?:\s++\"?([\w\s]*+)\"?)?\s*+")
@@ -111,24 +113,39 @@ def _may_be_meant(name: str, begun: Iterable[tuple[str, str]]) -> bool:
     return any(name.startswith(head) and name.endswith(tail) for head, tail in begun)
 
 
-def temporary_files(parts: Iterable[StatementParts], *, or_numbers: bool = False) -> frozenset[str]:
-    """The macros that name files which go with the session, and nothing else."""
+def names_given_by(
+    parts: Iterable[StatementParts], own: Callable[[StatementParts], Iterable[str] | None]
+) -> frozenset[str]:
+    """The macros that get their texts by some statements, and by no other.
+
+    `own` says which names a statement gives such texts; None if it is another one.
+    """
     names: set[str] = set()
     others: set[str] = set()
     begun: list[tuple[str, str]] = []
     for part in parts:
         if part.name in _GIVE_ALL:
             return frozenset()
-        if or_numbers and part.name == "local" and _NUMBER.fullmatch(part.code):
-            continue
-        if part.name in _GIVE_TEXTS and _MACRO_IN_NAME.match(part.code):
-            begun.append(_ends(part.code))
-        if part.name == "tempfile":
-            names.update(part.code.split())
+        if (texts := own(part)) is not None:
+            names.update(texts)
         elif part.name in {*_GIVE_TEXTS, "tokenize"} or part.by_macro or "loc" in part.code:
             others.update(_WORD.findall(_MACRO.sub(" ", part.code)))
+        if part.name in _GIVE_TEXTS and _MACRO_IN_NAME.match(part.code):
+            begun.append(_ends(part.code))
+        elif part.name in ("file", "gettoken") and _MACRO_LATER.match(part.code):
+            begun.append(("", ""))
     left = {name for name in names - others if name.isidentifier()}
     return frozenset(name for name in left if not _may_be_meant(name, begun))
+
+
+def _file(part: StatementParts) -> list[str] | None:
+    """Files that go with the session."""
+    return part.code.split() if part.name == "tempfile" else None
+
+
+def _file_or_number(part: StatementParts) -> list[str] | None:
+    number = part.name == "local" and _NUMBER.fullmatch(part.code)
+    return [] if number else _file(part)
 
 
 def _saved_words(parts: Sequence[StatementParts], programs: Set[str]) -> set[str]:
@@ -136,7 +153,7 @@ def _saved_words(parts: Sequence[StatementParts], programs: Set[str]) -> set[str
     users may name one.
     """
     saved_words: set[str] = set()
-    temporary = temporary_files(parts, or_numbers=True)
+    temporary = names_given_by(parts, _file_or_number)
     known = known_commands() | programs
     for part in parts:
         stated = part.statement.text
@@ -239,7 +256,8 @@ class FigureFlow:
         self.placed = list(zip(parts, surroundings_of(parts), strict=True))
         #: Local macros that hold nothing but known names.
         self.known = known_names(parts)
-        self.temporary_files = temporary_files(parts)
+        #: Those that name files which go with the session.
+        self.temporary_files = names_given_by(parts, _file)
         taints.saved |= _saved_words(parts, dofile.programs)
         taints.chosen |= chosen_files(self.placed)
         taints.replaced |= _replacing(parts, dofile.programs)

@@ -22,7 +22,7 @@ from discreet_fire.flow.stata_conditions import (
     related_counts,
     scans,
 )
-from discreet_fire.flow.stata_names import FigureFlow
+from discreet_fire.flow.stata_names import FigureFlow, names_given_by
 from discreet_fire.flow.stata_values import (
     CONDITION,
     FILES,
@@ -355,14 +355,9 @@ _NESTED_MACRO = re.compile(r"`[^'`]*[`$]")
 _OTHER_NAME = re.compile(r"\bfilename\b|\$\{?S_|\br\(\s*fn|\bst_|\$\{?`|\btempname\s*\(", re.I)
 _UNNAMED = re.compile(r"\s*(?:,.*)?", re.S)
 _ANY_MACRO = re.compile(r"`([^']*)'")
-_WORD = re.compile(r"[A-Za-z_]\w*")
-#: A name with a macro in it, first or anywhere, or in an option that gives one a text.
-_NAMED = re.compile(r"\s*(?:\+\+|--)?\w*[`$]")
 _EXPANDS = re.compile(r"[^`$]*[`$]")
-_GIVEN_BY_MACRO = re.compile(r"\bloc\w*\s*\([^()]*[`$]")
 _READS = re.compile(r"\s+(?!(?:o|w|c)\w*\s)")
 _COUNTER = re.compile(r"\s+(\w+)\s*=")
-_GIVE_TEXTS = commands_with("texts") | commands_with("gives", "macro", "tokens", "foreach")
 #: What is no figure of a model: other results, scalars, elements of matrices, records elsewhere.
 _NO_ESTIMATE = re.compile(r"\b(?:[rsc]|scalar|el|_?frval)\s*\(|\bfileread")
 #: Kept commands that give the data no figure.
@@ -456,20 +451,12 @@ def _is_clean(part: StatementParts, following: FigureFlow) -> bool:
     return following.known.keys() >= set(_ANY_MACRO.findall(part.code))
 
 
-def _counters(following: FigureFlow) -> set[str]:
-    counting, others = set[str](), set[str]()
-    for part, _ in following.placed:
-        counter = _COUNTER.match(part.code) if part.name == "forvalues" else None
-        if counter is not None:
-            counting.add(counter[1])
-        elif part.name == "file" and _READS.match(part.code) is None:
-            continue
-        elif part.by_macro or part.name in _GIVE_TEXTS or "loc" in part.code:
-            first = _NAMED if part.name in ("local", "global", "foreach") else _EXPANDS
-            if first.match(part.code) or _GIVEN_BY_MACRO.search(part.code):
-                return set()
-            others |= set(_WORD.findall(part.code))
-    return counting - others
+def _counter(part: StatementParts) -> list[str] | None:
+    """What a loop counts; no text is given by a file that is written."""
+    match = _COUNTER.match(part.code) if part.name == "forvalues" else None
+    if match is not None:
+        return [match[1]]
+    return [] if part.name == "file" and _READS.match(part.code) is None else None
 
 
 def _posted_files(dofile: DoFile, following: FigureFlow) -> frozenset[str]:
@@ -478,7 +465,7 @@ def _posted_files(dofile: DoFile, following: FigureFlow) -> frozenset[str]:
     if any(one.kind in unread for one in dofile.statements) or dofile.findings:
         return frozenset()
     read = known_commands() - commands_with("calls") | dofile.programs
-    counters = _counters(following)
+    counters = names_given_by((part for part, _ in following.placed), _counter)
     posted: set[str] = set()
     others = []
     for part, _ in following.placed:
