@@ -58,6 +58,7 @@ SAID = {
     "dataset": "{name}: name the data set with data=, so that a safe macro can check it",
     "twice": "{name}: the same record may be written several times, and count several times",
     "quotes": "{name}: a quotation mark in a comment is read differently within a macro",
+    "unclosed": "{name}: a quotation mark is not closed, so that its end is not certain",
     "syntax": "the program cannot be read: {what}",
 }
 #: A passage: a command, a statement, or its start and end.

@@ -498,12 +498,16 @@ class _SasProgram(PackageProgram[SasStatement]):
 
     def _data_statement(self, statement: SasStatement, tokens: _Tokens) -> None:
         first = tokens[0].upper
+        glued = (a.kind in ("text", "number") and a.end == b.start for a, b in pairwise(tokens)
+                 if b.kind == "word")  # fmt: skip
+        if first == "IF" and any(glued):  # ``if x=0athen …``: a word may begin anywhere
+            self.review("unknown", statement, first)
         rule = self.rules.get(f"DATA {first}")
-        glued = len(tokens) > 1 and tokens[1].kind in ("reference", "macro") and (
+        joined = len(tokens) > 1 and tokens[1].kind in ("reference", "macro") and (
             tokens[1].start == tokens[0].end)  # fmt: skip
         if _assigns(tokens) or (rule is None and _is_assignment(tokens)):
             self._assignment(statement, tokens)
-        elif rule is None or glued:
+        elif rule is None or joined:
             self.review("unknown", statement, first[:30])
         elif rule.action is not Action.ALLOWED:
             self._stop("reason", statement, tokens, first, rule.reason, rule.action)

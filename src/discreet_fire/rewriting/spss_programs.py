@@ -114,6 +114,9 @@ class _SpssProgram(PackageProgram[SpssCommand]):
 
     def _judge(self, command: SpssCommand) -> None:
         first, words = command.tokens[0], command.words()
+        texts = [token.text for token in command.tokens if token.kind == "text"]
+        if any(text.count(text[0]) % 2 for text in texts):
+            self.review("unclosed", command, words[0] if words else first.text[:20])
         if command.kind == "block" and words[:2] == ["BEGIN", "DATA"]:
             return
         if first.kind == "macro" or first.upper in self.bare:

@@ -360,7 +360,7 @@ _SAS_TOKEN = re.compile(
     r"|(?P<macro>%[A-Za-z_]\w*)"
     r"|(?P<reference>&+[A-Za-z_]\w*\.?)"
     r"|(?P<word>[^\W\d]\w*)"
-    r"|(?P<number>\d[\w.]*|\.\d\w*)"
+    r"|(?P<number>\d[\da-f]*x(?!\w)|(?:\d+\.?\d*|\.\d+)(?:e[-+]?\d+)?)"
     r"|(?P<sign>\S)",
     re.S | re.I,
 )
