@@ -7,11 +7,10 @@ options, and on stored results that are shown. Nothing here is confidential.
 
 from __future__ import annotations
 
-import dataclasses
 import os
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from functools import cache, cached_property
 
 from discreet_fire.catalogue.commands import SAFE, canonical, commands_with, prefix_kind
@@ -37,43 +36,11 @@ _ADOPATH = re.compile(r"[^\"`$'\n\r\x00-\x1f*]{1,240}")
 Words = dict[str, dict[str, tuple[WordPattern, CommandRule]]]
 
 
-@dataclass(kw_only=True)
-class PolicyTables:
-    """What a policy looks words up in."""
-
-    commands: dict[str, CommandRule] = field(default_factory=dict)  # the verdict of each command
-    #: For commands with rules on their second word: the rules
-    words: Words = field(default_factory=dict)
-    options: Words = field(default_factory=dict)  # for each command, or ``*``: the rules on options
-    before: frozenset[str] = frozenset()  # prefixes that the safe command goes before
-    gather: frozenset[str] = frozenset()  # prefixes that show what they gather
-    #: Which stored results may be shown, by class
-    stored: dict[str, StoredRules] = field(default_factory=dict)
-    #: Commands that show their arguments, with the words this is limited to
-    shows: dict[str, tuple[WordPattern, ...]] = field(default_factory=dict)
-    #: Commands that take values and show none of them
-    uses: dict[str, tuple[WordPattern, ...]] = field(default_factory=dict)
-    safe: frozenset[str] = frozenset()  # commands with a safe command, for lists of the older tool
-    adopath: str = ""  # folder of the safe commands on the server
-
-    def copy(self) -> PolicyTables:
-        """Tables that can be added to without changing these."""
-        return dataclasses.replace(
-            self,
-            commands=dict(self.commands),
-            words={name: dict(rules) for name, rules in self.words.items()},
-            options={name: dict(rules) for name, rules in self.options.items()},
-            stored=dict(self.stored),
-            shows=dict(self.shows),
-            uses=dict(self.uses),
-        )
-
-
 def extended(
-    tables: PolicyTables, text: str, place: str, sections: tuple[str, ...] = _SECTIONS
-) -> PolicyTables:
-    """The tables with the rules of a TOML file added; rules on the same words replace."""
-    reader, new = RuleReader("stata", text, place), tables.copy()
+    known_rules: Policy, text: str, place: str, sections: tuple[str, ...] = _SECTIONS
+) -> Policy:
+    """A policy with the rules of a TOML file added; rules on the same words replace."""
+    reader, new = RuleReader("stata", text, place), known_rules.copy()
     for written, rule in reader.rules():
         head, _, word = written.partition(" ")
         if _COMMAND.fullmatch(head) is None or (word and _COMMAND.fullmatch(word) is None):
@@ -108,7 +75,7 @@ def extended(
     for _, names in _listed_names(reader, "safe", ("commands",)):
         new.safe |= frozenset(map(_full, names))
     for key, names in _listed_names(reader, "roles", ("shows", "uses")):
-        table = new.shows if key == "shows" else new.uses
+        table = new.shown if key == "shows" else new.used
         for written in names:
             head, _, word = written.partition(" ")
             known = table.get(head := _full(head))
@@ -119,7 +86,7 @@ def extended(
         if kind not in ("r", "e", "s") or not isinstance(lists, dict):
             reader.unknown(kind, "stored", ("r", "e", "s"))
             continue
-        old = new.stored.get(kind, StoredRules())
+        old = new.results.get(kind, StoredRules())
         kinds = {key: list(getattr(old, key)) for key in ("refused", "review", "allowed")}
         for key, content in lists.items():
             if key == "default" and content in list(Action):
@@ -132,7 +99,7 @@ def extended(
                 kinds = {one: [n for n in rest if n not in moved] for one, rest in kinds.items()}
                 kinds[key] += moved
         refused, review, allowed = map(tuple, kinds.values())
-        new.stored[kind] = replace(old, refused=refused, review=review, allowed=allowed)
+        new.results[kind] = replace(old, refused=refused, review=review, allowed=allowed)
     for key, value in reader.section("header").items():
         if key != "adopath":
             reader.unknown(key, "header", ("adopath",))
@@ -159,15 +126,15 @@ def _full(name: str) -> str:
     return canonical(name) or name
 
 
-def extended_by_list(tables: PolicyTables, text: str, place: str) -> PolicyTables:
-    """The tables with a plain list of commands added, one a line (`preFire.txt`).
+def extended_by_list(known_rules: Policy, text: str, place: str) -> Policy:
+    """A policy with a plain list of commands added, one a line (`preFire.txt`).
 
     A command of the list runs as ``fdz`` and its name, which is one of the safe commands or a
     program of the centre's own. What is refused stays refused, and what runs as another safe
     command goes on to do so. Blank lines and lines that start with ``*`` or ``#`` are passed
     over; abbreviations are understood.
     """
-    reader, new = RuleReader("stata", "", place), tables.copy()
+    reader, new = RuleReader("stata", "", place), known_rules.copy()
     texts = [line.strip() for line in text.removeprefix("\ufeff").splitlines() if line.strip()]
     if texts and all(line.startswith("##") for line in texts):
         hint = "lines with ## belong to the list for logs: discreet fire post --rules"
@@ -178,7 +145,7 @@ def extended_by_list(tables: PolicyTables, text: str, place: str) -> PolicyTable
         if not word or word.startswith(("*", "#", "//")):
             continue
         name = canonical(word) or canonical(word.lower()) or word
-        old, safe = tables.commands.get(name), f"{SAFE}{name}"
+        old, safe = known_rules.commands.get(name), f"{SAFE}{name}"
         if _COMMAND.fullmatch(word) is None:
             what = "this is not the name of a command"
             reader.wrong(what, f"line {number}", "one name of a command in each line")
@@ -199,6 +166,7 @@ _OWN_PROGRAM = "a program of this submission; its body is treated like any text"
 _CALLS = commands_with("calls")
 
 
+@dataclass(kw_only=True, eq=False)
 class Policy:
     """Rules on commands, options and stored results.
 
@@ -209,11 +177,39 @@ class Policy:
     'review'
     """
 
-    def __init__(self, tables: PolicyTables) -> None:
-        self._tables = tables
+    commands: dict[str, CommandRule] = field(default_factory=dict)  # the verdict of each command
+    #: For commands with rules on their second word: the rules
+    words: Words = field(default_factory=dict)
+    options: Words = field(default_factory=dict)  # for each command, or ``*``: the rules on options
+    before: frozenset[str] = (
+        frozenset()
+    )  # prefixes with a model of their own: what is safe precedes
+    gather: frozenset[str] = frozenset()  # prefixes that show what they gather
+    #: Which stored results may be shown, by class
+    results: dict[str, StoredRules] = field(default_factory=dict)
+    #: Commands that show their arguments, with the words this is limited to
+    shown: dict[str, tuple[WordPattern, ...]] = field(default_factory=dict)
+    #: Commands that take values and show none of them
+    used: dict[str, tuple[WordPattern, ...]] = field(default_factory=dict)
+    safe: frozenset[str] = frozenset()  # commands with a safe command, for lists of the older tool
+    adopath: str = ""  # folder of the safe commands on the server; empty if Stata finds them
+
+    def __post_init__(self) -> None:
         self._option_rules: dict[str, list[tuple[WordPattern, CommandRule]]] = {}
         self._word_rules: dict[tuple[str, str], list[CommandRule]] = {}
         self._stored: dict[tuple[str, str], Action] = {}
+
+    def copy(self) -> Policy:
+        """A policy that can be added to without changing this one."""
+        return replace(
+            self,
+            commands=dict(self.commands),
+            words={name: dict(rules) for name, rules in self.words.items()},
+            options={name: dict(rules) for name, rules in self.options.items()},
+            results=dict(self.results),
+            shown=dict(self.shown),
+            used=dict(self.used),
+        )
 
     @classmethod
     def default(cls) -> Policy:
@@ -229,7 +225,7 @@ class Policy:
         """The default rules with a centre's own added: a TOML file, or `preFire.txt`."""
         source = read_source(path)
         reader = extended if source.path.suffix.lower() == ".toml" else extended_by_list
-        return cls(reader(cls.default()._tables, source.text, source.path.name))
+        return reader(cls.default(), source.text, source.path.name)
 
     def verdict(self, name: str, words: Iterable[str] = ()) -> CommandRule:
         """What becomes of a command.
@@ -237,11 +233,11 @@ class Policy:
         >>> Policy.default().verdict("duplicates", ["l"]).name
         'duplicates list'
         """
-        if name in self._tables.words:
+        if name in self.words:
             rules = [rule for word in words for rule in self._fitting(name, word)]
             if (best := strictest(rules)) is not None:
                 return best
-        rule = self._tables.commands.get(name)
+        rule = self.commands.get(name)
         if rule is not None:
             return rule
         return CommandRule.missing(name)
@@ -250,18 +246,18 @@ class Policy:
         """The rules of a command that a second word may mean."""
         known = self._word_rules.get((name, word))
         if known is None:
-            rules = self._tables.words[name].values()
+            rules = self.words[name].values()
             known = [verdict for pattern, verdict in rules if pattern.matches(word)]
             self._word_rules[name, word] = known
         return known
 
     def has_words(self, name: str) -> bool:
         """Whether the second word of a command matters."""
-        return name in self._tables.words
+        return name in self.words
 
     def second_words(self, name: str) -> list[CommandRule]:
         """The rules on the second word of a command."""
-        return [verdict for _, verdict in self._tables.words.get(name, {}).values()]
+        return [verdict for _, verdict in self.words.get(name, {}).values()]
 
     def option(self, name: str, word: str) -> CommandRule | None:
         """What becomes of a command with an option; None if the option does not matter.
@@ -272,9 +268,7 @@ class Policy:
         rules = self._option_rules.get(name)
         if rules is None:
             rules = [
-                rule
-                for command in (name, "*")
-                for rule in self._tables.options.get(command, {}).values()
+                rule for command in (name, "*") for rule in self.options.get(command, {}).values()
             ]
             self._option_rules[name] = rules
         verdicts = [verdict for pattern, verdict in rules if pattern.matches(word)]
@@ -288,7 +282,7 @@ class Policy:
         """
         known = self._stored.get((kind, name))
         if known is None:
-            known = self._tables.stored.get(kind, StoredRules()).action(name)
+            known = self.results.get(kind, StoredRules()).action(name)
             self._stored[kind, name] = known
         return known
 
@@ -298,11 +292,11 @@ class Policy:
         >>> [Policy.default().names_stored("r", name) for name in ("p50", "my_own")]
         [True, False]
         """
-        return self._tables.stored.get(kind, StoredRules()).names(name)
+        return self.results.get(kind, StoredRules()).names(name)
 
     def may_show(self, name: str) -> bool:
         """Whether a command shows its arguments, at least with some second words."""
-        return name in self._tables.shows
+        return name in self.shown
 
     def shows(self, name: str, word: str = "") -> bool:
         """Whether a command shows or files its arguments.
@@ -310,42 +304,22 @@ class Policy:
         >>> Policy.default().shows("display"), Policy.default().shows("generate")
         (True, False)
         """
-        return _listed(self._tables.shows, name, word)
+        return _listed(self.shown, name, word)
 
     def uses(self, name: str, word: str = "") -> bool:
         """Whether a command takes values and shows none of them."""
-        return _listed(self._tables.uses, name, word)
-
-    @property
-    def before(self) -> frozenset[str]:
-        """Prefixes that the safe command goes before, as they run a model of their own."""
-        return self._tables.before
-
-    @property
-    def gather(self) -> frozenset[str]:
-        """Prefixes that show what they are asked to gather."""
-        return self._tables.gather
-
-    @property
-    def adopath(self) -> str:
-        """Folder of the safe commands on the server; empty if Stata finds them anyway."""
-        return self._tables.adopath
-
-    @property
-    def commands(self) -> Mapping[str, CommandRule]:
-        """The verdict of each command that a rule names."""
-        return self._tables.commands
+        return _listed(self.used, name, word)
 
     @cached_property
     def safe_names(self) -> frozenset[str]:
         """The names of all safe commands."""
-        rules = [*self._tables.commands.values()]
+        rules = [*self.commands.values()]
         return frozenset(rule.safe.split()[0] for rule in rules if rule.safe) | {"fdzrun"}
 
     @cached_property
     def digest(self) -> str:
         """SHA-256 of all rules; the same rules give the same digest."""
-        return digest_of(self._tables)
+        return digest_of({one.name: getattr(self, one.name) for one in fields(self)})
 
     def with_programs(self, names: Iterable[str]) -> Policy:
         """The policy for a submission that defines programs of its own.
@@ -355,15 +329,14 @@ class Policy:
         >>> Policy.default().with_programs(["mytable"]).verdict("mytable").action.value
         'allowed'
         """
-        new = [name for name in names if name not in self._tables.commands]
+        new = [name for name in names if name not in self.commands]
         if not new:
             return self
-        tables = self._tables.copy()
+        policy = self.copy()
         for name in new:
-            tables.commands[name] = CommandRule(
-                action=Action.ALLOWED, name=name, reason=_OWN_PROGRAM
-            )
-        return Policy(tables)
+            rule = CommandRule(action=Action.ALLOWED, name=name, reason=_OWN_PROGRAM)
+            policy.commands[name] = rule
+        return policy
 
     def run_time_lines(self) -> list[str]:
         """The rules as lines ``name action safe``, which `fdzrun` reads on the server.
@@ -372,17 +345,17 @@ class Policy:
         Commands that show their arguments do not run by a macro: what they show could not be
         followed. Nor do prefixes and calls of other do-files: what they run was not looked at.
         """
-        shows = self._tables.shows
-        stopped = {name: rule for name, rule in self._tables.commands.items() if name in shows}
-        rules = dict(self._tables.commands)
+        shows = self.shown
+        stopped = {name: rule for name, rule in self.commands.items() if name in shows}
+        rules = dict(self.commands)
         for name, rule in stopped.items():
             if not shows[name] and rule.action is Action.ALLOWED:
                 rules[name] = replace(rule, action=Action.REFUSED)
-        for name, rule in self._tables.commands.items():
+        for name, rule in self.commands.items():
             if name in _CALLS or prefix_kind(name) is not None:
                 rules[name] = replace(rule, action=Action.REFUSED)
         lines = [_line(name, rule) for name, rule in rules.items()]
-        for name, words in self._tables.words.items():
+        for name, words in self.words.items():
             for pattern, rule in words.values():
                 hidden = rule.action is Action.ALLOWED and self.shows(name, pattern.full)
                 effective = replace(rule, action=Action.REFUSED) if hidden else rule
@@ -404,11 +377,11 @@ def _listed(table: Mapping[str, tuple[WordPattern, ...]], name: str, word: str) 
 @cache
 def known_commands() -> frozenset[str]:
     """The full names of all commands that the rules of discreet name."""
-    tables = Policy.default()._tables
-    return frozenset((*tables.commands, *tables.words))
+    policy = Policy.default()
+    return frozenset((*policy.commands, *policy.words))
 
 
 @cache
 def _default() -> Policy:
     text, sections = shipped("stata"), (*_SECTIONS, *_OWN)
-    return Policy(extended(PolicyTables(), text, "stata.toml", sections))
+    return extended(Policy(), text, "stata.toml", sections)
