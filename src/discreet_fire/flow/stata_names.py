@@ -114,7 +114,7 @@ def _may_be_meant(name: str, begun: Iterable[tuple[str, str]]) -> bool:
 
 
 def names_given_by(
-    parts: Iterable[StatementParts], own: Callable[[StatementParts], Iterable[str] | None]
+    parts: Iterable[StatementParts], own: Callable[[StatementParts], list[str] | None]
 ) -> frozenset[str]:
     """The macros that get their texts by some statements, and by no other.
 
@@ -126,7 +126,10 @@ def names_given_by(
     for part in parts:
         if part.name in _GIVE_ALL:
             return frozenset()
-        if (texts := own(part)) is not None:
+        texts = own(part)
+        if texts is not None and not texts:
+            continue
+        if texts:
             names.update(texts)
         elif part.name in {*_GIVE_TEXTS, "tokenize"} or part.by_macro or "loc" in part.code:
             others.update(_WORD.findall(_MACRO.sub(" ", part.code)))
