@@ -71,7 +71,7 @@ def test_a_centre_names_functions_that_join_and_reduce(tmp_path: Path) -> None:
             done = rewrite_python(f"{head}{line}\nprint(d.w.mean())\n", policy)
             assert sum(one.rule == "single" for one in done.findings) == number
     centre.write_text('[words]\nglues = "x"\n')
-    with pytest.raises(OutputCheckError, match="words are texts for some of .*reduces, joins"):
+    with pytest.raises(OutputCheckError, match=r"words are texts for some of .*reduces, joins"):
         ScriptPolicy.read("python", centre)
 
 
