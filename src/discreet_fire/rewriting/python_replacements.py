@@ -3,9 +3,9 @@
 In: nodes of the tree, and what names stand for. Out: edits and findings: the text of a safe call
 where there is one for an expression that would be shown; refusals of modules and of code in
 texts (``df.query("…")``, ``df.agg("mean")``, ``smf.ols("y ~ x", df)``), reviews where a text
-cannot be read, and where data decide whether something runs that is not called by name, or where
-nobody can tell: properties, constructors, `with`, decorators, metaclasses, generators, objects that
-a function from elsewhere gets. Special methods such as `__iter__` always go to review.
+cannot be read, and where nobody can tell whether something runs that is not called by name: a class
+with a method that shows something, generators. Special methods such as `__iter__` always go to
+review.
 """
 
 from __future__ import annotations
