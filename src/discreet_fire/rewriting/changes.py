@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from abc import ABC, abstractmethod
+from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -111,13 +112,18 @@ class ProgramNotes:
         edit = Edit(start, end, self.text[start:end], after, rule, name, action, reason, line)
         self.edits.append(edit)
 
-    def is_taken_out(self, span: tuple[int, int]) -> bool:
-        """Whether a passage is commented out, or does not run: then it needs no look."""
-        start, end = span
-        return start < end and any(
-            edit.start <= start and end <= edit.end
-            for edit in self.edits if edit.action is Action.REFUSED
-        )  # fmt: skip
+    def taken_out(self) -> Callable[[tuple[int, int]], bool]:
+        """Which passages are commented out, or do not run: these need no look."""
+        spans: list[tuple[int, int]] = []
+        for edit in sorted(self.edits, key=lambda e: (e.start, -e.end)):
+            new = edit.action is Action.REFUSED and (not spans or edit.end > spans[-1][1])
+            spans += [(edit.start, edit.end)] if new else []
+
+        def is_inside(span: tuple[int, int]) -> bool:
+            at = bisect_right(spans, span[0], key=lambda one: one[0]) - 1
+            return at >= 0 and span[0] < span[1] <= spans[at][1]
+
+        return is_inside
 
     def rewriting(self) -> Rewriting:
         """The new text, with the outermost of nested edits; the graver of two in one place."""
@@ -131,11 +137,12 @@ class ProgramNotes:
                 # A safe call holds its arguments as they were written.
                 after = kept[-1].after.replace(edit.before, edit.after) if edit.before else ""
                 kept[-1] = kept[-1]._replace(after=after or kept[-1].after)
-        findings = sorted(
-            (f for f in self.findings.values() if f.severity is not Severity.REVIEW
-             or not self.is_taken_out((f.start, f.end))),
-            key=lambda f: (f.start, -f.severity.rank, f.rule),
+        moot = self.taken_out()
+        left = (
+            one for one in self.findings.values()
+            if one.severity is not Severity.REVIEW or not moot((one.start, one.end))
         )  # fmt: skip
+        findings = sorted(left, key=lambda f: (f.start, -f.severity.rank, f.rule))
         return Rewriting(text=applied(self.text, kept), edits=tuple(kept), findings=tuple(findings))
 
 
@@ -264,8 +271,9 @@ class ScriptJudge(ABC, Generic[_Node]):
         What is picked elsewhere is told of where its name is first handed on, and not again.
         """
         reported: set[str] = set()
+        moot = self.notes.taken_out()
         for node, own in self.spreads if shown else ():
-            if self.notes.is_taken_out(self.span(node)):
+            if moot(self.span(node)):
                 continue
             words = set(_WORD.findall(self.notes.text[slice(*self.span(node))]))
             names = words & self.picks.picked

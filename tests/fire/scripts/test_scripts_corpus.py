@@ -52,16 +52,3 @@ def test_each_leak_is_stopped_and_nothing_else(path: Path) -> None:
     assert wrapped == wanted["SAFE"], (wrapped, wanted["SAFE"])
     assert wanted["REVIEW"] <= lines_of(done, Severity.REVIEW)
     assert ast.parse(done.text) if path.parent.name == "py" else parse_r(done.text)
-
-
-@for_all_rows("path", [*PYTHON, *R], ids=lambda path: path.name)
-def test_edits_can_be_taken_back(path: Path) -> None:
-    done = rewritten(path)
-    parts, at, moved = [], 0, 0
-    for edit in done.edits:
-        start = edit.start + moved
-        assert done.text[start : start + len(edit.after)] == edit.after
-        parts += [done.text[at:start], edit.before]
-        at = start + len(edit.after)
-        moved += len(edit.after) - len(edit.before)
-    assert "".join([*parts, done.text[at:]]) == path.read_text("utf-8")
