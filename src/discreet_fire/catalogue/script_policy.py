@@ -48,7 +48,7 @@ class _ProgramPolicy:
         >>> ScriptPolicy.default("r").rule("saveRDS").action.value
         'refused'
         """
-        return cast("Self", _default(cls, language))
+        return cast("Self", _default(cast("Any", cls), language))
 
     @classmethod
     def read(cls, language: Any, path: str | os.PathLike[str]) -> Self:
