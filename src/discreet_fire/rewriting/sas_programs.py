@@ -498,9 +498,12 @@ class _SasProgram(PackageProgram[SasStatement]):
 
     def _data_statement(self, statement: SasStatement, tokens: _Tokens) -> None:
         first = tokens[0].upper
-        glued = (a.kind in ("text", "number") and a.end == b.start for a, b in pairwise(tokens)
-                 if b.kind == "word")  # fmt: skip
-        if first == "IF" and any(glued):  # ``if x=0athen …``: a word may begin anywhere
+        glued = (
+            a.kind in ("text", "number") or (a.text == "." and before.kind != "word")
+            for before, a, b in zip(tokens, tokens[1:], tokens[2:], strict=False)
+            if b.kind == "word" and a.end == b.start
+        )
+        if first == "IF" and any(glued):  # ``if x=.athen …``: a word may begin anywhere
             self.review("unknown", statement, first)
         rule = self.rules.get(f"DATA {first}")
         joined = len(tokens) > 1 and tokens[1].kind in ("reference", "macro") and (
