@@ -232,7 +232,7 @@ class ModelChecks:
         if partition is None:
             return [fact]
         labels = partition.labels or tuple(f"group {at + 1}" for at in range(partition.cells))
-        counts, shares = case_counts(partition, sample), outcome_shares(partition, sample)
+        counts, shares = case_counts(partition, sample), case_shares(partition, sample)
         table = {label: int(n) for label, n in zip(labels, counts, strict=True) if n}
         broken = (counts > 0) & (counts < minimum)
         if rule == "dominance":
@@ -287,10 +287,17 @@ def case_counts(partition: Partition, sample: Sample) -> IntArray:
 
 
 def few_apart(values: FloatArray, sample: Sample, minimum: int) -> bool:
-    """Whether fewer cases than required differ from the value that all others have."""
-    everyone = Partition(text="_cons", codes=np.zeros(len(values), np.int64), cells=1)
-    differing = case_shares(values, everyone, sample, minimum).differing[0]
-    return bool(0 < differing < minimum)
+    """Whether fewer cases than required differ from the value that all others have.
+
+    Of so many cases as are required, one has that value.
+    """
+    places = np.arange(len(sample))
+    if sample.entities is not None:
+        places = sample.numbering.order[sample.numbering.start[:-1]]
+    return any(
+        0 < sample.cases_where(values != value) < minimum
+        for value in set(values[places[:minimum]].tolist())
+    )
 
 
 def all_alike(partition: Partition, outcome: FloatArray) -> npt.NDArray[np.bool_]:
@@ -305,33 +312,27 @@ def all_alike(partition: Partition, outcome: FloatArray) -> npt.NDArray[np.bool_
 
 def dominated(partition: Partition, sample: Sample, limits: SafeLimits) -> npt.NDArray[np.bool_]:
     """Cells of which two cases have too large a share, or the second could estimate the first."""
-    shares = outcome_shares(partition, sample)
+    shares = case_shares(partition, sample)
     parts = zip(shares.first, shares.second, shares.size, strict=True)
     return np.array([concentrated(*map(float, one), limits) for one in parts], dtype=np.bool_)
 
 
-def outcome_shares(partition: Partition, sample: Sample) -> CaseContributions:
+def case_shares(partition: Partition, sample: Sample) -> CaseContributions:
     """What cases contribute to the total of each cell."""
-    weights = sample.weights
-    values = sample.outcome if weights is None else sample.outcome * weights
-    return case_shares(values, partition, sample, 0)
-
-
-def case_shares(
-    values: FloatArray, partition: Partition, sample: Sample, enough: int
-) -> CaseContributions:
-    """What cases contribute to each cell, and how many differ from its commonest value."""
-    codes, starts = partition.codes, np.arange(len(sample) + 1)
+    values, codes, starts = sample.outcome, partition.codes, np.arange(len(sample) + 1)
+    values = values if sample.weights is None else values * sample.weights
     if sample.entities is not None:
         who = sample.numbering
         values, codes, starts = who.gathered(values), who.gathered(codes), who.start
-    return contributions(values, values, codes, partition.cells, starts, enough)
+    return contributions(values, values, codes, partition.cells, starts, 0)
 
 
 #: Decimals of eigenvalues that are compared with a limit: fewer than depend on row order.
 _DECIMALS = 9
 #: Cases with less than this share of a direction cannot complete it.
 _LEAST = 1e-3
+#: Rows that are near the processor together.
+_ROWS = 2**13
 #: Groups this close to the limit, as a share of it, are reported.
 NEARLY = 0.9
 
@@ -358,8 +359,12 @@ class Hats:
     @cached_property
     def values(self) -> FloatArray:
         """Hat values of all rows."""
-        rows = self.rows(slice(0, self.design.size))
-        return np.asarray(np.einsum("ij,ij->i", rows, rows), dtype=np.float64)
+        values = np.empty(self.design.size)
+        for start in range(0, self.design.size, _ROWS):
+            rows = slice(start, min(start + _ROWS, self.design.size))
+            block = self.rows(rows)
+            values[rows] = np.einsum("ij,ij->i", block, block)
+        return values
 
 
 def reach(

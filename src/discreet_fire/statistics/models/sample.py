@@ -99,7 +99,11 @@ class Sample:
 
     def cases_where(self, rows: BoolArray) -> int:
         """Cases with at least one of these rows."""
-        return int(rows.sum()) if self.entities is None else len(np.unique(self.entities[rows]))
+        if self.entities is None:
+            return int(rows.sum())
+        there = np.zeros(self.cases, dtype=np.bool_)
+        there[self.entities[rows]] = True
+        return int(there.sum())
 
 
 def without_nan(series: pl.Series) -> pl.Series:
