@@ -313,8 +313,8 @@ def all_alike(partition: Partition, outcome: FloatArray) -> npt.NDArray[np.bool_
 def dominated(partition: Partition, sample: Sample, limits: SafeLimits) -> npt.NDArray[np.bool_]:
     """Cells of which two cases have too large a share, or the second could estimate the first."""
     shares = case_shares(partition, sample)
-    parts = zip(shares.first, shares.second, shares.size, strict=True)
-    return np.array([concentrated(*map(float, one), limits) for one in parts], dtype=np.bool_)
+    parts = zip(shares.first.tolist(), shares.second.tolist(), shares.size.tolist(), strict=True)
+    return np.array([concentrated(*one, limits) for one in parts], dtype=np.bool_)
 
 
 def case_shares(partition: Partition, sample: Sample) -> CaseContributions:
