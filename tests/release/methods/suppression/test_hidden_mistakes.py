@@ -40,6 +40,15 @@ protect = "noise"
 """
 
 
+def with_noise(folder: Path) -> None:
+    """Firms with keys, and the noise of counts and of values."""
+    frame = firms().with_columns(key=pl.Series(np.random.default_rng(1).integers(0, 10**15, 300)))
+    frame.write_parquet(folder / "firms.parquet")
+    noise = {0: {0: 1}, 1: {-1: 0.5, 1: 0.5}}
+    dc.PerturbationTable.from_rows(noise).write(folder / "ptable.json")
+    dc.design_magnitude_perturbation(2, 1, classes=(1, 2), step=4).write(folder / "rent.csv")
+
+
 def mistakes(folder: Path, text: str) -> list[str]:
     path = write(folder, "wrong.toml", text)
     with pytest.raises(DiscreetError) as caught:
@@ -155,12 +164,7 @@ def test_one_value_of_one_population_is_protected_in_one_way(
     tmp_path: Path, hidden: str, noisy: str, clash: bool
 ) -> None:
     text = HEAD + NOISE + noisy + "\n" + TABLE.replace('value = "turnover"', hidden)
-    frame = firms().with_columns(key=pl.Series(np.random.default_rng(1).integers(0, 10**15, 300)))
-    frame.write_parquet(tmp_path / "firms.parquet")
-    dc.PerturbationTable.from_rows({0: {0: 1}, 1: {-1: 0.5, 1: 0.5}}).write(
-        tmp_path / "ptable.json"
-    )
-    dc.design_magnitude_perturbation(2, 1, classes=(1, 2), step=4).write(tmp_path / "rent.csv")
+    with_noise(tmp_path)
     path = write(tmp_path, "mixed.toml", text)
     if not clash:
         assert len(check_release(path).tables) == 2
@@ -178,11 +182,7 @@ def test_one_value_of_one_population_is_protected_in_one_way(
 def test_an_earlier_release_with_noise_forbids_to_hide_and_the_other_way_round(
     tmp_path: Path,
 ) -> None:
-    frame = firms().with_columns(key=pl.Series(np.random.default_rng(1).integers(0, 10**15, 300)))
-    frame.write_parquet(tmp_path / "firms.parquet")
-    noise = {0: {0: 1}, 1: {-1: 0.5, 1: 0.5}}
-    dc.PerturbationTable.from_rows(noise).write(tmp_path / "ptable.json")
-    dc.design_magnitude_perturbation(2, 1, classes=(1, 2), step=4).write(tmp_path / "rent.csv")
+    with_noise(tmp_path)
     counts = HEAD + TABLE.replace('value = "turnover"', "")
     noisy = HEAD + NOISE
     for first, second in ((counts, noisy), (noisy, counts)):
@@ -342,10 +342,7 @@ def test_commands_on_programmes(tmp_path: Path) -> None:
 
 
 def test_an_audit_needs_hidden_cells(tmp_path: Path) -> None:
-    frame = firms().with_columns(key=pl.Series(np.random.default_rng(1).integers(0, 10**15, 300)))
-    frame.write_parquet(tmp_path / "firms.parquet")
-    noise = {0: {0: 1}, 1: {-1: 0.5, 1: 0.5}}
-    dc.PerturbationTable.from_rows(noise).write(tmp_path / "ptable.json")
+    with_noise(tmp_path)
     text = HEAD + NOISE.partition("[magnitudes")[0] + "[tables.noisy]\nby = ['size']\n"
     path = write(tmp_path, "noisy.toml", text.replace('"suppress"', '"noise"'))
     with pytest.raises(DiscreetError, match="no table with hidden cells"):
