@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import numpy as np
 import pytest
 
 from discreet.classifications import Classification
 from discreet.publication import non_additivity, write
-from discreet.tables import CellStatus, Dimension, ProtectedTable, Provenance
+from tests.helpers.protected_tables import protected_table
 
 
 @pytest.fixture
@@ -15,13 +14,7 @@ def three(request):
     tree = Classification.flat("age", ["20", "30"], total="10")
 
     def made(chosen):
-        return ProtectedTable(
-            dimensions=(Dimension(classifications=(tree,), chosen=chosen),),
-            index=(np.arange(3, dtype=np.int32),),
-            value=np.array([5, 6, 7]),
-            status=np.zeros(3, dtype=np.int8) + CellStatus.published,
-            provenance=Provenance(version="1", method="cell-key"),
-        )
+        return protected_table([tree], [5, 6, 7], chosen=chosen)
 
     return made
 

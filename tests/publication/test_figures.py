@@ -18,6 +18,7 @@ from discreet.publication import legend, non_additivity, printed_notes, write, w
 from discreet.publication.layout import headings, lay_out
 from discreet.tables import CellStatus, Dimension, Note, ProtectedTable, Provenance
 from discreet.tables.figures import Figure, figure_dimension
+from tests.helpers.protected_tables import protected_table
 
 NONE, ZERO = CellStatus.not_applicable.name, CellStatus.zero_or_changed_to_zero.name
 
@@ -151,14 +152,7 @@ def test_one_figure_stands_above_the_table(mean_rents, tmp_path):
 
 def test_one_figure_alone_heads_its_column(built):
     rent = Figure(name="rent", kind="mean", titles={"en": "Rent"}, unit={"en": "EUR"}, decimals=1)
-    table = ProtectedTable(
-        dimensions=(Dimension(classifications=(built,)),),
-        index=(np.array([0], dtype=np.int32),),
-        value=np.array([7.5]),
-        status=np.zeros(1, dtype=np.int8),
-        provenance=Provenance(version="1", method="cell-key"),
-        figures=(rent,),
-    )
+    table = protected_table([built], [7.5], figures=(rent,))
     assert texts(lay_out(table)) == [["Rent (EUR)"]]
     assert [sign.symbol for sign in legend(table)] == ["x"]
 

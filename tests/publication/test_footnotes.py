@@ -18,8 +18,9 @@ from discreet.errors import PublicationError
 from discreet.publication import printed_notes, write
 from discreet.publication.cells import cell_chunks
 from discreet.publication.layout import footnotes, headings, lay_out
-from discreet.tables import CellStatus, Dimension, Note, ProtectedTable, Provenance
+from discreet.tables import Note
 from discreet.tables.protected import CellNote
+from tests.helpers.protected_tables import protected_table
 
 
 def test_notes_are_numbered_and_notes_on_everything_are_not(rents):
@@ -109,12 +110,9 @@ def test_marks_stand_where_the_notes_say(data):
     trees = [Classification.flat(name, ["1", "2", "3"]) for name in ("a", "b", "c")]
     codes = st.tuples(*[st.sampled_from([None, f"{k}"]) for k in (1, 2, 3)])
     chosen = data.draw(st.lists(codes, max_size=5))
-    table = ProtectedTable(
-        dimensions=tuple(Dimension(classifications=(tree,)) for tree in trees),
-        index=tuple(np.zeros(1, np.int32) for _ in trees),
-        value=np.ones(1, np.int64),
-        status=np.array([CellStatus.published], np.int8),
-        provenance=Provenance(version="1", method="cell-key"),
+    table = protected_table(
+        trees,
+        np.ones(1, np.int64),
         cell_notes=tuple(
             CellNote(each, Note("n", {"en": f"note {k}"})) for k, each in enumerate(chosen)
         ),

@@ -11,7 +11,8 @@ from discreet.classifications import Classification
 from discreet.errors import PublicationError
 from discreet.publication.examples import census_example
 from discreet.publication.layout import Heading, arrange, headings, lay_out
-from discreet.tables import CellStatus, Dimension, ProtectedTable, Provenance
+from discreet.tables import CellStatus, ProtectedTable
+from tests.helpers.protected_tables import protected_table
 from tests.helpers.rows import for_all_rows
 
 SHOWN = CellStatus.published
@@ -90,13 +91,7 @@ def test_headings_cover_every_column_exactly_once(data):
 
 
 def one_cell(tree: Classification) -> ProtectedTable:
-    return ProtectedTable(
-        dimensions=(Dimension(classifications=(tree,)),),
-        index=(np.zeros(1, np.int32),),
-        value=np.ones(1, np.int64),
-        status=np.zeros(1, np.int8),
-        provenance=Provenance(version="1", method="cell-key"),
-    )
+    return protected_table([tree], np.ones(1, np.int64))
 
 
 def tree_order(parents: list[int]) -> list[int]:

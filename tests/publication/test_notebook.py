@@ -16,7 +16,8 @@ from discreet.errors import DiscreetError
 from discreet.publication import great_table
 from discreet.publication.examples import census_example
 from discreet.publication.notebook import MOST_COLUMNS, MOST_ROWS, notebook_html
-from discreet.tables import CellStatus, Dimension, ProtectedTable, Provenance
+from discreet.tables import CellStatus, ProtectedTable
+from tests.helpers.protected_tables import protected_table
 from tests.helpers.rows import for_all_rows
 
 
@@ -24,13 +25,7 @@ def large(rows: int, columns: int) -> ProtectedTable:
     place = Classification.flat("place", [f"p{k}" for k in range(rows - 1)])
     year = Classification.flat("year", [f"y{k}" for k in range(columns - 1)])
     down, across = (part.ravel().astype(np.int32) for part in np.indices((rows, columns)))
-    return ProtectedTable(
-        dimensions=tuple(Dimension(classifications=(each,)) for each in (place, year)),
-        index=(down, across),
-        value=(1000 * down + across + 1).astype(np.int64),
-        status=np.full(down.size, CellStatus.published, dtype=np.int8),
-        provenance=Provenance(version="1", method="cell-key"),
-    )
+    return protected_table([place, year], (1000 * down + across + 1).astype(np.int64))
 
 
 def test_a_table_shows_its_cells_its_title_and_its_legend() -> None:
@@ -55,14 +50,7 @@ def test_long_tables_are_cut_and_say_so() -> None:
 
 def test_texts_are_escaped() -> None:
     sex = Classification.flat("sex", ["<b>"], labels={"<b>": {"en": "<script>x</script>"}})
-    table = ProtectedTable(
-        dimensions=(Dimension(classifications=(sex,)),),
-        index=(np.array([0, 1], dtype=np.int32),),
-        value=np.array([3, 3]),
-        status=np.full(2, CellStatus.published, dtype=np.int8),
-        provenance=Provenance(version="1", method="cell-key"),
-        titles={"en": "<img src=x>"},
-    )
+    table = protected_table([sex], [3, 3], titles={"en": "<img src=x>"})
     assert "<script" not in table._repr_html_()
     assert "<img" not in table._repr_html_()
 
@@ -108,13 +96,7 @@ def test_what_is_not_there_is_an_error_with_a_hint(ask, said) -> None:
 def test_a_label_of_two_codes_is_refused() -> None:
     labels = {"01": {"en": "Neustadt"}, "02": {"en": "Neustadt"}}
     place = Classification.flat("place", ["01", "02"], labels=labels)
-    table = ProtectedTable(
-        dimensions=(Dimension(classifications=(place,)),),
-        index=(np.array([1, 2], dtype=np.int32),),
-        value=np.array([3, 4]),
-        status=np.full(2, CellStatus.published, dtype=np.int8),
-        provenance=Provenance(version="1", method="cell-key"),
-    )
+    table = protected_table([place], [3, 4], at=[[1, 2]])
     with pytest.raises(DiscreetError, match="several codes have the label 'Neustadt'"):
         table["Neustadt"]
 
@@ -165,13 +147,7 @@ def test_great_tables_have_title_headings_signs_and_notes() -> None:
 def test_great_tables_print_cells_as_writers_do() -> None:
     place = Classification.flat("place", ["a", "b", "c"], labels={"a": {"en": "<img src=x>"}})
     states = [CellStatus.published, CellStatus.bracketed, CellStatus.suppressed]
-    table = ProtectedTable(
-        dimensions=(Dimension(classifications=(place,)),),
-        index=(np.arange(3, dtype=np.int32),),
-        value=np.array([1234, 56, 78]),
-        status=np.array(states, dtype=np.int8),
-        provenance=Provenance(version="1", method="cell-key"),
-    )
+    table = protected_table([place], [1234, 56, 78], status=states)
     shown = table.to_great_tables().as_raw_html()
     for text in (">1,234<", ">(56)<", ">.<", ">–<", "limited"):
         assert text in shown

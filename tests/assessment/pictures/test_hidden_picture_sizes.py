@@ -12,8 +12,9 @@ import discreet as dc
 from discreet.assessment.pictures import hidden_by_code, hidden_by_part, hidden_cells
 from discreet.assessment.pictures.cell_kinds import choose
 from discreet.errors import PublicationError
-from discreet.tables import CellStatus, Dimension, ProtectedTable, Provenance, Table
+from discreet.tables import CellStatus, Dimension, ProtectedTable, Table
 from tests.helpers.drawn import columns, kinds, records
+from tests.helpers.protected_tables import protected_table
 
 
 @given(st.lists(st.integers(1, 9), min_size=1, max_size=4), st.integers(2, 50))
@@ -39,12 +40,11 @@ def test_chosen_codes_fit_and_are_whole_levels(shape: list[int], most: int) -> N
 def flat(codes: int) -> ProtectedTable:
     tree = dc.Classification.flat("code", [f"c{at:04}" for at in range(codes)])
     number = codes + 1
-    return ProtectedTable(
-        dimensions=(Dimension(classifications=(tree,)),),
-        index=(np.arange(number, dtype=np.int32),),
-        value=np.arange(number) + 1,
+    return protected_table(
+        [tree],
+        np.arange(number) + 1,
         status=np.where(np.arange(number) % 3, 0, CellStatus.suppressed).astype(np.int8),
-        provenance=Provenance(version="1", method="cell-suppression"),
+        method="cell-suppression",
     )
 
 
@@ -58,12 +58,11 @@ def test_thousands_of_codes_are_cut_and_it_is_said() -> None:
 
 
 def test_one_cell_and_nothing_but_hidden_ones() -> None:
-    alone = ProtectedTable(
-        dimensions=(),
-        index=(),
-        value=np.array([0]),
-        status=np.array([CellStatus.suppressed], dtype=np.int8),
-        provenance=Provenance(version="1", method="cell-suppression"),
+    alone = protected_table(
+        [],
+        [0],
+        status=[CellStatus.suppressed],
+        method="cell-suppression",
         titles={"en": "All firms"},
     )
     assert [each["kind"] for each in records(hidden_cells(alone), "row")] == ["hidden"]
@@ -74,14 +73,7 @@ def test_one_cell_and_nothing_but_hidden_ones() -> None:
 
 def test_parts_that_are_hidden_as_a_whole_are_hidden() -> None:
     tree = dc.Classification.flat("sex", ["m", "w"])
-    table = ProtectedTable(
-        dimensions=(Dimension(classifications=(tree,)),),
-        index=(np.array([0], dtype=np.int32),),
-        value=np.array([7]),
-        status=np.array([CellStatus.published], dtype=np.int8),
-        provenance=Provenance(version="1", method="cell-key"),
-        suppressed_parts=frozenset({(0,)}),
-    )
+    table = protected_table([tree], [7], suppressed_parts=frozenset({(0,)}))
     assert list(kinds(hidden_cells(table)).values()) == ["shown", "hidden", "hidden"]
     assert columns(hidden_by_part(table))["hidden"] == ["0", "2"]
 

@@ -15,8 +15,9 @@ from discreet.assessment.pictures import Picture, plot, tableau
 from discreet.classifications import Classification
 from discreet.errors import PublicationError
 from discreet.publication.examples import census_example
-from discreet.tables import CellStatus, Dimension, ProtectedTable, Provenance
+from discreet.tables import CellStatus, ProtectedTable
 from tests.helpers.drawn import records
+from tests.helpers.protected_tables import protected_table
 from tests.helpers.rows import for_all_rows
 
 
@@ -67,13 +68,7 @@ def test_a_pyramid_takes_the_variable_with_two_codes_and_grows_from_below() -> N
 def test_a_hierarchy_is_drawn_at_its_finest_level_that_fits() -> None:
     codes = [f"{a}{b:02}" for a in "12" for b in range(50)]
     place = Classification.from_prefixes("place", codes, [1, 3])
-    table = ProtectedTable(
-        dimensions=(Dimension(classifications=(place,)),),
-        index=(np.arange(len(place), dtype=np.int32),),
-        value=np.arange(len(place)) + 1,
-        status=np.zeros(len(place), dtype=np.int8),
-        provenance=Provenance(version="1", method="cell-key"),
-    )
+    table = protected_table([place], np.arange(len(place)) + 1)
     assert [row for row, _ in shown(table.plot())] == ["1", "2"]
 
 
@@ -92,13 +87,7 @@ def test_hidden_cells_have_a_sign_and_no_number_anywhere(kind: str) -> None:
 def test_brackets_zeros_and_figures_without_a_value_are_told() -> None:
     place = Classification.flat("place", ["a", "b", "c", "d"])
     status = [CellStatus.published, CellStatus.bracketed, CellStatus.published, CellStatus.official]
-    table = ProtectedTable(
-        dimensions=(Dimension(classifications=(place,)),),
-        index=(np.arange(4, dtype=np.int32),),
-        value=np.array([9, 1234, 0, 7]),
-        status=np.array(status, dtype=np.int8),
-        provenance=Provenance(version="1", method="cell-key"),
-    )
+    table = protected_table([place], [9, 1234, 0, 7], status=status)
     found = shown(table.plot(language="de"))
     assert [found[code, ""][1] for code in "abcd"] == ["(1 234)", "–", "7", "–"]
 

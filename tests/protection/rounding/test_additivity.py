@@ -18,8 +18,8 @@ from discreet.protection.rounding import (
     make_additive_linked,
     round_counts,
 )
-from discreet.tables import CellStatus, Figure, ProtectedTable, Provenance
-from discreet.tables.dimension import Dimension
+from discreet.tables import CellStatus, Figure, ProtectedTable
+from tests.helpers.protected_tables import protected_table
 
 PTABLE = dc.design_perturbation(max_noise=4, variance=2, forbidden=(1, 2))
 REGION = Classification.from_parents(
@@ -68,14 +68,14 @@ def residuals(safe: ProtectedTable) -> list[float]:
 def one(values: dict[str, int], official: tuple[str, ...] = ()) -> ProtectedTable:
     tree = Classification.flat("sex", ["m", "w", "d"])
     codes = [code for code in values if values[code]]
-    return ProtectedTable(
-        dimensions=(Dimension(classifications=(tree,)),),
-        index=(np.array([tree.index[code] for code in codes], dtype=np.int32),),
-        value=np.array([values[code] for code in codes]),
+    return protected_table(
+        [tree],
+        [values[code] for code in codes],
+        at=[[tree.index[code] for code in codes]],
         status=np.array(
             [CellStatus.official if code in official else 0 for code in codes], dtype=np.int8
         ),
-        provenance=Provenance(version="0", method="test"),
+        method="test",
     )
 
 

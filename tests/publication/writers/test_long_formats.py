@@ -16,7 +16,8 @@ from discreet.classifications import Classification
 from discreet.errors import PublicationError
 from discreet.publication import FILE_COMPLETE_LIMIT, write
 from discreet.publication.cells import cell_chunks
-from discreet.tables import CellStatus, Dimension, ProtectedTable, Provenance
+from discreet.tables import CellStatus
+from tests.helpers.protected_tables import protected_table
 
 SHOWN = CellStatus.published
 
@@ -145,13 +146,7 @@ def test_chunks_of_any_size_make_up_the_grid(sizes, size, random):
     index = np.indices(shape).reshape(len(shape), -1).astype(np.int32)
     value = np.array([random.choice([0, 0, 3, 8]) for _ in range(index.shape[1])])
     status = np.array([random.choice([0, 0, 2]) for _ in value], dtype=np.int8)
-    table = ProtectedTable(
-        dimensions=tuple(Dimension(classifications=(tree,)) for tree in trees),
-        index=tuple(index),
-        value=value,
-        status=status,
-        provenance=Provenance(version="1", method="cell-key"),
-    )
+    table = protected_table(trees, value, status=status)
     for complete in (True, False):
         whole = table.cells(complete)
         chunks = list(cell_chunks(table, complete, size=size))

@@ -14,7 +14,8 @@ from discreet.classifications import Classification
 from discreet.errors import PublicationError
 from discreet.publication import write
 from discreet.publication.examples import census_example
-from discreet.tables import CellStatus, Dimension, ProtectedTable, Provenance
+from discreet.tables import CellStatus, Dimension, ProtectedTable
+from tests.helpers.protected_tables import protected_table
 
 
 def opened(path):
@@ -86,13 +87,8 @@ def wide(groups: int, each: int) -> ProtectedTable:
     down = Classification.flat("down", [f"d{k}" for k in range(80)])
     size = (len(down), len(across))
     index = tuple(part.ravel().astype(np.int32) for part in np.indices(size))
-    return ProtectedTable(
-        dimensions=tuple(Dimension(classifications=(tree,)) for tree in (down, across)),
-        index=index,
-        value=np.arange(len(index[0])) + 1,
-        status=np.zeros(len(index[0]), dtype=np.int8),
-        provenance=Provenance(version="1", method="cell-key"),
-        titles={"en": "R&D by place"},
+    return protected_table(
+        [down, across], np.arange(len(index[0])) + 1, titles={"en": "R&D by place"}
     )
 
 
@@ -144,14 +140,7 @@ def test_no_times_are_written(tmp_path):
 def big_table(rows: int, columns: int) -> ProtectedTable:
     down = Classification.flat("r", [f"r{k}" for k in range(rows - 1)])
     across = Classification.flat("c", [f"c{k}" for k in range(columns - 1)])
-    index = np.indices((rows, columns)).reshape(2, -1).astype(np.int32)
-    return ProtectedTable(
-        dimensions=(Dimension(classifications=(down,)), Dimension(classifications=(across,))),
-        index=tuple(index),
-        value=np.arange(rows * columns) % 977,
-        status=np.zeros(rows * columns, np.int8),
-        provenance=Provenance(version="1", method="cell-key"),
-    )
+    return protected_table([down, across], np.arange(rows * columns) % 977)
 
 
 def test_two_hundred_thousand_cells_are_written_quickly(tmp_path):

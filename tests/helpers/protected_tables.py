@@ -1,0 +1,46 @@
+"""Protected tables of tests, made of nothing but their values."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from discreet.classifications import Classification
+from discreet.tables import CellStatus, Dimension, ProtectedTable, Provenance
+
+
+def protected_table(
+    trees: Sequence[Classification],
+    value: Any,
+    *,
+    at: Any = None,
+    status: Any = CellStatus.published,
+    method: str = "cell-key",
+    chosen: bool = False,
+    **more: Any,
+) -> ProtectedTable:
+    """Values of the first cells of a grid, in its order, or of the places that are named.
+
+    Args:
+        trees: What spans the table, one per dimension.
+        value: The published values.
+        at: A row of places per dimension.
+        status: That of all cells, or one per cell.
+        method: How they were protected.
+        chosen: Whether codes stand side by side that are no whole.
+        more: Further fields of the table.
+    """
+    value = np.asarray(value)
+    if at is None:
+        sizes = [len(tree) for tree in trees]
+        at = np.unravel_index(np.arange(len(value)), sizes) if trees else ()
+    return ProtectedTable(
+        dimensions=tuple(Dimension(classifications=(tree,), chosen=chosen) for tree in trees),
+        index=tuple(np.asarray(places, dtype=np.int32) for places in at),
+        value=value,
+        status=np.full(len(value), status, dtype=np.int8),
+        provenance=Provenance(version="1", method=method),
+        **more,
+    )
