@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import socket
 import threading
 import time
 from collections.abc import Iterator
@@ -11,14 +12,21 @@ from typing import Any
 import uvicorn
 
 
+def free_port() -> int:
+    """A port that nobody listens on."""
+    with socket.socket() as opened:
+        opened.bind(("127.0.0.1", 0))
+        return int(opened.getsockname()[1])
+
+
 @contextmanager
-def served_on_port(app: Any, most: int = 200) -> Iterator[str]:
+def served_on_port(app: Any, most: int = 200, port: int = 0) -> Iterator[str]:
     """The address at which an application is served meanwhile, to so many callers at once."""
     config = uvicorn.Config(
         app,
         http="h11",
         host="127.0.0.1",
-        port=0,
+        port=port,
         log_level="error",
         lifespan="off",
         limit_concurrency=most,
@@ -30,9 +38,8 @@ def served_on_port(app: Any, most: int = 200) -> Iterator[str]:
     until = time.monotonic() + 120
     while not server.started and time.monotonic() < until:
         time.sleep(0.01)
-    port = server.servers[0].sockets[0].getsockname()[1]
     try:
-        yield f"http://127.0.0.1:{port}"
+        yield f"http://127.0.0.1:{server.servers[0].sockets[0].getsockname()[1]}"
     finally:
         server.should_exit = True
         thread.join(120)

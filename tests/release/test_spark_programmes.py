@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import re
-import socket
 import subprocess
 import sys
 import time
@@ -23,6 +22,7 @@ from discreet.demo import write_census, write_programme
 from discreet.errors import MicrodataError, ProgrammeError
 from discreet.microdata.spark import fingerprint
 from discreet.release import check_release, protect
+from tests.helpers.service_server import free_port
 from tests.release.test_cubes import tables_of
 
 SOURCE = re.compile(r'^source = "(.*)"$', re.MULTILINE)
@@ -39,12 +39,6 @@ def in_spark(programme: Path, place: str) -> Path:
 def _written(path: Path, text: str) -> Path:
     path.write_text(text, "utf-8")
     return path
-
-
-def free_port() -> int:
-    with socket.socket() as opened:
-        opened.bind(("127.0.0.1", 0))
-        return int(opened.getsockname()[1])
 
 
 @contextmanager

@@ -36,6 +36,7 @@ from discreet_service.jobs.retention import show_chain
 from discreet_service.problems import ServiceError
 from tests.conftest import without
 from tests.helpers.places import ROOT
+from tests.helpers.service_server import free_port
 
 #: A server with its workers is started for them.
 pytestmark = pytest.mark.exhaustive
@@ -65,12 +66,6 @@ class Shown:
     @property
     def data(self) -> Path:
         return self.folder / "datasets" / "census-2022-1"
-
-
-def free_port() -> int:
-    with socket.socket() as found:
-        found.bind(("127.0.0.1", 0))
-        return int(found.getsockname()[1])
 
 
 def printed_commands(text: str) -> list[str]:

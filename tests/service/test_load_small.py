@@ -9,7 +9,6 @@ import http.client
 import json
 import shutil
 import signal
-import socket
 import subprocess
 import sys
 import threading
@@ -22,6 +21,7 @@ import httpx
 import pytest
 
 from tests.helpers.asgi_browser import form_of
+from tests.helpers.service_server import free_port
 from tests.helpers.shared_demonstration import copied_demonstration
 
 pytestmark = pytest.mark.exhaustive
@@ -60,9 +60,7 @@ _QUESTIONS = (
 @contextmanager
 def _served(folder: Path) -> Iterator[tuple[int, int]]:
     """The port and the process of a service."""
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
+    port = free_port()
     command = [sys.executable, "-m", "discreet", "serve", str(folder / "SERVICE.toml")]
     with (folder / "service.log").open("ab") as log:
         server = subprocess.Popen([*command, "--port", str(port)], stdout=log, stderr=log)

@@ -2,14 +2,9 @@
 
 from __future__ import annotations
 
-import contextlib
 import shutil
-import socket
-import threading
-import time
 
 import pytest
-import uvicorn
 
 import discreet as dc
 from discreet.demo import write_census, write_programme
@@ -18,6 +13,7 @@ from discreet_service.application import create_app
 from discreet_service.releases import ReleaseCatalogue
 from discreet_service.service import Service
 from discreet_service.settings import LimitSettings, ServiceSettings
+from tests.helpers.service_server import free_port, served_on_port
 
 TABLES = """
 [defaults]
@@ -115,35 +111,6 @@ def service_settings(folder, releases, verify_key, **more):
     )
 
 
-def free_port():
-    with socket.socket() as found:
-        found.bind(("127.0.0.1", 0))
-        return found.getsockname()[1]
-
-
-@contextlib.contextmanager
-def running(service, resources):
-    """A server on this machine; gives its address."""
-    config = uvicorn.Config(
-        create_app(service, resources),
-        host="127.0.0.1",
-        port=service.settings.port,
-        log_level="error",
-        lifespan="off",
-    )
-    server = uvicorn.Server(config)
-    thread = threading.Thread(target=server.run, daemon=True)
-    thread.start()
-    ends = time.monotonic() + 120
-    while not server.started and time.monotonic() < ends:
-        time.sleep(0.02)
-    try:
-        yield f"http://127.0.0.1:{service.settings.port}"
-    finally:
-        server.should_exit = True
-        thread.join(120)
-
-
 @pytest.fixture(scope="module")
 def served(made_release, verify_key, tmp_path_factory):
     """A service over the release: not to be changed."""
@@ -158,5 +125,6 @@ def served(made_release, verify_key, tmp_path_factory):
 @pytest.fixture(scope="module")
 def server(served):
     """The address of a running server with that service."""
-    with running(served, ("releases", "pxweb", "sdmx")) as address:
+    app = create_app(served, ("releases", "pxweb", "sdmx"))
+    with served_on_port(app, port=served.settings.port) as address:
         yield address
