@@ -20,22 +20,13 @@ from discreet_service.parameter_sets import AgreedChange
 from discreet_service.permissions import Grant
 from discreet_service.service import Service
 from discreet_service.settings import LimitSettings, ServiceSettings
+from tests.helpers import package_parameters
 from tests.helpers.package_parameters import MAGNITUDES, PTABLE
 from tests.helpers.service_people import LOCAL, SetClock
 
 SECTIONS: dict[str, Any] = {
     "perturbation": {"found_codes": "list"},
-    "magnitudes": {
-        "rent": {
-            "of": "top",
-            "top": 2,
-            "epsilon": [1, 0.5],
-            "strength": {
-                "kind": "flex", "point": 1000, "small": 0.2, "large": 0.03, "exponent": 2,
-            },
-            "publish": "means",
-        }
-    },
+    "magnitudes": package_parameters.SECTIONS["magnitudes"],
     "parts": {"min_average_size": 60},
     "figures": {"bracket_above": 0.02},
     "keys": {"grid": "10^15"},
