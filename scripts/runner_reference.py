@@ -29,7 +29,7 @@ _LANGUAGE = """
 | | |
 |---|---|
 | prefixes | `by`, `bysort`, `quietly`, `version` |
-| not known | macros, loops, blocks, `if` and `else` before a command, `capture`, weights, `in`, `x[1]` |
+| not known | macros, loops, blocks, `if` before a command, `capture`, weights, `in`, `x[1]` |
 | records | `if`; missing values are larger than all numbers |
 | factors | `i.x`, `ib3.x`, `c.x`, `x#z`, `x##z` in models |
 | comments | `*`, `//`, `///`, `/* */`; `#delimit ;` |
