@@ -18,7 +18,7 @@ import numpy as np
 import polars as pl
 
 import discreet as dc
-from discreet.assessment.attacks import Catalogue, attacked_panel, estimated
+from discreet.assessment.attacks import PublishedFigures, attacked_panel, estimated
 from discreet.demo.panel import panel
 from discreet.microdata.period_keys import PeriodOption
 from discreet.protection.noise import PerturbationTable
@@ -72,11 +72,11 @@ def stock() -> None:
                 frame, id="id", secret=_SECRET, period=year, option=option, **more,
             )  # fmt: skip
             table = dc.tabulate(previous, by=by, record_key="record_key")
-            system = Catalogue.of({"": [dc.perturb(table, ptable)]}).systems[""]
+            system = PublishedFigures.of({"": [dc.perturb(table, ptable)]}).systems[""]
             (key,) = [each for each in system.layers if system.title(each) == "street"]
             own, axis = estimated(system)[key], system.axes[key[0][0]]
             total, weight = total + own.exposure * own.estimate, weight + own.exposure
-            counts = [true[int(axis.codes[axis.cuts[1][at]])] for at in own.layer.ids.tolist()]
+            counts = [true[int(axis.codes(1)[at])] for at in own.layer.ids.tolist()]
             shares.append(f"{np.mean(np.rint(total / weight) == counts):.2f}")
         exposure = float(np.mean(own.exposure))
         print(f"{option:9} exposure {exposure:.2f} a year; found after 1 … 5 years: {shares}")

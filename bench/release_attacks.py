@@ -29,7 +29,7 @@ import numpy as np
 import polars as pl
 
 import discreet as dc
-from discreet.assessment.attacks import Catalogue, NoiseOdds, bounded, estimated
+from discreet.assessment.attacks import NoiseOdds, PublishedFigures, bounded, estimated
 from discreet.assessment.attacks.bounds import NoiseRange
 from discreet.demo import example_perturbation_table
 from discreet.protection.noise import PerturbationTable
@@ -129,7 +129,7 @@ def size(persons: int) -> None:
     print(f"{len(safe):,} cells", flush=True)
     del table, frame
     began, cpu = time.perf_counter(), time.process_time()
-    (system,) = Catalogue.of({"": [safe]}, None).systems.values()
+    (system,) = PublishedFigures.of({"": [safe]}, None).systems.values()
     for name, run in (
         ("in order", lambda: None),
         ("estimates", lambda: estimated(system)),
@@ -152,7 +152,7 @@ def squares(persons: int) -> None:
     table = dc.tabulate(frame, by=list(codes), record_key="key")
     for name, ptable in designs().items():
         safe = dc.perturb(table, ptable)
-        (system,) = Catalogue.of({"": [safe]}, {"": [table]}).systems.values()
+        (system,) = PublishedFigures.of({"": [safe]}, {"": [table]}).systems.values()
         variance = NoiseOdds.of(ptable).variance
         cells, timed = {}, []
         for leverages in (False, True):

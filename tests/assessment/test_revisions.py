@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from typer.testing import CliRunner
 
 import discreet as dc
-from discreet.assessment.attacks import Catalogue, NoiseOdds
+from discreet.assessment.attacks import NoiseOdds, PublishedFigures
 from discreet.assessment.attacks.periods import PeriodPair, guessed_units
 from discreet.assessment.revisions import revised_cells
 from discreet.cli.commands import app
@@ -89,7 +89,7 @@ def test_one_correction_is_read_off_two_figures_and_reported_before() -> None:
     for name, frame in (("first", first), ("later", later)):
         keyed = dc.with_record_keys(frame, id="id", secret="the secret of these tests")
         tables[name] = [dc.perturb(dc.tabulate(keyed, by=BY, record_key="record_key"), noise)]
-    one, two = Catalogue.of(tables).systems.values()
+    one, two = PublishedFigures.of(tables).systems.values()
     pair = PeriodPair(one, two, NoiseOdds.of(noise).chances, "same")
     proven = sum(int(pair.proven(key).sum()) for key in pair.layers)
     check = revised_cells(first, later, BY, id="id")

@@ -10,10 +10,8 @@ from typing import TYPE_CHECKING
 from discreet.faces import lazy_face
 
 if TYPE_CHECKING:
-    from .attacks.catalogue import Axis as Axis
-    from .attacks.catalogue import Catalogue as Catalogue
-    from .attacks.catalogue import TrueTable as TrueTable
-    from .attacks.catalogue import count_cells as count_cells
+    from .attacks.figures import PublishedFigures as PublishedFigures
+    from .attacks.figures import TrueTable as TrueTable
     from .attacks.odds import NoiseOdds as NoiseOdds
     from .attacks.odds import exposure_of as exposure_of
     from .attacks.outcomes import SHARES as SHARES

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -579,13 +579,13 @@ def attack(
         raise typer.BadParameter("a report is written as .json, .txt or .html")
     if public is not None and public.suffix != ".html":
         raise typer.BadParameter("the page for everybody is written as .html")
-    found = attacked(release, truth=truth, beside=beside or [], **settings.options())
+    found = attacked(release, truth=truth, beside=beside or [], limits=limits, **settings.options())
     if out is not None:
         page = attack_page(found, release.name, language=language, internal=True)
         _write_report(found, out, page)
     if public is not None:
         write_text(public, attack_page(found, release.name, language=language))
-    _end_attack(found, limits, as_json=as_json)
+    _end_attack(found, found.exceeded(), as_json=as_json)
 
 
 def attack_together(
@@ -616,7 +616,7 @@ def attack_together(
     found = attack_periods(releases, ptable=PerturbationTable.read(ptable), option=keys)
     if out is not None:
         _write_report(found, out)
-    _end_attack(found, limits, as_json=as_json)
+    _end_attack(found, found.exceeded(limits), as_json=as_json)
 
 
 def revision(
@@ -653,11 +653,8 @@ def _write_report(found: AttackReport | PeriodReport, out: Path, page: str = "")
     write_text(out, text, private=True)
 
 
-def _end_attack(
-    found: AttackReport | PeriodReport, limits: Mapping[str, float], *, as_json: bool
-) -> None:
+def _end_attack(found: AttackReport | PeriodReport, over: Sequence[str], *, as_json: bool) -> None:
     """Say what was found; rates above their limits are a failure."""
-    over = found.exceeded(limits)
     lines = [found.text(), *(f"FAILED: {line}" for line in over)]
     show("\n".join(lines), {**found.described(), "failed": over}, as_json=as_json)
     if over:

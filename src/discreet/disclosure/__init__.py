@@ -2,7 +2,8 @@
 
 Cells are sets of records, whatever tables call them. A verdict is safe, open or not examined. A
 core is a set of tables that say more together than the cells which they share. Figures with noise
-are estimated from all that adds up.
+are estimated from all that adds up. Without records, published tables are one system by the names
+of variables and codes; what else may tie them together is not examined.
 """
 
 from typing import TYPE_CHECKING
@@ -21,6 +22,17 @@ if TYPE_CHECKING:
     from .estimates import LeastSquares as LeastSquares
     from .partitions import Doubt as Doubt
     from .partitions import Partitions as Partitions
+    from .published import SHOWN as SHOWN
+    from .published import Axis as Axis
+    from .published import LayerKey as LayerKey
+    from .published import LayerStep as LayerStep
+    from .published import PublishedCells as PublishedCells
+    from .published import PublishedLayer as PublishedLayer
+    from .published import TableLayers as TableLayers
+    from .published import count_cells as count_cells
+    from .published import figure_scale as figure_scale
+    from .published import published_axes as published_axes
+    from .published import unexamined_names as unexamined_names
     from .system import UNPUBLISHED as UNPUBLISHED
     from .system import CellSystem as CellSystem
     from .system import unexamined_by_name as unexamined_by_name

@@ -9,15 +9,14 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import product
 from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
-from discreet.arrays import BoolArray, CellIndex, IntArray, starts
+from discreet.arrays import CellIndex, IntArray, PositionArray, starts
 from discreet.disclosure.partitions import Choice, Partitions
-from discreet.tables import Table
+from discreet.tables import Dimension, Table
 
 AnyCodes: TypeAlias = npt.NDArray[np.signedinteger[Any]]
 
@@ -81,8 +80,11 @@ class Cells:
             if filtered is None or not known or not same:
                 self.strange.append(at)
                 continue
-            for choices, chosen in self._parts(table):
-                self._take(at, choices, chosen, filtered)
+            options = [list(level_codes(dimension)) for dimension in table.dimensions]
+            codes = [[code for _, code in own] for own in options]
+            for chosen, cells, index in cells_by_level(codes, table.index, len(table)):
+                choices = [own[one][0] for own, one in zip(options, chosen, strict=True)]
+                self._take(at, tuple(choices), cells, index, filtered)
 
     def layer(self, closed: int) -> CellLayer:
         """The layer of a closed set of partitions; a new one is empty."""
@@ -143,51 +145,24 @@ class Cells:
         expected = self.partitions.records_of(table.where)
         return expected is None or table.count[whole].tolist() in ([], [expected])
 
-    def _parts(
-        self, table: Table
-    ) -> Iterator[tuple[tuple[Choice | None, ...], list[tuple[BoolArray, IntArray]]]]:
-        """Every combination of levels; per variable which cells are on it, and their codes."""
-        options: list[list[tuple[Choice | None, tuple[BoolArray, IntArray]]]] = []
-        for dimension, part in zip(table.dimensions, table.index, strict=True):
-            own: list[tuple[Choice | None, tuple[BoolArray, IntArray]]] = [
-                (None, (part == 0, np.zeros(0, dtype=np.int64)))
-            ]
-            for number, (tree, shift) in enumerate(
-                zip(dimension.classifications, dimension.offsets, strict=True)
-            ):
-                place = np.where(dimension.breakdown[part] == number, part - shift, 0)
-                place = np.where(part > 0, place, 0).astype(np.int64)
-                for level in range(1, tree.depth + 1):
-                    on = (tree.levels == level) | ((tree.levels < level) & tree.is_leaf)
-                    on[0] = False
-                    own.append((Choice(number, level), (on[place], place)))
-            options.append(own)
-        for combination in product(*options):
-            yield tuple(choice for choice, _ in combination), [one for _, one in combination]
-
     def _take(
         self,
         at: int,
         choices: tuple[Choice | None, ...],
-        chosen: list[tuple[BoolArray, IntArray]],
+        cells: IntArray,
+        index: Sequence[PositionArray],
         filtered: int,
     ) -> None:
         """Put the cells of one combination of levels of a table into their layer."""
         table = self.tables[at]
-        on = np.ones(len(table), dtype=np.bool_)
-        for mask, _ in chosen:
-            on &= mask
-        cells = np.flatnonzero(on)
-        if not cells.size:
-            return
         codes: dict[int, AnyCodes] = {}
         sound = np.ones(cells.size, dtype=np.bool_)
-        for dimension, choice, (_, code) in zip(table.dimensions, choices, chosen, strict=True):
+        for dimension, choice, code in zip(table.dimensions, choices, index, strict=True):
             if choice is not None:
                 tree = dimension.classifications[choice.tree]
                 own = self.partitions.of_level(tree, choice.level)
                 assert own is not None
-                sound &= codes.setdefault(own, code[cells]) == code[cells]
+                sound &= codes.setdefault(own, code) == code
         if filtered >= 0:
             codes[filtered] = np.ones(cells.size, dtype=np.int64)
         number = self.offsets[at] + cells
@@ -197,10 +172,57 @@ class Cells:
             sound[empty] &= self.partitions.possible(of_empty, int(empty.sum()))
             self.possible[number] = sound
         layer = self.layer(self.partitions.closure(codes))
-        index = [self._code(codes, b) for b in layer.basis]
-        for part in index:
+        basis = [self._code(codes, b) for b in layer.basis]
+        for part in basis:
             sound &= part >= 0  # codes that no record has: known zeros
         if sound.any():
-            keys = layer.grid.numbers([part[sound] for part in index], int(sound.sum()))
+            keys = layer.grid.numbers([part[sound] for part in basis], int(sound.sum()))
             cells = number[sound]
             layer.blocks.append(LayerCells(table=at, choices=choices, cells=cells, keys=keys))
+
+
+def level_codes(dimension: Dimension) -> Iterator[tuple[Choice | None, PositionArray]]:
+    """The total of a variable and each level: per code its number in its tree; -1 if not on it."""
+    total = np.full(len(dimension), -1, dtype=np.int32)
+    total[0] = 0
+    yield None, total
+    for number, (tree, shift) in enumerate(
+        zip(dimension.classifications, dimension.offsets, strict=True)
+    ):
+        for level in range(1, tree.depth + 1):
+            on = (tree.levels == level) | ((tree.levels < level) & tree.is_leaf)
+            own = np.flatnonzero(on[1:]) + 1
+            codes = np.full(len(dimension), -1, dtype=np.int32)
+            codes[own + shift] = own
+            yield Choice(number, level), codes
+
+
+def cells_by_level(
+    options: Sequence[Sequence[PositionArray]], index: Sequence[PositionArray], size: int
+) -> Iterator[tuple[tuple[int, ...], IntArray, list[PositionArray]]]:
+    """Cells of a table by the levels that they are on; those of codes that end early on several.
+
+    Args:
+        options: Per variable and level, the number there of each code; -1 for codes not on it.
+        index: Per variable, the code of each cell.
+        size: Number of cells.
+
+    Gives for each combination of levels that occurs the cells, and their numbers per variable.
+    """
+    rows = np.arange(size, dtype=np.int64)
+    levels: list[PositionArray] = []
+    for own, part in zip(options, index, strict=True):
+        lists = [np.flatnonzero(places[part[rows]] >= 0) for places in own]
+        kept = np.concatenate(lists)
+        chosen = np.repeat(np.arange(len(own), dtype=np.int32), [len(item) for item in lists])
+        rows, levels = rows[kept], [*(old[kept] for old in levels), chosen]
+    number = CellIndex.of(options).numbers(levels, len(rows))
+    order = np.argsort(number, kind="stable")
+    edges = np.flatnonzero(np.diff(number[order])) + 1
+    for same in np.split(order, edges) if len(order) else []:
+        chosen_levels, cells = tuple(int(part[same[0]]) for part in levels), rows[same]
+        places = [
+            own[at][part[cells]]
+            for own, at, part in zip(options, chosen_levels, index, strict=True)
+        ]
+        yield chosen_levels, cells, places

@@ -19,7 +19,7 @@ VerdictWord = Literal["safe", "open", "not examined"]
 GapKind = Literal[
     "joint-cube", "joint-contributors", "whole-numbers", "coalitions", "contributors", "estimates",
     "dependencies", "breakdowns", "filters", "filter-codes", "records", "weights", "between",
-    "joint", "values", "levels", "units", "attack", "attacked-tables",
+    "joint", "values", "levels", "units", "attack", "attacked-tables", "names", "populations",
 ]  # fmt: skip
 
 _PACKAGE = "discreet.disclosure"

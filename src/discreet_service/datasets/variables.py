@@ -11,8 +11,8 @@ from functools import cached_property
 import numpy as np
 
 from discreet.arrays import BoolArray, PositionArray
-from discreet.assessment import Axis
 from discreet.classifications import Classification
+from discreet.disclosure import Axis
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -58,7 +58,7 @@ class CatalogueVariable:
     def cuts(self) -> tuple[PositionArray, ...]:
         """Per level from the total on, the positions of its codes in the tree."""
         tree = self.tree
-        return Axis(tree.name, tree.name, tree.codes, np.asarray(tree.parents, np.int32)).cuts
+        return Axis(tree.name, tree).cuts
 
     @cached_property
     def _members(self) -> tuple[frozenset[int], ...]:

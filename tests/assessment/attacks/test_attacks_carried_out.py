@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 import discreet as dc
 from discreet.arrays import FloatArray
 from discreet.assessment.attacks import (
-    Catalogue,
     NoiseOdds,
     NoiseRange,
+    PublishedFigures,
     bounded,
     estimated,
     found_parameters,
@@ -23,8 +23,8 @@ from discreet.assessment.attacks import (
     resolved,
     shared_noise,
 )
-from discreet.assessment.attacks.catalogue import LayerKey, System
 from discreet.assessment.attacks.report import best_estimates
+from discreet.disclosure import LayerKey, PublishedCells
 from discreet.errors import PerturbationError, PublicationError, TableError
 from discreet.protection.noise import PerturbationTable
 from discreet.release.attacks.page import attack_page
@@ -54,7 +54,7 @@ def test_every_count_is_catalogued_once_and_stands_on_its_layer(noise: Perturbat
     records = people(3_000, 1, area=5, sex=2, age=3)
     first, true = made(records, noise, ["area", "sex"])
     second, other = made(records, noise, ["sex", "age"])
-    catalogue = Catalogue.of({"": [first, second]}, {"": [true, other]})
+    catalogue = PublishedFigures.of({"": [first, second]}, {"": [true, other]})
     (system,) = catalogue.systems.values()
     titles = {system.title(key): len(layer) for key, layer in system.layers.items()}
     assert titles == {
@@ -73,7 +73,7 @@ def test_cubes_are_estimated_as_well_as_theory_says(noise: PerturbationTable) ->
     for seed in range(20):
         names = [f"v{at}" for at in range(5)]
         safe, _ = made(people(4_000, seed, **dict.fromkeys(names, 2)), noise, names)
-        cells = estimated(Catalogue.of({"": [safe]}).systems[""])
+        cells = estimated(PublishedFigures.of({"": [safe]}).systems[""])
         for layer in cells.values():
             assert layer.exposure == pytest.approx(1.5**5)
         errors.append(cells[()].estimate[0] - 4_000)
@@ -87,7 +87,7 @@ def test_equal_sets_are_no_fresh_estimates(noise: PerturbationTable) -> None:
         age=pl.when(pl.col("area") == 0).then(0).otherwise(pl.col("age"))
     )
     safe, _ = made(records, noise, ["area", "age"])
-    system = Catalogue.of({"": [safe]}).systems[""]
+    system = PublishedFigures.of({"": [safe]}).systems[""]
     cells = {system.title(key): own for key, own in estimated(system).items()}
     # Sets: total, two areas, three ages and three crossings; two of each of the latter are areas
     # and ages, and the first area is a crossing: T = A + B, A + b0 = a0, B = b0 + a1 + a2.
@@ -104,7 +104,7 @@ def test_equal_sets_are_no_fresh_estimates(noise: PerturbationTable) -> None:
     assert cells["area"].estimate[0] in crossed.estimate
 
 
-def _dense(system: System, *, zeros: bool) -> dict[LayerKey, FloatArray]:
+def _dense(system: PublishedCells, *, zeros: bool) -> dict[LayerKey, FloatArray]:
     """Plain least squares over all figures; zeros known as such, or figures like all others."""
     axes = sorted({axis for key in system.layers for axis, _ in key})
     grid = np.indices([len(system.axes[axis].cuts[-1]) for axis in axes]).reshape(len(axes), -1)
@@ -141,7 +141,7 @@ def test_as_many_counts_are_found_as_by_plain_least_squares(
         ways = [["a", "b", "c"]] if seed % 2 else [["a", "b"], ["a", "c"], ["b", "c"]]
         made_of = [made(people(size, seed, a=7, b=3, c=5), noise, by) for by in ways]
         safe, true = ([pair[at] for pair in made_of] for at in (0, 1))
-        (system,) = Catalogue.of({"": safe}, {"": true}).systems.values()
+        (system,) = PublishedFigures.of({"": safe}, {"": true}).systems.values()
         best = {key: own.estimate for key, own in best_estimates(system, 2.0).items()}
         shown = {key: layer.value for key, layer in system.layers.items()}
         others = (shown, best, _dense(system, zeros=False), _dense(system, zeros=True))
@@ -160,7 +160,7 @@ def test_as_many_counts_are_found_as_by_plain_least_squares(
 def test_bounds_hold_the_truth(seed: int, size: int, knows: str) -> None:
     noise = dc.design_perturbation(max_noise=3, variance=1.5)
     safe, true = made(people(size, seed, area=6, sex=2, age=4), noise, ["area", "sex", "age"])
-    system = Catalogue.of({"": [safe]}, {"": [true]}).systems[""]
+    system = PublishedFigures.of({"": [safe]}, {"": [true]}).systems[""]
     known = NoiseRange.of_table(noise) if knows == "table" else NoiseRange.of_maximum(3)
     found = bounded(system, known)
     assert found.contradicted == 0
@@ -178,7 +178,7 @@ def test_linear_programs_find_out_more_and_never_too_much() -> None:
     noise, more = dc.design_perturbation(max_noise=1, variance=0.5), 0
     for seed in range(4):
         safe, true = made(people(60, seed, a=4, b=4, c=4), noise, ["a", "b", "c"])
-        system = Catalogue.of({"": [safe]}, {"": [true]}).systems[""]
+        system = PublishedFigures.of({"": [safe]}, {"": [true]}).systems[""]
         known = NoiseRange.of_table(noise)
         first = bounded(system, known)
         found = resolved(system, first, known)
@@ -196,7 +196,7 @@ def test_linear_programs_find_out_more_and_never_too_much() -> None:
 def test_likelihoods_are_as_often_right_as_they_say(noise: PerturbationTable) -> None:
     """Some 3,000 parts: the mean probability is met within four standard errors."""
     safe, true = made(people(60_000, 8, area=500, sex=3), noise, ["area", "sex"])
-    system = Catalogue.of({"": [safe]}, {"": [true]}).systems[""]
+    system = PublishedFigures.of({"": [safe]}, {"": [true]}).systems[""]
     right, chances = [], []
     for step in system.steps():
         found = likeliest(step, NoiseOdds.of(noise).chances)
@@ -220,7 +220,7 @@ def test_sets_that_are_alike_in_most_cells_but_far_apart_are_no_twins(
         name: [made(own, noise, ["area", "sex", "faith"])[0]]
         for name, own in {"all": records, "adults": records.filter(pl.col("child") > 0)}.items()
     }
-    twins = near_twins(Catalogue.of(tables))
+    twins = near_twins(PublishedFigures.of(tables))
     assert not [each for each in twins if each.first == "all"]
     assert all(each.first.startswith("all, ") for each in twins)
 
@@ -233,7 +233,7 @@ def test_one_person_between_two_universes_is_found_in_each_of_his_cells(
     others = records.with_row_index().filter(pl.col("index") != 1_234).drop("index")
     by = ["area", "sex", "age", "faith"]
     tables = {"all": [made(records, noise, by)[0]], "most": [made(others, noise, by)[0]]}
-    twins = near_twins(Catalogue.of(tables))
+    twins = near_twins(PublishedFigures.of(tables))
     named = {twin.first for twin in twins}
     assert {f"all, {name}={person[name]}" for name in by} <= named
     assert len(named) == 5  # nobody else, and both universes as a whole
@@ -245,7 +245,7 @@ def test_equal_sets_are_never_unequal(noise: PerturbationTable) -> None:
     records = people(5_000, 3, area=30, sex=2, age=4)
     by = ["area", "sex", "age"]
     same = {"one": [made(records, noise, by)[0]], "two": [made(records[::-1], noise, by)[0]]}
-    assert near_twins(Catalogue.of(same)) == []
+    assert near_twins(PublishedFigures.of(same)) == []
 
 
 def test_codes_of_two_classifications_that_differ_by_one_person(noise: PerturbationTable) -> None:
@@ -257,7 +257,7 @@ def test_codes_of_two_classifications_that_differ_by_one_person(noise: Perturbat
     older = dc.Classification.from_intervals("older", [0, 31, 61], column="age")
     frame = draw.with_columns(age=pl.Series(age))
     table = dc.tabulate(frame, by=[[old, older], "sex", "faith"], record_key="record_key")
-    twins = near_twins(Catalogue.of({"": [dc.perturb(table, noise)]}))
+    twins = near_twins(PublishedFigures.of({"": [dc.perturb(table, noise)]}))
     assert len(twins) == 1
     assert twins[0].first.startswith("old=")
     assert twins[0].second.startswith("older=")
@@ -277,7 +277,7 @@ def test_other_keys_are_seen_as_contradictions(noise: PerturbationTable) -> None
 
 def test_parameters_are_found_from_sums(noise: PerturbationTable) -> None:
     safe, _ = made(people(400_000, 2, area=1_500, sex=2, age=2), noise, ["area", "sex", "age"])
-    found = found_parameters(Catalogue.of({"": [safe]}).systems[""])
+    found = found_parameters(PublishedFigures.of({"": [safe]}).systems[""])
     odds = NoiseOdds.of(noise)
     assert found.variance == pytest.approx(odds.variance, abs=5 * found.error)
     assert 1 < found.largest <= 4
@@ -287,7 +287,7 @@ def test_parameters_are_found_from_sums(noise: PerturbationTable) -> None:
 def test_an_area_is_reconstructed(noise: PerturbationTable) -> None:
     records = people(3_000, 9, area=60, sex=2, age=3)
     safe, _ = made(records, noise, ["area", "sex", "age"])
-    system = Catalogue.of({"": [safe]}).systems[""]
+    system = PublishedFigures.of({"": [safe]}).systems[""]
     found = reconstruct(system, "area", "7", NoiseRange.of_table(noise))
     true = np.zeros((3, 2), dtype=np.int64)
     for row in records.filter(pl.col("area") == 7).iter_rows(named=True):
@@ -395,4 +395,4 @@ def test_universes_with_keys_of_their_own_share_no_noise(noise: PerturbationTabl
     tables = {
         str(at): [made(each, noise, ["area", "sex"])[0]] for at, each in enumerate((one, other))
     }
-    assert shared_noise(Catalogue.of(tables)) == []
+    assert shared_noise(PublishedFigures.of(tables)) == []

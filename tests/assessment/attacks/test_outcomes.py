@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import discreet as dc
-from discreet.assessment import AttackOutcome, AttackReport, Catalogue, verdict_sentence
+from discreet.assessment import AttackOutcome, AttackReport, PublishedFigures, verdict_sentence
 from discreet.classifications import Classification
 from discreet.publication.examples import census_example
 from discreet.release import attack_page
@@ -59,7 +59,7 @@ def test_the_public_page_tells_nothing_of_attacks_that_it_does_not_list(
 
 
 def _bare() -> list[object]:
-    from discreet.assessment.attacks.catalogue import BareFigures
+    from discreet.assessment.attacks.figures import BareFigures
 
     return [BareFigures(table="t", figure="share", whole=0, uncounted=0)]
 
@@ -91,5 +91,5 @@ def test_codes_side_by_side_are_no_sum(chosen: bool) -> None:
         status=np.full(3, CellStatus.published, dtype=np.int8),
         provenance=Provenance(version="1", method="cell-key"),
     )
-    (system,) = Catalogue.of({"": [table]}).systems.values()
+    (system,) = PublishedFigures.of({"": [table]}).systems.values()
     assert len(list(system.steps())) == (not chosen)

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from typer.testing import CliRunner
 
 import discreet as dc
-from discreet.assessment.attacks import Catalogue, NoiseOdds
+from discreet.assessment.attacks import NoiseOdds, PublishedFigures
 from discreet.assessment.attacks.panels import AttackSuccess, attacked_panel, wilson
 from discreet.assessment.attacks.periods import (
     ChangeRates,
@@ -42,7 +42,7 @@ def noise() -> PerturbationTable:
 
 def published(
     years: dict[str, pl.DataFrame], option: KeyOption, by: list[str], noise: PerturbationTable
-) -> Catalogue:
+) -> PublishedFigures:
     tables, previous = {}, None
     for name, frame in years.items():
         more: dict[str, Any] = {}
@@ -53,7 +53,7 @@ def published(
         )
         table = dc.tabulate(previous, by=by, record_key="record_key", allow_unsuitable_keys=True)
         tables[name] = [dc.perturb(table, noise)]
-    return Catalogue.of(tables)
+    return PublishedFigures.of(tables)
 
 
 def only(count: int) -> Any:

@@ -3,7 +3,7 @@
 Protected tables go in, by the universe they count; what each attack finds comes out.
 
 - `attacked`: all attacks on tables, as an `AttackReport`
-- `Catalogue`: every published count once, and what adds up to what
+- `PublishedFigures`: every published count once, and what adds up to what
 - `estimated`, `bounded`, `resolved`, `likeliest`, `near_twins`, `found_parameters`, `shared_noise`,
   `group_disclosures`, `attacked_values`, `alike_noise`, `reconstruct`: each attack on its own
 - `NoiseOdds`, `exposure_of`: how likely attacks succeed, before anything is counted
@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     from .bounds import bounded as bounded
     from .bounds import likeliest as likeliest
     from .bounds import resolved as resolved
-    from .catalogue import Catalogue as Catalogue
     from .equality import near_twins as near_twins
+    from .figures import PublishedFigures as PublishedFigures
     from .least_squares import estimated as estimated
     from .odds import NoiseOdds as NoiseOdds
     from .odds import exposure_of as exposure_of

@@ -1,6 +1,6 @@
 """Attributes: rows with one category only, which tell that of everybody in them.
 
-In: a `System`, with true counts for assessment. Out: `GroupDisclosures`.
+In: published cells, with true counts for assessment. Out: `GroupDisclosures`.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from discreet.assessment.attacks.catalogue import System
+from discreet.disclosure import PublishedCells
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -25,7 +25,7 @@ class GroupDisclosures:
     persons: int | None = None  # number of records in those. CONFIDENTIAL
 
 
-def group_disclosures(system: System) -> list[GroupDisclosures]:
+def group_disclosures(system: PublishedCells) -> list[GroupDisclosures]:
     """The rows of all layers that tell a category, layers with most of them first."""
     disclosures = []
     for step in system.steps():
@@ -52,8 +52,9 @@ def group_disclosures(system: System) -> list[GroupDisclosures]:
             all_of_it = step.coarse.truth(step.coarse.ids)
             one = single & (largest == all_of_it) & (all_of_it > 0)
             true, persons = int(one.sum()), int(all_of_it[one].sum())
-        (added,) = set(step.fine.key) - set(step.coarse.key)
-        title = f"{system.title(step.coarse.key)}: {system.axes[added[0]].variable}"
+        added = sorted(set(step.fine.key) - set(step.coarse.key))
+        variables = " x ".join(system.axes[axis].variable for axis, _ in added)
+        title = f"{system.title(step.coarse.key)}: {variables}"
         disclosures.append(
             GroupDisclosures(
                 layer=title, rows=int(rows.sum()), single=int(single.sum()),

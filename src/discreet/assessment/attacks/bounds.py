@@ -1,6 +1,6 @@
 """Bounds: what a count can be at all, given the noise and everything that adds up to it.
 
-In: a `System`, and what an attacker knows of the noise: `NoiseRange`. Out: for every cell the
+In: published cells, and what an attacker knows of the noise: `NoiseRange`. Out: for every cell the
 smallest and the largest count that fit all sums of all tables, for some doubtful ones by linear
 programs; and, for sums with few parts, how likely each count is.
 """
@@ -14,8 +14,8 @@ from typing import Any
 import numpy as np
 
 from discreet.arrays import FloatArray, IntArray, starts
-from discreet.assessment.attacks.catalogue import Layer, LayerKey, LayerStep, System
 from discreet.assessment.probabilities import NoiseChances
+from discreet.disclosure import LayerKey, LayerStep, PublishedCells, PublishedLayer
 from discreet.errors import PerturbationError
 from discreet.protection.noise import PerturbationTable
 from discreet.solver import column_values, is_optimal, quiet_solver
@@ -71,7 +71,7 @@ class NoiseRange:
         low[never], high[never] = np.arange(last + 1)[never], np.arange(last + 1)[never]
         return cls(low, high, chances)
 
-    def of(self, layer: Layer) -> tuple[IntArray, IntArray]:
+    def of(self, layer: PublishedLayer) -> tuple[IntArray, IntArray]:
         """The bounds of each cell by what it shows itself."""
         beyond = layer.value - np.minimum(layer.value, len(self.low) - 1)
         at = layer.value - beyond
@@ -97,7 +97,7 @@ class CountBounds:
     contradicted: int
 
 
-def bounded(system: System, known: NoiseRange) -> CountBounds:
+def bounded(system: PublishedCells, known: NoiseRange) -> CountBounds:
     """The bounds of all cells of a universe, from all sums until nothing changes."""
     bounds = {key: known.of(layer) for key, layer in system.layers.items()}
     steps = list(system.steps())
@@ -149,7 +149,7 @@ def _summed(place: IntArray, values: IntArray, number: int) -> IntArray:
     return np.minimum(counts, _MOST).astype(np.int64)
 
 
-def resolved(system: System, found: CountBounds, known: NoiseRange) -> CountBounds:
+def resolved(system: PublishedCells, found: CountBounds, known: NoiseRange) -> CountBounds:
     """The same bounds, narrowed for doubtful cells by linear programs: all sums at once.
 
     The programs hold the layers with fewest cells, and fractions: no bound is too narrow.
@@ -182,7 +182,7 @@ def resolved(system: System, found: CountBounds, known: NoiseRange) -> CountBoun
     )
 
 
-def _sums_of(system: System, first: dict[LayerKey, int], zero: int) -> Any:
+def _sums_of(system: PublishedCells, first: dict[LayerKey, int], zero: int) -> Any:
     """A program with all sums between some layers, whose cells are numbered from these places."""
     size = sum(len(system.layers[key]) for key in first)
     solver = quiet_solver()
@@ -218,7 +218,7 @@ def _extremes(solver: Any, cell: int, low: int, high: int) -> tuple[int, int]:
 class Likely:
     """The likeliest counts of cells, by one sum each."""
 
-    layer: Layer  # the layer of the parts
+    layer: PublishedLayer  # the layer of the parts
     cells: IntArray  # which of its cells
     count: IntArray  # the likeliest count
     chance: FloatArray  # how likely it is

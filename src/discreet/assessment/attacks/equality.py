@@ -1,7 +1,7 @@
 """Equality: two sets that differ by few persons, and the cells that prove who is among them.
 
-In: a `Catalogue`. Out: `NearTwins`: pairs of universes, or of codes of two classifications of one
-variable, whose figures are mostly equal. The same records carry the same noise, so one
+In: published figures. Out: `NearTwins`: pairs of universes, or of codes of two classifications of
+one variable, whose figures are mostly equal. The same records carry the same noise, so one
 unequal pair of figures proves that somebody in the difference belongs to that cell; no equal
 one proves the contrary of large differences. There are no false alarms.
 """
@@ -15,7 +15,8 @@ import numpy as np
 import polars as pl
 
 from discreet.arrays import IntArray, PositionArray
-from discreet.assessment.attacks.catalogue import Catalogue, Layer, LayerKey, System
+from discreet.assessment.attacks.figures import PublishedFigures
+from discreet.disclosure import LayerKey, PublishedCells, PublishedLayer
 
 #: Pairs with fewer compared figures, or a larger share of unequal ones, are no twins.
 _LEAST, _UNEQUAL = 6, 0.5
@@ -43,14 +44,14 @@ class NearTwins:
     difference: int | None = None
 
 
-def near_twins(catalogue: Catalogue) -> list[NearTwins]:
+def near_twins(published: PublishedFigures) -> list[NearTwins]:
     """The twins of a publication, those with fewest unequal figures first."""
     twins: list[NearTwins] = []
-    names = list(catalogue.systems)
+    names = list(published.systems)
     for at, first in enumerate(names):
         for second in names[at + 1 :]:
-            twins += _of_universes(catalogue.systems[first], catalogue.systems[second])
-    for system in catalogue.systems.values():
+            twins += _of_universes(published.systems[first], published.systems[second])
+    for system in published.systems.values():
         twins += _of_codes(system)
     return sorted(twins, key=lambda twin: (twin.unequal / twin.compared, twin.first, twin.second))
 
@@ -62,7 +63,7 @@ def _is_near(compared: int, unequal: int) -> bool:
 # -- universes -------------------------------------------------------------------------------
 
 
-def _of_universes(one: System, other: System) -> Iterator[NearTwins]:
+def _of_universes(one: PublishedCells, other: PublishedCells) -> Iterator[NearTwins]:
     """Two universes as a whole, and within each code of a variable."""
     rows = [
         _by_subject(frame)
@@ -110,20 +111,19 @@ def _by_subject(cells: pl.DataFrame) -> pl.DataFrame:
     )
 
 
-def _unequal(one: System, number: int, layer: Layer, twin: Layer) -> Iterator[pl.DataFrame]:
+def _unequal(
+    one: PublishedCells, number: int, layer: PublishedLayer, twin: PublishedLayer
+) -> Iterator[pl.DataFrame]:
     """Cells of a layer that two universes have, by each code that they lie in."""
     ids = np.union1d(layer.ids, twin.ids)
     apart = None
     if layer.true is not None and twin.true is not None:
         ids = np.union1d(ids, np.union1d(layer.true[0], twin.true[0]))
         apart = np.abs(layer.truth(ids) - twin.truth(ids))
-    values, shown = [], np.ones(len(ids), dtype=np.bool_)
-    for item in (layer, twin):
-        at = item.at(ids)
-        values.append(np.where(at >= 0, item.value[at], 0))
-        shown &= np.where(at >= 0, item.shown[at], True)
-    gap = np.where(shown, values[0] - values[1], 0)
-    there = shown & ((values[0] != 0) | (values[1] != 0))
+    (value, shown, _), (other, both, _) = layer.figures(ids), twin.figures(ids)
+    shown &= both
+    gap = np.where(shown, value - other, 0)
+    there = shown & ((value != 0) | (other != 0))
     kept = there if apart is None else there | (apart > 0)
     columns = {"cell": layer.at(ids).clip(0), "unequal": gap != 0, "there": there, "gap": gap}
     base = pl.DataFrame({name: column[kept] for name, column in columns.items()}).with_columns(
@@ -132,15 +132,15 @@ def _unequal(one: System, number: int, layer: Layer, twin: Layer) -> Iterator[pl
     )
     yield base.with_columns(subject=pl.lit(""))
     for (axis, cut), part in zip(layer.key, layer.grid.positions(ids[kept]), strict=True):
-        own = one.axes[axis]
-        names = pl.Series([f"{own.variable}={own.codes[code]}" for code in own.cuts[cut]])
+        codes = one.axes[axis].codes(cut)
+        names = pl.Series([f"{one.axes[axis].variable}={code}" for code in codes])
         yield base.with_columns(subject=names.gather(part))
 
 
 # -- codes of two classifications ---------------------------------------------------------------
 
 
-def _of_codes(system: System) -> Iterator[NearTwins]:
+def _of_codes(system: PublishedCells) -> Iterator[NearTwins]:
     """Codes of two classifications of one variable that hold nearly the same records."""
     cuts = sorted({item for key in system.layers for item in key})
     for at, first in enumerate(cuts):
@@ -151,7 +151,7 @@ def _of_codes(system: System) -> Iterator[NearTwins]:
 
 
 def _twin_codes(
-    system: System, first: tuple[int, int], second: tuple[int, int]
+    system: PublishedCells, first: tuple[int, int], second: tuple[int, int]
 ) -> Iterator[NearTwins]:
     """Pairs of codes whose figures agree in most crossings."""
     rests = [
@@ -185,7 +185,7 @@ def _twin_codes(
     for row in summed.sort("code", "code_2").iter_rows(named=True):
         if _is_near(row["compared"], row["unequal"]):
             names = [
-                f"{system.axes[axis].name}={system.axes[axis].codes[system.axes[axis].cuts[cut][code]]}"
+                f"{system.axes[axis].tree.name}={system.axes[axis].codes(cut)[code]}"
                 for (axis, cut), code in ((first, row["code"]), (second, row["code_2"]))
             ]
             yield NearTwins(
@@ -198,7 +198,7 @@ def _twin_codes(
 
 
 def _apart(
-    system: System, rests: list[LayerKey], *codes: tuple[tuple[int, int], int]
+    system: PublishedCells, rests: list[LayerKey], *codes: tuple[tuple[int, int], int]
 ) -> int | None:
     """By how many records two codes differ at least, by the smaller one of their layers."""
     farthest = None
@@ -232,7 +232,9 @@ def _numbered(
     return number
 
 
-def _crossed(system: System, rests: list[LayerKey], chosen: tuple[int, int]) -> pl.DataFrame:
+def _crossed(
+    system: PublishedCells, rests: list[LayerKey], chosen: tuple[int, int]
+) -> pl.DataFrame:
     """Figures of the codes of a cut in all crossings: code, crossing, cell of it, figure."""
     frames = [pl.DataFrame(schema=dict.fromkeys(("code", "rest", "cell", "value"), pl.Int64))]
     for number, rest in enumerate(rests):

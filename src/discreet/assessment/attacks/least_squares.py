@@ -1,7 +1,7 @@
 """Averaging at its best: estimates of counts and sums by least squares over all tables.
 
-In: a `System`. Out: for each published cell its exposure – by how many independent figures it
-is known – and the estimate from all of them. Nothing but published figures is used.
+In: published cells. Out: for each of them its exposure – by how many independent figures it is
+known – and the estimate from all of them. Nothing but published figures is used.
 """
 
 from __future__ import annotations
@@ -12,8 +12,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from discreet.arrays import BoolArray, FloatArray, IntArray, starts
-from discreet.assessment.attacks.catalogue import Layer, LayerKey, System
-from discreet.disclosure import LeastSquares
+from discreet.disclosure import LayerKey, LeastSquares, PublishedCells, PublishedLayer
 
 #: With more cells, those that are not listed are not filled in.
 _MOST = 200_000
@@ -27,14 +26,14 @@ _USUAL = 2.0
 class EstimatedCells:
     """What least squares find out about the cells of a layer."""
 
-    layer: Layer
+    layer: PublishedLayer
     noisy: BoolArray  # which cells show a figure with noise
     exposure: FloatArray  # per cell, by how many independent figures it is known
     estimate: FloatArray  # the estimate from all of them
 
 
 def estimated(
-    system: System,
+    system: PublishedCells,
     variance: float = math.nan,
     *,
     relative: bool = False,
@@ -66,7 +65,7 @@ def estimated(
     rows, cells, coefficients = [none], [none], [np.zeros(0, dtype=np.int8)]
     unseen: list[IntArray] = []
     finer: dict[LayerKey, list[slice]] = {}
-    for step in system.all_steps():
+    for step in system.steps():
         inside = step.whole >= 0
         parts, whole = place[step.fine.key] + np.flatnonzero(inside), step.whole[inside]
         totals, size = place[step.coarse.key], len(step.coarse)
@@ -111,16 +110,12 @@ def estimated(
     }
 
 
-def filled(system: System) -> System | None:
+def filled(system: PublishedCells) -> PublishedCells | None:
     """The same with all cells that are not listed; None if these are too many."""
     if sum(layer.grid.size for layer in system.layers.values()) > _MOST:
         return None
     layers = {}
     for key, layer in system.layers.items():
-        value = np.zeros(layer.grid.size, dtype=layer.value.dtype)
-        shown, official = np.ones(len(value), dtype=np.bool_), np.zeros(len(value), dtype=np.bool_)
-        value[layer.ids], shown[layer.ids] = layer.value, layer.shown
-        official[layer.ids] = layer.official
-        ids = np.arange(len(value), dtype=np.int64)
-        layers[key] = replace(layer, ids=ids, value=value, shown=shown, official=official)
+        layers[key] = replace(layer)
+        layers[key].extend(np.arange(layer.grid.size, dtype=np.int64))
     return replace(system, layers=layers)

@@ -1,7 +1,7 @@
 """`AttackOutcome`: what one attack found, which reader can carry it out, and whether that is open.
 
-In: the rates of all attacks. Out: a row per attack, from which text, JSON and pages are made. An
-attack without a rate was not examined.
+In: the rates of all attacks, and limits of some. Out: a row per attack, from which text, JSON and
+pages are made. An attack without a rate was not examined; one without a limit may find nothing.
 """
 
 from __future__ import annotations
@@ -19,13 +19,23 @@ AttackReader = Literal["public", "acquaintance", "contributor", "owner", "keeper
 #: So many of the best estimates of averaging may be right; of all else nothing may be found.
 _TOLERATED = {"average": 0.6}
 _READERS: dict[str, AttackReader] = {
-    "average": "public", "determined": "public", "twins": "acquaintance", "groups": "public",
-    "contradictions": "keeper", "shared": "public", "official": "public", "regular": "public",
-    "alike": "owner", "values": "contributor", "whole": "public", "uncounted": "public",
+    "average": "public", "exposure": "public", "determined": "public", "twins": "acquaintance",
+    "groups": "public", "contradictions": "keeper", "shared": "public", "official": "public",
+    "regular": "public", "alike": "owner", "values": "contributor", "whole": "public",
+    "uncounted": "public",
 }  # fmt: skip
 #: Attacks whose rates are shares of success; of all others they are numbers.
 SHARES = ("average", "values")
 _PACKAGE = "discreet.assessment.attacks"
+
+
+def plain_number(value: float) -> str:
+    """A number with up to two decimals.
+
+    >>> plain_number(1234.5), plain_number(10)
+    ('1,234.5', '10')
+    """
+    return f"{value:,.2f}".rstrip("0").rstrip(".")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -39,26 +49,43 @@ class AttackOutcome:
     attack: str  # the name of its rate
     reader: AttackReader
     rate: float | int | None  # what it found, or how often it succeeds; None if not examined
+    limit: float | None = None  # what it may find; None where nobody states a limit
 
     @property
     def verdict(self) -> VerdictWord:
         """Whether it finds more than it may."""
         if self.rate is None:
             return "not examined"
-        return "open" if self.rate > _TOLERATED.get(self.attack, 0) else "safe"
+        most = _TOLERATED.get(self.attack, 0) if self.limit is None else self.limit
+        return "open" if self.rate > most else "safe"
 
     def words(self, language: str = "en") -> tuple[str, str, str]:
         """The attack, its reader and its verdict in words."""
         texts = texts_of(_PACKAGE, "outcomes", language)
-        return texts[self.attack], texts[self.reader], texts[self.verdict.replace(" ", "-")]
+        limited = "" if self.limit is None or self.rate is None else "-limit"
+        verdict = texts[f"{self.verdict.replace(' ', '-')}{limited}"]
+        return texts[self.attack], texts[self.reader], verdict
 
     def line(self) -> str:
         """The same as a line of a report."""
         attack, reader, verdict = self.words()
-        found = "" if self.rate is None else f"{self.rate:,}"
-        if self.rate is not None and self.attack in SHARES:
-            found = f"{100 * self.rate:.1f} %"
-        return f"{attack} ({reader}): {' – '.join(filter(None, (found, verdict)))}"
+        figures = "" if self.rate is None else self._number(self.rate)
+        if figures and self.limit is not None:
+            figures += f" of {self._number(self.limit)}"
+        return f"{attack} ({reader}): {' – '.join(filter(None, (figures, verdict)))}"
+
+    def _number(self, rate: float) -> str:
+        if self.attack in SHARES:
+            return f"{100 * rate:.1f} %"
+        return plain_number(rate)
+
+    def failure(self) -> str:
+        """In what it does not keep its limit; nothing if it does, or has none."""
+        if self.limit is None or self.verdict == "safe":
+            return ""
+        if self.rate is None:
+            return f"{self.attack} is not examined"
+        return f"{self.attack} is {plain_number(self.rate)}, above {plain_number(self.limit)}"
 
     def described(self) -> dict[str, str | float | None]:
         """The same as plain values."""
@@ -66,27 +93,54 @@ class AttackOutcome:
             "attack": self.attack,
             "reader": self.reader,
             "rate": self.rate,
+            "limit": self.limit,
             "verdict": self.verdict,
         }
 
 
-def outcomes_of(rates: Mapping[str, float | int | None]) -> list[AttackOutcome]:
-    """What each attack found; the exposure of cells is no attack, but what averaging rests on."""
+def outcomes_of(
+    rates: Mapping[str, float | int | None], limits: Mapping[str, float]
+) -> list[AttackOutcome]:
+    """What each attack found.
+
+    The exposure of cells is no attack, but what averaging rests on: it counts if it has a limit.
+    """
     return [
-        AttackOutcome(attack=name, reader=_READERS[name], rate=rate)
+        AttackOutcome(attack=name, reader=_READERS[name], rate=rate, limit=limits.get(name))
         for name, rate in rates.items()
-        if name != "exposure"
+        if name != "exposure" or name in limits
     ]
 
 
-def verdict_of(outcomes: list[AttackOutcome], left_out: Sequence[str] = ()) -> DisclosureVerdict:
-    """One verdict on some attacks, which left out some tables."""
-    gaps = [Gap("attack", one.words()[0]) for one in outcomes if one.verdict == "not examined"]
+def verdict_of(
+    outcomes: Sequence[AttackOutcome], left_out: Sequence[str], gaps: Sequence[Gap]
+) -> DisclosureVerdict:
+    """One verdict on some attacks, which left out some tables and what else they do not examine."""
+    unknown = [Gap("attack", one.words()[0]) for one in outcomes if one.verdict == "not examined"]
     if left_out:
-        gaps.append(Gap("attacked-tables", ", ".join(left_out), len(left_out)))
-    return DisclosureVerdict.of((one.words()[0] for one in outcomes if one.verdict == "open"), gaps)
+        unknown.append(Gap("attacked-tables", ", ".join(left_out), len(left_out)))
+    opened = (one.words()[0] for one in outcomes if one.verdict == "open")
+    return DisclosureVerdict.of(opened, [*unknown, *gaps])
 
 
-def verdict_sentence(verdict: DisclosureVerdict, language: str = "en") -> str:
-    """A verdict on attacks in words: nothing is said of readers who do something else."""
-    return verdict.sentence(texts_of(_PACKAGE, "outcomes", language)["subject"], language)
+def verdict_sentence(
+    verdict: DisclosureVerdict, language: str = "en", outcomes: Sequence[AttackOutcome] = ()
+) -> str:
+    """A verdict on attacks in words: nothing is said of readers who do something else.
+
+    Where attacks have limits, it says whether the release keeps within them, and what is open or
+    not examined beside them.
+    """
+    texts = texts_of(_PACKAGE, "outcomes", language)
+    words = {one.verdict for one in outcomes if one.limit is not None}
+    if not words:
+        return verdict.sentence(texts["subject"], language)
+    worst = next(word for word in ("open", "not examined", "safe") if word in words)
+    sentences = [texts[f"{worst.replace(' ', '-')}-limits"]]
+    others = [one for one in outcomes if one.limit is None and one.verdict == "open"]
+    if others:
+        named = ", ".join(one.words(language)[0] for one in others)
+        sentences.append(texts["open-others"].format(attacks=named))
+    if verdict.gaps and worst != "not examined":
+        sentences.append(texts["not-examined-others"])
+    return " ".join(sentences)

@@ -15,7 +15,7 @@ import numpy as np
 import polars as pl
 
 from discreet.arrays import AnyArray, BoolArray, IntArray
-from discreet.assessment.attacks.catalogue import Catalogue, LayerKey
+from discreet.assessment.attacks.figures import PublishedFigures
 from discreet.assessment.attacks.periods import (
     ChangeRates,
     Codes,
@@ -25,6 +25,7 @@ from discreet.assessment.attacks.periods import (
     smoothed_counts,
 )
 from discreet.assessment.probabilities import NoiseChances
+from discreet.disclosure import LayerKey
 from discreet.errors import PerturbationError
 from discreet.keygrid import KeyGrid
 from discreet.microdata import PeriodOption, Secret, with_period_keys
@@ -105,12 +106,12 @@ def attacked_panel(
         raise PerturbationError(message, code="attack", where="years")
     panel = _Panel(years, id, list(by), known, list(unknown))
     chances = NoiseChances.of(ptable)
-    catalogue = panel.published(ptable, option, secret)
-    pairs = list(period_pairs(catalogue, chances, option))
+    published = panel.published(ptable, option, secret)
+    pairs = list(period_pairs(published, chances, option))
     successes = [_changed_cells(panel, pairs, *kind) for kind in _KINDS]
     successes += [_units(panel, pairs, event, quiet=quiet) for quiet in (False, True)
               for event in ("left", "come", "changed")]  # fmt: skip
-    successes += _counts(panel, catalogue, chances, option, pairs)
+    successes += _counts(panel, published, chances, option, pairs)
     return successes
 
 
@@ -133,7 +134,7 @@ class _Panel:
 
     def published(
         self, ptable: PerturbationTable, option: PeriodOption, secret: Secret | str
-    ) -> Catalogue:
+    ) -> PublishedFigures:
         """The protected table of each period, with all its margins."""
         tables, previous = {}, None
         for name, frame in self.years.items():
@@ -146,7 +147,7 @@ class _Panel:
             )  # fmt: skip
             table = tabulate(previous, by=self.by, record_key="record_key")
             tables[name] = [perturb(table, ptable)]
-        return Catalogue.of(tables)
+        return PublishedFigures.of(tables)
 
     def marks(self, frame: pl.DataFrame) -> AnyArray:
         """A number for each unit with its codes, so that sets have sums of numbers."""
@@ -291,11 +292,15 @@ def _units(panel: _Panel, pairs: _Pairs, event: str, *, quiet: bool) -> AttackSu
 
 
 def _counts(
-    panel: _Panel, catalogue: Catalogue, chances: NoiseChances, option: PeriodOption, pairs: _Pairs
+    panel: _Panel,
+    published: PublishedFigures,
+    chances: NoiseChances,
+    option: PeriodOption,
+    pairs: _Pairs,
 ) -> Iterator[AttackSuccess]:
     """True counts of the last period: of cells known to have stayed, and of all."""
-    systems = list(catalogue.systems.values())
-    names, codes = list(catalogue.systems), Codes(systems[-1])
+    systems = list(published.systems.values())
+    names, codes = list(published.systems), Codes(systems[-1])
     stayed, every = _Judged(), _Judged()
     for key in systems[-1].layers:
         sets = [panel.sets(codes, key, name, units=True) for name in names]

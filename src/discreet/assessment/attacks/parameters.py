@@ -1,6 +1,6 @@
 """Parameters: how much of a secret perturbation table a publication tells, and what undoes it.
 
-In: a `System` or a `Catalogue`. Out: `FoundParameters`, from sums beside their parts alone,
+In: published cells or figures. Out: `FoundParameters`, from sums beside their parts alone,
 SECRET where true; `SharedNoise` where figures of two universes carry the same noise, so that
 their difference is the true one.
 """
@@ -12,7 +12,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from discreet.arrays import BoolArray, FloatArray, IntArray
-from discreet.assessment.attacks.catalogue import Catalogue, LayerStep, System
+from discreet.assessment.attacks.figures import PublishedFigures
+from discreet.disclosure import LayerStep, PublishedCells
 
 #: Figures smaller than this may carry other noise.
 _LARGE = 30
@@ -60,9 +61,9 @@ class SharedNoise:
     equal: int  # in how many of them the noise leaves the same difference
 
 
-def shared_noise(catalogue: Catalogue) -> list[SharedNoise]:
+def shared_noise(published: PublishedFigures) -> list[SharedNoise]:
     """Pairs of universes with one noise, as found in what sums and their parts differ by."""
-    known = {name: _by_sum(system) for name, system in catalogue.systems.items()}
+    known = {name: _by_sum(system) for name, system in published.systems.items()}
     pairs = []
     for at, (first, one) in enumerate(known.items()):
         for second, other in list(known.items())[at + 1 :]:
@@ -74,7 +75,7 @@ def shared_noise(catalogue: Catalogue) -> list[SharedNoise]:
     return pairs
 
 
-def _by_sum(system: System) -> dict[tuple[object, ...], tuple[int, int]]:
+def _by_sum(system: PublishedCells) -> dict[tuple[object, ...], tuple[int, int]]:
     """Per sum of large figures: the figure, and by how much it differs from its parts."""
     by_sum: dict[tuple[object, ...], tuple[int, int]] = {}
     for step in system.steps():
@@ -89,7 +90,7 @@ def _by_sum(system: System) -> dict[tuple[object, ...], tuple[int, int]]:
     return by_sum
 
 
-def found_parameters(system: System) -> FoundParameters:
+def found_parameters(system: PublishedCells) -> FoundParameters:
     """What the sums of a universe tell of its noise."""
     differences, parts = _differences(system)
     variance = error = staying = float("nan")
@@ -113,7 +114,7 @@ def found_parameters(system: System) -> FoundParameters:
     )
 
 
-def _differences(system: System) -> tuple[IntArray, IntArray]:
+def _differences(system: PublishedCells) -> tuple[IntArray, IntArray]:
     """Per sum of large figures, sum minus parts, and the number of parts."""
     kept: list[IntArray] = []
     numbers: list[IntArray] = []
@@ -139,7 +140,7 @@ def _sums(step: LayerStep, *, official: bool = False) -> tuple[IntArray, IntArra
     return step.coarse.value - total, number, good
 
 
-def _official(system: System) -> int:
+def _official(system: PublishedCells) -> int:
     """How many official sums have so few parts that they tell of their noise."""
     count = 0
     for step in system.steps():
@@ -172,7 +173,7 @@ def _staying(differences: IntArray) -> float:
     return float(np.clip(noise[0], 0.0, 1.0))
 
 
-def _never(system: System) -> tuple[int, ...]:
+def _never(system: PublishedCells) -> tuple[int, ...]:
     """Figures below 10 that do not occur, though larger and smaller ones do often enough."""
     often = np.zeros(10, dtype=np.int64)
     for layer in system.layers.values():

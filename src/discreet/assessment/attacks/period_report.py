@@ -15,11 +15,12 @@ from typing import Any, Literal
 
 import numpy as np
 
-from discreet.assessment.attacks.catalogue import Catalogue, LayerKey, System
+from discreet.assessment.attacks.figures import PublishedFigures
 from discreet.assessment.attacks.least_squares import estimated
 from discreet.assessment.attacks.odds import NoiseOdds
 from discreet.assessment.attacks.periods import KeyOption, PeriodPair
 from discreet.assessment.attacks.report import exceeded_limits
+from discreet.disclosure import LayerKey, PublishedCells
 from discreet.errors import PerturbationError
 from discreet.protection.noise import PerturbationTable
 from discreet.tables import ProtectedTable
@@ -125,7 +126,7 @@ def attacked_periods(
         if len(periods) < _TWO:
             message, hint = "only one period has tables of these units", "name two periods or more"
             raise PerturbationError(message, code="attack", where=universe or "periods", hint=hint)
-        systems = list(Catalogue.of(periods).systems.values())
+        systems = list(PublishedFigures.of(periods).systems.values())
         own = []
         for one, two in itertools.pairwise(systems):
             pair = _found(one, two, odds, option)
@@ -136,7 +137,9 @@ def attacked_periods(
     return PeriodReport(pairs=pairs, average=average)
 
 
-def _found(one: System, two: System, odds: NoiseOdds, option: KeyOption | None) -> PeriodPair:
+def _found(
+    one: PublishedCells, two: PublishedCells, odds: NoiseOdds, option: KeyOption | None
+) -> PeriodPair:
     """The pair under the option that is stated, or that explains its figures better."""
     if option is not None:
         return PeriodPair(one, two, odds.chances, option)
@@ -180,7 +183,7 @@ def _named(pair: PeriodPair, key: LayerKey, at: int) -> str:
     return ""
 
 
-def _averaged(systems: Sequence[System], variance: float, *, together: bool) -> float:
+def _averaged(systems: Sequence[PublishedCells], variance: float, *, together: bool) -> float:
     """How often the best estimate finds a count, from all periods or the best one."""
     exposures: dict[LayerKey, list[float]] = {}
     for system in systems:

@@ -1,8 +1,8 @@
 """Attacks over periods: what the same tables of several years tell of those who stay, come and go.
 
-In: a `Catalogue` whose universes are the periods, in order; what the attacker knows of the noise,
-of keys and of a unit. Out: chances that a set of records changed, of the attributes of a unit
-whose arrival, departure or move is known, and of the counts of cells that stayed. SECRET.
+In: published figures whose universes are the periods, in order; what the attacker knows of the
+noise, of keys and of a unit. Out: chances that a set of records changed, of the attributes of a
+unit whose arrival, departure or move is known, and of the counts of cells that stayed. SECRET.
 
 With keys that stay, a figure that differs proves that the set behind it changed (equality over
 time). With keys of each period, figures differ anyway, and every period is one more estimate of
@@ -23,8 +23,9 @@ import numpy as np
 import polars as pl
 
 from discreet.arrays import BoolArray, CellIndex, FloatArray, IntArray, find_sorted
-from discreet.assessment.attacks.catalogue import Catalogue, Layer, LayerKey, System
+from discreet.assessment.attacks.figures import PublishedFigures
 from discreet.assessment.probabilities import NoiseChances
+from discreet.disclosure import LayerKey, PublishedCells, PublishedLayer
 from discreet.errors import PerturbationError
 
 #: Who has other keys in a later period: nobody, everybody, those who changed.
@@ -92,11 +93,11 @@ class PeriodPair:
 
     def __init__(
         self,
-        first: System,
-        second: System,
+        first: PublishedCells,
+        second: PublishedCells,
         chances: NoiseChances,
         option: KeyOption,
-        beside: tuple[Sequence[System], Sequence[System]] = ((), ()),
+        beside: tuple[Sequence[PublishedCells], Sequence[PublishedCells]] = ((), ()),
     ) -> None:
         if option not in get_args(KeyOption):
             message, hint = f"there are no keys {option!r}", "same, period or changed"
@@ -108,14 +109,12 @@ class PeriodPair:
             key: self._paired([system.layers[key] for system in systems], place) for key in common
         }
 
-    def _paired(self, layers: Sequence[Layer], place: int) -> PairedLayer:
+    def _paired(self, layers: Sequence[PublishedLayer], place: int) -> PairedLayer:
         ids = np.unique(np.concatenate([item.ids for item in layers]))
-        values, noisy = [], np.ones(len(ids), dtype=np.bool_)
-        for layer in layers:
-            at = find_sorted(layer.ids, ids)
-            values.append(np.where(at >= 0, layer.value[at], 0).astype(np.int64))
-            noisy &= (at < 0) | (layer.shown[at] & ~layer.official[at])
-        figures = np.stack(values)
+        values, shown, official = map(
+            np.stack, zip(*(layer.figures(ids) for layer in layers), strict=True)
+        )
+        figures, noisy = values.astype(np.int64), (shown & ~official).all(axis=0)
         both = figures[place : place + 2]
         rows, cells = noisy & (both != 0).any(axis=0), CellIndex(layers[0].sizes).size
         prior = count_prior(list(both[:, noisy]), cells, self.chances)
@@ -373,15 +372,13 @@ class GuessedUnits:
 class Codes:
     """Where units stand in the layers of a system, by their codes."""
 
-    def __init__(self, system: System) -> None:
+    def __init__(self, system: PublishedCells) -> None:
         self.system = system
-        self.names = [axis.name for axis in system.axes]
-        self._places: dict[tuple[int, int], IntArray] = {}
+        self.names = [axis.tree.name for axis in system.axes]
 
     def leaves(self, name: str) -> list[str]:
         """The finest codes of a classification."""
-        axis = self.system.axes[self._number(name)]
-        return [axis.codes[at] for at in axis.cuts[-1].tolist()]
+        return self.system.axes[self._number(name)].codes()
 
     def _number(self, name: str) -> int:
         if name not in self.names:
@@ -414,21 +411,10 @@ class Codes:
         for own in positions.values():
             there &= own >= 0
         places = [
-            self._up(axis, cut)[np.maximum(positions[axis], 0)].astype(np.int32)
-            for axis, cut in key
+            self.system.axes[axis].up(-1, cut)[np.maximum(positions[axis], 0)] for axis, cut in key
         ]
         numbers = CellIndex(self.system.sizes(key)).numbers(places, size)
         return np.where(there, numbers, -1)
-
-    def _up(self, axis: int, cut: int) -> IntArray:
-        """Where each of the finest codes lies in a coarser cut."""
-        if (axis, cut) not in self._places:
-            own = self.system.axes[axis]
-            place: IntArray = np.arange(len(own.cuts[-1]), dtype=np.int64)
-            for at in range(len(own.cuts) - 1, cut, -1):
-                place = own.up[at][place].astype(np.int64)
-            self._places[axis, cut] = place
-        return self._places[axis, cut]
 
 
 def guessed_units(
@@ -607,7 +593,7 @@ class SmoothedCounts:
 
 
 def smoothed_counts(
-    systems: Sequence[System],
+    systems: Sequence[PublishedCells],
     key: LayerKey,
     chances: NoiseChances,
     option: KeyOption,
@@ -616,10 +602,7 @@ def smoothed_counts(
     """The counts of the last of some periods, from the figures of all of them."""
     layers = [system.layers[key] for system in systems]
     ids = layers[-1].ids[layers[-1].shown & ~layers[-1].official & (layers[-1].value != 0)]
-    figures = []
-    for layer in layers:
-        at = layer.at(ids)
-        figures.append(np.where(at >= 0, layer.value[at], 0).astype(np.int64))
+    figures = [layer.figures(ids)[0] for layer in layers]
     prior = count_prior([layer.value for layer in layers], CellIndex(layers[0].sizes).size, chances)
     every = [rates] * (len(figures) - 1)
     chance = _forward(
@@ -633,10 +616,10 @@ def smoothed_counts(
 
 
 def period_pairs(
-    catalogue: Catalogue, chances: NoiseChances, option: KeyOption
+    published: PublishedFigures, chances: NoiseChances, option: KeyOption
 ) -> Iterator[tuple[str, str, PeriodPair]]:
-    """Each period of a catalogue with the next one, beside all others."""
-    names, systems = list(catalogue.systems), list(catalogue.systems.values())
+    """Each period of a published with the next one, beside all others."""
+    names, systems = list(published.systems), list(published.systems.values())
     for at, (first, second) in enumerate(itertools.pairwise(names)):
         one, two, *later = systems[at:]
         yield first, second, PeriodPair(one, two, chances, option, (systems[:at], later))

@@ -1,6 +1,6 @@
 """Reconstruction: the records of a small area, from all figures about it.
 
-In: a `System`, a code, and what is known of the noise. Out: `Reconstruction`: for each
+In: published cells, a code, and what is known of the noise. Out: `Reconstruction`: for each
 combination of the other variables between which numbers its records lie in every solution, and
 the solution nearest to the figures.
 """
@@ -15,7 +15,7 @@ import numpy as np
 
 from discreet.arrays import CellIndex, IntArray
 from discreet.assessment.attacks.bounds import NoiseRange
-from discreet.assessment.attacks.catalogue import LayerKey, System
+from discreet.disclosure import LayerKey, PublishedCells
 from discreet.errors import PerturbationError
 from discreet.solver import column_values, is_optimal, quiet_solver
 
@@ -47,7 +47,7 @@ class Reconstruction:
 
 
 def reconstruct(
-    system: System, variable: str, code: str, known: NoiseRange, *, bounds: bool = True
+    system: PublishedCells, variable: str, code: str, known: NoiseRange, *, bounds: bool = True
 ) -> Reconstruction:
     """Reconstruct the records with a code, such as those of a small area.
 
@@ -78,10 +78,7 @@ def reconstruct(
         low, high = _ends(number, equations)
     return Reconstruction(
         variables=tuple(system.axes[axis].variable for axis in others),
-        codes=tuple(
-            tuple(system.axes[axis].codes[at] for at in system.axes[axis].cuts[-1])
-            for axis in others
-        ),
+        codes=tuple(tuple(system.axes[axis].codes()) for axis in others),
         low=low,
         high=high,
         nearest=nearest,
@@ -92,15 +89,15 @@ _Equation = tuple[IntArray, int, int, int]
 
 
 def _figures(
-    system: System, variable: str, code: str, known: NoiseRange
+    system: PublishedCells, variable: str, code: str, known: NoiseRange
 ) -> tuple[str, list[int], list[_Equation]]:
     """Each figure about the code: the combinations it sums, its bounds, and what it shows."""
     homes = [
         (number, cut)
         for number, axis in enumerate(system.axes)
-        if axis.variable == variable and code in axis.codes
+        if axis.variable == variable and code in axis.tree.codes
         for cut in range(1, len(axis.cuts))
-        if axis.places[cut][axis.codes.index(code)] >= 0
+        if code in axis.codes(cut)
     ]
     keys = [key for key in system.layers if any(home in key for home in homes)]
     others = sorted({axis for key in keys for axis, _ in key} - {axis for axis, _ in homes})
@@ -115,17 +112,17 @@ def _figures(
 
 
 def _of_layer(
-    system: System, key: LayerKey, homes: list[tuple[int, int]], code: str,
+    system: PublishedCells, key: LayerKey, homes: list[tuple[int, int]], code: str,
     others: list[int], every: list[Any], known: NoiseRange,
 ) -> list[_Equation]:  # fmt: skip
     layer = system.layers[key]
     low, high = known.of(layer)
     (at,) = [place for place, part in enumerate(key) if part in homes]
     axis, cut = key[at]
-    wanted = system.axes[axis].places[cut][system.axes[axis].codes.index(code)]
+    wanted = system.axes[axis].codes(cut).index(code)
     rest = [part for place, part in enumerate(key) if place != at]
     group = CellIndex(tuple(len(system.axes[a].cuts[c]) for a, c in rest))
-    places = [_coarse(system, a, c)[every[others.index(a)]] for a, c in rest]
+    places = [system.axes[a].up(-1, c)[every[others.index(a)]] for a, c in rest]
     of_combination = group.numbers(places, len(every[0]) if every else 1)
     positions = layer.grid.positions(layer.ids)
     mine = np.flatnonzero(positions[at] == wanted)
@@ -141,15 +138,6 @@ def _of_layer(
                 continue
         equations.append((np.flatnonzero(of_combination == number).astype(np.int64), *bounds))
     return equations
-
-
-def _coarse(system: System, axis: int, cut: int) -> Any:
-    """Where each code of the finest cut lies in a coarser one."""
-    own = system.axes[axis]
-    place: Any = np.arange(len(own.cuts[-1]))
-    for finer in range(len(own.cuts) - 1, cut, -1):
-        place = own.up[finer][place]
-    return place
 
 
 def _program(number: int, equations: list[_Equation]) -> Any:

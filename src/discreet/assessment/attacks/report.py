@@ -8,7 +8,7 @@ Out: `AttackReport`. SECRET: it tells how well attacks work; CONFIDENTIAL with t
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -20,8 +20,8 @@ from discreet.assessment.attacks.bounds import (
     likeliest,
     resolved,
 )
-from discreet.assessment.attacks.catalogue import BareFigures, Catalogue, LayerKey, System
 from discreet.assessment.attacks.equality import NearTwins, near_twins
+from discreet.assessment.attacks.figures import BareFigures, PublishedFigures
 from discreet.assessment.attacks.least_squares import (
     EstimatedCells,
     estimated,
@@ -31,6 +31,7 @@ from discreet.assessment.attacks.odds import NoiseOdds
 from discreet.assessment.attacks.outcomes import (
     AttackOutcome,
     outcomes_of,
+    plain_number,
     verdict_of,
     verdict_sentence,
 )
@@ -47,7 +48,7 @@ from discreet.assessment.attacks.values import (
     alike_noise,
     attacked_values,
 )
-from discreet.disclosure import DisclosureVerdict, Judged
+from discreet.disclosure import DisclosureVerdict, Gap, Judged, LayerKey, PublishedCells
 from discreet.errors import PerturbationError
 from discreet.protection.noise import PerturbationTable
 from discreet.tables import ProtectedTable, Table
@@ -134,6 +135,8 @@ class AttackReport(Judged):
         alike: Columns or periods whose noise has the same sign.
         bare: Figures that tell by themselves.
         knows: What the attacker knew.
+        limits: What single attacks may find, by their rates; of all others nothing may be found.
+        gaps: What attacks do not examine, since names and codes do not tell it.
     """
 
     universes: list[AttackedUniverse]
@@ -143,6 +146,8 @@ class AttackReport(Judged):
     alike: list[AlikeNoise]
     bare: list[BareFigures]
     knows: str
+    limits: Mapping[str, float] = field(default_factory=dict)
+    gaps: Sequence[Gap] = ()
 
     def rates(self) -> dict[str, float | int | None]:
         """The main figures, none of a single cell.
@@ -189,7 +194,7 @@ class AttackReport(Judged):
 
     def outcomes(self) -> list[AttackOutcome]:
         """What each attack found, and which reader can carry it out."""
-        return outcomes_of(self.rates())
+        return outcomes_of(self.rates(), self.limits)
 
     @property
     def judgement(self) -> DisclosureVerdict:
@@ -198,14 +203,25 @@ class AttackReport(Judged):
 
     def judged(self, outcomes: list[AttackOutcome]) -> DisclosureVerdict:
         """One verdict on some of the attacks; tables that they leave out are not examined."""
-        return verdict_of(outcomes, [name for one in self.universes for name in one.left_out])
+        left_out = [name for one in self.universes for name in one.left_out]
+        return verdict_of(outcomes, left_out, self.gaps)
 
-    def exceeded(self, limits: Mapping[str, float]) -> list[str]:
-        """The rates above their limits, in words.
+    def sentence(self, outcomes: list[AttackOutcome], language: str = "en") -> str:
+        """The verdict on some of the attacks in words, with their limits."""
+        return verdict_sentence(self.judged(outcomes), language, outcomes)
+
+    def gap_lines(self, language: str = "en") -> list[str]:
+        """What no attack examines, with what to do about it, in words."""
+        return DisclosureVerdict.of((), self.gaps).lines(language)
+
+    def exceeded(self, limits: Mapping[str, float] | None = None) -> list[str]:
+        """The rates above limits, in words; above its own, or not examined, if none are named.
 
         Raises:
             PerturbationError: There is no such rate, or it could not be worked out.
         """
+        if limits is None:
+            return [line for one in self.outcomes() if (line := one.failure())]
         return exceeded_limits(self.rates(), limits)
 
     def described(self) -> dict[str, Any]:
@@ -213,7 +229,9 @@ class AttackReport(Judged):
         return {
             "verdict": self.verdict,
             "attacks": [one.described() for one in self.outcomes()],
+            "not_examined": [gap.described() for gap in self.judgement.gaps],
             "knows": self.knows,
+            "limits": dict(self.limits),
             "rates": self.rates(),
             "twins": [asdict(twin) for twin in self.twins],
             "shared": [asdict(pair) for pair in self.shared],
@@ -236,8 +254,9 @@ class AttackReport(Judged):
 
     def text(self) -> str:
         """The verdict, each attack, and the findings in words, with what would help. SECRET."""
-        lines = [verdict_sentence(self.judgement)]
-        lines += [f"  {one.line()}" for one in self.outcomes()]
+        outcomes = self.outcomes()
+        lines = [self.sentence(outcomes), *(f"  {one.line()}" for one in outcomes)]
+        lines += self.gap_lines()
         if self.twins:
             lines.append(f"{len(self.twins):,} pairs of sets differ by few records:")
             lines += [f"  {_twin(twin)}" for twin in self.twins[:_SHOWN]]
@@ -277,17 +296,18 @@ def exceeded_limits(
             hint = f"rates: {', '.join(rates)}"
             raise PerturbationError(message, code="attack", where="fail-over", hint=hint)
         if rate > limit:
-            exceeded.append(f"{name} is {_number(rate)}, above {_number(limit)}")
+            exceeded.append(f"{name} is {plain_number(rate)}, above {plain_number(limit)}")
     return exceeded
 
 
 def attacked(
-    universes: Mapping[str, Sequence[ProtectedTable]] | Catalogue,
+    universes: Mapping[str, Sequence[ProtectedTable]] | PublishedFigures,
     *,
     knows: Knows = "table",
     ptable: PerturbationTable | None = None,
     max_noise: int | None = None,
     truth: Mapping[str, Sequence[Table | None]] | None = None,
+    limits: Mapping[str, float] | None = None,
 ) -> AttackReport:
     """Carry out all attacks on tables of counts.
 
@@ -298,7 +318,11 @@ def attacked(
     if knows not in ("table", "maximum"):
         hint = 'knows="table" or "maximum"'
         raise PerturbationError(f"nobody knows {knows!r}", code="attack", where="knows", hint=hint)
-    catalogue = universes if isinstance(universes, Catalogue) else Catalogue.of(universes, truth)
+    published = (
+        universes
+        if isinstance(universes, PublishedFigures)
+        else PublishedFigures.of(universes, truth)
+    )
     odds = None if ptable is None else NoiseOdds.of(ptable)
     known = None
     if ptable is not None and knows == "table":
@@ -307,17 +331,21 @@ def attacked(
         own = 0 if odds is None else int(np.abs(odds.chances.noise).max())
         known = NoiseRange.of_maximum(own if max_noise is None else max_noise)
     return AttackReport(
-        universes=[_universe(system, odds, known) for system in catalogue.systems.values()],
-        twins=near_twins(catalogue),
-        shared=shared_noise(catalogue),
-        values=attacked_values(catalogue),
-        alike=alike_noise(catalogue),
-        bare=list(catalogue.bare),
+        universes=[_universe(system, odds, known) for system in published.systems.values()],
+        twins=near_twins(published),
+        shared=shared_noise(published),
+        values=attacked_values(published),
+        alike=alike_noise(published),
+        bare=list(published.bare),
         knows=knows,
+        limits=limits or {},
+        gaps=published.gaps,
     )
 
 
-def _universe(system: System, odds: NoiseOdds | None, known: NoiseRange | None) -> AttackedUniverse:
+def _universe(
+    system: PublishedCells, odds: NoiseOdds | None, known: NoiseRange | None
+) -> AttackedUniverse:
     parameters = found_parameters(system)
     variance = parameters.variance if odds is None else odds.variance
     staying = parameters.staying if odds is None else odds.staying
@@ -342,7 +370,7 @@ def _universe(system: System, odds: NoiseOdds | None, known: NoiseRange | None) 
     )
 
 
-def best_estimates(system: System, variance: float) -> dict[LayerKey, EstimatedCells]:
+def best_estimates(system: PublishedCells, variance: float) -> dict[LayerKey, EstimatedCells]:
     """The estimates of all cells; against true counts, those that find more of two ways.
 
     An attacker may take zeros for true ones where sums agree, or for figures like all others.
@@ -368,7 +396,7 @@ def best_estimates(system: System, variance: float) -> dict[LayerKey, EstimatedC
     return other if right(other) > right(cells) else cells
 
 
-def _growth(system: System) -> list[tuple[str, float]]:
+def _growth(system: PublishedCells) -> list[tuple[str, float]]:
     """What the layers that each table shows first add to the exposure of the total."""
     added: dict[str, float] = {}
     for layer in system.layers.values():
@@ -379,7 +407,7 @@ def _growth(system: System) -> list[tuple[str, float]]:
 
 
 def _layer(
-    system: System, counts: EstimatedCells, variance: float, staying: float
+    system: PublishedCells, counts: EstimatedCells, variance: float, staying: float
 ) -> AveragedLayer:
     """Averaging, of an attacker who takes the published figure where that is likelier right."""
     layer = counts.layer
@@ -420,7 +448,7 @@ def _averaged(variance: float, exposure: Any) -> list[float]:
     return averages
 
 
-def _bounds(system: System, known: NoiseRange) -> BoundedCells:
+def _bounds(system: PublishedCells, known: NoiseRange) -> BoundedCells:
     bounds = resolved(system, bounded(system, known), known)
     cells = determined = small = narrow = 0
     for key, layer in system.layers.items():
@@ -466,10 +494,6 @@ def _known(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 # -- words ---------------------------------------------------------------------------------------
 
 
-def _number(value: float) -> str:
-    return f"{value:,.2f}".rstrip("0").rstrip(".")
-
-
 def _percent(share: float) -> str:
     return f"{100 * share:.1f} %"
 
@@ -491,7 +515,9 @@ def _told(one: AttackedUniverse) -> list[str]:
             " estimate; release tables of one universe with the same keys."
         )
     for layer in one.layers[:_SHOWN]:
-        line = f"  {layer.layer}: {layer.cells:,} cells, exposure up to {_number(layer.exposure)}"
+        line = (
+            f"  {layer.layer}: {layer.cells:,} cells, exposure up to {plain_number(layer.exposure)}"
+        )
         if layer.found is not None and layer.unchanged is not None:
             line += (
                 f"; averaging finds {_percent(layer.found)} of the counts"
@@ -555,8 +581,8 @@ def _about_parameters(parameters: FoundParameters) -> list[str]:
     line = f"  {parameters.sums:,} sums of large figures tell of the noise"
     if np.isfinite(parameters.variance):
         line += (
-            f": variance {_number(parameters.variance)} ± {_number(2 * parameters.error)},"
-            f" largest at least {parameters.largest}"
+            f": variance {plain_number(parameters.variance)}"
+            f" ± {plain_number(2 * parameters.error)}, largest at least {parameters.largest}"
         )
     if np.isfinite(parameters.staying):
         line += f", some {_percent(parameters.staying)} unchanged"
@@ -576,7 +602,9 @@ def _about_values(report: AttackReport) -> list[str]:
     for value in report.values:
         line = f"{value.figure}: {value.cells:,} sums or means"
         if value.layer:
-            line += f", in {value.layer} known by {_number(value.exposure)} independent figures"
+            line += (
+                f", in {value.layer} known by {plain_number(value.exposure)} independent figures"
+            )
         if value.dominated is None:
             line += (
                 "; not examined without the true values: how near a guess comes to single"

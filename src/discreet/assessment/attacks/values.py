@@ -1,6 +1,6 @@
 """Sums of values: what averaging, other columns, earlier periods and insiders tell of them.
 
-In: a `Catalogue`. Out: `AttackedValues` per universe and figure, `AlikeNoise` for columns that
+In: published figures. Out: `AttackedValues` per universe and figure, `AlikeNoise` for columns that
 are blurred alike. The noise of a sum follows its largest contributions, so that finding a sum
 within some per cent of the largest one finds a person's or firm's value.
 """
@@ -14,8 +14,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from discreet.arrays import AnyArray, BoolArray, FloatArray, IntArray
-from discreet.assessment.attacks.catalogue import Catalogue, Layer, LayerKey, System
+from discreet.assessment.attacks.figures import PublishedFigures
 from discreet.assessment.attacks.least_squares import estimated
+from discreet.disclosure import LayerKey, PublishedCells, PublishedLayer
 
 #: Within which share of it a largest contribution is taken as found: the p % rule.
 _NEAR = 0.10
@@ -56,12 +57,12 @@ class AlikeNoise:
     alike: int  # number of those that differ from their parts in the same direction
 
 
-def attacked_values(catalogue: Catalogue) -> list[AttackedValues]:
+def attacked_values(published: PublishedFigures) -> list[AttackedValues]:
     """What is found out of each column of sums."""
-    return [_attacked(system) for system in catalogue.values.values() if system.layers]
+    return [_attacked(system) for system in published.values.values() if system.layers]
 
 
-def _attacked(system: System) -> AttackedValues:
+def _attacked(system: PublishedCells) -> AttackedValues:
     cells_of = {} if system.means else estimated(system, relative=True)
     best, where, cells = 1.0, "", 0
     tallies: list[tuple[BoolArray, BoolArray]] = []
@@ -86,7 +87,7 @@ def _attacked(system: System) -> AttackedValues:
     )  # fmt: skip
 
 
-def _found(layer: Layer, estimate: FloatArray) -> tuple[BoolArray, BoolArray]:
+def _found(layer: PublishedLayer, estimate: FloatArray) -> tuple[BoolArray, BoolArray]:
     """For dominated cells, whether who knows the second largest contribution finds the largest."""
     assert layer.true is not None
     assert layer.largest is not None
@@ -109,14 +110,14 @@ def _found(layer: Layer, estimate: FloatArray) -> tuple[BoolArray, BoolArray]:
 # -- columns that are blurred alike -------------------------------------------------------------
 
 
-def alike_noise(catalogue: Catalogue) -> list[AlikeNoise]:
+def alike_noise(published: PublishedFigures) -> list[AlikeNoise]:
     """Columns of one universe, and periods of one column, whose noise has the same sign.
 
     A sum less its parts is noise alone. Where noise is drawn by keys of its own for each column and
     period, its sign agrees by chance in half of the sums.
     """
-    systems = {key: system for key, system in catalogue.values.items() if not system.means}
-    systems |= {(name, ""): catalogue.systems[name] for name in {name for name, _ in systems}}
+    systems = {key: system for key, system in published.values.items() if not system.means}
+    systems |= {(name, ""): published.systems[name] for name in {name for name, _ in systems}}
     differences = {key: _differences(system) for key, system in systems.items()}
     pairs = []
     for one, other in itertools.combinations(sorted(systems), 2):
@@ -136,7 +137,7 @@ def alike_noise(catalogue: Catalogue) -> list[AlikeNoise]:
 _Differences = dict[tuple[LayerKey, LayerKey], tuple[IntArray, IntArray, IntArray]]
 
 
-def _differences(system: System) -> _Differences:
+def _differences(system: PublishedCells) -> _Differences:
     """Per step and whole of which all parts are shown: its number, sum less parts, the sum."""
     differences: _Differences = {}
     for step in system.steps():

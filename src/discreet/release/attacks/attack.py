@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from discreet.disclosure import count_cells
 from discreet.errors import PublicationError
 from discreet.protection.noise import PerturbationTable
 from discreet.protection.protocol import all_of, figure_filter
@@ -28,10 +29,10 @@ if TYPE_CHECKING:
     from discreet.assessment import (
         AttackedValues,
         AttackReport,
-        Catalogue,
         KeyOption,
         Knows,
         PeriodReport,
+        PublishedFigures,
         TrueTable,
     )
     from discreet.tables import GateReport
@@ -53,6 +54,7 @@ def attack(
     ptable: PerturbationTable | None = None,
     max_noise: int | None = None,
     beside: Sequence[str | os.PathLike[str]] = (),
+    limits: Mapping[str, float] | None = None,
 ) -> AttackReport:
     """Attack a release as its readers could, and say what they find out.
 
@@ -67,6 +69,8 @@ def attack(
         max_noise: The largest noise, for one who knows no more. Where counts are rounded,
             by how much at most; up to the base, which the figures tell, unless given.
         beside: Other releases that anyone can lay beside it.
+        limits: What single attacks may find, by rate: ``{"average": 0.6}``. They come on top of
+            those of the programme, which are about an attacker who knows what it states.
 
     >>> from discreet.publication.examples import census_example
     >>> attack(census_example(), knows="maximum", max_noise=2)
@@ -79,7 +83,8 @@ def attack(
         if isinstance(truth, str | os.PathLike):
             what, hint = "true tables go with tables", "truth={universe: [table, …]}"
             raise PublicationError(what, code="attack", where="truth", hint=hint)
-        return attacked(universes, knows=knows, ptable=ptable, max_noise=max_noise, truth=truth)
+        report = attacked(universes, knows=knows, ptable=ptable, max_noise=max_noise, truth=truth)
+        return _limited(report, limits)
     if isinstance(truth, Mapping):
         what, hint = "a programme goes with a release", 'truth="programme.toml"'
         raise PublicationError(what, code="attack", where="truth", hint=hint)
@@ -92,12 +97,21 @@ def attack(
     if not noisy:
         knows, max_noise = "maximum", _rounding(kept) if max_noise is None else max_noise
     inputs = None if truth is None else open_inputs(truth)
+    stated = None if inputs is None else inputs.programme.document.attacks
+    own = stated.limits if stated is not None and stated.knows == knows else {}
     if noisy and inputs is not None and inputs.parameters is not None:
         ptable = ptable or inputs.parameters.perturbation_table
-    catalogue = _catalogue(kept, inputs)
+    published = _catalogue(kept, inputs)
     kept.clear()  # large, and read
-    report = attacked(catalogue, knows=knows, ptable=ptable, max_noise=max_noise)
-    return replace(report, values=[*report.values, *_unit_values(by_unit, inputs)])
+    report = attacked(published, knows=knows, ptable=ptable, max_noise=max_noise)
+    report = replace(report, values=[*report.values, *_unit_values(by_unit, inputs)], limits=own)
+    return _limited(report, limits)
+
+
+def _limited(report: AttackReport, limits: Mapping[str, float] | None) -> AttackReport:
+    """A report with more limits, which its attacks must be able to tell of."""
+    report.exceeded(limits or {})
+    return replace(report, limits={**report.limits, **(limits or {})})
 
 
 def attack_periods(
@@ -140,9 +154,9 @@ def attack_periods(
     return attacked_periods(universes, ptable, option)
 
 
-def _catalogue(kept: Sequence[EarlierTable], inputs: Inputs | None) -> Catalogue:
+def _catalogue(kept: Sequence[EarlierTable], inputs: Inputs | None) -> PublishedFigures:
     """Everything that tables tell, held against the data if there are any."""
-    from discreet.assessment import Catalogue
+    from discreet.assessment import PublishedFigures
 
     tables: dict[str, list[ProtectedTable]] = {}
     places: dict[str, tuple[str, int]] = {}
@@ -152,8 +166,8 @@ def _catalogue(kept: Sequence[EarlierTable], inputs: Inputs | None) -> Catalogue
             places[item.kept.table.name] = (_universe(item), len(group))
         group.append(item.kept.table)
     if inputs is None or not places:
-        return Catalogue.of(tables)
-    return Catalogue.of(tables, _counted(inputs, places))
+        return PublishedFigures.of(tables)
+    return PublishedFigures.of(tables, _counted(inputs, places))
 
 
 def _attacked_tables(
@@ -207,8 +221,6 @@ def _unit_values(by_unit: Sequence[EarlierTable], inputs: Inputs | None) -> list
 
 def _rounding(kept: Sequence[EarlierTable]) -> int:
     """By how much figures were rounded at most, as they tell themselves: they have one divisor."""
-    from discreet.assessment import count_cells
-
     base = 0
     for item in kept:
         cells = count_cells(item.kept.table)

@@ -14,9 +14,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-import numpy as np
-
-from discreet.disclosure import LayerExposure
+from discreet.disclosure import Axis, LayerExposure
 from discreet.errors import PerturbationError
 from discreet.release.programme.file import Programme
 from discreet.release.programme.variables import fixed_classifications
@@ -134,10 +132,7 @@ def _levels(
 
 def _sizes(tree: Classification) -> list[int]:
     """The number of codes of each level below the total; codes that end above count, too."""
-    from discreet.assessment import Axis
-
-    axis = Axis(tree.name, tree.name, tree.codes, np.array(tree.parents, dtype=np.int32))
-    return [len(cut) for cut in axis.cuts[1:]]
+    return [len(cut) for cut in Axis(tree.name, tree).cuts[1:]]
 
 
 def _layers(levels: Iterable[Mapping[str, Sequence[int]]]) -> Iterator[_Layer]:

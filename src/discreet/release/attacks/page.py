@@ -22,21 +22,20 @@ from discreet.assessment import (
     AttackReport,
     number,
     percent,
-    verdict_sentence,
 )
 from discreet.errors import PublicationError
 from discreet.files import texts_of
 from discreet.publication import facts_html, page_head, page_tail, read_words
 from discreet.release.attacks.exposure import PlannedExposure
-from discreet.release.report.sections import Bar, Sections, paragraphs
+from discreet.release.report.sections import Bar, Sections, bullets, paragraphs
 
 _WORDS = {
-    language: {**texts, **texts_of("discreet.assessment.attacks", "outcomes", language)}
+    language: {**texts_of("discreet.assessment.attacks", "outcomes", language), **texts}
     for language, texts in read_words("discreet.release.attacks").items()
 }
 _MOST = 40
-#: Attacks whose success tells how the noise is drawn: not for everybody.
-_OF_NOISE = ("shared", "official", "regular", "alike")
+#: Attacks whose success tells how the noise is drawn, or how large it is: not for everybody.
+_OF_NOISE = ("exposure", "shared", "official", "regular", "alike")
 
 
 def attack_page(
@@ -117,7 +116,7 @@ def attack_remedies(report: AttackReport, language: str) -> list[tuple[str, str,
     worst = max(
         report.universes, key=lambda one: one.needed / max(one.variance, 1e-9), default=None
     )
-    attacks = [one.attack for one in report.outcomes()]
+    attacks = [one.attack for one in report.outcomes() if one.attack != "exposure"]
     words = {name: number(rates[name] or 0, language, 0) for name in attacks}
     if worst is not None:
         words["variance"] = number(worst.needed, language, 2)
@@ -160,18 +159,26 @@ class _AttackSections(Sections):
         ]
 
     def _verdict(self, outcomes: list[AttackOutcome]) -> str:
-        """One verdict on the attacks that the page lists."""
-        sentence = verdict_sentence(self.report.judged(outcomes), self.language)
-        return f"<p><strong>{html.escape(sentence)}</strong></p>\n"
+        """One verdict on the attacks that the page lists, and what they do not examine."""
+        sentence = self.report.sentence(outcomes, self.language)
+        gaps = bullets(self.report.gap_lines(self.language))
+        return f"<p><strong>{html.escape(sentence)}</strong></p>\n{gaps}"
 
     def _outcomes(self, outcomes: list[AttackOutcome], cells: int | None = None) -> str:
         """What each attack found; to everybody, of so many cells, in steps and roughly."""
         rows = []
+        limited = cells is None and any(one.limit is not None for one in outcomes)
         for one in outcomes:
             attack, reader, verdict = one.words(self.language)
-            rows.append([attack, reader, self._success(one, cells), verdict])
-        names = ("attack", "reader", "success", "verdict")
+            limit = [self._limit(one)] if limited else []
+            rows.append([attack, reader, self._success(one, cells), *limit, verdict])
+        names = ("attack", "reader", "success", *(["limit"] if limited else []), "verdict")
         return self.listed(self.text["outcomes"], names, rows)
+
+    def _limit(self, one: AttackOutcome) -> str:
+        if one.limit is None:
+            return "–"
+        return self.share(one.limit) if one.attack in SHARES else self.number(one.limit)
 
     def _success(self, one: AttackOutcome, cells: int | None) -> str:
         text, rate = self.text, one.rate
