@@ -2,16 +2,18 @@
 
     python bench/release_attacks.py designs --persons 200_000
     python bench/release_attacks.py size --persons 20_000_000
-    python bench/release_attacks.py squares --persons 300_000
+    PYTHONPATH=src:. python bench/release_attacks.py averages --releases 40
+    PYTHONPATH=src:. python bench/release_attacks.py squares --persons 300_000
     python bench/release_attacks.py census --persons 1_000_000
     python bench/release_attacks.py equality --persons 200_000
 
-`designs` counts some tables of synthetic persons once, and protects them by three designs, with
-intervals of the noise in order and permuted. `size` attacks one table of very many cells. `squares`
-times estimates by least squares, without and with leverages, and counts what they find. `census`
-attacks the programme of 600 tables of `census.py`, from its folder and held against its data.
-`equality` takes one person after the other out of a universe until a million pairs of figures are
-compared: unequal ones must be cells of that person.
+`averages` holds averaging over random releases against dense least squares written apart. `designs`
+counts some tables of synthetic persons once, and protects them by three designs, with intervals of
+the noise in order and permuted. `size` attacks one table of very many cells. `squares` times
+estimates by least squares, without and with leverages, and holds what they find against a sparse
+solution written apart. `census` attacks the programme of 600 tables of `census.py`, from its folder
+and held against its data. `equality` takes one person after the other out of a universe until a
+million pairs of figures are compared: unequal ones must be cells of that person.
 """
 
 from __future__ import annotations
@@ -21,7 +23,7 @@ import itertools
 import resource
 import tempfile
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -34,6 +36,17 @@ from discreet.assessment.attacks.bounds import NoiseRange
 from discreet.demo import example_perturbation_table
 from discreet.protection.noise import PerturbationTable
 from discreet.protection.noise.design import permuted
+from tests.helpers.averaging_apart import (
+    figures_of,
+    people_of,
+    random_release,
+    share_apart,
+    share_attacked,
+    share_sparse,
+)
+
+#: From so many persons on, estimates are timed without leverages, and not held against others.
+_LEVERAGES = 1_000_000
 
 
 def designs() -> dict[str, PerturbationTable]:
@@ -144,33 +157,47 @@ def size(persons: int) -> None:
 
 def squares(persons: int) -> None:
     """Least squares over one table of some hundred thousand cells: time, and what is found."""
-    draw = np.random.default_rng(1)
-    areas = draw.integers(0, max(persons // 240, 2), persons) * draw.random(persons)
-    codes = {"area": areas.astype(np.int64)}
-    codes |= {name: draw.integers(0, size, persons) for name, size in (("age", 6), ("work", 5))}
-    frame = pl.DataFrame({**codes, "key": draw.integers(0, 10**15, persons)})
-    table = dc.tabulate(frame, by=list(codes), record_key="key")
+    table = dc.tabulate(people_of(persons), by=["area", "age", "work"], record_key="record_key")
     for name, ptable in designs().items():
         safe = dc.perturb(table, ptable)
         (system,) = PublishedFigures.of({"": [safe]}, {"": [table]}).systems.values()
         variance = NoiseOdds.of(ptable).variance
         cells, timed = {}, []
-        for leverages in (False, True):
+        for leverages in (False, True) if persons < _LEVERAGES else (False,):
             began, cpu = time.perf_counter(), time.process_time()
             cells = estimated(system, variance, leverages=leverages)
-            timed += [f"{time.perf_counter() - began:.1f} s", f"{time.process_time() - cpu:.1f}"]
+            timed += [time.perf_counter() - began, time.process_time() - cpu]
         seen = [(own, own.layer.truth(own.layer.ids)) for own in cells.values()]
         hits = [
             np.concatenate([(np.rint(figures(own)) == true)[own.noisy] for own, true in seen])
             for figures in (lambda own: own.layer.value, lambda own: own.estimate)
         ]
+        apart = share_sparse(safe, table)[1] if persons < _LEVERAGES else float("nan")
         most = max(float(own.exposure.max()) for own, _ in seen)
         print(
             f"{name:24}{len(hits[0]):>9,} cells; unchanged {hits[0].mean():.3f}, found"
-            f" {hits[1].mean():.3f}; exposure up to {most:.2f}; estimates {timed[0]} (CPU"
-            f" {timed[1]}), with leverages {timed[2]} (CPU {timed[3]})",
+            f" {hits[1].mean():.3f}, by sparse least squares apart {apart:.3f}; exposure up to"
+            f" {most:.2f}; seconds and CPU seconds of estimates, with leverages"
+            f" {', '.join(f'{second:.1f}' for second in timed)}",
             flush=True,
         )
+
+
+def averages(releases: int) -> None:
+    """Averaging over random releases, against dense least squares written apart."""
+    rows = []
+    for seed in range(releases):
+        release = random_release(seed)
+        published, apart = share_apart(figures_of(release))
+        rows.append((published, apart, share_attacked(release)[1]))
+        if rows[-1][2] < apart - 0.01:
+            print(f"release {seed}: {rows[-1][2]:.3f}, apart {apart:.3f}", flush=True)
+    published, apart, attacked = np.mean(rows, axis=0)
+    least = min(own - other for _, other, own in rows)
+    print(
+        f"{releases} releases: published {published:.3f}, dense {apart:.3f}, attack"
+        f" {attacked:.3f}; attack less dense at least {least:+.3f}"
+    )
 
 
 def census(persons: int) -> None:
@@ -235,17 +262,19 @@ def equality(persons: int) -> None:
 
 
 def main() -> None:
-    """Run one of the five."""
+    """Run one of the six."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("what", choices=["designs", "size", "squares", "census", "equality"])
-    parser.add_argument("--persons", type=lambda text: int(text.replace("_", "")))
+    parser.add_argument("what", choices=[*_RUNS])
+    parser.add_argument("--persons", "--releases", type=lambda text: int(text.replace("_", "")))
     options = parser.parse_args()
-    run = {"designs": (compare, 200_000), "size": (size, 20_000_000), "census": (census, 10**6)}
-    run["squares"] = (squares, 300_000)
-    run["equality"] = (equality, 200_000)
-    function, usual = run[options.what]
+    function, usual = _RUNS[options.what]
     function(options.persons or usual)
 
+
+_RUNS: dict[str, tuple[Callable[[int], None], int]] = {
+    "averages": (averages, 40), "designs": (compare, 200_000), "size": (size, 20_000_000),
+    "squares": (squares, 300_000), "census": (census, 10**6), "equality": (equality, 200_000),
+}  # fmt: skip
 
 if __name__ == "__main__":
     main()

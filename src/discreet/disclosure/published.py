@@ -327,7 +327,9 @@ class PublishedCells:
             self.contradictions += int(differ.sum())
             first = f"{old.tables[0]}, {layer.tables[0]}"
             self.contradicting = self.contradicting or first
-        old.value = np.where(~old.shown & shown, value, old.value)
+        # What one table shows without noise is known, whatever another shows.
+        better = (shown & ~old.shown) | (official & ~old.official)
+        old.value = np.where(better, value, old.value)
         old.shown, old.official = old.shown | shown, old.official | official
         old.tables += layer.tables
 

@@ -9,7 +9,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import discreet as dc
-from discreet.arrays import FloatArray
 from discreet.assessment.attacks import (
     NoiseOdds,
     NoiseRange,
@@ -23,8 +22,6 @@ from discreet.assessment.attacks import (
     resolved,
     shared_noise,
 )
-from discreet.assessment.attacks.report import best_estimates
-from discreet.disclosure import LayerKey, PublishedCells
 from discreet.errors import PerturbationError, PublicationError, TableError
 from discreet.protection.noise import PerturbationTable
 from discreet.release.attacks.page import attack_page
@@ -102,57 +99,6 @@ def test_equal_sets_are_no_fresh_estimates(noise: PerturbationTable) -> None:
     crossed = next(own for title, own in cells.items() if " x " in title)
     assert crossed.exposure.max() == pytest.approx(1 / leverage.min())
     assert cells["area"].estimate[0] in crossed.estimate
-
-
-def _dense(system: PublishedCells, *, zeros: bool) -> dict[LayerKey, FloatArray]:
-    """Plain least squares over all figures; zeros known as such, or figures like all others."""
-    axes = sorted({axis for key in system.layers for axis, _ in key})
-    grid = np.indices([len(system.axes[axis].cuts[-1]) for axis in axes]).reshape(len(axes), -1)
-    blocks, values = [], []
-    for key, layer in system.layers.items():
-        at = np.zeros(grid.shape[1], dtype=np.int64)
-        for (axis, _), size in zip(key, layer.sizes, strict=True):
-            at = at * size + grid[axes.index(axis)]
-        ids = np.arange(layer.grid.size)
-        place = layer.at(ids)
-        blocks.append(at == ids[:, np.newaxis])
-        values.append(np.where(place >= 0, layer.value[place], 0))
-    figures, shown = np.concatenate(blocks).astype(float), np.concatenate(values).astype(float)
-    weight = np.where((shown == 0) & (not zeros), 1e3, 1.0)
-    solution = np.linalg.lstsq(figures * weight[:, np.newaxis], shown * weight, rcond=None)[0]
-    cut = np.cumsum([len(block) for block in blocks])[:-1]
-    parts = np.split(figures @ solution, cut)
-    return {
-        key: part[layer.ids]
-        for (key, layer), part in zip(system.layers.items(), parts, strict=True)
-    }
-
-
-@pytest.mark.parametrize("forbidden", [(), (1, 2)])
-@pytest.mark.parametrize("size", [150, 20_000])
-def test_as_many_counts_are_found_as_by_plain_least_squares(
-    forbidden: tuple[int, ...], size: int
-) -> None:
-    """Within one point or above, over a release of one table and one of three that meet."""
-    noise = dc.design_perturbation(max_noise=4, variance=2, forbidden=forbidden)
-    right: dict[str, int] = {"published": 0, "report": 0, "plain": 0, "with zeros": 0}
-    number = 0
-    for seed in range(2):
-        ways = [["a", "b", "c"]] if seed % 2 else [["a", "b"], ["a", "c"], ["b", "c"]]
-        made_of = [made(people(size, seed, a=7, b=3, c=5), noise, by) for by in ways]
-        safe, true = ([pair[at] for pair in made_of] for at in (0, 1))
-        (system,) = PublishedFigures.of({"": safe}, {"": true}).systems.values()
-        best = {key: own.estimate for key, own in best_estimates(system, 2.0).items()}
-        shown = {key: layer.value for key, layer in system.layers.items()}
-        others = (shown, best, _dense(system, zeros=False), _dense(system, zeros=True))
-        for way, figures in zip(right, others, strict=True):
-            for key, layer in system.layers.items():
-                hits = np.rint(figures[key]) == layer.truth(layer.ids)
-                right[way] += int(hits[layer.value != 0].sum())
-        number += sum(int((layer.value != 0).sum()) for layer in system.layers.values())
-    share = {way: hits / number for way, hits in right.items()}
-    assert share["report"] > share["published"]
-    assert share["report"] >= max(share["plain"], share["with zeros"]) - 0.01
 
 
 @settings(max_examples=8)
