@@ -25,7 +25,7 @@ from discreet.assessment.attacks.periods import (
     smoothed_counts,
 )
 from discreet.assessment.probabilities import NoiseChances
-from discreet.disclosure import LayerKey
+from discreet.disclosure import LayerKey, set_sums
 from discreet.errors import PerturbationError
 from discreet.keygrid import KeyGrid
 from discreet.microdata import PeriodOption, Secret, with_period_keys
@@ -160,9 +160,8 @@ class _Panel:
         assert cells is not None
         marks = frame["unit"].hash(1).to_numpy() if units else self.marks(frame)
         every, back = np.unique(cells, return_inverse=True)
-        total = np.zeros(len(every), dtype=np.uint64)
-        np.add.at(total, back, marks)
-        return dict(zip(every.tolist(), total.tolist(), strict=True))
+        sums = set_sums(back, marks, len(every))
+        return dict(zip(every.tolist(), sums.tolist(), strict=True))
 
     def events(self, first: str, second: str, event: str, *, quiet: bool) -> pl.DataFrame:
         """Units that left, came, or changed in what is known; what is unknown stays."""
@@ -206,9 +205,8 @@ class _Panel:
         names, back = np.unique(
             frame.select(self._group().alias("g"))["g"].to_numpy().astype(str), return_inverse=True
         )
-        total = np.zeros(len(names), dtype=np.uint64)
-        np.add.at(total, back, self.marks(frame))
-        return dict(zip(names.tolist(), total.tolist(), strict=True))
+        sums = set_sums(back, self.marks(frame), len(names))
+        return dict(zip(names.tolist(), sums.tolist(), strict=True))
 
 
 _Pairs = Sequence[tuple[str, str, PeriodPair]]

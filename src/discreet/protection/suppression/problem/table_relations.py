@@ -20,10 +20,10 @@ from discreet.arrays import (
     CellIndex,
     IntArray,
     PositionArray,
-    UintArray,
     find_sorted,
     starts,
 )
+from discreet.disclosure import mixed, set_sums
 from discreet.errors import Problem, SuppressionError, raise_all
 from discreet.protection.suppression.problem.system import Confidential, Relations
 from discreet.protection.suppression.problem.unknowns import component_labels
@@ -395,10 +395,8 @@ def _repeated(relations: Relations, row: IntArray) -> BoolArray:
     """Rows that an earlier one says already. Equal sums of mixed numbers only suggest it."""
     start, cell, coef = relations.matrix
     rhs, width = relations.rhs, np.diff(start)
-    marks = np.zeros(len(rhs), dtype=np.uint64)
     entries = cell.astype(np.uint64) * np.uint64(2**20) + coef.astype(np.uint64)
-    np.add.at(marks, row, _mixed(entries))
-    marks += _mixed(rhs.astype(np.uint64))
+    marks = set_sums(row, mixed(entries), len(rhs)) + mixed(rhs.astype(np.uint64))
     _, first, group = np.unique(marks, return_index=True, return_inverse=True)
     earlier = first[group]
     suspects = np.flatnonzero((earlier < np.arange(len(rhs))) & (width > 0))
@@ -416,14 +414,6 @@ def _repeated(relations: Relations, row: IntArray) -> BoolArray:
     repeated = np.zeros(len(rhs), dtype=np.bool_)
     repeated[suspects[wrong == 0]] = True
     return repeated
-
-
-def _mixed(numbers: UintArray) -> UintArray:
-    """Numbers whose sums hardly ever agree by chance (the finaliser of splitmix64)."""
-    z = numbers + np.uint64(0x9E3779B97F4A7C15)
-    z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    return z ^ (z >> np.uint64(31))
 
 
 def with_equal_cells_merged(relations: Relations) -> tuple[IntArray, Relations]:
