@@ -144,6 +144,26 @@ class LayerStep:
     whole: IntArray  # per cell of the finer layer, its whole in the coarser; -1 for none listed
     unlisted: IntArray  # per cell of the coarser layer, how many parts show zero and are not listed
 
+    @property
+    def inside(self) -> IntArray:
+        """The cells of the finer layer that have a whole."""
+        return np.flatnonzero(self.whole >= 0)
+
+    @cached_property
+    def place(self) -> IntArray:
+        """The whole of each of these."""
+        return self.whole if (self.whole >= 0).all() else self.whole[self.inside]
+
+    @cached_property
+    def number(self) -> IntArray:
+        """Per cell of the coarser layer, how many of its parts are listed."""
+        return np.bincount(self.place, minlength=len(self.coarse)).astype(np.int64)
+
+    def sums(self, values: AnyArray) -> FloatArray:
+        """Per cell of the coarser layer, the sum over its listed parts."""
+        every = len(self.place) == len(self.whole)
+        return np.bincount(self.place, values if every else values[self.inside], len(self.coarse))
+
 
 @dataclass(frozen=True, repr=False, eq=False)
 class TableLayers:

@@ -29,23 +29,15 @@ def group_disclosures(system: PublishedCells) -> list[GroupDisclosures]:
     """The rows of all layers that tell a category, layers with most of them first."""
     disclosures = []
     for step in system.steps():
-        inside = step.whole >= 0
-        place = step.whole[inside]
-        number = len(step.coarse)
-        filled = np.bincount(
-            place,
-            weights=(step.fine.value > 0)[inside] | ~step.fine.shown[inside],
-            minlength=number,
-        )
-        parts = np.bincount(place, minlength=number) + step.unlisted
-        rows = (filled > 0) & (parts > 1)
+        filled = step.sums((step.fine.value > 0) | ~step.fine.shown)
+        rows = (filled > 0) & (step.number + step.unlisted > 1)
         single = rows & (filled == 1)
         if not single.any():
             continue
         true = persons = None
         if step.fine.true is not None and step.coarse.true is not None:
             ids, count = step.fine.true
-            largest = np.zeros(number, dtype=np.int64)
+            largest = np.zeros(len(step.coarse), dtype=np.int64)
             at = step.fine.at(ids)
             whole = np.where(at >= 0, step.whole[at], -1)
             np.maximum.at(largest, whole[whole >= 0], count[whole >= 0])

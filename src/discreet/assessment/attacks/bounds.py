@@ -121,12 +121,12 @@ def _narrowed(
     """Hand bounds on between wholes and their parts; whether any changed."""
     low, high = bounds[step.fine.key]
     over, under = bounds[step.coarse.key]
-    number = len(step.coarse)
-    inside = step.whole >= 0
-    place = step.whole[inside]
+    inside, place = step.inside, step.place
     least, most = low[inside], np.minimum(high[inside], _MOST)
-    sum_low = _summed(place, least, number)
-    sum_high = np.minimum(_summed(place, most, number) + step.unlisted * zero, _MOST)
+    # Sums are exact up to the most that is looked at.
+    sum_low = np.minimum(step.sums(low), _MOST).astype(np.int64)
+    sum_high = np.minimum(step.sums(np.minimum(high, _MOST)), _MOST).astype(np.int64)
+    sum_high = np.minimum(sum_high + step.unlisted * zero, _MOST)
     new_over, new_under = np.maximum(over, sum_low), np.minimum(under, sum_high)
     free = sum_high[place] < _MOST
     part_high = np.minimum(most, new_under[place] - (sum_low[place] - least))
@@ -141,12 +141,6 @@ def _narrowed(
     # Figures that contradict each other must not drive bounds out of all numbers.
     low[inside], high[inside] = np.minimum(part_low, _MOST), np.maximum(part_high, -1)
     return changed
-
-
-def _summed(place: IntArray, values: IntArray, number: int) -> IntArray:
-    """Sums, exact up to the most that is looked at."""
-    counts = np.bincount(place, weights=values, minlength=number)
-    return np.minimum(counts, _MOST).astype(np.int64)
 
 
 def resolved(system: PublishedCells, found: CountBounds, known: NoiseRange) -> CountBounds:
@@ -190,10 +184,8 @@ def _sums_of(system: PublishedCells, first: dict[LayerKey, int], zero: int) -> A
     for step in system.steps():
         if step.fine.key not in first or step.coarse.key not in first:
             continue
-        inside = np.flatnonzero(step.whole >= 0)
-        order = inside[np.argsort(step.whole[inside], kind="stable")]
-        number = np.bincount(step.whole[inside], minlength=len(step.coarse))
-        for whole, parts in enumerate(np.split(order, np.cumsum(number)[:-1])):
+        order = step.inside[np.argsort(step.place, kind="stable")]
+        for whole, parts in enumerate(np.split(order, np.cumsum(step.number)[:-1])):
             at = np.append(first[step.fine.key] + parts, first[step.coarse.key] + whole)
             factors = np.append(np.full(len(parts), -1.0), 1.0)
             rest = float(step.unlisted[whole] * zero)
@@ -231,13 +223,10 @@ def likeliest(step: LayerStep, chances: NoiseChances) -> Likely | None:
     shown are looked at.
     """
     fine, coarse = step.fine, step.coarse
-    inside = np.flatnonzero(step.whole >= 0)
-    place = step.whole[inside]
-    number = np.bincount(place, minlength=len(coarse))
-    noisy = fine.shown & ~fine.official
-    complete = np.bincount(place, weights=~noisy[inside], minlength=len(coarse)) == 0
+    number = step.number
+    complete = step.sums(~fine.shown | fine.official) == 0
     good = complete & coarse.shown & (step.unlisted == 0) & (number > 1) & (number <= _PARTS)
-    order = inside[np.argsort(place, kind="stable")]
+    order = step.inside[np.argsort(step.place, kind="stable")]
     first = starts(number)
     posteriors: list[tuple[IntArray, IntArray, FloatArray]] = []
     for parts in range(2, _PARTS + 1):

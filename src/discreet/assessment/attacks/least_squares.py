@@ -66,8 +66,7 @@ def estimated(
     unseen: list[IntArray] = []
     finer: dict[LayerKey, list[slice]] = {}
     for step in system.steps():
-        inside = step.whole >= 0
-        parts, whole = place[step.fine.key] + np.flatnonzero(inside), step.whole[inside]
+        parts, whole = place[step.fine.key] + step.inside, step.place
         totals, size = place[step.coarse.key], len(step.coarse)
         above[totals + np.unique(whole[above[parts]])] = True
         counted = above[parts] | ~shown[parts]

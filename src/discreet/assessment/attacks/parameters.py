@@ -128,16 +128,11 @@ def _differences(system: PublishedCells) -> tuple[IntArray, IntArray]:
 
 def _sums(step: LayerStep, *, official: bool = False) -> tuple[IntArray, IntArray, BoolArray]:
     """Per whole: minus its parts, how many there are, and whether all are large and with noise."""
-    inside = step.whole >= 0
-    place = step.whole[inside]
-    value = step.fine.value[inside]
-    bad = ~step.fine.shown[inside] | step.fine.official[inside] | (value < _LARGE)
-    number = np.bincount(place, minlength=len(step.coarse)).astype(np.int64)
-    wrong = np.bincount(place, weights=bad, minlength=len(step.coarse))
-    total = np.bincount(place, weights=value, minlength=len(step.coarse)).astype(np.int64)
-    good = (wrong == 0) & (step.unlisted == 0) & (number > 1) & (number <= _PARTS)
-    good &= step.coarse.shown & (step.coarse.official == official)
-    return step.coarse.value - total, number, good
+    fine, coarse = step.fine, step.coarse
+    bad = ~fine.shown | fine.official | (fine.value < _LARGE)
+    good = (step.sums(bad) == 0) & (step.unlisted == 0) & coarse.shown
+    good &= (step.number > 1) & (step.number <= _PARTS) & (coarse.official == official)
+    return coarse.value - step.sums(fine.value).astype(np.int64), step.number, good
 
 
 def _official(system: PublishedCells) -> int:

@@ -141,14 +141,9 @@ def _differences(system: PublishedCells) -> _Differences:
     """Per step and whole of which all parts are shown: its number, sum less parts, the sum."""
     differences: _Differences = {}
     for step in system.steps():
-        inside = step.whole >= 0
-        place, size = step.whole[inside], len(step.coarse)
-        hidden = np.bincount(place, weights=~step.fine.shown[inside], minlength=size)
-        shown = step.fine.value[inside] != 0
-        parts = np.bincount(place, weights=shown, minlength=size)
-        total = np.bincount(place, weights=step.fine.value[inside].astype(float), minlength=size)
-        good = (hidden == 0) & (parts > 1) & step.coarse.shown & ~step.coarse.official
-        left = np.rint(step.coarse.value - total).astype(np.int64)
+        good = (step.sums(~step.fine.shown) == 0) & (step.sums(step.fine.value != 0) > 1)
+        good &= step.coarse.shown & ~step.coarse.official
+        left = np.rint(step.coarse.value - step.sums(step.fine.value)).astype(np.int64)
         good &= left != 0
         key = (step.fine.key, step.coarse.key)
         differences[key] = step.coarse.ids[good], left[good], step.coarse.value[good]
