@@ -36,12 +36,13 @@ def _attacked(
 
 @without_values
 def _studied(source: ReleaseSource, settings: AttackSettings, secret: Secret | None) -> Study:
-    from discreet.release import attack_rates, attack_remedies
+    from discreet.assessment import remedies_of
+    from discreet.release import attack_rates
     from discreet.tables import ProtectedTable
 
     assert isinstance(source.release, ProtectedTable)  # releases of several tables have no page
     report = _report(source, settings)
-    remedies = [attack_remedies(report, language) for language in LANGUAGES]
+    remedies = [remedies_of(report, language) for language in LANGUAGES]
     remarks = [
         StudyRemark(
             manner="care",

@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from .attacks.exposure import planned_exposure as planned_exposure
     from .attacks.page import attack_page as attack_page
     from .attacks.page import attack_rates as attack_rates
-    from .attacks.page import attack_remedies as attack_remedies
     from .attacks.page import planned_page as planned_page
     from .cell_programme import CellProgramme as CellProgramme
     from .cell_programme import protect_by_programme as protect_by_programme

@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
+from discreet.assessment.words import number
 from discreet.disclosure import DisclosureVerdict, Gap, VerdictWord
 from discreet.files import texts_of
 
@@ -27,15 +28,6 @@ _READERS: dict[str, AttackReader] = {
 #: Attacks whose rates are shares of success; of all others they are numbers.
 SHARES = ("average", "values")
 _PACKAGE = "discreet.assessment.attacks"
-
-
-def plain_number(value: float) -> str:
-    """A number with up to two decimals.
-
-    >>> plain_number(1234.5), plain_number(10)
-    ('1,234.5', '10')
-    """
-    return f"{value:,.2f}".rstrip("0").rstrip(".")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -77,7 +69,7 @@ class AttackOutcome:
     def _number(self, rate: float) -> str:
         if self.attack in SHARES:
             return f"{100 * rate:.1f} %"
-        return plain_number(rate)
+        return number(rate, "en")
 
     def failure(self) -> str:
         """In what it does not keep its limit; nothing if it does, or has none."""
@@ -85,7 +77,7 @@ class AttackOutcome:
             return ""
         if self.rate is None:
             return f"{self.attack} is not examined"
-        return f"{self.attack} is {plain_number(self.rate)}, above {plain_number(self.limit)}"
+        return f"{self.attack} is {number(self.rate, 'en')}, above {number(self.limit, 'en')}"
 
     def described(self) -> dict[str, str | float | None]:
         """The same as plain values."""

@@ -22,6 +22,7 @@ from discreet.assessment.attacks.bounds import (
 )
 from discreet.assessment.attacks.equality import NearTwins, near_twins
 from discreet.assessment.attacks.figures import BareFigures, PublishedFigures
+from discreet.assessment.attacks.findings import Findings
 from discreet.assessment.attacks.least_squares import (
     EstimatedCells,
     estimated,
@@ -31,7 +32,6 @@ from discreet.assessment.attacks.odds import NoiseOdds
 from discreet.assessment.attacks.outcomes import (
     AttackOutcome,
     outcomes_of,
-    plain_number,
     verdict_of,
     verdict_sentence,
 )
@@ -48,6 +48,7 @@ from discreet.assessment.attacks.values import (
     alike_noise,
     attacked_values,
 )
+from discreet.assessment.words import number
 from discreet.disclosure import DisclosureVerdict, Gap, Judged, LayerKey, PublishedCells
 from discreet.errors import PerturbationError
 from discreet.protection.noise import PerturbationTable
@@ -59,7 +60,6 @@ _ENOUGH = 20
 _TOLERATED = 2.83
 #: Counts this likely are taken as found out by one sum.
 _SURE = 0.95
-_SHOWN = 5
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -257,21 +257,8 @@ class AttackReport(Judged):
         outcomes = self.outcomes()
         lines = [self.sentence(outcomes), *(f"  {one.line()}" for one in outcomes)]
         lines += self.gap_lines()
-        if self.twins:
-            lines.append(f"{len(self.twins):,} pairs of sets differ by few records:")
-            lines += [f"  {_twin(twin)}" for twin in self.twins[:_SHOWN]]
-            lines.append(
-                "  One unequal pair of figures proves that somebody in the difference is in that"
-                " cell, whatever the noise. Publish one of the two, or make the difference empty."
-            )
-        lines += [
-            f"{pair.first} and {pair.second} carry the same noise ({pair.equal:,} of {pair.sums:,}"
-            " sums): the difference of their figures is exact. Give one of them keys of its own."
-            for pair in self.shared
-        ]
-        for one in self.universes:
-            lines += [f"Universe {one.name}:" if one.name else "Tables:", *_told(one)]
-        lines += _about_values(self)
+        for own in Findings(self, "en").all_of_them():
+            lines += own.lines("en")
         return "\n".join(lines)
 
     def __repr__(self) -> str:
@@ -296,7 +283,7 @@ def exceeded_limits(
             hint = f"rates: {', '.join(rates)}"
             raise PerturbationError(message, code="attack", where="fail-over", hint=hint)
         if rate > limit:
-            exceeded.append(f"{name} is {plain_number(rate)}, above {plain_number(limit)}")
+            exceeded.append(f"{name} is {number(rate, 'en')}, above {number(limit, 'en')}")
     return exceeded
 
 
@@ -489,149 +476,3 @@ def _known(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
         name: None if isinstance(value, float) and not np.isfinite(value) else value
         for name, value in pairs
     }
-
-
-# -- words ---------------------------------------------------------------------------------------
-
-
-def _percent(share: float) -> str:
-    return f"{100 * share:.1f} %"
-
-
-def _twin(twin: NearTwins) -> str:
-    cells = f"; first in {twin.cells[0]}" if twin.cells else ""
-    return (
-        f"{twin.first} and {twin.second}: {twin.unequal:,} of {twin.compared:,} figures are"
-        f" unequal{cells}"
-    )
-
-
-def _told(one: AttackedUniverse) -> list[str]:
-    lines = []
-    if one.contradictions[0]:
-        lines.append(
-            f"  {one.contradictions[0]:,} cells are shown with two figures (first: tables"
-            f" {one.contradictions[1]}): other keys or records. Every version is a fresh"
-            " estimate; release tables of one universe with the same keys."
-        )
-    for layer in one.layers[:_SHOWN]:
-        line = (
-            f"  {layer.layer}: {layer.cells:,} cells, exposure up to {plain_number(layer.exposure)}"
-        )
-        if layer.found is not None and layer.unchanged is not None:
-            line += (
-                f"; averaging finds {_percent(layer.found)} of the counts"
-                f" ({_percent(layer.unchanged)} are published unchanged)"
-            )
-        elif layer.expected is not None:
-            line += f"; averaging is expected to find {_percent(layer.expected)} of the counts"
-        lines.append(line)
-    if one.layers:
-        lines.append(
-            "  Less exposure: fewer variables crossed at once, fewer levels beside each other,"
-            " or more variance."
-        )
-    if one.bounds is not None:
-        bounds = one.bounds
-        lines.append(
-            f"  Bounds: {bounds.determined:,} of {bounds.cells:,} cells can be one count only,"
-            f" {bounds.one_or_two:,} are surely 1 or 2, {bounds.narrow:,} have at most"
-            " three counts."
-        )
-        if bounds.likely is not None:
-            line = f"  One sum each makes {bounds.likely:,} counts 95 % sure"
-            right = "" if bounds.right is None else f"; {_percent(bounds.right)} of these are right"
-            lines.append(f"{line}{right}.")
-        if bounds.contradicted:
-            lines.append(
-                f"  {bounds.contradicted:,} cells fit no count: the noise is larger than assumed,"
-                " or the tables are not of the same records."
-            )
-    lines += [*_about_parameters(one.parameters), *_undone(one)]
-    if one.groups:
-        worst = one.groups[0]
-        lines.append(
-            f"  {sum(group.single for group in one.groups):,} rows show one category only"
-            f" (most: {worst.layer}, {worst.single:,} of {worst.rows:,})."
-        )
-    if one.left_out:
-        lines.append(f"  Not looked at, since they hold no counts: {', '.join(one.left_out)}.")
-    return lines
-
-
-def _undone(one: AttackedUniverse) -> list[str]:
-    """What undoes noise: keys that are no keys, and official sums."""
-    lines = []
-    if one.regular:
-        lines.append(
-            "  The noise does not look drawn by record keys: it is nearly the same in all sums, or"
-            " of another size than that of the perturbation table. Check the keys."
-        )
-    if one.parameters.official:
-        lines.append(
-            f"  {one.parameters.official:,} official sums stand beside two or three parts, whose"
-            " noise they tell. Publish the sum with noise, or fewer parts."
-        )
-    return lines
-
-
-def _about_parameters(parameters: FoundParameters) -> list[str]:
-    if not parameters.sums:
-        return ["  No sum of large figures tells anything of the noise."]
-    line = f"  {parameters.sums:,} sums of large figures tell of the noise"
-    if np.isfinite(parameters.variance):
-        line += (
-            f": variance {plain_number(parameters.variance)}"
-            f" ± {plain_number(2 * parameters.error)}, largest at least {parameters.largest}"
-        )
-    if np.isfinite(parameters.staying):
-        line += f", some {_percent(parameters.staying)} unchanged"
-    if parameters.never:
-        line += f"; {', '.join(map(str, parameters.never))} never occur"
-    return [f"{line}."]
-
-
-def _about_values(report: AttackReport) -> list[str]:
-    """What sums, shares and means tell."""
-    lines = [
-        f"{pair.first} and {pair.second} are blurred alike: {pair.alike:,} of {pair.sums:,} sums"
-        " stray in the same direction. Who knows one of them computes the other. Give each column"
-        " and each period keys of its own."
-        for pair in report.alike
-    ]
-    for value in report.values:
-        line = f"{value.figure}: {value.cells:,} sums or means"
-        if value.layer:
-            line += (
-                f", in {value.layer} known by {plain_number(value.exposure)} independent figures"
-            )
-        if value.dominated is None:
-            line += (
-                "; not examined without the true values: how near a guess comes to single"
-                " contributions"
-            )
-        elif value.published is not None and value.chance is not None:
-            line += (
-                f"; of {value.dominated:,} with one contributor, or dominated by the largest, the"
-                f" best guess finds it within {value.p_percent:g} % in {_percent(value.published)},"
-                f" in {_percent(value.chance)} by the way factors are drawn"
-                if value.dominated
-                else "; none with one contributor, or dominated by the largest"
-            )
-        elif value.published is not None and value.averaged is not None:
-            line += (
-                f"; of {value.dominated:,} with one contributor, or dominated by the largest, the"
-                f" second largest finds it within 10 % in {_percent(value.published)}, in"
-                f" {_percent(value.averaged)} from all figures together"
-                if value.dominated
-                else "; none with one contributor, or dominated by the largest"
-            )
-        lines.append(f"{line}.")
-    for bare in report.bare:
-        remarks = []
-        if bare.whole:
-            remarks.append(f"{bare.whole:,} shares are of everything")
-        if bare.uncounted:
-            remarks.append(f"{bare.uncounted:,} figures stand beside a hidden count")
-        lines.append(f"{bare.figure} in {bare.table}: {' and '.join(remarks)}.")
-    return lines

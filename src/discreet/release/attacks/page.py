@@ -11,29 +11,27 @@ import html
 import math
 from collections.abc import Sequence
 from importlib import resources
-from itertools import accumulate
 from typing import Any
 
 from discreet._version import __version__
 from discreet.assessment import (
     SHARES,
-    AttackedUniverse,
     AttackOutcome,
     AttackReport,
+    Findings,
     number,
     percent,
+    words_of_findings,
 )
 from discreet.errors import PublicationError
-from discreet.files import texts_of
 from discreet.publication import facts_html, page_head, page_tail, read_words
 from discreet.release.attacks.exposure import PlannedExposure
 from discreet.release.report.sections import Bar, Sections, bullets, paragraphs
 
 _WORDS = {
-    language: {**texts_of("discreet.assessment.attacks", "outcomes", language), **texts}
+    language: {**words_of_findings(language), **texts}
     for language, texts in read_words("discreet.release.attacks").items()
 }
-_MOST = 40
 #: Attacks whose success tells how the noise is drawn, or how large it is: not for everybody.
 _OF_NOISE = ("exposure", "shared", "official", "regular", "alike")
 
@@ -110,30 +108,6 @@ def attack_rates(report: AttackReport, language: str) -> list[tuple[str, str]]:
     return rates
 
 
-def attack_remedies(report: AttackReport, language: str) -> list[tuple[str, str, str]]:
-    """Each attack that finds something, what would help against it, and the price of that."""
-    rates, text = report.rates(), _WORDS[language]
-    worst = max(
-        report.universes, key=lambda one: one.needed / max(one.variance, 1e-9), default=None
-    )
-    attacks = [one.attack for one in report.outcomes() if one.attack != "exposure"]
-    words = {name: number(rates[name] or 0, language, 0) for name in attacks}
-    if worst is not None:
-        words["variance"] = number(worst.needed, language, 2)
-        words["exposure"] = number(worst.exposure_kept, language, 2)
-        words["times"] = number(math.sqrt(worst.needed / max(worst.variance, 1e-9)), language, 1)
-    helped = [
-        name
-        for name in attacks
-        if rates[name]
-        and (name != "average" or (worst is not None and worst.needed > worst.variance))
-    ]
-    return [
-        (text[name], text[f"{name} helps"].format(**words), text[f"{name} price"].format(**words))
-        for name in helped
-    ]
-
-
 class _AttackSections(Sections):
     """The sections of a page about attacks."""
 
@@ -196,96 +170,13 @@ class _AttackSections(Sections):
 
     def office(self) -> list[str]:
         """Everything, for the office."""
-        report, text = self.report, self.text
-        twins = [
-            [f"{twin.first} | {twin.second}", twin.unequal, twin.compared,
-             "–" if twin.difference is None else twin.difference, ", ".join(twin.cells) or "–"]
-            for twin in report.twins[:_MOST]
-        ]  # fmt: skip
-        names: tuple[str, ...] = ("sets", "unequal", "compared", "difference", "first cell")
-        outcomes = report.outcomes()
+        outcomes = self.report.outcomes()
         sections = [self._verdict(outcomes), self._outcomes(outcomes)]
-        sections.append(self.listed(text["twins"], names, twins))
-        for at, one in enumerate(report.universes):
-            if len(report.universes) > 1:
-                title = f"{html.escape(text['universe'])} {html.escape(one.name)}"
-                sections.append(f"<h2>{title}</h2>\n")
-            sections += [self._layers(one, at), self._variables(one, at), self._growth(one, at)]
-            sections.append(self._facts_of(one))
-        values = [
-            [value.figure, value.cells, self.number(value.exposure, 2),
-             "–" if value.dominated is None else value.dominated,
-             self.share(value.published), self.share(value.averaged)]
-            for value in report.values[:_MOST]
-        ]  # fmt: skip
-        alike = [[f"{p.first} | {p.second}", p.sums, p.alike] for p in report.alike[:_MOST]]
-        remedies = attack_remedies(report, self.language)
-        names = ("figure", "cells", "exposure", "dominated", "published found", "averaged found")
-        sections.append(self.listed(text["sums of values"], names, values))
-        names = ("sets", "all sums", "same direction")
-        sections.append(self.listed(text["pairs alike"], names, alike))
-        names = ("attack", "helps", "price")
-        sections.append(self.listed(text["remedies"], names, remedies))
+        for own in Findings(self.report, self.language).all_of_them():
+            if own.identifier:
+                bars = [Bar(*bar) for bar in own.bars]
+                title, columns, rows = own.title, own.columns, own.rows
+                sections.append(self.charted(own.identifier, title, columns, rows, bars, own.full))
+            else:
+                sections.append(self.listed(own.title, own.columns, own.rows))
         return sections
-
-    def _layers(self, one: AttackedUniverse, at: int) -> str:
-        rows: list[list[Any]] = []
-        bars: list[Bar] = []
-        for layer in one.layers[:_MOST]:
-            hit = layer.expected if layer.found is None else layer.found
-            shares = [self.share(s) for s in (layer.expected, layer.found, layer.unchanged)]
-            rows.append([layer.layer, layer.cells, self.number(layer.exposure, 2), *shares])
-            if hit is not None:
-                bars.append(self.share_bar(layer.layer, hit))
-        names = ("layer", "cells", "exposure", "expected", "found", "unchanged")
-        return self.charted(f"layers-{at}", self.text["by table part"], names, rows, bars, 1)
-
-    def _variables(self, one: AttackedUniverse, at: int) -> str:
-        """The worst layer that each variable is part of."""
-        worst: dict[str, tuple[float, float]] = {}
-        for layer in one.layers:
-            hit = layer.expected if layer.found is None else layer.found
-            for name in () if hit is None else layer.variables:
-                old = worst.get(name, (0.0, 0.0))
-                worst[name] = (max(old[0], hit or 0), max(old[1], layer.exposure))
-        order = sorted(worst, key=lambda name: (-worst[name][0], name))
-        rows: list[list[Any]] = [
-            [name, self.share(worst[name][0]), self.number(worst[name][1], 2)] for name in order
-        ]
-        bars = [self.share_bar(name, worst[name][0]) for name in order]
-        names = ("variable", "average", "exposure")
-        return self.charted(f"variables-{at}", self.text["by variable"], names, rows, bars, 1)
-
-    def _growth(self, one: AttackedUniverse, at: int) -> str:
-        """The exposure of the total as tables are added, those that add most."""
-        sums = accumulate(own for _, own in one.growth)
-        added = [(table, own, up) for (table, own), up in zip(one.growth, sums, strict=True)]
-        most = sorted(added, key=lambda each: -each[1])[:_MOST]
-        chosen = [item for item in added if item in most]
-        rows: list[list[Any]] = [
-            [table, self.number(own, 3), self.number(up, 2)] for table, own, up in chosen
-        ]
-        bars = [Bar(table, up, self.number(up, 2)) for table, _, up in chosen]
-        names = ("table", "adds", "together")
-        return self.charted(f"growth-{at}", self.text["growth"], names, rows, bars)
-
-    def _facts_of(self, one: AttackedUniverse) -> str:
-        """Bounds, parameters and groups in a table."""
-        text, bounds, known = self.text, one.bounds, one.parameters
-        rows: list[list[Any]] = []
-        if bounds is not None:
-            names = ("determined", "one_or_two", "narrow", "contradicted", "likely")
-            counts = {name: getattr(bounds, name) for name in names}
-            rows += [[text[name], count] for name, count in counts.items() if count is not None]
-        if bounds is not None and bounds.right is not None:
-            rows.append([text["right"], self.share(bounds.right)])
-        if known.sums:
-            rows += [[text["sums"], known.sums], [text["largest"], known.largest]]
-            if math.isfinite(known.variance):
-                rows.append([text["variance"], self.number(known.variance, 2)])
-        rows += [[f"{text['groups']}: {g.layer}", g.single] for g in one.groups[:_MOST]]
-        if one.contradictions[0]:
-            place = f"{text['contradictions']}: {one.contradictions[1]}"
-            rows.append([place, one.contradictions[0]])
-        rows += [[text["left out"], name] for name in one.left_out]
-        return self.listed(self.text["others"], ("what", "number"), rows)
