@@ -8,13 +8,13 @@ one proves the contrary of large differences. There are no false alarms.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
 import polars as pl
 
-from discreet.arrays import IntArray, PositionArray
+from discreet.arrays import CellIndex
 from discreet.assessment.attacks.figures import PublishedFigures
 from discreet.disclosure import LayerKey, PublishedCells, PublishedLayer
 
@@ -201,57 +201,47 @@ def _apart(
     system: PublishedCells, rests: list[LayerKey], *codes: tuple[tuple[int, int], int]
 ) -> int | None:
     """By how many records two codes differ at least, by the smaller one of their layers."""
-    farthest = None
-    for rest in rests:
-        counts = []
-        for chosen, code in codes:
-            key = tuple(sorted((*rest, chosen)))
-            layer = system.layers.get(key)
-            if layer is None or layer.true is None or len(layer.true[0]) > _LARGE:
-                break
-            positions = layer.grid.positions(layer.true[0])
-            own = positions.pop(key.index(chosen)) == code
-            rest_of = [part[own] for part in positions]
-            cells = _numbered(rest_of, layer.sizes, key.index(chosen), int(own.sum()))
-            counts.append(dict(zip(cells.tolist(), layer.true[1][own].tolist(), strict=True)))
-        if len(counts) == len(codes):
-            one, other = counts
-            apart = sum(abs(one.get(at, 0) - other.get(at, 0)) for at in one.keys() | other.keys())
-            farthest = max(farthest or 0, apart)
-    return farthest
+    counted = [
+        rest
+        for rest in rests
+        if all(_has_truth(system.layers.get(_key(rest, chosen))) for chosen, _ in codes)
+    ]
+    if not counted:
+        return None
+    one, other = (
+        _crossed(system, counted, chosen, true=True).filter(pl.col("code") == code)
+        for chosen, code in codes
+    )
+    both = one.join(other, on=["rest", "cell"], how="full", coalesce=True, suffix=" other")
+    apart = (pl.col("value").fill_null(0) - pl.col("value other").fill_null(0)).abs()
+    return max(both.group_by("rest").agg(apart.sum().alias("apart"))["apart"], default=0)
 
 
-def _numbered(
-    positions: Sequence[PositionArray], sizes: Sequence[int], without: int, length: int
-) -> IntArray:
-    """Cells by the codes of all variables of a layer but one."""
-    rest = [size for place, size in enumerate(sizes) if place != without]
-    number = np.zeros(length, dtype=np.int64)
-    for size, part in zip(rest, positions, strict=True):
-        number = number * size + part
-    return number
+def _has_truth(layer: PublishedLayer | None) -> bool:
+    return layer is not None and layer.true is not None and len(layer.true[0]) <= _LARGE
+
+
+def _key(rest: LayerKey, chosen: tuple[int, int]) -> LayerKey:
+    return tuple(sorted((*rest, chosen)))
 
 
 def _crossed(
-    system: PublishedCells, rests: list[LayerKey], chosen: tuple[int, int]
+    system: PublishedCells, rests: list[LayerKey], chosen: tuple[int, int], *, true: bool = False
 ) -> pl.DataFrame:
     """Figures of the codes of a cut in all crossings: code, crossing, cell of it, figure."""
     frames = [pl.DataFrame(schema=dict.fromkeys(("code", "rest", "cell", "value"), pl.Int64))]
     for number, rest in enumerate(rests):
-        key = tuple(sorted((*rest, chosen)))
+        key = _key(rest, chosen)
         layer = system.layers.get(key)
         if layer is None:
             continue
-        at = key.index(chosen)
-        positions = layer.grid.positions(layer.ids)
-        code = positions.pop(at)
-        cell = _numbered(positions, layer.sizes, at, len(layer))
         kept = layer.shown & (layer.value != 0)
-        columns = {
-            "code": code[kept].astype(np.int64),
-            "rest": np.full(int(kept.sum()), number, dtype=np.int64),
-            "cell": cell[kept],
-            "value": layer.value[kept],
-        }
+        ids, value = layer.ids[kept], layer.value[kept]
+        if true and layer.true is not None:
+            ids, value = layer.true
+        positions = layer.grid.positions(ids)
+        code = positions.pop(key.index(chosen)).astype(np.int64)
+        cell = CellIndex(system.sizes(rest)).numbers(positions, len(ids))
+        columns = {"code": code, "rest": np.full(len(ids), number), "cell": cell, "value": value}
         frames.append(pl.DataFrame(columns))
     return pl.concat(frames)
