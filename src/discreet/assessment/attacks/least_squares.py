@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
+from typing import Literal
 
 import numpy as np
 
@@ -18,6 +19,8 @@ from discreet.disclosure import LayerKey, LeastSquares, PublishedCells, Publishe
 _MOST = 200_000
 #: The mean square of counts that were changed to zero, in terms of their mean.
 _LARGER = 2.0
+#: What attackers take zeros for.
+Zeros = Literal["changed", "true", "noisy"]
 #: The variance of noise that is not known.
 _USUAL = 2.0
 
@@ -37,18 +40,19 @@ def estimated(
     variance: float = math.nan,
     *,
     relative: bool = False,
-    zeros: bool = False,
+    zeros: Zeros = "changed",
     leverages: bool = True,
 ) -> dict[LayerKey, EstimatedCells]:
     """The estimates of all cells of a universe.
 
-    Small counts may have been changed to zero: what sums miss says how often, by layer.
+    Small counts may have been changed to zero: what sums miss says how often, by layer. An attacker
+    may also take zeros for true ones, or for figures with noise like all others.
 
     Args:
         system: The publication.
         variance: The variance of the noise, if that is known.
         relative: Whether the noise of a figure grows with it, as that of sums does.
-        zeros: Whether zeros count as figures with noise, like all others.
+        zeros: What zeros are taken for.
         leverages: Whether to work out exposures, too; else they are 1.
     """
     layers = list(system.layers.values())
@@ -60,7 +64,7 @@ def estimated(
         for name in ("value", "shown", "official")
     )
     shown, official = shown.astype(np.bool_), official.astype(np.bool_)
-    above = shown & (zeros | (figure != 0))
+    above = shown & ((figure != 0) | (zeros == "noisy"))
     none, number = np.zeros(0, dtype=np.int64), 0
     rows, cells, coefficients = [none], [none], [np.zeros(0, dtype=np.int8)]
     unseen: list[IntArray] = []
@@ -87,7 +91,7 @@ def estimated(
         np.concatenate(rows), np.concatenate(cells), np.concatenate(coefficients)
     )  # fmt: skip
     missing = np.zeros(number)
-    if not relative:
+    if not relative and zeros != "true":
         sums = np.bincount(row, coefficient * figure[cell], number)
         whole_rows = np.bincount(row, minlength=number) > 1
         whole_rows &= np.bincount(row, ~shown[cell], number) == 0

@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from discreet.arrays import FloatArray
 from discreet.assessment.attacks.attributes import GroupDisclosures, group_disclosures
 from discreet.assessment.attacks.bounds import (
     NoiseRange,
@@ -358,29 +359,33 @@ def _universe(
 
 
 def best_estimates(system: PublishedCells, variance: float) -> dict[LayerKey, EstimatedCells]:
-    """The estimates of all cells; against true counts, those that find more of two ways.
+    """The estimates of all cells; against true counts, those that find most of three ways.
 
-    An attacker may take zeros for true ones where sums agree, or for figures like all others.
+    An attacker may take zeros for small counts that were changed, for true zeros, or for figures
+    like all others.
     """
     cells = estimated(system, variance)
     judged = [key for key, own in cells.items() if own.layer.true is not None]
-    whole = filled(system) if judged else None
-    if whole is None:
+    if not judged:
         return cells
-    beside = estimated(whole, variance, zeros=True, leverages=False)
-    other = {
-        key: replace(own, estimate=beside[key].estimate[beside[key].layer.at(own.layer.ids)])
-        for key, own in cells.items()
-    }
+    ways = [cells, estimated(system, variance, zeros="true", leverages=False)]
+    whole = filled(system)
+    ways += [] if whole is None else [estimated(whole, variance, zeros="noisy", leverages=False)]
+    estimates = [
+        {key: way[key].estimate[way[key].layer.at(own.layer.ids)] for key, own in cells.items()}
+        for way in ways
+    ]
 
-    def right(way: Mapping[LayerKey, EstimatedCells]) -> int:
+    def right(way: Mapping[LayerKey, FloatArray]) -> int:
         hits = 0
-        for own in (way[key] for key in judged):
-            true = own.layer.truth(own.layer.ids)
-            hits += int((np.rint(own.estimate) == true)[own.noisy].sum())
+        for key in judged:
+            layer = cells[key].layer
+            hit = np.rint(way[key]) == layer.truth(layer.ids)
+            hits += int(hit[cells[key].noisy].sum())
         return hits
 
-    return other if right(other) > right(cells) else cells
+    best = max(estimates, key=right)  # the first of those that find as many
+    return {key: replace(own, estimate=best[key]) for key, own in cells.items()}
 
 
 def _growth(system: PublishedCells) -> list[tuple[str, float]]:
