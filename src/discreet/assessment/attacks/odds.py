@@ -107,8 +107,7 @@ class NoiseOdds:
 
         The estimate is taken as normal, which holds from an exposure of four or so.
         """
-        spread = math.sqrt(self.variance / exposure)
-        return 1.0 if not spread else 2 * _NORMAL.cdf(0.5 / spread) - 1
+        return averaging_success(self.variance, exposure)
 
     def tolerated(self, success: float = 0.6) -> float:
         """The exposure up to which averaging succeeds at most so often."""
@@ -147,6 +146,12 @@ class NoiseOdds:
 
     def __repr__(self) -> str:
         return "<NoiseOdds: secret>"
+
+
+def averaging_success(variance: float, exposure: float) -> float:
+    """How likely the estimate from so many independent figures, rounded, is the true count."""
+    spread = math.sqrt(variance / exposure)
+    return 1.0 if not spread else math.erf(0.5 / (math.sqrt(2) * spread))
 
 
 def exposure_of(levels: Sequence[Sequence[int]]) -> float:

@@ -10,14 +10,13 @@ from __future__ import annotations
 import itertools
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
-from math import erf, sqrt
 from typing import Any, Literal
 
 import numpy as np
 
 from discreet.assessment.attacks.figures import PublishedFigures
 from discreet.assessment.attacks.least_squares import estimated
-from discreet.assessment.attacks.odds import NoiseOdds
+from discreet.assessment.attacks.odds import NoiseOdds, averaging_success
 from discreet.assessment.attacks.periods import KeyOption, PeriodPair
 from discreet.assessment.attacks.report import exceeded_limits
 from discreet.disclosure import LayerKey, PublishedCells
@@ -191,4 +190,4 @@ def _averaged(systems: Sequence[PublishedCells], variance: float, *, together: b
             if cells.noisy.any():
                 exposures.setdefault(key, []).append(float(cells.exposure[cells.noisy].mean()))
     most = max((sum(e) if together else max(e) for e in exposures.values()), default=0.0)
-    return erf(0.5 / sqrt(2 * variance / most)) if variance and most else 1.0
+    return averaging_success(variance, most) if most else 1.0

@@ -8,7 +8,7 @@ the solution nearest to the figures.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -115,29 +115,22 @@ def _of_layer(
     system: PublishedCells, key: LayerKey, homes: list[tuple[int, int]], code: str,
     others: list[int], every: list[Any], known: NoiseRange,
 ) -> list[_Equation]:  # fmt: skip
-    layer = system.layers[key]
+    layer, size = replace(system.layers[key]), len(every[0]) if every else 1
+    places = [
+        np.full(size, system.axes[axis].codes(cut).index(code))
+        if (axis, cut) in homes
+        else system.axes[axis].up(-1, cut)[every[others.index(axis)]]
+        for axis, cut in key
+    ]
+    ids, back = np.unique(layer.grid.numbers(places, size), return_inverse=True)
+    layer.extend(ids)
     low, high = known.of(layer)
-    (at,) = [place for place, part in enumerate(key) if part in homes]
-    axis, cut = key[at]
-    wanted = system.axes[axis].codes(cut).index(code)
-    rest = [part for place, part in enumerate(key) if place != at]
-    group = CellIndex(tuple(len(system.axes[a].cuts[c]) for a, c in rest))
-    places = [system.axes[a].up(-1, c)[every[others.index(a)]] for a, c in rest]
-    of_combination = group.numbers(places, len(every[0]) if every else 1)
-    positions = layer.grid.positions(layer.ids)
-    mine = np.flatnonzero(positions[at] == wanted)
-    inner = [part[mine] for place, part in enumerate(positions) if place != at]
-    listed = dict(zip(group.numbers(inner, len(mine)).tolist(), mine.tolist(), strict=True))
-    equations = []
-    for number in range(group.size):
-        cell = listed.get(number)
-        bounds = (0, int(known.high[0]), 0)
-        if cell is not None:
-            bounds = (int(low[cell]), int(high[cell]), int(layer.value[cell]))
-            if not layer.shown[cell]:
-                continue
-        equations.append((np.flatnonzero(of_combination == number).astype(np.int64), *bounds))
-    return equations
+    sums = np.split(np.argsort(back, kind="stable"), np.cumsum(np.bincount(back))[:-1])
+    return [
+        (cells, int(low[at]), int(high[at]), int(layer.value[at]))
+        for cells, at in zip(sums, layer.at(ids).tolist(), strict=True)
+        if layer.shown[at]
+    ]
 
 
 def _program(number: int, equations: list[_Equation]) -> Any:

@@ -29,7 +29,7 @@ from discreet.assessment.attacks.least_squares import (
     estimated,
     filled,
 )
-from discreet.assessment.attacks.odds import NoiseOdds
+from discreet.assessment.attacks.odds import NoiseOdds, averaging_success
 from discreet.assessment.attacks.outcomes import (
     AttackOutcome,
     outcomes_of,
@@ -407,7 +407,8 @@ def _layer(
     exposure, hit, unchanged, expected = counts.exposure[seen], None, None, None
     estimate = counts.estimate[seen]
     if np.isfinite(variance) and seen.any():
-        chances = np.array(_averaged(variance, exposure))
+        every, back = np.unique(exposure, return_inverse=True)
+        chances = np.array([averaging_success(variance, one) for one in every.tolist()])[back]
         if np.isfinite(staying):
             estimate = np.where(chances < staying, layer.value[seen], estimate)
             chances = np.maximum(chances, staying)
@@ -426,18 +427,6 @@ def _layer(
         found=hit,
         unchanged=unchanged,
     )
-
-
-def _averaged(variance: float, exposure: Any) -> list[float]:
-    """How often a normal error of this variance rounds to nothing, for each exposure."""
-    from math import erf, sqrt
-
-    if not variance:
-        return [1.0] * len(exposure)
-    values, back = np.unique(exposure, return_inverse=True)
-    chances = np.array([erf(0.5 / sqrt(2 * variance / value)) for value in values.tolist()])
-    averages: list[float] = chances[back].tolist()
-    return averages
 
 
 def _bounds(system: PublishedCells, known: NoiseRange) -> BoundedCells:
