@@ -130,6 +130,28 @@ def attack_page_words(language: str) -> dict[str, str]:
     return {**words_of_findings(language), **read_words("discreet.release.attacks")[language]}
 
 
+def test_limits_of_the_programme_are_those_of_its_attacks(
+    edited: Callable[..., Path], out: Path
+) -> None:
+    """The command judges by them, if its attacker knows the same; its own limits come first."""
+    path = limited(edited, "average = 1\ntwins = 5\ngroups = 1000")
+    line = ["attack", str(out), "--truth", str(path), "--json"]
+    done = CliRunner().invoke(app, line)
+    report = json.loads(done.stdout)
+    assert done.exit_code == 0
+    assert report["limits"] == {"average": 1.0, "twins": 5.0, "groups": 1000.0}
+    limits = {one["attack"]: (one["limit"], one["verdict"]) for one in report["attacks"]}
+    assert limits["average"] == (1.0, "safe")
+    failed = CliRunner().invoke(app, [*line, "--fail-over", "average=0.1"])
+    assert failed.exit_code == 1
+    (over,) = json.loads(failed.stdout)["failed"]
+    assert over.startswith("average is ")
+    assert over.endswith("above 0.1")
+    other = CliRunner().invoke(app, [*line, "--knows", "maximum", "--max-noise", "2"])
+    assert json.loads(other.stdout)["limits"] == {}
+    assert CliRunner().invoke(app, [*line, "--fail-over", "luck=1"]).exit_code == 2
+
+
 def test_pages_are_html(out: Path) -> None:
     line = ["attack", str(out), "--public", "page.txt"]
     assert CliRunner().invoke(app, line).exit_code == 2

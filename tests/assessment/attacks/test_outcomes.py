@@ -6,11 +6,13 @@ import html
 from dataclasses import replace
 
 import numpy as np
+import polars as pl
 import pytest
 
 import discreet as dc
 from discreet.assessment import AttackOutcome, AttackReport, PublishedFigures, verdict_sentence
 from discreet.classifications import Classification
+from discreet.errors import PerturbationError
 from discreet.publication.examples import census_example
 from discreet.release import attack_page
 from discreet.tables import CellStatus, Dimension, ProtectedTable, Provenance
@@ -47,6 +49,70 @@ def test_what_is_found_is_open_and_what_is_unknown_is_not_safe(report: AttackRep
         assert own.verdict == verdict
     universes = [replace(one, left_out=["means"]) for one in report.universes]
     assert replace(report, universes=universes).judgement.gaps[-1].name.endswith(": means")
+
+
+@pytest.mark.parametrize(
+    ("limits", "sentence", "german", "failures"),
+    [
+        ({"exposure": 2, "twins": 5},
+         "Against these attacks, the release keeps within its limits. It is NOT fully examined.",
+         "Gegenüber diesen Angriffen hält die Veröffentlichung ihre Grenzen ein.", []),
+        ({"exposure": 1.5, "twins": 5},
+         "Against these attacks, the release exceeds its limits. It is NOT fully examined.",
+         "Gegenüber diesen Angriffen überschreitet die Veröffentlichung ihre Grenzen.",
+         ["exposure is 1.8, above 1.5"]),
+        ({"average": 0.9},
+         "The attacks do not show whether the release keeps within its limits.",
+         "Die Angriffe zeigen nicht, ob die Veröffentlichung ihre Grenzen einhält.",
+         ["average is not examined"]),
+    ],
+)  # fmt: skip
+def test_limits_enter_the_verdict(
+    report: AttackReport, limits: dict[str, float], sentence: str, german: str, failures: list[str]
+) -> None:
+    """What an attack found, its limit, and whether that is kept; all without one stay strict."""
+    limited = replace(report, limits=limits)
+    outcomes = {one.attack: one for one in limited.outcomes()}
+    assert limited.text().splitlines()[0] == sentence
+    assert limited.exceeded() == failures
+    assert german in attack_page(limited, language="de", internal=True)
+    for name, limit in limits.items():
+        own = outcomes[name]
+        assert own.described()["limit"] == limit
+        kept = own.rate is not None and own.rate <= limit
+        assert (own.verdict == "safe") is kept
+        assert ("within its limit" in own.line()) is kept
+    strict = replace(limited, bare=[replace(each, whole=3) for each in _bare()])
+    assert "It is NOT safe against attacks without a limit: Shares of everything." in strict.text()
+    assert strict.verdict == "open"
+    assert replace(strict, limits={**limits, "whole": 3}).verdict == limited.verdict
+
+
+def test_limits_of_what_no_attack_finds_are_mistakes() -> None:
+    for limits in ({"luck": 1.0}, {"average": 0.5}):
+        with pytest.raises(PerturbationError, match=r"rate|knowledge of the noise"):
+            dc.attack(census_example(), knows="maximum", max_noise=2, limits=limits)
+
+
+def test_what_names_do_not_tell_is_not_examined(report: AttackReport) -> None:
+    """Variables that no table crosses may be one under two names; universes may overlap."""
+    draw = np.random.default_rng(3)
+    frame = pl.DataFrame({name: draw.integers(0, 3, 900) for name in ("a", "b", "c")})
+    frame = frame.with_columns(record_key=pl.Series(draw.integers(0, 10**15, 900)))
+    noise = dc.design_perturbation(max_noise=3, variance=1)
+    tables = [
+        dc.perturb(dc.tabulate(frame, by=by, record_key="record_key"), noise)
+        for by in (["a", "b"], ["b", "c"], ["a", "c"])
+    ]
+    assert dc.attack(tables, ptable=noise).gaps == ()
+    apart = dc.attack(tables[:2], ptable=noise)
+    assert [gap.name for gap in apart.gaps] == ["what variables of other names share: a, c"]
+    assert apart.verdict != "safe"
+    assert apart.gap_lines()[0] in apart.text()
+    assert html.escape(apart.gap_lines("de")[0]) in attack_page(apart, language="de")
+    two = dc.attack({"all": tables, "some": tables[:1]}, ptable=noise)
+    assert [gap.name for gap in two.gaps] == ["sums across populations: all, some"]
+    assert report.gaps == ()
 
 
 def test_the_public_page_tells_nothing_of_attacks_that_it_does_not_list(
