@@ -23,10 +23,10 @@ if TYPE_CHECKING:
     from .attacks.period_report import PeriodReport as PeriodReport
     from .attacks.period_report import attacked_periods as attacked_periods
     from .attacks.periods import KeyOption as KeyOption
-    from .attacks.report import AttackedUniverse as AttackedUniverse
     from .attacks.report import AttackReport as AttackReport
     from .attacks.report import attacked as attacked
-    from .attacks.report import exceeded_limits as exceeded_limits
+    from .attacks.results import AttackedUniverse as AttackedUniverse
+    from .attacks.results import exceeded_limits as exceeded_limits
     from .attacks.settings import AttackerSettings as AttackerSettings
     from .attacks.settings import AttackSettings as AttackSettings
     from .attacks.settings import Knows as Knows

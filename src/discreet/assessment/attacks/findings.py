@@ -1,6 +1,6 @@
 """What attacks found, as tables in words: the same for texts and pages, in English and German.
 
-In: an `AttackReport`. Out: `Finding`s – a title, columns, rows, and bars where there is something
+In: `AttackResults`. Out: `Finding`s – a title, columns, rows, and bars where there is something
 to draw – and per attack what would help, and its price. SECRET.
 """
 
@@ -10,13 +10,11 @@ import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import accumulate
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from discreet.assessment.attacks.results import AttackedUniverse, AttackResults
 from discreet.assessment.words import number, percent
 from discreet.files import texts_of
-
-if TYPE_CHECKING:
-    from discreet.assessment.attacks.report import AttackedUniverse, AttackReport
 
 _PACKAGE = "discreet.assessment.attacks"
 _MOST = 40
@@ -62,7 +60,7 @@ def words_of_findings(language: str) -> dict[str, str]:
     }
 
 
-def remedies_of(report: AttackReport, language: str) -> list[tuple[str, str, str]]:
+def remedies_of(report: AttackResults, language: str) -> list[tuple[str, str, str]]:
     """Each attack that finds something, what would help against it, and the price of that."""
     rates, text = report.rates(), words_of_findings(language)
     worst = max(
@@ -89,7 +87,7 @@ def remedies_of(report: AttackReport, language: str) -> list[tuple[str, str, str
 class Findings:
     """All that a report found, in words of a language. SECRET."""
 
-    def __init__(self, report: AttackReport, language: str) -> None:
+    def __init__(self, report: AttackResults, language: str) -> None:
         self.report, self.language = report, language
         self.text = words_of_findings(language)
 

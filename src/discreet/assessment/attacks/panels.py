@@ -159,9 +159,7 @@ class _Panel:
         cells = codes.cells(key, codes.positions(frame.select(self.by)))
         assert cells is not None
         marks = frame["unit"].hash(1).to_numpy() if units else self.marks(frame)
-        every, back = np.unique(cells, return_inverse=True)
-        sums = set_sums(back, marks, len(every))
-        return dict(zip(every.tolist(), sums.tolist(), strict=True))
+        return _sums(cells, marks)
 
     def events(self, first: str, second: str, event: str, *, quiet: bool) -> pl.DataFrame:
         """Units that left, came, or changed in what is known; what is unknown stays."""
@@ -202,11 +200,14 @@ class _Panel:
         return pl.concat_str([pl.col(n).fill_null("") for n in self.known], separator="\x1f")
 
     def _groups(self, frame: pl.DataFrame) -> dict[str, int]:
-        names, back = np.unique(
-            frame.select(self._group().alias("g"))["g"].to_numpy().astype(str), return_inverse=True
-        )
-        sums = set_sums(back, self.marks(frame), len(names))
-        return dict(zip(names.tolist(), sums.tolist(), strict=True))
+        groups = frame.select(self._group()).to_series().to_numpy().astype(str)
+        return _sums(groups, self.marks(frame))
+
+
+def _sums(places: AnyArray, marks: AnyArray) -> dict[Any, int]:
+    """Per cell or group a number of its set of units."""
+    every, back = np.unique(places, return_inverse=True)
+    return dict(zip(every.tolist(), set_sums(back, marks, len(every)).tolist(), strict=True))
 
 
 _Pairs = Sequence[tuple[str, str, PeriodPair]]
