@@ -45,8 +45,8 @@ from tests.helpers.averaging_apart import (
     share_sparse,
 )
 
-#: From so many persons on, estimates are timed without leverages, and not held against others.
-_LEVERAGES = 1_000_000
+#: From so many persons on, estimates are not held against a solution written apart.
+_APART = 1_000_000
 
 
 def designs() -> dict[str, PerturbationTable]:
@@ -163,7 +163,7 @@ def squares(persons: int) -> None:
         (system,) = PublishedFigures.of({"": [safe]}, {"": [table]}).systems.values()
         variance = NoiseOdds.of(ptable).variance
         cells, timed = {}, []
-        for leverages in (False, True) if persons < _LEVERAGES else (False,):
+        for leverages in (False, True):
             began, cpu = time.perf_counter(), time.process_time()
             cells = estimated(system, variance, leverages=leverages)
             timed += [time.perf_counter() - began, time.process_time() - cpu]
@@ -172,7 +172,7 @@ def squares(persons: int) -> None:
             np.concatenate([(np.rint(figures(own)) == true)[own.noisy] for own, true in seen])
             for figures in (lambda own: own.layer.value, lambda own: own.estimate)
         ]
-        apart = share_sparse(safe, table)[1] if persons < _LEVERAGES else float("nan")
+        apart = share_sparse(safe, table)[1] if persons < _APART else float("nan")
         most = max(float(own.exposure.max()) for own, _ in seen)
         print(
             f"{name:24}{len(hits[0]):>9,} cells; unchanged {hits[0].mean():.3f}, found"
