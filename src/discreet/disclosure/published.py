@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from itertools import combinations, product
+from itertools import product
 
 import numpy as np
 
@@ -26,6 +26,7 @@ from discreet.arrays import (
 )
 from discreet.classifications import Classification
 from discreet.disclosure.cells import cells_by_level, level_codes
+from discreet.disclosure.system import pairs_apart
 from discreet.disclosure.verdicts import Gap
 from discreet.errors import TableError
 from discreet.tables import CellStatus, Dimension, ProtectedTable, level_numbers
@@ -432,21 +433,13 @@ def _joined(variable: str, old: Classification, new: Classification) -> Classifi
 
 def unexamined_names(populations: Mapping[str, Sequence[ProtectedTable]]) -> tuple[Gap, ...]:
     """What is not examined where cells are known by the names of variables and codes only."""
-    apart: set[tuple[str, str]] = set()
-    for tables in populations.values():
-        names = [
-            {tree.name for own in table.spanning for tree in own.classifications}
-            for table in tables
-        ]
-        crossed = {
-            pair
-            for table in tables
-            for one, other in combinations(table.spanning, 2)
-            for pair in product(*({tree.name for tree in own.classifications}
-                                  for own in (one, other)))
-        }  # fmt: skip
-        every = sorted(set().union(*names))
-        apart |= {(a, b) for a, b in combinations(every, 2) if not {(a, b), (b, a)} & crossed}
+    apart = {
+        pair
+        for tables in populations.values()
+        for pair in pairs_apart(
+            [[{t.name for t in own.classifications} for own in table.spanning] for table in tables]
+        )
+    }
     gaps = []
     if apart:
         about = ", ".join(sorted({name for pair in apart for name in pair}))

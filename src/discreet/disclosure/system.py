@@ -419,12 +419,25 @@ def cells_of_nobody(names: Sequence[str], columns: dict[str, Any], unit: str = "
     )
 
 
+def pairs_apart(tables: Sequence[Sequence[set[str]]]) -> list[tuple[str, str]]:
+    """Pairs of names that no table crosses.
+
+    >>> pairs_apart([[{"area"}, {"age", "age5"}], [{"area"}, {"sex"}]])
+    [('age', 'age5'), ('age', 'sex'), ('age5', 'sex')]
+    """
+    crossed = {
+        frozenset(pair)
+        for variables in tables
+        for one, other in combinations(variables, 2)
+        for pair in product(one, other)
+    }
+    every = sorted({name for variables in tables for own in variables for name in own})
+    return [pair for pair in combinations(every, 2) if frozenset(pair) not in crossed]
+
+
 def unexamined_by_name(tables: Sequence[Table]) -> tuple[Gap, ...]:
     """What is not examined where cells are known by name only, without records."""
-    variables = [{dimension.name for dimension in table.dimensions} for table in tables]
-    together = {frozenset(pair) for own in variables for pair in combinations(sorted(own), 2)}
-    every = sorted(set().union(*variables))
-    apart = [pair for pair in combinations(every, 2) if frozenset(pair) not in together]
+    apart = pairs_apart([[{own.name} for own in table.dimensions] for table in tables])
     breakdowns = sorted(
         {own.name for table in tables for own in table.dimensions if len(own.classifications) > 1}
     )
