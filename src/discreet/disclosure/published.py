@@ -163,7 +163,8 @@ class LayerStep:
     def sums(self, values: AnyArray) -> FloatArray:
         """Per cell of the coarser layer, the sum over its listed parts."""
         every = len(self.place) == len(self.whole)
-        return np.bincount(self.place, values if every else values[self.inside], len(self.coarse))
+        weights = (values if every else values[self.inside]).astype(np.float64)
+        return np.bincount(self.place, weights=weights, minlength=len(self.coarse))
 
 
 @dataclass(frozen=True, repr=False, eq=False)

@@ -113,9 +113,9 @@ def test_two_years_by_hand(noise: PerturbationTable) -> None:
 
 def _areas(system: Any) -> tuple[list[str], list[int]]:
     layer = next(each for key, each in system.layers.items() if system.title(key) == "area")
-    (axis,) = [each for each in system.axes if each.name == "area"]
+    (axis,) = [each for each in system.axes if each.variable == "area"]
     places = layer.grid.positions(layer.ids)[0]
-    return [axis.codes[axis.cuts[1][at]] for at in places], layer.value.tolist()
+    return [axis.codes(1)[at] for at in places], layer.value.tolist()
 
 
 @settings(max_examples=10)
@@ -135,7 +135,7 @@ def test_what_is_proven_is_true(seed: int, option: KeyOption) -> None:
     one, two = catalogue.systems.values()
     pair = PeriodPair(one, two, NoiseOdds.of(noise).chances, option)
     for key in pair.layers:
-        names = [one.axes[axis].name for axis, _ in key]
+        names = [one.axes[axis].variable for axis, _ in key]
         sets = [
             {} if not names else {
                 row[:-1]: set(row[-1])
@@ -147,7 +147,7 @@ def test_what_is_proven_is_true(seed: int, option: KeyOption) -> None:
         for cell in np.flatnonzero(proven) if names else ():
             places = one.layers[key].grid.positions(layer.ids[cell : cell + 1])
             code = tuple(
-                int(one.axes[axis].codes[one.axes[axis].cuts[cut][place[0]]])
+                int(one.axes[axis].codes(cut)[place[0]])
                 for (axis, cut), place in zip(key, places, strict=True)
             )
             assert sets[0].get(code, set()) != sets[1].get(code, set())
@@ -184,7 +184,7 @@ def test_every_period_of_other_keys_is_one_more_estimate(noise: PerturbationTabl
         axis = systems[0].axes[key[0][0]]
         for number in (1, 2, 5):
             found = smoothed_counts(systems[:number], key, chances, option, STILL)
-            counts = [true[int(axis.codes[axis.cuts[1][at]])] for at in found.ids.tolist()]
+            counts = [true[int(axis.codes(1)[at])] for at in found.ids.tolist()]
             share.setdefault(option, []).append(float((found.count == counts).mean()))
     assert share["same"][0] == share["same"][2]
     assert share["changed"][0] == share["changed"][2]

@@ -133,9 +133,10 @@ class Findings:
             shares = [
                 self._share(share) for share in (layer.expected, layer.found, layer.unchanged)
             ]
-            rows.append([layer.layer, layer.cells, self._number(layer.exposure), *shares])
+            exposure = self._number(layer.noisy_exposure or None)
+            rows.append([layer.layer, layer.cells, exposure, layer.exact or _NONE, *shares])
             bars += [] if hit is None else [self._bar(layer.layer, hit)]
-        columns = ("layer", "cells", "exposure", "expected", "found", "unchanged")
+        columns = ("layer", "cells", "exposure", "exact", "expected", "found", "unchanged")
         title = self.text["by table part"] + several
         return Finding(
             title=title, columns=columns, rows=rows, bars=bars, full=1, identifier=identifier
@@ -148,7 +149,7 @@ class Findings:
             hit = layer.expected if layer.found is None else layer.found
             for name in () if hit is None else layer.variables:
                 old = worst.get(name, (0.0, 0.0))
-                worst[name] = (max(old[0], hit or 0), max(old[1], layer.exposure))
+                worst[name] = (max(old[0], hit or 0), max(old[1], layer.noisy_exposure))
         order = sorted(worst, key=lambda name: (-worst[name][0], name))
         return Finding(
             title=self.text["by variable"] + several,
@@ -191,13 +192,13 @@ class Findings:
                 rows.append([text["staying"], self._share(known.staying)])
             if known.never:
                 rows.append([text["never"], ", ".join(map(str, known.never))])
-        rows += [[f"{text['groups']}: {g.layer}", g.single] for g in one.groups[:_MOST]]
         if one.contradictions[0]:
             place = f"{text['contradictions']}: {one.contradictions[1]}"
             rows.append([place, one.contradictions[0]])
         rows += [[text["left out"], name] for name in one.left_out]
+        rows += [[f"{text['groups']}: {g.layer}", g.single] for g in one.groups[:_MOST]]
         title = text["others"] + several
-        return Finding(title=title, columns=("what", "number"), rows=rows, shown=_MOST)
+        return Finding(title=title, columns=("what", "number"), rows=rows, shown=15)
 
     def _values(self) -> Iterator[Finding]:
         """What sums, shares, means and pairs of columns tell."""

@@ -63,7 +63,7 @@ class AttackOutcome:
         attack, reader, verdict = self.words()
         figures = "" if self.rate is None else self._number(self.rate)
         if figures and self.limit is not None:
-            figures += f" of {self._number(self.limit)}"
+            figures += f" (limit {self._number(self.limit)})"
         return f"{attack} ({reader}): {' – '.join(filter(None, (figures, verdict)))}"
 
     def _number(self, rate: float) -> str:

@@ -34,6 +34,8 @@ from discreet.errors import PerturbationError
 from discreet.protection.noise import PerturbationTable
 from discreet.tables import ProtectedTable, Table
 
+#: With more exposure than this, a cell follows from figures without noise.
+_EXACT = 1e4
 #: Counts this likely are taken as found out by one sum.
 _SURE = 0.95
 
@@ -190,6 +192,8 @@ def _layer(
         cells=int(seen.sum()),
         exposure=float(exposure.max(initial=0.0)),
         mean_exposure=float(exposure.mean()) if seen.any() else 0.0,
+        exact=int((exposure > _EXACT).sum()),
+        noisy_exposure=float(exposure[exposure <= _EXACT].max(initial=0.0)),
         expected=expected,
         found=hit,
         unchanged=unchanged,

@@ -42,6 +42,8 @@ class AveragedLayer:
     cells: int  # number of cells that show a count
     exposure: float  # the largest exposure of a cell; the mean stands beside it
     mean_exposure: float
+    exact: int  # number of cells that figures without noise tell, whatever the noise of others
+    noisy_exposure: float  # the largest exposure of the others
     #: How often the best estimate is expected to be the true count; None if the variance of the
     #: noise is not known
     expected: float | None
@@ -85,8 +87,7 @@ class AttackedUniverse:
     @property
     def needed(self) -> float:
         """The variance with which averaging is expected to succeed in 60 % at most. SECRET."""
-        exposure = max((layer.exposure for layer in self.layers), default=0.0)
-        return exposure / _TOLERATED
+        return max((layer.noisy_exposure for layer in self.layers), default=0.0) / _TOLERATED
 
     @property
     def exposure_kept(self) -> float:
