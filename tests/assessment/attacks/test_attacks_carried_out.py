@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from typing import Any
+
 import numpy as np
 import polars as pl
 import pytest
@@ -41,7 +44,7 @@ def people(size: int, seed: int, **codes: int) -> pl.DataFrame:
 
 
 def made(
-    records: pl.DataFrame, noise: PerturbationTable, by: list[str]
+    records: pl.DataFrame, noise: PerturbationTable, by: list[Any]
 ) -> tuple[ProtectedTable, Table]:
     table = dc.tabulate(records, by=by, record_key="record_key")
     return dc.perturb(table, noise), table
@@ -342,3 +345,42 @@ def test_universes_with_keys_of_their_own_share_no_noise(noise: PerturbationTabl
         str(at): [made(each, noise, ["area", "sex"])[0]] for at, each in enumerate((one, other))
     }
     assert shared_noise(PublishedFigures.of(tables)) == []
+
+
+# -- levels -------------------------------------------------------------------------------------
+
+
+def _regions(noise: PerturbationTable) -> tuple[ProtectedTable, ProtectedTable]:
+    """Persons by districts in four regions, and by the regions alone."""
+    draw = np.random.default_rng(8)
+    codes = draw.integers(0, 12, 6_000)
+    records = pl.DataFrame(
+        {
+            "district": [f"{at // 3}{at % 3}" for at in codes],
+            "part": [str(at // 3) for at in codes],
+            "record_key": draw.integers(0, 10**15, 6_000),
+        }
+    )
+    every = [f"{at // 3}{at % 3}" for at in range(12)]
+    tree = dc.Classification.from_prefixes("region", every, lengths=(1, 2), column="district")
+    coarse = dc.Classification.flat("region", list("0123"), column="part")
+    return made(records, noise, [tree])[0], made(records, noise, [coarse])[0]
+
+
+def test_tables_of_fewer_levels_say_nothing_of_finer_ones(noise: PerturbationTable) -> None:
+    fine, coarse = _regions(noise)
+    for tables in ([fine, coarse], [coarse, fine]):
+        (system,) = PublishedFigures.of({"": tables}).systems.values()
+        assert system.contradictions == 0
+        titles = {system.title(key): layer.tables for key, layer in system.layers.items()}
+        assert [len(titles[title]) for title in ("total", "region 1", "region 2")] == [2, 2, 1]
+
+
+def test_sums_lead_over_levels_that_nobody_publishes(noise: PerturbationTable) -> None:
+    """Bounds and parameters use the sum of districts in the total, too, if regions are hidden."""
+    fine, _ = _regions(noise)
+    hidden = replace(fine, suppressed_parts=frozenset({(2,)}))
+    (system,) = PublishedFigures.of({"": [hidden]}).systems.values()
+    pairs = [(system.title(s.fine.key), system.title(s.coarse.key)) for s in system.steps()]
+    assert pairs == [("region 2", "total")]
+    assert found_parameters(system).sums == 1
