@@ -176,16 +176,17 @@ class TableLayers:
     options: Sequence[Sequence[tuple[int, int, PositionArray]]]
     #: Per choice of a level of each variable its layer, and the variables in order of its axes
     layers: Mapping[tuple[int, ...], tuple[LayerKey, list[int]]]
+    sizes: Mapping[LayerKey, tuple[int, ...]]  # number of codes of each cut of a layer
 
     def of_cells(
-        self, sizes: Mapping[LayerKey, tuple[int, ...]], index: Sequence[PositionArray], size: int
+        self, index: Sequence[PositionArray], size: int
     ) -> Iterator[tuple[LayerKey, IntArray, IntArray]]:
         """Cells by layer: their places in the index, and their numbers there, ascending."""
         places = [[place for _, _, place in own] for own in self.options]
         for chosen, rows, codes in cells_by_level(places, index, size):
             if chosen in self.layers:
                 key, order = self.layers[chosen]
-                ids = CellIndex(sizes[key]).numbers([codes[at] for at in order], len(rows))
+                ids = CellIndex(self.sizes[key]).numbers([codes[at] for at in order], len(rows))
                 sort = np.argsort(ids, kind="stable")
                 yield key, rows[sort], ids[sort]
 
@@ -302,13 +303,12 @@ class PublishedCells:
         taken = self._layers_of(table)
         shown = np.isin(status, [*SHOWN, CellStatus.zero_or_changed_to_zero])
         official = status == CellStatus.official
-        sizes = {key: self.sizes(key) for key, _ in taken.layers.values()}
         nothing = np.zeros(0, dtype=np.int64)
-        listed = dict.fromkeys(sizes, (nothing, nothing))
-        listed |= {key: (rows, ids) for key, rows, ids in taken.of_cells(sizes, index, len(value))}
+        listed = dict.fromkeys(taken.sizes, (nothing, nothing))
+        listed |= {key: (rows, ids) for key, rows, ids in taken.of_cells(index, len(value))}
         for key, (rows, ids) in listed.items():
             figures = value[rows].astype(np.int64), shown[rows], official[rows]
-            self._put(PublishedLayer(key, sizes[key], ids, *figures, tables=[table.name]))
+            self._put(PublishedLayer(key, taken.sizes[key], ids, *figures, tables=[table.name]))
         return taken
 
     def _layers_of(self, table: ProtectedTable) -> TableLayers:
@@ -335,7 +335,8 @@ class PublishedCells:
             if _has_layer(table, [place >= 0 for _, _, place in used]):
                 order = sorted((own[:2], at) for at, own in enumerate(used) if own[0] >= 0)
                 layers[chosen] = tuple(part for part, _ in order), [at for _, at in order]
-        return TableLayers(table.spanning, options, layers)
+        sizes = {key: self.sizes(key) for key, _ in layers.values()}
+        return TableLayers(table.spanning, options, layers, sizes)
 
     def _put(self, layer: PublishedLayer) -> None:
         """Add a layer; what another table has of it already must be the same."""

@@ -134,10 +134,8 @@ def _hold(system: PublishedCells, taken: TableLayers, true: TrueTable, scale: in
         first = of.top if of.top_weight is None else of.top * of.top_weight
         largest = np.nan_to_num(np.abs(first[kept][:, :2])) * scales[:, np.newaxis]
     nothing = np.zeros(0, dtype=np.int64)
-    fresh = {key: (nothing, nothing) for key, _ in taken.layers.values()
-             if system.layers[key].true is None}  # fmt: skip
-    sizes = {key: system.sizes(key) for key, _ in taken.layers.values()}
-    for key, rows, ids in taken.of_cells(sizes, places, len(kept)):
+    fresh = {key: (nothing, nothing) for key in taken.sizes if system.layers[key].true is None}
+    for key, rows, ids in taken.of_cells(places, len(kept)):
         if key in fresh:
             fresh[key] = rows, ids
     for key, (rows, ids) in fresh.items():
