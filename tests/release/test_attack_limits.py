@@ -10,7 +10,7 @@ import pytest
 from typer.testing import CliRunner
 
 import discreet as dc
-from discreet.assessment import words_of_findings
+from discreet.assessment import words_of_listings
 from discreet.cli.commands import app
 from discreet.errors import ProgrammeError, PublicationError
 from discreet.protection.noise import PerturbationTable
@@ -127,7 +127,7 @@ def test_pages_for_the_office_and_for_everybody(programme: Path, out: Path, lang
 
 
 def attack_page_words(language: str) -> dict[str, str]:
-    return {**words_of_findings(language), **read_words("discreet.release.attacks")[language]}
+    return {**words_of_listings(language), **read_words("discreet.release.attacks")[language]}
 
 
 def test_limits_of_the_programme_are_those_of_its_attacks(

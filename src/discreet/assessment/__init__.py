@@ -12,9 +12,9 @@ from discreet.faces import lazy_face
 if TYPE_CHECKING:
     from .attacks.figures import PublishedFigures as PublishedFigures
     from .attacks.figures import TrueTable as TrueTable
-    from .attacks.findings import Findings as Findings
-    from .attacks.findings import remedies_of as remedies_of
-    from .attacks.findings import words_of_findings as words_of_findings
+    from .attacks.listings import AttackListings as AttackListings
+    from .attacks.listings import remedies_of as remedies_of
+    from .attacks.listings import words_of_listings as words_of_listings
     from .attacks.odds import NoiseOdds as NoiseOdds
     from .attacks.odds import exposure_of as exposure_of
     from .attacks.outcomes import SHARES as SHARES

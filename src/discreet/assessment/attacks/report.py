@@ -17,8 +17,8 @@ from discreet.assessment.attacks.attributes import group_disclosures
 from discreet.assessment.attacks.bounds import NoiseRange, bounded, likeliest, resolved
 from discreet.assessment.attacks.equality import near_twins
 from discreet.assessment.attacks.figures import PublishedFigures
-from discreet.assessment.attacks.findings import Findings
 from discreet.assessment.attacks.least_squares import EstimatedCells, estimated, filled
+from discreet.assessment.attacks.listings import AttackListings
 from discreet.assessment.attacks.odds import NoiseOdds, averaging_success
 from discreet.assessment.attacks.parameters import found_parameters, shared_noise
 from discreet.assessment.attacks.results import (
@@ -49,7 +49,7 @@ class AttackReport(AttackResults):
         outcomes = self.outcomes()
         lines = [self.sentence(outcomes), *(f"  {one.line()}" for one in outcomes)]
         lines += self.gap_lines()
-        for own in Findings(self, "en").all_of_them():
+        for own in AttackListings(self, "en").all_of_them():
             lines += own.lines("en")
         return "\n".join(lines)
 

@@ -16,12 +16,12 @@ from typing import Any
 from discreet._version import __version__
 from discreet.assessment import (
     SHARES,
+    AttackListings,
     AttackOutcome,
     AttackReport,
-    Findings,
     number,
     percent,
-    words_of_findings,
+    words_of_listings,
 )
 from discreet.errors import PublicationError
 from discreet.publication import facts_html, page_head, page_tail, read_words
@@ -29,7 +29,7 @@ from discreet.release.attacks.exposure import PlannedExposure
 from discreet.release.report.sections import Bar, Sections, bullets, paragraphs
 
 _WORDS = {
-    language: {**words_of_findings(language), **texts}
+    language: {**words_of_listings(language), **texts}
     for language, texts in read_words("discreet.release.attacks").items()
 }
 #: Attacks whose success tells how the noise is drawn, or how large it is: not for everybody.
@@ -172,7 +172,7 @@ class _AttackSections(Sections):
         """Everything, for the office."""
         outcomes = self.report.outcomes()
         sections = [self._verdict(outcomes), self._outcomes(outcomes)]
-        for own in Findings(self.report, self.language).all_of_them():
+        for own in AttackListings(self.report, self.language).all_of_them():
             if own.identifier:
                 bars = [Bar(*bar) for bar in own.bars]
                 title, columns, rows = own.title, own.columns, own.rows

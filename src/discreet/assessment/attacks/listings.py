@@ -1,7 +1,7 @@
 """What attacks found, as tables in words: the same for texts and pages, in English and German.
 
-In: `AttackResults`. Out: `Finding`s – a title, columns, rows, and bars where there is something
-to draw – and per attack what would help, and its price. SECRET.
+In: `AttackResults`. Out: `AttackListing`s – a title, columns, rows, and bars where there is
+something to draw – and per attack what would help, and its price. SECRET.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _NONE = "–"
 
 
 @dataclass(frozen=True, kw_only=True)
-class Finding:
+class AttackListing:
     """A table of what attacks found. SECRET."""
 
     title: str
@@ -35,7 +35,7 @@ class Finding:
 
     def lines(self, language: str) -> Iterator[str]:
         """The same as lines of a text, of its first rows."""
-        words = words_of_findings(language)
+        words = words_of_listings(language)
         if self.rows:
             yield f"{self.title}:"
         for first, *others in self.rows[: self.shown]:
@@ -52,17 +52,17 @@ class Finding:
             yield f"  {first}: {'; '.join(named)}"
 
 
-def words_of_findings(language: str) -> dict[str, str]:
+def words_of_listings(language: str) -> dict[str, str]:
     """What attacks, readers, verdicts and columns are called."""
     return {
         **texts_of(_PACKAGE, "outcomes", language),
-        **texts_of(_PACKAGE, "findings", language),
+        **texts_of(_PACKAGE, "listings", language),
     }
 
 
 def remedies_of(report: AttackResults, language: str) -> list[tuple[str, str, str]]:
     """Each attack that finds something, what would help against it, and the price of that."""
-    rates, text = report.rates(), words_of_findings(language)
+    rates, text = report.rates(), words_of_listings(language)
     worst = max(
         report.universes, key=lambda one: one.needed / max(one.variance, 1e-9), default=None
     )
@@ -84,14 +84,14 @@ def remedies_of(report: AttackResults, language: str) -> list[tuple[str, str, st
     ]
 
 
-class Findings:
+class AttackListings:
     """All that a report found, in words of a language. SECRET."""
 
     def __init__(self, report: AttackResults, language: str) -> None:
         self.report, self.language = report, language
-        self.text = words_of_findings(language)
+        self.text = words_of_listings(language)
 
-    def all_of_them(self) -> Iterator[Finding]:
+    def all_of_them(self) -> Iterator[AttackListing]:
         """Every finding, universe by universe."""
         yield self._pairs()
         for at, one in enumerate(self.report.universes):
@@ -103,7 +103,7 @@ class Findings:
         yield from self._values()
         columns = ("attack", "helps", "price")
         rows: list[list[Any]] = [list(row) for row in remedies_of(self.report, self.language)]
-        yield Finding(title=self.text["remedies"], columns=columns, rows=rows)
+        yield AttackListing(title=self.text["remedies"], columns=columns, rows=rows)
 
     def _number(self, value: float | None, decimals: int = 2) -> str:
         return _NONE if value is None else number(value, self.language, decimals)
@@ -114,7 +114,7 @@ class Findings:
     def _bar(self, label: str, share: float) -> tuple[str, float, str]:
         return label, share, self._share(share)
 
-    def _pairs(self) -> Finding:
+    def _pairs(self) -> AttackListing:
         """Sets that differ by few records, and those whose figures carry the same noise."""
         rows = [
             [f"{twin.first} | {twin.second}", twin.unequal, twin.compared,
@@ -123,9 +123,9 @@ class Findings:
             for twin in self.report.twins[:_MOST]
         ]  # fmt: skip
         columns = ("sets", "unequal", "compared", "difference", "first cell")
-        return Finding(title=self.text["twins"], columns=columns, rows=rows)
+        return AttackListing(title=self.text["twins"], columns=columns, rows=rows)
 
-    def _layers(self, one: AttackedUniverse, identifier: str, several: str) -> Finding:
+    def _layers(self, one: AttackedUniverse, identifier: str, several: str) -> AttackListing:
         rows: list[list[Any]] = []
         bars = []
         for layer in one.layers[:_MOST]:
@@ -138,11 +138,11 @@ class Findings:
             bars += [] if hit is None else [self._bar(layer.layer, hit)]
         columns = ("layer", "cells", "exposure", "exact", "expected", "found", "unchanged")
         title = self.text["by table part"] + several
-        return Finding(
+        return AttackListing(
             title=title, columns=columns, rows=rows, bars=bars, full=1, identifier=identifier
         )
 
-    def _variables(self, one: AttackedUniverse, identifier: str, several: str) -> Finding:
+    def _variables(self, one: AttackedUniverse, identifier: str, several: str) -> AttackListing:
         """The worst layer that each variable is part of."""
         worst: dict[str, tuple[float, float]] = {}
         for layer in one.layers:
@@ -151,7 +151,7 @@ class Findings:
                 old = worst.get(name, (0.0, 0.0))
                 worst[name] = (max(old[0], hit or 0), max(old[1], layer.noisy_exposure))
         order = sorted(worst, key=lambda name: (-worst[name][0], name))
-        return Finding(
+        return AttackListing(
             title=self.text["by variable"] + several,
             columns=("variable", "average", "exposure"),
             rows=[[n, self._share(worst[n][0]), self._number(worst[n][1])] for n in order],
@@ -160,13 +160,13 @@ class Findings:
             identifier=identifier,
         )
 
-    def _growth(self, one: AttackedUniverse, identifier: str, several: str) -> Finding:
+    def _growth(self, one: AttackedUniverse, identifier: str, several: str) -> AttackListing:
         """The exposure of the total as tables are added, those that add most."""
         sums = accumulate(own for _, own in one.growth)
         added = [(table, own, up) for (table, own), up in zip(one.growth, sums, strict=True)]
         most = sorted(added, key=lambda each: -each[1])[:_MOST]
         chosen = [item for item in added if item in most]
-        return Finding(
+        return AttackListing(
             title=self.text["growth"] + several,
             columns=("table", "adds", "together"),
             rows=[[table, self._number(own, 3), self._number(up)] for table, own, up in chosen],
@@ -174,7 +174,7 @@ class Findings:
             identifier=identifier,
         )
 
-    def _facts(self, one: AttackedUniverse, several: str) -> Finding:
+    def _facts(self, one: AttackedUniverse, several: str) -> AttackListing:
         """Bounds, parameters and groups."""
         text, bounds, known = self.text, one.bounds, one.parameters
         rows: list[list[Any]] = []
@@ -198,9 +198,9 @@ class Findings:
         rows += [[text["left out"], name] for name in one.left_out]
         rows += [[f"{text['groups']}: {g.layer}", g.single] for g in one.groups[:_MOST]]
         title = text["others"] + several
-        return Finding(title=title, columns=("what", "number"), rows=rows, shown=15)
+        return AttackListing(title=title, columns=("what", "number"), rows=rows, shown=15)
 
-    def _values(self) -> Iterator[Finding]:
+    def _values(self) -> Iterator[AttackListing]:
         """What sums, shares, means and pairs of columns tell."""
         report, text = self.report, self.text
         rows: list[list[Any]] = [
@@ -212,13 +212,15 @@ class Findings:
         ]  # fmt: skip
         columns: tuple[str, ...] = ("figure", "cells", "exposure", "dominated", "published found",
                                     "averaged found", "by chance", "within")  # fmt: skip
-        yield Finding(title=text["sums of values"], columns=columns, rows=rows)
+        yield AttackListing(title=text["sums of values"], columns=columns, rows=rows)
         rows = [[f"{p.first} | {p.second}", p.sums, p.alike] for p in report.alike[:_MOST]]
         columns = ("sets", "all sums", "same direction")
-        yield Finding(title=text["pairs alike"], columns=columns, rows=rows)
+        yield AttackListing(title=text["pairs alike"], columns=columns, rows=rows)
         rows = [[f"{p.first} | {p.second}", p.sums, p.equal] for p in report.shared[:_MOST]]
-        yield Finding(title=text["shared"], columns=("sets", "all sums", "equal noise"), rows=rows)
+        yield AttackListing(
+            title=text["shared"], columns=("sets", "all sums", "equal noise"), rows=rows
+        )
         rows = [[f"{item.table}: {item.figure}", item.whole, item.uncounted]
                 for item in report.bare[:_MOST]]  # fmt: skip
         columns = ("figure", "whole", "uncounted")
-        yield Finding(title=text["bare"], columns=columns, rows=rows)
+        yield AttackListing(title=text["bare"], columns=columns, rows=rows)
