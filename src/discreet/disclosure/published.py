@@ -163,8 +163,9 @@ class LayerStep:
     def sums(self, values: AnyArray) -> FloatArray:
         """Per cell of the coarser layer, the sum over its listed parts."""
         every = len(self.place) == len(self.whole)
-        weights = (values if every else values[self.inside]).astype(np.float64)
-        return np.bincount(self.place, weights=weights, minlength=len(self.coarse))
+        weights: FloatArray = (values if every else values[self.inside]).astype(np.float64)
+        sums: AnyArray = np.bincount(self.place, weights=weights, minlength=len(self.coarse))
+        return sums
 
 
 @dataclass(frozen=True, repr=False, eq=False)
