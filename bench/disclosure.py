@@ -4,10 +4,11 @@
     PYTHONPATH=src:. python bench/disclosure.py speed [persons]
 
 Parts: `systems` (2 to 6 tables: no verdict "safe" with a sensitive cell that a reader computes; the
-price), `careless` (audits find what readers compute), `ranks` (relations found against linear
-algebra over records, `number` programmes of 20,000, 3,000 and 300 records), `coalitions` (two lone
-contributors, all pairs tried), `names` (systems that need no records), `speed` (CPU seconds of 60
-tables, and of what ties them together).
+price), `refusals` (counts with zeros shown: what readers compute of refused systems even if every
+count is hidden), `careless` (audits find what readers compute), `ranks` (relations found against
+linear algebra over records, `number` programmes of 20,000, 3,000 and 300 records), `coalitions`
+(two lone contributors, all pairs tried), `names` (systems that need no records), `speed` (CPU
+seconds of 60 tables, and of what ties them together).
 """
 
 from __future__ import annotations
@@ -28,6 +29,7 @@ from discreet.tabulation import Query, tabulate_many
 from tests.disclosure.test_outside_readers import (
     audited,
     careless,
+    caused,
     computed,
     lone_cells,
     suppressed,
@@ -50,6 +52,12 @@ def systems(seeds: range) -> None:
         if opened or word not in ("safe", "not-examined"):
             print(f"seed {seed}: {word}, computed {opened}")
     print(dict(words), dict(cells))
+
+
+def refusals(seeds: range) -> None:
+    """Ask for the cause of each refusal of counts."""
+    answers = {seed: caused(seed) for seed in seeds if seed % 3 < 2}
+    print(Counter(answers.values()), [seed for seed, own in answers.items() if own is False])
 
 
 def audits(seeds: range) -> None:
@@ -138,8 +146,8 @@ def speed(persons: int) -> None:
 
 
 PARTS = {
-    "systems": systems, "careless": audits, "ranks": programmes, "names": needing_nothing,
-    "coalitions": pairs_of_contributors,
+    "systems": systems, "refusals": refusals, "careless": audits, "ranks": programmes,
+    "names": needing_nothing, "coalitions": pairs_of_contributors,
 }  # fmt: skip
 
 if __name__ == "__main__":

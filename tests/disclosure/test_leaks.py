@@ -29,10 +29,18 @@ from discreet.protection.suppression.publish.protected_tables import (
 from tests.disclosure.test_relations import PLANTED, Spec, incidence, tabulated
 from tests.helpers.reader_of_records import single_valued
 
+#: The state of each district.
+STATES = (0, 0, 0, 1, 1, 1, 2, 2)
+TREE = dc.Classification.from_parents(
+    "tree",
+    dict.fromkeys(("s0", "s1", "s2")) | {f"d{at}": f"s{own}" for at, own in enumerate(STATES)},
+).replace(column="district")
+
 LEAKS: dict[str, list[Spec]] = {
     name: PLANTED[name]
     for name in ("nested", "two names", "bands", "filters", "a filter as a code")
 } | {
+    "a level as a column": [([TREE, "work"], None), (["state", "sex"], None), (["state"], None)],
     "bands that overlap": [(["b15", "work"], None), (["b18", "work"], None)],
     "bands that overlap, and a filter": [
         (["b15", "work"], None), (["b18", "work"], None), (["work", "sex"], "age < 36"),
@@ -53,7 +61,7 @@ def people_of(seed: int) -> pl.DataFrame:
     draw = np.random.default_rng(seed)
     size = int(draw.integers(60, 140))
     district = draw.integers(0, 8, size)
-    state = np.array([0, 0, 0, 1, 1, 1, 2, 2])
+    state = np.array(STATES)
     people = pl.DataFrame(
         {
             "district": [f"d{at}" for at in district],

@@ -98,7 +98,8 @@ def incidence(people: pl.DataFrame, tables: list[dc.Table]) -> np.ndarray:
                     low = classes[leaves.index(code)]
                     inside &= atoms["age"].is_between(low, low + width - 1).to_numpy()
                 else:
-                    inside &= (atoms[name] == code).to_numpy()
+                    column = {"d": "district", "s": "state"}[code[0]] if name == "tree" else name
+                    inside &= (atoms[column] == code).to_numpy()
             rows.append(inside)
     return np.array(rows, dtype=float)
 
@@ -217,6 +218,28 @@ def test_columns_that_determine_another_together_are_a_gap(number: int, size: in
                                  .otherwise("odd"))  # fmt: skip
     nearly = pl.concat([nearly, nearly.tail(1).with_columns(odd=pl.lit("1"))])
     assert not Partitions(nearly, tabulated(nearly, by)).unexamined
+
+
+def test_limits_of_one_column_are_known_however_few_the_records() -> None:
+    """Bands that overlap can go together; that one lies in another is no doubt, nor chance."""
+    people = population(6, 14)
+    by: list[Spec] = [(["sex", bands(f"b{width}", width)], None) for width in (10, 15, 18, 30)]
+    partitions = Partitions(people, tabulated(people, by))
+    assert not [doubt for doubt in partitions.doubts if "b1" in doubt.text or "b30" in doubt.text]
+    number = {own.name: at for at, own in enumerate(partitions.partitions)}
+    inside = {(one, other) for one in number for other in number if one != other
+              and partitions.determines(one, other)}  # fmt: skip
+    assert inside == {("b10", "b30"), ("b15", "b30")}
+    ages = {name: np.arange(0, 60) // width + 1 for name, width in (("b10", 10), ("b18", 18))}
+    every = np.unique(np.stack([*ages.values()]), axis=1)
+    pairs = np.stack([own.ravel() for own in np.meshgrid(range(1, 7), range(1, 5))])
+    codes = {number[name]: own for name, own in zip(ages, pairs, strict=True)}
+    possible = partitions.possible(codes, pairs.shape[1])
+    known = [np.isin(own, partitions.partitions[at].codes) for at, own in codes.items()]
+    overlap = (pairs[:, :, None] == every[:, None, :]).all(axis=0).any(axis=1)
+    there = np.logical_and(*known)
+    assert (possible[there] == overlap[there]).all()
+    assert there.sum() > overlap[there].sum() > 5
 
 
 def test_coincidences() -> None:

@@ -94,6 +94,13 @@ def missing_pairs(first: IntArray, second: IntArray, count: IntArray) -> tuple[f
     return missing, exclude
 
 
+def complete(first: IntArray, second: IntArray, parts: IntArray) -> bool:
+    """Whether in each part all codes of one partition go with all codes of the other."""
+    pairs = np.unique(np.stack([parts, first, second]), axis=1)
+    number = [np.bincount(np.unique(pairs[[0, at]], axis=1)[0]) for at in (1, 2)]
+    return len(pairs[0]) == int((number[0] * number[1]).sum())
+
+
 def tell_together(
     places: Sequence[IntArray], levels: Sequence[IntArray], count: IntArray | None = None
 ) -> bool:

@@ -19,11 +19,19 @@ import numpy as np
 
 from discreet.arrays import BoolArray, IntArray
 from discreet.classifications import Classification
+from discreet.disclosure.code_limits import (
+    Cut,
+    codes_at,
+    codes_passing,
+    codes_together,
+    overlapping,
+)
 from discreet.disclosure.code_pairs import (
     CHANCE,
     among_pairs,
     code_map,
     common_parts,
+    complete,
     made_by_chance,
     missing_pairs,
     tell_together,
@@ -162,6 +170,7 @@ class Partitions:
         self._left: dict[int, BoolArray] = {}
         self._left_by_both: dict[tuple[int, int], BoolArray] = {}
         self._of_level: dict[tuple[Any, int], int] = {}
+        self._cut: dict[int, Cut] = {}
         self._of_filter: dict[str, int] = {}
         #: Pairs of partitions that have limits in common, or whose codes exclude each other
         self.tied: list[tuple[int, int]] = []
@@ -172,7 +181,10 @@ class Partitions:
         self._columns()
         self._read()
         self._compare()
-        self.above = [self._above(a) for a in range(len(self.partitions))]
+        #: For each partition those that it determines, itself included, as bits
+        self.above = [1 << a | self.constant for a in range(len(self.partitions))]
+        for a, b in self.up:
+            self.above[a] |= 1 << b
 
     def __repr__(self) -> str:
         return f"<Partitions (confidential): {len(self.partitions)}>"
@@ -242,7 +254,8 @@ class Partitions:
                 elif all((c, x) in self.up and (c, x) not in self._by_chance for x in (a, b)):
                     possible &= among_pairs(self.up[c, a], self.up[c, b], codes[a], codes[b])
             if self.derived(a, b):
-                pairs = self.together(a, b)
+                one, other = self._cut.get(a), self._cut.get(b)
+                pairs = (one and other and codes_together(one, other)) or self.together(a, b)
                 assert pairs is not None
                 possible &= among_pairs(*pairs[:2], codes[a], codes[b])
         settled = {b: x for x in codes for b in every if self.above[x] >> b & 1}
@@ -294,9 +307,13 @@ class Partitions:
                 surprise = number.sum(axis=1)[:, None] * np.log1p(-np.minimum(share, 1 - 1e-16))
                 derived = one.variable == whole.variable or (a, self.join) in self.up
                 left = (number > 0) | ((surprise > math.log(CHANCE)) & (not derived))
-                for bit, columns in enumerate(self._filtered_columns):
-                    if columns == set(self._variables[one.variable].axis.columns):
-                        passed, pairs = self._passed(bit), np.zeros((one.size, 2), dtype=np.bool_)
+                left[~left.any(axis=1)] = True
+                for bit, condition in enumerate(self._conditions):
+                    if set(condition.columns) == set(self._variables[one.variable].axis.columns):
+                        passed, cut = self._passed(bit), self._cut.get(a)
+                        pairs = cut and codes_passing(cut, condition, self._schema)
+                        if pairs is None:
+                            pairs = np.zeros((one.size, 2), dtype=np.bool_)
                         pairs[first, passed[second]] = True
                         left &= pairs[:, passed]
                 left[~left.any(axis=1)] = True
@@ -372,7 +389,7 @@ class Partitions:
         conditions = [parse_filter(text) for text in texts]
         parts = [part for one in conditions if len(one.parts()) > 1 for part in one.parts()]
         every, numbers = [*conditions, *parts], []
-        self._filtered_columns = [set(one.columns) for one in every]
+        self._conditions, self._schema = every, schema
         for first in range(0, len(every), _BITS):
             joint = nw.lit(0)
             for bit, one in enumerate(every[first : first + _BITS]):
@@ -405,12 +422,10 @@ class Partitions:
 
     def _columns(self) -> None:
         """The columns of records behind all tables."""
-        known = set()
         for tree in self._trees:
             axis, name = CubeAxis.of(tree), f"variable {len(self._variables)}"
-            if axis in known:
+            if any(axis == one.axis for one in self._variables):
                 continue
-            known.add(axis)
             spanning: Any = axis.column
             if axis.levels:
                 spanning = tree.replace(name=name)
@@ -439,7 +454,9 @@ class Partitions:
             promising = [
                 pair
                 for pair, values in seen.items()
-                if (self.join >= 0 and 0 in pair) or self._promising(*pair, values)
+                if (self.join >= 0 and 0 in pair)
+                or self._cut_alike(*pair)
+                or self._promising(*pair, values)
             ]
             seen = self._tied(self.records, promising)
         self._pairs = seen
@@ -469,8 +486,17 @@ class Partitions:
 
     def derived(self, a: int, b: int) -> bool:
         """Whether all know which codes of two partitions go together."""
-        one, other = self.partitions[a], self.partitions[b]
-        return one.variable == other.variable or (a, b) in self.tied or (b, a) in self.tied
+        return self._of_one_column(a, b) or (a, b) in self.tied or (b, a) in self.tied
+
+    def _of_one_column(self, a: int, b: int) -> bool:
+        """Whether codes alone say which of two partitions go together."""
+        one, other = self.partitions[a].variable, self.partitions[b].variable
+        return one == other or self._cut_alike(one, other)
+
+    def _cut_alike(self, a: int, b: int) -> bool:
+        """Whether two variables are one column, cut into other intervals."""
+        one, other = self._variables[a].axis, self._variables[b].axis
+        return one.columns == other.columns and None not in (one.bounds, other.bounds)
 
     def _counted(self, source: Any, sets: Sequence[tuple[int, ...]]) -> list[Table]:
         queries = [
@@ -484,7 +510,15 @@ class Partitions:
         together = {}
         for (a, b), table in zip(pairs, self._counted(source, pairs), strict=True):
             leaf, (first, second) = self.places(table, (a, b))
-            together[a, b] = _Pairs(first, second, table.count[leaf])
+            count = table.count[leaf]
+            if self._cut_alike(a, b):  # intervals that overlap go together, records or not
+                one, other = self._variables[a], self._variables[b]
+                meet = overlapping(one.spanning, one.values, other.spanning, other.values)
+                meet[first, second] = False
+                more = meet.nonzero()
+                first, second = np.append(first, more[0]), np.append(second, more[1])
+                count = np.append(count, np.zeros(len(more[0]), dtype=np.int64))
+            together[a, b] = _Pairs(first, second, count)
         return together
 
     def _positions(self, at: int, dimension: Dimension) -> IntArray:
@@ -494,11 +528,10 @@ class Partitions:
 
     def _promising(self, a: int, b: int, pairs: _Pairs) -> bool:
         """Whether one of two columns may determine a level of the other, or have limits with it."""
-        for one in self._levels_of(a):
-            for other in self._levels_of(b):
-                first, second = one[pairs.first], other[pairs.second]
-                if code_map(first, second) is not None or code_map(second, first) is not None:
-                    return True
+        for one, other in product(self._levels_of(a), self._levels_of(b)):
+            first, second = one[pairs.first], other[pairs.second]
+            if code_map(first, second) is not None or code_map(second, first) is not None:
+                return True
         return (
             common_parts(pairs.first, pairs.second) is not None
             or missing_pairs(pairs.first, pairs.second, pairs.count)[1]
@@ -516,7 +549,7 @@ class Partitions:
             places = _places(tree, self._variables[at])
             for level in range(1, tree.depth + 1):
                 name = tree.name if level == tree.depth else f"{tree.name}, level {level}"
-                codes = _at_level(tree, places, level)
+                codes = codes_at(tree, places, level)
                 cuts.append((name, codes, (*tree.codes, "other")))
         if self._variables[at].axis.column == FILTERS:
             values = self._variables[at].values
@@ -538,14 +571,12 @@ class Partitions:
     def _compare(self) -> None:
         """All partitions, and which of them determine which."""
         for at in self._numbers:
-            levels = [
-                (kind, level)
-                for kind, tree in self._trees_of(at).items()
-                for level in range(1, tree.depth + 1)
-            ]
+            trees = self._trees_of(at).values()
+            cuts = [(tree, level) for tree in trees for level in range(1, tree.depth + 1)]
             for number, (name, codes, label) in enumerate(self._cuts(at)):
-                if number < len(levels):
-                    self._of_level[levels[number]] = len(self.partitions)
+                if number < len(cuts):
+                    tree, level = self._cut[len(self.partitions)] = cuts[number]
+                    self._of_level[_kind(tree), level] = len(self.partitions)
                 elif name == FILTERS:
                     self.join = len(self.partitions)
                 else:
@@ -555,10 +586,8 @@ class Partitions:
                         name=name, variable=at, codes=codes, size=len(label), label=label
                     )
                 )
-        self.constant = 0
-        for a, one in enumerate(self.partitions):
-            if len(np.unique(one.codes)) < 2:
-                self.constant |= 1 << a
+        alone = (len(np.unique(own.codes)) < 2 for own in self.partitions)
+        self.constant = sum(1 << a for a, is_alone in enumerate(alone) if is_alone)
         for a, b in combinations(range(len(self.partitions)), 2):
             self._look(a, b)
         self._find_ties()
@@ -585,7 +614,7 @@ class Partitions:
         if both is None:
             return
         first, second, count = both
-        derived = self.partitions[a].variable == self.partitions[b].variable
+        derived = self._of_one_column(a, b)
         for x, y, one, other in ((a, b, first, second), (b, a, second, first)):
             table = code_map(one, other, self.partitions[x].size)
             if table is None:
@@ -617,26 +646,24 @@ class Partitions:
             one, other = self.partitions[a], self.partitions[b]
             missing, exclude = missing_pairs(first, second, count)
             if parts is None:
-                if exclude or (one.variable == other.variable and missing):
+                if exclude or (self._of_one_column(a, b) and missing):
                     self.tied.append((a, b))
                 continue
-            if one.variable != other.variable and missing < _MISSING_PAIRS:
+            if missing < _MISSING_PAIRS and not self._of_one_column(a, b):
                 limits = f"limits of {other.name}"
                 self.doubts.append(Doubt(name=one.name, determines=limits, assumed=False))
                 continue
             table = np.full(one.size, -1, dtype=np.int64)
             table[first] = parts
             number = len(np.unique(parts))
-            known = [
-                x
-                for x in range(len(self.partitions))
-                if (a, x) in self.up
-                and (b, x) in self.up
-                and len(np.unique(self.partitions[x].codes)) == number
-            ]
+            known = any(
+                {(a, x), (b, x)} <= self.up.keys() and len(np.unique(part.codes)) == number
+                for x, part in enumerate(self.partitions)
+            )
+            if not known or (self._of_one_column(a, b) and not complete(first, second, parts)):
+                self.tied.append((a, b))
             if known:
                 continue
-            self.tied.append((a, b))
             fresh = len(self.partitions)
             name = f"limits of {one.name} and {other.name}"
             self.partitions.append(
@@ -749,13 +776,6 @@ class Partitions:
                 if a != c and (a, c) not in self.up:
                     self.up[a, c] = np.where(first >= 0, second[np.maximum(first, 0)], -1)
 
-    def _above(self, a: int) -> int:
-        closed = 1 << a | self.constant
-        for x, b in self.up:
-            if x == a:
-                closed |= 1 << b
-        return closed
-
 
 def _kind(tree: Classification) -> Any:
     """What tells classifications apart: the column, the codes and their parents."""
@@ -776,13 +796,3 @@ def _places(tree: Classification, variable: _SourceColumn) -> IntArray:
 
 
 _MISSING = Classification(name="any", codes=("Total",), parents=(-1,)).missing
-
-
-def _at_level(tree: Classification, places: IntArray, level: int) -> IntArray:
-    """The codes at a level above some codes; codes that end above it stay."""
-    parents = np.append(tree.parent_index.astype(np.int64), len(tree))
-    levels = np.append(tree.levels.astype(np.int64), 0)
-    codes = places
-    while (deeper := levels[codes] > level).any():
-        codes = np.where(deeper, parents[codes], codes)
-    return codes

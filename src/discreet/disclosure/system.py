@@ -10,7 +10,7 @@ Sets that are equal by coincidence are no rows: no reader knows of them.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from functools import cached_property
 from itertools import combinations, product
 from typing import Any
@@ -248,11 +248,7 @@ class CellSystem:
         """Layers that stand between those of tables, with their cells."""
         parts, finest = self.partitions, self._finest()
         closed = list(dict.fromkeys(own for own, _, _ in finest))
-        for at, one in enumerate(closed):
-            for other in closed[:at]:
-                common = one & other
-                if common not in self.cells.layers:
-                    self._add_common(common, one, other)
+        self._add_common(combinations(closed, 2))
         joint: dict[int, None] = {}
         for a, b in parts.tied:
             both = parts.above[a] | parts.above[b]
@@ -264,9 +260,8 @@ class CellSystem:
             joint |= {span | every: None for _, span, filtered in finest if filtered}
         for own in joint:
             self._add_joint(self.cells.layer(own))
-        for own, one in product(joint, closed):
-            if own & one not in self.cells.layers:
-                self._add_common(own & one, own, one)
+        # What joint layers say in common ties them to each other, not to tables alone.
+        self._add_common([*product(joint, closed), *combinations(joint, 2)])
 
     def _finest(self) -> list[tuple[int, int, bool]]:
         """The layers of the finest cells of tables, these without filters, and if they have any."""
@@ -289,16 +284,21 @@ class CellSystem:
                     layers[closed, span, bool(table.where.strip())] = None
         return list(layers)
 
-    def _add_common(self, common: int, *finer: int) -> None:
-        """The cells of what two layers say in common."""
-        layer = self.cells.layer(common)
-        keys: list[IntArray] = []
-        for own in finer:
-            fine = self.cells.layers[own]
-            mapped = self.cells.mapped(fine, fine.distinct()[0], layer)
-            reached = np.unique(mapped[mapped >= 0])
-            keys.append(reached[self._covered(fine, layer, reached)])
-        self._append(layer, np.intersect1d(keys[0], keys[1]))
+    def _add_common(self, pairs: Iterable[tuple[int, int]]) -> None:
+        """The cells of what two layers say in common, as far as no table has them all."""
+        reached: dict[tuple[int, int], IntArray] = {}
+        for pair in pairs:
+            layer = self.cells.layer(pair[0] & pair[1])
+            if any(self._of_block(block).all() for block in layer.blocks):
+                continue
+            for own in pair:
+                if (own, layer.closed) not in reached:
+                    fine = self.cells.layers[own]
+                    keys = np.unique(self.cells.mapped(fine, fine.distinct()[0], layer))
+                    keys = keys[keys >= 0]
+                    reached[own, layer.closed] = keys[self._covered(fine, layer, keys)]
+            one, other = (reached[own, layer.closed] for own in pair)
+            self._append(layer, np.setdiff1d(np.intersect1d(one, other), layer.distinct()[0]))
 
     def _add_joint(self, layer: CellLayer) -> None:
         """All cells of a layer that no published zero rules out, as far as they are new."""
