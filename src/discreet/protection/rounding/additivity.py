@@ -17,11 +17,9 @@ import numpy as np
 from discreet.arrays import BoolArray, CellIndex, FloatArray, IntArray
 from discreet.errors import CountRoundingError, Problem, raise_all
 from discreet.protection.rounding.controlled import nearest_multiples
-from discreet.protection.rounding.linked_counts import LinkedCounts
-from discreet.protection.rounding.small_counts import InnerCells
+from discreet.protection.rounding.small_counts import InnerCells, JointCounts
 from discreet.protection.rounding.small_counts import fitted as fitted_cells
 from discreet.protection.suppression import (
-    CellNames,
     Relations,
     compiled,
     linked_cells,
@@ -354,14 +352,7 @@ def _whole_numbers(relations: Relations, fitted: FloatArray, fixed: BoolArray) -
 
 def _sums_of_inner(relations: Relations, near: IntArray, fixed: BoolArray) -> IntArray:
     """Inner cells up or down so that all sums lie near; totals are their sums."""
-    linked = LinkedCounts(
-        cells=(),
-        count=recomputed_totals(relations, near),
-        inner=np.zeros(0, dtype=np.bool_),
-        relations=relations,
-        name=CellNames((), (), ()),
-    )
-    inner, _ = InnerCells.of(linked)
+    inner, _ = InnerCells.of(JointCounts((), recomputed_totals(relations, near), relations))
     value = fitted_cells(inner, near, inner.count % _PARTS > 0, _PARTS)
     _meet(inner, value, near, np.flatnonzero(fixed))
     sums = inner.sums(value)

@@ -8,7 +8,8 @@ taken to know method and base, all tables, and which combinations are empty.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from itertools import repeat
 from typing import Any
 
 import numpy as np
@@ -17,17 +18,19 @@ from discreet.arrays import BoolArray, IntArray
 from discreet.disclosure import DisclosureVerdict, Gap, Judged
 from discreet.errors import CountRoundingError
 from discreet.protection.rounding.bases import Rounding, inner_cells
-from discreet.protection.rounding.linked_counts import LinkedCounts
+from discreet.protection.rounding.small_counts import counts_refused
 from discreet.protection.suppression import (
     CellState,
     Certificate,
     LinkedTable,
     SuppressionProblem,
+    TableCells,
     attack_intervals,
+    build_problem,
     certify,
+    figures_shown,
     held_in_joint_cubes,
-    rows_across,
-    with_rows,
+    linked_cells,
 )
 from discreet.tables import ProtectedTable, Table
 
@@ -120,76 +123,53 @@ def audit_rounding(
         message = "estimates from samples are not audited: nobody knows who is in the sample"
         raise CountRoundingError(message, code="audit")
     hows = [rounding] * len(tables) if isinstance(rounding, Rounding) else list(rounding)
-    rows, unexamined = rows_across(tables, records)
-    nobody = [] if rows is None else rows.nobody
-    linked = LinkedCounts.of([*tables, *nobody])
-    numbers, relations = linked.cells[: len(tables)], linked.relations
-    between = np.ones(len(linked.count), dtype=np.bool_)
-    for cells in numbers:
-        between[cells] = False
-    if rows is not None:
-        there = [*(table.count > 0 for table in tables), *(one.count >= 0 for one in nobody)]
-        relations = with_rows(relations, rows, linked.cells, there, linked.count)
-    low = np.where((linked.count > 0) & ~between, 1, 0)
-    high = np.full(len(linked.count), np.iinfo(np.int64).max // 4)
-    high[(linked.count == 0) & ~between] = 0
-    for table, safe, cells, how in zip(tables, published, numbers, hows, strict=True):
-        value = _figures(safe, table)
-        least, most = _interval(value, table, how)
-        known = table.count > 0
+    with counts_refused():
+        problem, members = build_problem(
+            [(table, None) for table in tables], records=records, title="rounded tables"
+        )
+    value, wanted = problem.value, members.listed(len(problem))
+    low, high = np.where(wanted, 1, 0), value + 4 * 10**6  # no sum of parts says more
+    for table, safe, cells, how in zip(tables, published, members.cells, hows, strict=True):
+        least, most = _interval(_figures(safe, table), table, how)
+        known = cells >= 0
         np.maximum.at(low, cells[known], least[known])
         np.minimum.at(high, cells[known], most[known])
-    widest = linked.count + 4 * 10**6  # no sum of parts says more
-    high = np.minimum(high, widest)
-    changed = (low < linked.count) | (linked.count < high)
-    wanted = (linked.count > 0) & ~between
     if any(how.method == "small-counts" for how in hows):
-        wanted &= (linked.count < max(how.base for how in hows)) & linked.inner
-    state = np.where(wanted, CellState.primary, CellState.free).astype(np.int8)
-    nothing = np.zeros(len(linked.count), dtype=np.int64)
-    problem = SuppressionProblem(
-        value=linked.count,
-        cost=nothing,
-        state=state,
+        wanted &= (value < max(how.base for how in hows)) & _inner(tables, members, len(problem))
+    problem = replace(
+        problem,
+        state=np.where(wanted, CellState.primary, CellState.free).astype(np.int8),
         low=low,
         high=high,
-        lower=nothing,
-        upper=nothing,
         sliding=wanted.astype(np.int64),
-        relations=relations,
-        name=linked.name,
-        title="rounded tables",
     )
     problem.check()
-    hidden = changed | wanted
-    shown = [
-        LinkedTable(table, numbers[at], None, None if rows is None else rows.records_of(at))
-        for at, table in enumerate(tables)
-    ]
-    certificate, gaps = held_in_joint_cubes(problem, hidden, certify(problem, hidden), shown)
+    hidden = wanted | (low < value) | (value < high)
+    shown = map(LinkedTable, tables, members.cells, repeat(None), members.partitions)
+    certificate, gaps = held_in_joint_cubes(problem, hidden, certify(problem, hidden), [*shown])
     return RoundingAudit(
         problem=problem,
         hidden=hidden,
         sensitive=wanted,
         certificate=certificate,
-        gaps=(*unexamined, *gaps),
+        gaps=(*members.unexamined, *gaps),
     )
 
 
-def _figures(safe: ProtectedTable, table: Table) -> IntArray:
-    """The published figure of each cell of the true table."""
-    from discreet.arrays import CellIndex
+def _inner(tables: Sequence[Table], members: TableCells, size: int) -> BoolArray:
+    """Which cells of the problem are totals in no table that has them."""
+    linked = linked_cells(tables)
+    inner = np.ones(linked.number, dtype=np.bool_)
+    for table, cells in zip(tables, linked.cells, strict=True):
+        inner[cells[~inner_cells(table)]] = False
+    return members.gathered([inner[cells] for cells in linked.cells], size)
 
-    names = [dimension.name for dimension in table.dimensions]
-    if [dimension.name for dimension in safe.dimensions] != names:
+
+def _figures(safe: ProtectedTable, table: Table) -> IntArray:
+    """The published figure of each cell of the true table; what is not stored is zero."""
+    if [own.name for own in safe.dimensions] != [own.name for own in table.dimensions]:
         raise CountRoundingError("published and true table differ", code="audit", where=table.name)
-    places = []
-    for own, shown, part in zip(table.dimensions, safe.dimensions, safe.index, strict=True):
-        numbers = np.array([own.index[code] for code in shown.codes], dtype=np.int32)
-        places.append(numbers[part])
-    at = CellIndex.of(table.dimensions).find(places, table.index, (safe.stored, len(table)))
-    stored = np.append(safe.value, 0)  # where nothing is stored, everything was rounded to zero
-    return stored[np.where(at >= 0, at, len(stored) - 1)].astype(np.int64)
+    return figures_shown(safe, table, 0)[1]
 
 
 def _interval(value: IntArray, table: Table, rounding: Rounding) -> tuple[IntArray, IntArray]:

@@ -15,8 +15,7 @@ import numpy as np
 from discreet.arrays import BoolArray, FloatArray, IntArray
 from discreet.errors import CountRoundingError
 from discreet.protection.rounding.bases import Rounding
-from discreet.protection.rounding.linked_counts import LinkedCounts
-from discreet.protection.rounding.small_counts import InnerCells, fitted
+from discreet.protection.rounding.small_counts import InnerCells, JointCounts, fitted
 from discreet.protection.suppression import Relations, compiled
 from discreet.solver import column_values, loaded_solver
 from discreet.tables import Table
@@ -32,9 +31,7 @@ _BLOCKS = 600
 _WHOLE = 1e-5
 
 
-def controlled_counts(
-    linked: LinkedCounts, rounding: Rounding, tables: Sequence[Table]
-) -> IntArray:
+def controlled_counts(linked: JointCounts, rounding: Rounding, tables: Sequence[Table]) -> IntArray:
     """The rounded value of each cell.
 
     Raises:
@@ -122,9 +119,7 @@ def _multiples(
     return value, optimal
 
 
-def _improved(
-    linked: LinkedCounts, tables: Sequence[Table], base: int, value: IntArray
-) -> IntArray:
+def _improved(linked: JointCounts, tables: Sequence[Table], base: int, value: IntArray) -> IntArray:
     """Figures that add up, nearer to the counts: slices of a table are decided in turn."""
     missed = int(np.abs(value - linked.count).sum())
     for number, block in enumerate(_slices(linked, tables)):
@@ -136,7 +131,7 @@ def _improved(
     return value
 
 
-def _slices(linked: LinkedCounts, tables: Sequence[Table]) -> Iterator[BoolArray]:
+def _slices(linked: JointCounts, tables: Sequence[Table]) -> Iterator[BoolArray]:
     """The cells of two or three codes of a variable and of their total, neighbours first."""
     for width, shift in ((2, 1), (2, 3), (3, 1), (3, 2), (3, 5)):
         for table, cells in zip(tables, linked.cells, strict=True):
@@ -192,7 +187,7 @@ def _solved(
 # -- at random, right on average -----------------------------------------------------------
 
 
-def _at_random(linked: LinkedCounts, rounding: Rounding, tables: Sequence[Table]) -> IntArray:
+def _at_random(linked: JointCounts, rounding: Rounding, tables: Sequence[Table]) -> IntArray:
     """Every figure up or down so that it is right on average, and totals are sums.
 
     Figures are edges between relations; a cycle of figures that are no multiples is moved, up

@@ -28,8 +28,7 @@ from discreet.protection.noise import (
 )
 from discreet.protection.rounding.bases import Rounding, no_cell_keys
 from discreet.protection.rounding.controlled import controlled_counts
-from discreet.protection.rounding.linked_counts import LinkedCounts
-from discreet.protection.rounding.small_counts import small_counts
+from discreet.protection.rounding.small_counts import JointCounts, small_counts
 from discreet.tables import (
     CellStatus,
     Ingredient,
@@ -189,7 +188,7 @@ def rounded_counts(tables: Sequence[Table], rounding: Rounding) -> tuple[IntArra
             raise CountRoundingError(message, code="weight", where=table.name, hint=hint)
     if not rounding.additive:
         return tuple(_each_apart(table, rounding) for table in tables)
-    linked = LinkedCounts.of(tables)
+    linked = JointCounts.of(tables)
     make = controlled_counts if rounding.method == "controlled" else small_counts
     found = make(linked, rounding, tables)
     return tuple(found[cells] for cells in linked.cells)

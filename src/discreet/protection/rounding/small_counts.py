@@ -8,17 +8,27 @@ by pairs of cells until neither helps. Totals are sums by construction. CONFIDEN
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from discreet.arrays import BoolArray, FloatArray, IntArray, starts
-from discreet.errors import CountRoundingError
+from discreet.errors import CountRoundingError, SuppressionError, raise_all
 from discreet.protection.rounding.bases import Rounding
-from discreet.protection.rounding.linked_counts import LinkedCounts
-from discreet.protection.suppression import Confidential, compiled, compiled_at_once
+from discreet.protection.suppression import (
+    Confidential,
+    Relations,
+    additive_values,
+    compiled,
+    compiled_at_once,
+    linked_cells,
+    shared_values,
+    stacked_relations,
+    table_relations,
+)
 from discreet.tables import Table
 
 #: Improvements of all cells in turn: they end by themselves, or after so many looks at a figure.
@@ -27,6 +37,46 @@ _PASSES, _FEWEST, _LOOKS = 60, 4, 30_000_000
 _KICKS, _WORK = 400, 150_000
 #: Groups of more cells than this are not searched for pairs.
 _PAIRED = 20_000
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class JointCounts(Confidential):
+    """The cells of tables of counts, each of them once (confidential)."""
+
+    cells: tuple[IntArray, ...]  # per table, the number of each of its cells
+    count: IntArray  # the count of each number
+    relations: Relations  # which add up to which; empty cells stand in none
+
+    @classmethod
+    def of(cls, tables: Sequence[Table]) -> JointCounts:
+        """Number the cells of tables.
+
+        Raises:
+            CountRoundingError: If totals are not the sums of their parts, or tables disagree.
+        """
+        linked, counts = linked_cells(tables), [table.count for table in tables]
+        how: dict[str, Any] = {"rounding": 0, "repair": False, "names": linked.names}
+        blocks = [
+            (table_relations(table, table.count > 0)[0], cells[table.count > 0])
+            for table, cells in zip(tables, linked.cells, strict=True)
+        ]
+        relations = stacked_relations(linked.number, blocks)
+        with counts_refused():
+            count = shared_values(linked.number, linked.cells, counts, **how)
+            additive_values(relations, count, **how)
+        return cls(linked.cells, count, relations)
+
+
+@contextmanager
+def counts_refused() -> Iterator[None]:
+    """Counts that contradict each other are an error of rounding."""
+    try:
+        yield
+    except SuppressionError as error:
+        hint = "make all tables from the same records, with all of their parts"
+        problems = [replace(problem, hint=hint) for problem in error.problems]
+        many = "{} cells contradict each other"
+        raise_all(CountRoundingError, problems, code="additivity", many=many)
 
 
 @dataclass(frozen=True, kw_only=True, repr=False, eq=False)
@@ -39,7 +89,7 @@ class InnerCells(Confidential):
     published: int  # how many published cells there are
 
     @classmethod
-    def of(cls, linked: LinkedCounts) -> tuple[InnerCells, IntArray]:
+    def of(cls, linked: JointCounts) -> tuple[InnerCells, IntArray]:
         """The inner cells of a table, and their numbers in it.
 
         Raises:
@@ -89,7 +139,7 @@ class InnerCells(Confidential):
         return starts(np.bincount(self.member, minlength=self.published)), cell.astype(np.int64)
 
 
-def _totals_of(linked: LinkedCounts) -> tuple[IntArray, IntArray]:
+def _totals_of(linked: JointCounts) -> tuple[IntArray, IntArray]:
     """Where the totals that each cell is a part of begin, and these."""
     relations = linked.relations
     total = relations.totals[relations.row]
@@ -99,7 +149,7 @@ def _totals_of(linked: LinkedCounts) -> tuple[IntArray, IntArray]:
     return starts(width), total[part][order]
 
 
-def small_counts(linked: LinkedCounts, rounding: Rounding, tables: Sequence[Table]) -> IntArray:
+def small_counts(linked: JointCounts, rounding: Rounding, tables: Sequence[Table]) -> IntArray:
     """Round inner cells below the base to 0 or the base; all totals are their sums."""
     del tables
     inner, _ = InnerCells.of(linked)

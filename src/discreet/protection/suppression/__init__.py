@@ -22,9 +22,8 @@ if TYPE_CHECKING:
     from .problem.demands import zeros_of as zeros_of
     from .problem.kernels import compiled as compiled
     from .problem.kernels import compiled_at_once as compiled_at_once
+    from .problem.linked_tables import TableCells as TableCells
     from .problem.linked_tables import build_problem as build_problem
-    from .problem.linked_tables import rows_across as rows_across
-    from .problem.linked_tables import with_rows as with_rows
     from .problem.parameters import Cost as Cost
     from .problem.parameters import Knowledge as Knowledge
     from .problem.system import UNBOUNDED as UNBOUNDED
@@ -32,10 +31,12 @@ if TYPE_CHECKING:
     from .problem.system import Confidential as Confidential
     from .problem.system import Relations as Relations
     from .problem.system import SuppressionProblem as SuppressionProblem
-    from .problem.table_relations import CellNames as CellNames
+    from .problem.table_relations import additive_values as additive_values
+    from .problem.table_relations import figures_shown as figures_shown
     from .problem.table_relations import linked_cells as linked_cells
     from .problem.table_relations import recomputed_totals as recomputed_totals
     from .problem.table_relations import relations_of as relations_of
+    from .problem.table_relations import shared_values as shared_values
     from .problem.table_relations import stacked_relations as stacked_relations
     from .problem.table_relations import table_relations as table_relations
     from .problem.table_relations import units_of as units_of
