@@ -144,6 +144,26 @@ def test_what_full_counts_hide_estimates_hide_too(made: Made, tmp_path: Path) ->
     assert any("nothing says which full counts" in each for each in summary.warnings)
 
 
+@pytest.mark.parametrize("where", ["sex=='m'", "not sex == 'w'"])
+def test_filters_are_compared_by_their_records(made: Made, tmp_path: Path, where: str) -> None:
+    """The same persons pass, however the filter is written; what counts do not say is a gap."""
+    first = 'by = ["region", "sex"]\ntitle = { en = "Population"'
+    second = 'by = ["region", "sex"]\ntitle = { en = "Estimates"'
+    for name, own, hides in (("one", where, True), ("other", "income > 0", False)):
+        filtered = [
+            (first, f"where = \"sex == 'm'\"\n{first}"),
+            (second, f'where = "{own}"\n{second}'),
+        ]
+        summary = protect(made(*filtered), tmp_path / name)
+        assert any("not examined for" in line for line in summary.warnings) is not hides
+        counts, estimates = read(tmp_path / name / "T1.csv"), read(tmp_path / name / "S1.csv")
+        hidden = counts.filter(symbol=".").filter(pl.col("region").is_in(PLACES))
+        assert hidden.height
+        both = hidden.select("region").unique().join(estimates, on="region")
+        totals = both.filter(pl.col("sex").is_in(["Total", "T", "total"]))["symbol"].to_list()
+        assert (set(totals) == {"."}) is hides
+
+
 def test_estimates_are_made_anew_if_the_counts_hide_something_else(
     made: Made, tmp_path: Path
 ) -> None:

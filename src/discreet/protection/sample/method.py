@@ -127,15 +127,12 @@ class SampleProtection(Protection):
             )
 
     def follows(self, programme: ProgrammeView, table: str) -> Sequence[str]:
-        """The tables of full counts, of the same universe."""
-        entry: SampleEntry = programme.settings(self.name)
-        where = programme.tables[table].where or ""
+        """The tables of full counts: records say what their cells have to do with the estimates."""
+        of = programme.settings(self.name).of
         return [
             name
-            for name, other in programme.tables.items()
-            if programme.source_of(name).name == entry.of
-            and (other.where or "") == where
-            and programme.method(name).parts
+            for name in programme.tables
+            if programme.source_of(name).name == of and programme.method(name).parts
         ]
 
     def columns(self, programme: ProgrammeView, table: str) -> Iterable[NamedColumn]:

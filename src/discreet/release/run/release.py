@@ -10,11 +10,13 @@ from __future__ import annotations
 
 import dataclasses
 import os
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from functools import partial
 from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
 
 from discreet.confidential import without_values
 from discreet.errors import DiscreetError, Problem, PublicationError, raise_all
@@ -52,11 +54,10 @@ from discreet.release.run.slivers import check_slivers
 from discreet.release.state.memory import ReleaseState, table_statement
 from discreet.release.state.seal import SEAL, read_seal
 from discreet.release.state.sealed_quality import sealed_quality
-from discreet.tables import CellNote, Dimension, Note, ProtectedTable, note_of
+from discreet.tables import CellNote, Dimension, Note, ProtectedTable, Table, note_of
 
 if TYPE_CHECKING:
     from discreet.protection.parts import PartDecisions, PartTies
-    from discreet.tables import Table
 
 #: Called with the steps done, the steps to do, and what has just been done.
 Progress = Callable[[int, int, str], None]
@@ -448,20 +449,28 @@ class _Release:
 
     def _followed(self, name: str, counts: Counts) -> dict[str, PartDecisions]:
         """What a table must hide because tables of other records do."""
-        from discreet.protection.parts import PartDecisions, PartTies, released_parts
+        from discreet.protection.parts import PartDecisions, released_parts
 
         others = {
             other: PartDecisions.from_dict(log)
             for other in self.programme.method(name).follows(self.programme, name)
             if (log := self.shelf.extras(other)["decisions"]) is not None
         }
-        if not others:
+        if all(decided.outcome == "complete" for decided in others.values()):
             return {}
         table = next(iter(counts.values()))
-        spanning = {other: self.shelf.table(other).spanning for other in others}
-        ties = PartTies({name: table.dimensions, **spanning})
+        tables = {name: table}
+        for other in others:
+            spanning, where = self.shelf.table(other).spanning, self.programme.tables[other].where
+            tables[other] = Table(
+                dimensions=spanning,
+                index=tuple(np.zeros(0, dtype=np.int32) for _ in spanning),
+                count=np.zeros(0 if spanning else 1, dtype=np.int64),
+                name=other,
+                where=where or "",
+            )
         every = {name: released_parts(name, table.dimensions, table.parts), **others}
-        return {name: ties.agreed(every)[name]}
+        return {name: self._ties(tables, next(iter(others)), tables).agreed(every)[name]}
 
     def _joint(
         self,
@@ -477,7 +486,10 @@ class _Release:
         for group in sorted({self.programme.parts_tied_with(name) for name in joint} - {()}):
             own = {name: joint[name] for name in group if name in joint}
             if any(one.outcome != "complete" for one in own.values()):
-                joint |= self._ties(group, counted).agreed(own)
+                entries = self.programme.tables
+                tables = {n: _of_filter(entries[n], counted[n]) for n in group}
+                named = [name for name in group if self.programme.parts_with(name)]
+                joint |= self._ties(tables, group[0], named).agreed(own)
         for name in list(joint):  # nothing is to be said of what no rule is for
             decides = self.inputs.thresholds(name) is not None or self.programme.parts_with(name)
             if not decides and joint[name].outcome == "complete":
@@ -486,31 +498,29 @@ class _Release:
             joint |= self._followed(name, counted[name])
         return {name: joint.get(name) for name in decided}
 
-    def _ties(self, group: Sequence[str], counted: Mapping[str, Counts]) -> PartTies:
-        """What ties parts of tables together: their records, or names where these are not there."""
+    def _ties(self, tables: Mapping[str, Table], counted: str, named: Collection[str]) -> PartTies:
+        """What ties parts of tables together: records, or names where these do not have them."""
         from discreet.disclosure import Partitions
         from discreet.protection.parts import PartTies
 
-        programme = self.programme
-        tables = {name: _of_filter(programme.tables[name], counted[name]) for name in group}
-        records = self.inputs.records[programme.source_of(group[0]).name]
-        weight = programme.tables[group[0]].weight or None
+        records = self.inputs.records[self.programme.source_of(counted).name]
+        weight = self.programme.tables[counted].weight or None
         partitions: Partitions | None = None
         try:
             partitions = Partitions(records, list(tables.values()), weight)
         except DiscreetError:  # cubes hold what they were asked for only
             message = "hidden parts were compared by the names of variables only"
-            self.later.append(f"{', '.join(group)}: {message}, as their source is no records")
+            self.later.append(f"{', '.join(tables)}: {message}, as records do not have them all")
         else:
             self.later += [
-                f"{', '.join(group)}: hidden parts were not examined for {gap.text()}"
+                f"{', '.join(tables)}: hidden parts were not examined for {gap.text()}"
                 for gap in partitions.unexamined
             ]
         return PartTies(
             {name: table.dimensions for name, table in tables.items()},
             {name: table.where for name, table in tables.items()},
             partitions,
-            [name for name in group if programme.parts_with(name)],
+            named,
         )
 
     def _keep(
