@@ -10,6 +10,8 @@ import pytest
 
 import discreet as dc
 from discreet.disclosure import CellSystem, Coverage, Partitions
+from discreet.disclosure.code_limits import codes_passing
+from discreet.microdata import parse_filter, read_microdata
 from discreet.protection.suppression import table_relations
 
 TOTAL = "Total"
@@ -230,6 +232,9 @@ def test_limits_of_one_column_are_known_however_few_the_records() -> None:
     inside = {(one, other) for one in number for other in number if one != other
               and partitions.determines(one, other)}  # fmt: skip
     assert inside == {("b10", "b30"), ("b15", "b30")}
+    # Ten and fifteen years have limits in common that are known; within these, codes exclude others
+    tied = {tuple(partitions.partitions[at].name for at in pair) for pair in partitions.tied}
+    assert tied == {("b10", "b15"), ("b10", "b18"), ("b15", "b18"), ("b18", "b30")}
     ages = {name: np.arange(0, 60) // width + 1 for name, width in (("b10", 10), ("b18", 18))}
     every = np.unique(np.stack([*ages.values()]), axis=1)
     pairs = np.stack([own.ravel() for own in np.meshgrid(range(1, 7), range(1, 5))])
@@ -240,6 +245,31 @@ def test_limits_of_one_column_are_known_however_few_the_records() -> None:
     there = np.logical_and(*known)
     assert (possible[there] == overlap[there]).all()
     assert there.sum() > overlap[there].sum() > 5
+
+
+@pytest.mark.parametrize(
+    ("tree", "where", "passing"),
+    [
+        (bands("narrow", 10), "age < 18", {"0-9": "p", "10-19": "fp", "20-29": "f", "60+": "f"}),
+        (bands("narrow", 10), "not 20 <= age < 60", {"10-19": "p", "20-29": "f", "60+": "p"}),
+        (dc.Classification.flat("age", ["7", "17", "99"]), "age < 18", {"7": "p", "99": "f"}),
+        (dc.Classification.flat("sex", ["m", "w", "d"]), "sex != 'm'", {"m": "f", "d": "p"}),
+        (dc.Classification.flat("age", ["7", "old"]), "age < 18", None),
+        (dc.Classification.flat("born", ["1999-01-01"]), "born is not null", None),
+    ],
+)
+def test_codes_say_which_of_them_pass_a_filter(
+    tree: dc.Classification, where: str, passing: dict[str, str] | None
+) -> None:
+    """Also codes that no record has: nobody who is 60 or older passes ``age < 18``."""
+    people = population(1, 20).with_columns(born=pl.date(2000, 1, 1))
+    condition = parse_filter(where)
+    schema = read_microdata(people).collect_schema()
+    pairs = codes_passing((tree, tree.depth), condition, schema)
+    assert (pairs is None) is (passing is None)
+    for code, expected in (passing or {}).items():
+        fails, passes = pairs[tree.index[code]].tolist()
+        assert "f" * fails + "p" * passes == expected, code
 
 
 def test_coincidences() -> None:

@@ -95,15 +95,17 @@ def codes_passing(cut: Cut, condition: Filter, schema: Any) -> BoolArray | None:
         own = np.searchsorted(tree.bounds, values, side="right") - 1
         inside = (own >= 0) & (own < len(leaves))
         values, own = values[inside], own[inside]
-    elif not kind.is_numeric() and not tree.level_columns:
-        values, own = np.array(leaves), np.arange(len(leaves))
     else:
+        values, own = np.array(leaves), np.arange(len(leaves))
+    texts = str(kind).startswith(("String", "Categorical", "Enum"))
+    if tree.level_columns or not (texts or kind.is_integer() or tree.bounds is not None):
         return None
     try:
+        values = values if texts or tree.bounds is not None else values.astype(np.int64)
         probe = nw.from_native(pl.DataFrame({column: values}), eager_only=True)
         passed = probe.select(condition.to_narwhals(probe.schema)).to_native().to_series()
-    except (DiscreetError, pl.exceptions.PolarsError):
-        return None  # the column holds other values than texts or numbers
+    except (DiscreetError, ValueError, pl.exceptions.PolarsError):
+        return None  # codes that are no whole numbers
     places = np.array([tree.index[code] for code in leaves], dtype=np.int64)
     codes = codes_at(tree, places[own], level)
     pairs = np.ones((len(tree) + 1, 2), dtype=np.bool_)

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from discreet.arrays import BoolArray, CellIndex, IntArray, PositionArray, find_numbers
+from discreet.arrays import BoolArray, CellIndex, IntArray, PositionArray
 from discreet.derived import KeyFigure, derive
 from discreet.errors import TableError
 from discreet.tables import (
@@ -151,10 +151,6 @@ class PartGrid:
         return f"<PartGrid: {len(self)} parts>"
 
 
-#: Where the grid has at most so many cells per stored one, a whole grid is the quickest index.
-_DENSE = 16
-
-
 @dataclass(frozen=True, kw_only=True, repr=False, eq=False)
 class Pairs:
     """Original and published figure of the cells that have records (confidential)."""
@@ -276,21 +272,8 @@ def published_at(
         status = np.full(length, CellStatus.zero_or_changed_to_zero, dtype=np.int8)
     if not table.stored:
         return np.zeros(length, dtype=table.value.dtype), status
-    grid = CellIndex.of(table.dimensions)
-    stored, wanted = grid.shared(table.index, places, lengths=(table.stored, length))
-    size = grid.size
-    if size <= _DENSE * len(stored):
-        whole = np.zeros(size, dtype=table.value.dtype)
-        whole[stored] = table.value
-        value = whole.take(wanted)
-        if bool(table.status.any()) or table.suppressed_parts:
-            states = np.full(size, -1, dtype=np.int8)
-            states[stored] = table.status
-            known = states.take(wanted)
-            return value, np.where(known >= 0, known, status).astype(np.int8)
-        status[value != 0] = CellStatus.published
-        return value, status
-    at = find_numbers(stored, wanted)
+    lengths = (table.stored, length)
+    at = CellIndex.of(table.dimensions).find(table.index, places, lengths)
     present = at >= 0
     value = np.where(present, table.value[at], 0)
     return value, np.where(present, table.status[at], status).astype(np.int8)
