@@ -159,7 +159,8 @@ def suppressed(seed: int, *, records: bool = True, **options: Any) -> Suppressed
     assert audit.verdict in (done.judgement.word, "not examined") or not records
     opened = computed(drawn, judged, done.tables)
     blanks = sum(int(table.to_polars(complete=True)["value"].null_count()) for table in done.tables)
-    return Suppressed(audit.verdict, blanks, number, len(opened))
+    word = audit.verdict.replace(" ", "-")
+    return Suppressed(word, blanks, number, len(opened))
 
 
 def caused(seed: int) -> bool | None:

@@ -57,8 +57,10 @@ def _limits(tree: Classification, values: Sequence[str]) -> FloatArray:
     return np.array([limits.get(value, (math.nan, math.nan)) for value in values])
 
 
-def codes_together(one: Cut, other: Cut) -> tuple[IntArray, IntArray] | None:
+def codes_together(one: Cut | None, other: Cut | None) -> tuple[IntArray, IntArray] | None:
     """The codes of two levels of one column that have values in common; None for other levels."""
+    if one is None or other is None:
+        return None
     trees = one[0], other[0]
     cut = [tree.bounds is not None for tree in trees]
     if all(cut) and trees[0].source == trees[1].source:

@@ -254,8 +254,8 @@ class Partitions:
                 elif all((c, x) in self.up and (c, x) not in self._by_chance for x in (a, b)):
                     possible &= among_pairs(self.up[c, a], self.up[c, b], codes[a], codes[b])
             if self.derived(a, b):
-                one, other = self._cut.get(a), self._cut.get(b)
-                pairs = (one and other and codes_together(one, other)) or self.together(a, b)
+                cuts = self._cut.get(a), self._cut.get(b)
+                pairs = codes_together(*cuts) or self.together(a, b)
                 assert pairs is not None
                 possible &= among_pairs(*pairs[:2], codes[a], codes[b])
         settled = {b: x for x in codes for b in every if self.above[x] >> b & 1}
