@@ -8,7 +8,7 @@ price), `refusals` (counts with zeros shown: what readers compute of refused sys
 count is hidden), `careless` (audits find what readers compute), `ranks` (relations found against
 linear algebra over records, `number` programmes of 20,000, 3,000 and 300 records), `coalitions`
 (two lone contributors, all pairs tried), `names` (systems that need no records), `speed` (CPU
-seconds of 60 tables, and of what ties them together).
+seconds of 60 tables, of what ties them together, and of fingerprints of their cells).
 """
 
 from __future__ import annotations
@@ -24,7 +24,9 @@ import polars as pl
 
 import discreet as dc
 from discreet.disclosure import CellSystem, Partitions
+from discreet.microdata import Secret
 from discreet.protection.suppression.publish import ways_out
+from discreet.release.state.identity import RecordIdentity
 from discreet.tabulation import Query, tabulate_many
 from tests.disclosure.test_outside_readers import (
     audited,
@@ -143,6 +145,13 @@ def speed(persons: int) -> None:
     print(f"{persons:,} persons, {len(tables)} tables, {cells:,} cells, {len(system.rows):,} rows")
     print(f"CPU seconds: tables {plain:.1f}, partitions {found:.1f}, cells and rows {made:.1f}")
     print(f"{(found + made) / plain:.2f} plain passes")
+    numbers = pl.Series("number", draw.permutation(persons) + 10**12)
+    people = people.with_columns(numbers, pl.format("P-{}", numbers).alias("text"))
+    for column in ("number", "text"):
+        identity = RecordIdentity((column,), Secret(b"an example that is no secret"))
+        began = time.process_time()
+        identity.counted(people, queries)
+        print(f"fingerprints by {column}: {(time.process_time() - began) / plain:.2f} plain passes")
 
 
 PARTS = {
