@@ -220,6 +220,11 @@ def cells_of(
             name, test = FILTERS[spec[1]]
             passed = test(drawn.atoms[name].to_numpy())
         of = [holding(drawn, spec, dimension, frame) for dimension in table.dimensions]
+        for name, known in zip(by, of if published is not None else [], strict=False):
+            listed = [inside for code, inside in known.items() if code != TOTAL]
+            names.append((at, name, "codes that are not listed have no records"))
+            rows.append(passed & ~np.any(listed, axis=0))
+            values.append(0.0)
         for row in frame.select(*by, column).iter_rows():
             *codes, value = row
             inside = passed
