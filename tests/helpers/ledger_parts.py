@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from discreet.microdata.secret import Secret
-from discreet_fire.ledger import LedgerUniverse, ReleasedUniverses, UnitKey, universe
+from discreet_fire.ledger import LedgerUniverse, ReleasedUniverses, UnitKey, universe_of
 
 KEY = UnitKey(Secret(b"salt of our tests"))
 SIZE = 10
@@ -11,7 +11,7 @@ SIZE = 10
 
 def of(units, name: str = "new", size: int = SIZE) -> LedgerUniverse:
     """The universe of some units."""
-    return universe(list(units), key=KEY, size=size, table=name)
+    return universe_of(KEY.digests(list(units)), size, name)
 
 
 def shelf(*universes: LedgerUniverse) -> ReleasedUniverses:

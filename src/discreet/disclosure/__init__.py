@@ -35,6 +35,9 @@ if TYPE_CHECKING:
     from .published import figure_scale as figure_scale
     from .published import published_axes as published_axes
     from .published import unexamined_names as unexamined_names
+    from .shown_sets import ShownSets as ShownSets
+    from .shown_sets import SmallFigure as SmallFigure
+    from .shown_sets import TooManySetsError as TooManySetsError
     from .system import UNPUBLISHED as UNPUBLISHED
     from .system import CellSystem as CellSystem
     from .system import unexamined_by_name as unexamined_by_name

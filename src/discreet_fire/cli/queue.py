@@ -47,8 +47,8 @@ def init(
         float, typer.Option(min=0.0, max=1.0, help="Share of clean outputs drawn for control.")
     ] = 0.1,
     minimum: Annotated[
-        int, typer.Option(help="Units by which two tables may differ without a finding.")
-    ] = 10,
+        int, typer.Option(help="Fewest units behind a figure, and by which two may differ.")
+    ] = 3,
     as_json: Json = False,
 ) -> None:
     """Make a new review queue."""

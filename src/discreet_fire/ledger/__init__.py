@@ -12,11 +12,9 @@ if TYPE_CHECKING:
     from .conflicts import Conflict as Conflict
     from .conflicts import ReleasedUniverses as ReleasedUniverses
     from .conflicts import conflicts_with as conflicts_with
-    from .conflicts import conflicts_within as conflicts_within
     from .marks import MarkIndex as MarkIndex
     from .marks import Marks as Marks
     from .marks import marks_of as marks_of
-    from .nested_pairs import double_differences as double_differences
     from .power_sums import MOST as MOST
     from .power_sums import PRIMES as PRIMES
     from .power_sums import hankel_ranks as hankel_ranks
@@ -24,8 +22,8 @@ if TYPE_CHECKING:
     from .sketch_sums import SketchSum as SketchSum
     from .universes import LedgerUniverse as LedgerUniverse
     from .universes import UnitKey as UnitKey
-    from .universes import read_universe as read_universe
-    from .universes import universe as universe
+    from .universes import read_units as read_units
+    from .universes import universe_of as universe_of
     from .universes import universes_of as universes_of
 
 lazy_face(__name__)

@@ -303,21 +303,6 @@ def _near_places(one: LedgerUniverse, shelf: ReleasedUniverses, size: int) -> In
     return near[few_differing(added((1, shelf.sums[near]), (-1, one.sums)), size)]
 
 
-def conflicts_within(new: Sequence[LedgerUniverse], *, size: int) -> list[Conflict]:
-    """Conflicts between the universes of one submission."""
-    if not new:
-        return []
-    once = _each_once(new)
-    shelf = ReleasedUniverses.of(once)
-    conflicts = set()
-    for at, one in enumerate(once):
-        for other in _near_places(one, shelf, size).tolist():
-            if other > at:
-                first, second = sorted((one.name, once[other].name))
-                conflicts.add(Conflict(kind="difference", universe=first, earlier=(second,)))
-    return sorted(conflicts)
-
-
 def _each_once(new: Sequence[LedgerUniverse]) -> list[LedgerUniverse]:
     """Universes without those of the same units as one before; their names go with the first."""
     universes: dict[bytes, LedgerUniverse] = {}

@@ -110,14 +110,8 @@ class LedgerUniverse:
         return f"<Universe {self.name}>"
 
 
-def universe(
-    units: Sequence[Any] | NDArray[Any], *, key: UnitKey, size: int, table: str, label: str = ""
-) -> LedgerUniverse:
-    """The universe of some units."""
-    return _universe(key.digests(units), size, table, label)
-
-
-def _universe(digests: UintArray, size: int, table: str, label: str) -> LedgerUniverse:
+def universe_of(digests: UintArray, size: int, table: str, label: str = "") -> LedgerUniverse:
+    """The universe of some units, each once."""
     return LedgerUniverse(
         table=table,
         label=label,
@@ -145,7 +139,7 @@ def universes_of(
         if name not in frame.columns:
             raise _error("the records have no such column", name)
     digests = pl.Series(_DIGEST, key.of_each(frame[unit].to_list()), dtype=pl.UInt64)
-    whole = _universe(np.unique(digests.to_numpy()), size, table, "")
+    whole = universe_of(np.unique(digests.to_numpy()), size, table)
     inner = range(2, len(by)) if len(by) <= _MOST_MARGINS else []
     wanted = dict.fromkeys([1, *inner, len(by)] if cells and by else [1])
     groups = [list(names) for width in wanted for names in itertools.combinations(by, width)]
@@ -185,10 +179,8 @@ def _category(name: str, value: Any) -> str:
     return f"{name} = {''.join(one if one.isprintable() else '?' for one in text)}"
 
 
-def read_universe(
-    path: str | os.PathLike[str], *, unit: str | None, key: UnitKey, size: int
-) -> LedgerUniverse:
-    """The universe in a file of identifiers, for outputs made elsewhere. CONFIDENTIAL."""
+def read_units(path: str | os.PathLike[str], *, unit: str | None, key: UnitKey) -> UintArray:
+    """The units in a file of identifiers, for outputs made elsewhere. CONFIDENTIAL."""
     place = Path(path)
     suffix = place.suffix.lower()
     if suffix not in (".csv", ".parquet"):
@@ -202,4 +194,6 @@ def read_universe(
         hint = "say which one tells units apart, with --unit"
         raise _error("the file has several columns", place.name, hint)
     column = frame.columns[0] if unit is None else unit
-    return universes_of(frame, unit=column, key=key, size=size, table=place.stem)[0]
+    if column not in frame.columns:
+        raise _error("the records have no such column", column)
+    return key.digests(frame[column].to_list())

@@ -11,6 +11,8 @@ from discreet.faces import lazy_face
 if TYPE_CHECKING:
     from .advice import LEFT as LEFT
     from .advice import linked_findings as linked_findings
+    from .differences import DIFFERENCE as DIFFERENCE
+    from .differences import difference_findings as difference_findings
     from .outputs import GroupsShown as GroupsShown
     from .outputs import OutputRecords as OutputRecords
     from .outputs import ShownTable as ShownTable

@@ -20,9 +20,14 @@ from discreet_fire.linked_tables.small_counts import ShownCounts, ShownSums, Tab
 
 
 def with_records(
-    tables: Sequence[ShownTable], identified: Callable[[IntArray], IntArray | None]
+    tables: Sequence[ShownTable],
+    identified: Callable[[IntArray], IntArray | None],
+    owned: Callable[[IntArray], IntArray | None],
 ) -> tuple[list[ShownTable], list[str]]:
-    """Tables with records by other numbers, and the names of those whose records have none."""
+    """Tables with records by other numbers, and the names of those whose records have none.
+
+    Whom the records are about is known by other numbers, too; nobody is if each is another case.
+    """
     restored: list[ShownTable] = []
     left: list[str] = []
     for one in tables:
@@ -31,7 +36,7 @@ def with_records(
         if records is None:
             left.append(place.name)
             continue
-        moved = replace(place, records=records)
+        moved = replace(place, records=records, owners=owned(place.records))
         restored.append(replace(one, place=moved) if isinstance(one, ShownSums) else moved)
     return restored, left
 

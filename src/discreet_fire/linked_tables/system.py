@@ -154,11 +154,13 @@ def _counted_cells(
     )
 
 
-def sum_systems_of(tables: Sequence[ShownSums], limits: SafeLimits) -> Iterator[LinkedSystem]:
+def sum_systems_of(
+    tables: Sequence[ShownSums], limits: SafeLimits, *, every: bool = False
+) -> Iterator[LinkedSystem]:
     """The systems of sums of the same variable, whatever it is called."""
     for group in same_values(tables):
         places = {id(one.place): one for one in group}
-        for system in systems_of([one.place for one in group], limits):
+        for system in systems_of([one.place for one in group], limits, every=every):
             yield _of_sums(system, [places[id(one)] for one in system.tables], limits)
 
 
@@ -207,10 +209,13 @@ def _of_sums(system: LinkedSystem, sums: Sequence[ShownSums], limits: SafeLimits
     return replace(system, numbers=numbers)
 
 
-def systems_of(tables: Sequence[ShownCounts], limits: SafeLimits) -> Iterator[LinkedSystem]:
+def systems_of(
+    tables: Sequence[ShownCounts], limits: SafeLimits, *, every: bool = False
+) -> Iterator[LinkedSystem]:
     """The systems of tables that have to do with each other, if something is withheld there.
 
-    Each has two and more tables; large ones are taken apart into all their twos.
+    Each has two and more tables; large ones are taken apart into all their twos. If `every` one
+    counts, also those of which nothing is withheld.
     """
     kept = _distinct(tables)
     records = np.unique(np.concatenate([table.records for table in kept])) if kept else None
@@ -223,7 +228,7 @@ def systems_of(tables: Sequence[ShownCounts], limits: SafeLimits) -> Iterator[Li
     }
 
     def withheld(group: Sequence[int]) -> bool:
-        return any(kept[at].withheld.any() for at in group)
+        return every or any(kept[at].withheld.any() for at in group)
 
     def made(group: Sequence[int]) -> LinkedSystem:
         some, spanned = [kept[at] for at in group], [spans[at] for at in group]

@@ -1,34 +1,29 @@
 """What belongs to a submission: its files as they were handed in, and its universes.
 
 In: a queue and the number of a submission (CONFIDENTIAL). Out: digests, what is wrong in words,
-and conflicts with what is released, or being released, at this moment.
+what it shows, and conflicts with what is released, or being released, at this moment.
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
+import re
 import sqlite3
-from collections.abc import Callable, Sequence
+import time
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 
-from discreet_fire.ledger import (
-    Conflict,
-    LedgerUniverse,
-    MarkIndex,
-    Marks,
-    ReleasedUniverses,
-    conflicts_with,
-    double_differences,
-)
-from discreet_fire.linked_tables import ShownTable
+from discreet_fire.ledger import LedgerUniverse
+from discreet_fire.linked_tables import ShownTable, difference_findings
 from discreet_fire.queue.database import intact, queue_error
 from discreet_fire.queue.folder import Queue
 from discreet_fire.queue.linked_submissions import TABLES, shown_by
 from discreet_fire.queue.record import Event, events, seal, standing
+from discreet_fire.statistics import SafeLimits
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -114,15 +109,7 @@ def digest_of(path: Path) -> str:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
-#: Universes that are released, or about to be: of an intent that was not withdrawn.
-_OUT = """
-SELECT submission, name, label, count, sums, marks FROM universes
-WHERE submission IS NOT ? AND submission IN (
-    SELECT submission FROM events WHERE kind IN ('intent', 'withdrawn') GROUP BY submission
-    HAVING sum(CASE kind WHEN 'intent' THEN 1 ELSE -1 END) > 0
-)
-ORDER BY submission, rowid
-"""
+#: Submissions that are released, or about to be: of an intent that was not withdrawn.
 _RELEASED = """
 SELECT submission FROM events WHERE kind IN ('intent', 'withdrawn') GROUP BY submission
 HAVING sum(CASE kind WHEN 'intent' THEN 1 ELSE -1 END) > 0
@@ -145,12 +132,6 @@ def universes_in(queue: Queue, number: int) -> list[LedgerUniverse]:
         return [_universe(*row) for row in rows]
 
 
-def shown_universes(queue: Queue, number: int) -> list[LedgerUniverse]:
-    """Whom a submission is about, without outputs that are held back."""
-    held = _held_tables(queue, number)
-    return [one for one in universes_in(queue, number) if not held(one.table)]
-
-
 def _held_tables(queue: Queue, number: int) -> Callable[[str], bool]:
     """Says of a table whether only outputs that are held back show it."""
     with intact(f"submission {number}"):
@@ -165,66 +146,65 @@ def _held_tables(queue: Queue, number: int) -> Callable[[str], bool]:
     return is_held
 
 
-#: Submissions of which something was decided output by output.
-_DECIDED = "SELECT DISTINCT submission FROM events WHERE kind = 'decided'"
-
-
-def released_universes(queue: Queue, without: int | None = None) -> ReleasedUniverses:
-    """All universes that were released, or are about to be, but those of one submission."""
-    singly = {number for (number,) in queue.connection.execute(_DECIDED)}
-    rows = queue.connection.execute(_OUT, (without,)).fetchall()
-    held = {number: _held_tables(queue, number) for number in singly & {row[0] for row in rows}}
-    rows = [row for row in rows if row[0] not in held or not held[row[0]](row[1])]
-    size = queue.settings.minimum
-    data = b"".join(row[4] for row in rows)
-    return ReleasedUniverses(
-        names=[f"{row[1]}: {row[2]}" if row[2] else row[1] for row in rows],
-        releases=np.array([row[0] for row in rows], dtype=np.int64),
-        counts=np.array([row[3] for row in rows], dtype=np.int64),
-        sums=np.frombuffer(data, dtype="<i8").astype(np.int64).reshape(-1, 2, 2 * size - 1),
-        marks=MarkIndex.of([_marks(row[5]) for row in rows]),
-    )
-
-
-def conflicts_now(
-    queue: Queue, universes: Sequence[LedgerUniverse], without: int | None = None
-) -> list[Conflict]:
-    """Conflicts of universes with all that is released at this moment, but by one submission."""
-    return conflicts_known(queue, universes, without)[0]
-
-
-def conflicts_known(
-    queue: Queue, universes: Sequence[LedgerUniverse], without: int | None = None
-) -> tuple[list[Conflict], bool]:
-    """The same, and whether differences of differences were all looked at."""
-    with intact(str(queue.folder)):
-        shelf = released_universes(queue, without)
-    size = queue.settings.minimum
-    conflicts = set(conflicts_with(universes, shelf, size=size))
-    universes_known = {one.universe for one in conflicts}
-    more, complete = double_differences(universes, shelf, size=size)
-    conflicts |= {one for one in more if one.universe not in universes_known}
-    return sorted(conflicts), complete
-
-
-#: Findings of what is released that name a submission.
+#: What a submission and others give away together, as it was found when either came in.
+_OWN = "SELECT what FROM findings WHERE rule = 'difference' AND submission = ?"
 _NAMED = """
-SELECT submission, what FROM findings WHERE rule = 'linked-tables' AND submission IS NOT ?1
-AND instr(what || '; ' || hint, 'submission ' || ?1 || ', ') > 0
+SELECT submission, what FROM findings WHERE rule IN ('linked-tables', 'difference')
+AND submission IS NOT ?1 AND instr(what || '; ' || hint, 'submission ' || ?1 || ', ') > 0
 """
+#: How findings name the submission of a table.
+_SUBMISSION = re.compile(r"\bsubmission (\d+), ")
+#: Seconds that tables are held against released ones for once more.
+_SECONDS = 10.0
 
 
 def conflict_sentences(queue: Queue, number: int) -> list[str]:
     """What of a submission that is shown conflicts with all that is released at this moment."""
-    conflicts = conflicts_now(queue, shown_universes(queue, number), without=number)
-    out = released_numbers(queue)
-    rows = queue.connection.execute(_NAMED, (number,)).fetchall()
-    later = [
-        f"released as {other}, with this one: {conflict}"
-        for other, conflict in rows
-        if other in out
-    ]
-    return [*map(str, conflicts), *later]
+    out = released_numbers(queue) - {number}
+    named = queue.connection.execute(_NAMED, (number,)).fetchall()
+    later = [(other, what) for other, what in named if other in out]
+    if any(_partly(queue, one) for one in (number, *sorted(out))):
+        own = _differences_now(queue, number, out)
+        later = [(other, what) for other, what in later if not _is_difference(queue, other, what)]
+    else:
+        own = [what for (what,) in queue.connection.execute(_OWN, (number,))]
+    sentences = []
+    for what in own:
+        others = sorted(set(map(int, _SUBMISSION.findall(what))))
+        if others and out.issuperset(others):
+            sentences.append(f"{what}, released as {' and '.join(map(str, others))}")
+    return [*sentences, *(f"released as {other}, with this one: {what}" for other, what in later)]
+
+
+def _partly(queue: Queue, number: int) -> bool:
+    """Whether only a part of a submission is shown, or nobody was held against it."""
+    current = standing(events(queue.connection, number))
+    return bool(current.held) or stopped(queue, number)
+
+
+def _is_difference(queue: Queue, number: int, what: str) -> bool:
+    return (what,) in queue.connection.execute(_OWN, (number,)).fetchall()
+
+
+def _differences_now(queue: Queue, number: int, out: Iterable[int]) -> list[str]:
+    """The differences of what is shown of a submission to what is released, found anew."""
+    shown = {one: _shown_tables(queue, one) for one in (number, *sorted(out))}
+    tables, _ = shown.pop(number) or ([], [])
+    earlier = [one for other in shown.values() if other is not None for one in other[0]]
+    limits = SafeLimits(minimum=queue.settings.minimum)
+    own, _ = difference_findings(
+        tables, limits=limits, earlier=earlier, until=time.monotonic() + _SECONDS
+    )
+    return [one.what.replace(f"submission {number}, ", "") for one in own]
+
+
+def stopped(queue: Queue, number: int) -> bool:
+    """Whether a submission has no outputs, or its run ended with an error."""
+    query = "SELECT count(*) FROM files WHERE submission = ? AND role = 'output'"
+    failed = "SELECT count(*) FROM findings WHERE submission = ? AND stage = 'run'"
+    outputs = queue.connection.execute(query, (number,)).fetchone()[0]
+    errors = queue.connection.execute(f"{failed} AND severity = 'error'", (number,)).fetchone()[0]
+    return not outputs or bool(errors)
 
 
 def released_numbers(queue: Queue) -> frozenset[int]:
@@ -233,17 +213,29 @@ def released_numbers(queue: Queue) -> frozenset[int]:
 
 
 def tables_of_others(queue: Queue) -> dict[int, tuple[list[ShownTable], list[str]]]:
-    """What all submissions show that are released or may still be, without what is held back."""
+    """What all submissions show that are released or may still be, without what is held back.
+
+    One that stopped is no witness until it is released.
+    """
     tables = {}
     released = released_numbers(queue)
-    for number, token in queue.connection.execute("SELECT id, token FROM submissions").fetchall():
-        path = queue.store(token) / TABLES
+    for (number,) in queue.connection.execute("SELECT id FROM submissions").fetchall():
         with intact(f"submission {number}"):
             open_now = standing(events(queue.connection, number)).state.open
-        if (open_now or number in released) and path.is_file():
-            held = _held_tables(queue, number)
-            tables[number] = shown_by(path, number, lambda name, held=held: not held(name))
+        if number in released or (open_now and not stopped(queue, number)):
+            shown = _shown_tables(queue, number)
+            if shown is not None:
+                tables[number] = shown
     return tables
+
+
+def _shown_tables(queue: Queue, number: int) -> tuple[list[ShownTable], list[str]] | None:
+    """What a submission shows, without what is held back; None if nobody knows."""
+    path = queue.store(queue.told(number, "token")) / TABLES
+    if not path.is_file():
+        return None
+    held = _held_tables(queue, number)
+    return shown_by(path, number, lambda name: not held(name))
 
 
 def _universe(table: str, label: str, count: int, sums: bytes, marks: bytes) -> LedgerUniverse:
@@ -252,9 +244,5 @@ def _universe(table: str, label: str, count: int, sums: bytes, marks: bytes) -> 
         label=label,
         count=count,
         sums=np.frombuffer(sums, dtype="<i8").astype(np.int64).reshape(2, -1),
-        marks=_marks(marks),
+        marks=np.frombuffer(marks, dtype="<u4").astype(np.uint32),
     )
-
-
-def _marks(data: bytes) -> Marks:
-    return np.frombuffer(data, dtype="<u4").astype(np.uint32)

@@ -9,7 +9,7 @@ where neither is known, a finding says so.
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -24,6 +24,7 @@ from discreet_fire.linked_tables import (
     ShownCounts,
     ShownSums,
     ShownTable,
+    difference_findings,
     linked_findings,
     read_tables,
     table_bytes,
@@ -49,6 +50,7 @@ class SubmissionTables:
     first: int = 0
     _numbers: list[IntArray] = field(default_factory=list)
     _units: list[Any] = field(default_factory=list)
+    _elsewhere: list[ShownCounts] = field(default_factory=list)
 
     def note(self, told: StatisticShown) -> None:
         """Take down what a statistic shows."""
@@ -60,31 +62,68 @@ class SubmissionTables:
             self._numbers.append(told.numbers)
             self._units += told.units
 
-    def written(self, key: UnitKey, data: str) -> bytes:
-        """The tables as bytes, with records as other submissions call them."""
-        ids = self._identifiers(key, data)
+    def note_set(self, name: str, numbers: IntArray) -> None:
+        """Take down whom an output that cannot be followed is about."""
+        records = np.unique(numbers[numbers >= 0])
+        self.tables.append(_set(name, records))
 
-        def identified(records: IntArray) -> IntArray | None:
-            numbers = [ids.get(one) for one in records.tolist()]
+    def note_units(self, name: str, digests: IntArray) -> None:
+        """Take down whom an output that was made elsewhere is about."""
+        self._elsewhere.append(_set(name, digests))
+
+    def written(self, key: UnitKey, data: str) -> bytes:
+        """The tables as bytes, with records and whom they are about as other submissions do."""
+        units = self._known_units()
+        digests = key.of_each(list(units.values())).view(np.int64).tolist()
+        owner_of = dict(zip(units, digests, strict=True))
+        once = len(set(digests)) == len(digests)
+        ids = owner_of if once and units else self._places(key, data)
+
+        def named(records: IntArray, names: Mapping[int, int]) -> IntArray | None:
+            numbers = [names.get(one) for one in records.tolist()]
             known = [one for one in numbers if one is not None]
             return np.array(known, dtype=np.int64) if len(known) == len(numbers) else None
 
-        tables, left = with_records(self.tables, identified)
-        return table_bytes(tables, list(dict.fromkeys([*self.left, *left])))
+        tables, left = with_records(
+            self.tables,
+            lambda records: named(records, ids),
+            lambda records: None if once else named(records, owner_of),
+        )
+        if units and not once:  # files of other years have other records, but the same units
+            tables += [_set(one.name, named(one.records, owner_of)) for one in self._wholes()]
+        return table_bytes([*tables, *self._elsewhere], list(dict.fromkeys([*self.left, *left])))
 
-    def _identifiers(self, key: UnitKey, data: str) -> dict[int, int]:
+    def _wholes(self) -> Iterator[ShownCounts]:
+        """The records of each table as one set."""
+        places = {_place(one).records.tobytes(): _place(one) for one in self.tables}
+        yield from places.values()
+
+    def _known_units(self) -> dict[int, Any]:
+        """Whom each record is about, as far as that is known."""
         numbers = np.concatenate([np.zeros(0, dtype=np.int64), *self._numbers])
-        known = {
+        return {
             number: unit
             for number, unit in zip(numbers.tolist(), self._units, strict=True)
             if number >= 0 and unit is not None
         }
-        if known and len(set(map(str, known.values()))) == len(known):
-            digests = key.of_each(list(known.values())).view(np.int64)
-            return dict(zip(known, digests.tolist(), strict=True))
-        places = np.arange(self.first)
-        digests = key.of_each([f"{data} {place}" for place in places.tolist()]).view(np.int64)
-        return dict(zip(places.tolist(), digests.tolist(), strict=True))
+
+    def _places(self, key: UnitKey, data: str) -> dict[int, int]:
+        """The records of the first file by their places in it."""
+        places = range(self.first)
+        digests = key.of_each([f"{data} {place}" for place in places]).view(np.int64)
+        return dict(zip(places, digests.tolist(), strict=True))
+
+
+def _set(name: str, records: IntArray | None) -> ShownCounts:
+    """Some records of which the number is shown."""
+    return ShownCounts(
+        name=name,
+        axes=(),
+        records=np.unique(np.zeros(0, dtype=np.int64) if records is None else records),
+        owners=None,
+        hidden=np.array(False),
+        silent=False,
+    )
 
 
 def shown_by(path: Path, number: int, shown: Any = None) -> tuple[list[ShownTable], list[str]]:
@@ -123,6 +162,13 @@ def findings_against(
     }
     earlier = [one for item in near.values() for one in item]
     findings = list(_news(tables, earlier, limits, until)) if earlier and tables else []
+    differences, complete = difference_findings(
+        tables, limits=limits, earlier=earlier, until=until
+    )
+    findings += differences
+    if not complete:
+        message = "too many differences of tables to hold all of them against each other"
+        findings.append(_left(message, "look for tables that filter nearly the same units twice"))
     unknown = left + [
         f"submission {number}, {one}" for number, (_, missing) in others.items() for one in missing
     ]

@@ -12,6 +12,7 @@ from typing import Any
 from discreet_fire.ledger import MOST
 from discreet_fire.persons import plain_name, same_person
 from discreet_fire.queue.database import queue_error
+from discreet_fire.statistics import SafeLimits
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -26,7 +27,8 @@ class QueueSettings:
     approvals: int = 1  # how many different persons must approve before release: 2 for four eyes
     clean_approvals: int = 1  # the same for outputs without anything to look at that were not drawn
     rate: float = 0.1  # share of clean outputs that are drawn for control by hand
-    minimum: int = 10  # the smallest number of units by which two universes may differ
+    #: Fewest units behind a figure, and by which two of them may differ
+    minimum: int = SafeLimits().minimum
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "persons", tuple(plain_name(name) for name in self.persons))

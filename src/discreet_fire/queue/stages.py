@@ -20,12 +20,13 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import polars as pl
 
 from discreet.errors import OutputCheckError, Problem
 from discreet_fire.catalogue import Policy
 from discreet_fire.findings import COPYING, Finding, Severity
-from discreet_fire.ledger import LedgerUniverse, UnitKey, read_universe, universes_of
+from discreet_fire.ledger import LedgerUniverse, UnitKey, read_units, universe_of, universes_of
 from discreet_fire.logs import CleaningRules, RunEvidence, clean_log_file
 from discreet_fire.queue.contents import digest_of
 from discreet_fire.queue.database import queue_error
@@ -388,7 +389,10 @@ def note_universes(work: SubmissionWork) -> None:
     """Take down whom the outputs are about."""
     unit, key = work.submission.unit, work.key
     for path in work.submission.universes:
-        work.universes.append(read_universe(path, unit=unit, key=key, size=work.size))
+        digests = read_units(path, unit=unit, key=key)
+        work.universes.append(universe_of(digests, work.size, path.stem))
+        work.tables = work.tables or SubmissionTables()
+        work.tables.note_units(path.stem, digests.view(np.int64))
     if work.outputs and not work.universes:
         message = "whom the outputs are about is not known; differences to others are not checked"
         hint = "hand in the identifiers of the units with --universe"
@@ -466,6 +470,7 @@ def record_universes(work: SubmissionWork, told: StatisticShown) -> None:
         return
     column = pl.Series(_UNIT, told.units, strict=False)
     whole = told.frame.with_columns(column) if told.frame.width else pl.DataFrame([column])
+    whole_rows = np.flatnonzero(whole[_UNIT].is_not_null().to_numpy())
     whole = whole.filter(pl.col(_UNIT).is_not_null())
     known: dict[tuple[bytes, str], list[LedgerUniverse]] = {}
     for about, spans, cells in _parts(told, whole):
@@ -485,6 +490,10 @@ def record_universes(work: SubmissionWork, told: StatisticShown) -> None:
             )
         # a table of one variable needs no more of a name than its command
         name = " ".join([table, *about]) if told.frame.width > 1 else table
+        followed = told.tables and None not in told.tables
+        if not followed and work.tables is not None and told.numbers is not None:
+            numbers = told.numbers[whole_rows[mask.to_series().to_numpy()]]
+            work.tables.note_set(name, numbers)
         work.universes += [replace(one, table=name) for one in known[same]]
 
 

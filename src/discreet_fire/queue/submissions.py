@@ -12,17 +12,15 @@ import re
 import secrets
 import shutil
 import sqlite3
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
 from discreet.files import kept_on_disk
 from discreet_fire.findings import Severity
-from discreet_fire.ledger import Conflict, conflicts_within
 from discreet_fire.linked_tables import LEFT
 from discreet_fire.persons import plain_name, plain_text, same_person
 from discreet_fire.queue.contents import (
-    conflicts_known,
     content_digest,
     digest_of,
     put_universes,
@@ -56,7 +54,8 @@ def submit(queue: Queue, submission: Submission, *, stages: Sequence[Stage] | No
     """
     researcher = plain_name(submission.researcher)
     project = plain_text(submission.project, "project") if submission.project else ""
-    submission = replace(submission, researcher=researcher, project=project)
+    limits = submission.limits or SafeLimits(minimum=queue.settings.minimum)
+    submission = replace(submission, researcher=researcher, project=project, limits=limits)
     if stages is None:
         stages = stages_for(submission.program)
     token = secrets.token_hex(16)
@@ -74,13 +73,11 @@ def submit(queue: Queue, submission: Submission, *, stages: Sequence[Stage] | No
                 stages=stages,
                 permitted=permitted,
             )
-            within = conflicts_within(outcome.universes, size=size)
-            notes = [*outcome.findings, *_conflict_notes(outcome, within)]
             others, more = _linked_notes(queue, submission, outcome, folder)
             _keep(folder)
             with queue.writing():
                 more += _came_meanwhile(queue, outcome, others)
-                return _enter(queue, submission, token, outcome, [*notes, *more])
+                return _enter(queue, submission, token, outcome, [*outcome.findings, *more])
         except BaseException:
             known = "SELECT count(*) FROM submissions WHERE token = ?"
             try:
@@ -102,7 +99,7 @@ def _linked_notes(
     findings = findings_against(
         folder / TABLES,
         tables_of_others(queue),
-        limits=submission.limits or SafeLimits(),
+        limits=submission.limits or SafeLimits(minimum=queue.settings.minimum),
         seconds=submission.seconds,
     )
     return known, [StageFinding.of("ledger", outcome.program.name, one) for one in findings]
@@ -143,13 +140,7 @@ def _enter(
     fingerprint = _digest([researcher.casefold(), submission.project, *rows])
     _check_new(queue, fingerprint)
     settings = queue.settings
-    conflicts, complete = conflicts_known(queue, outcome.universes)
-    notes = [*notes, *_conflict_notes(outcome, conflicts), *_replaced(queue, submission, outcome)]
-    if not complete:
-        message = "too many differences of tables to hold all of them against each other"
-        fields = {"line": 0, "severity": Severity.REVIEW, "rule": LEFT, "what": message}
-        fields["hint"] = "look for tables that filter nearly the same units twice"
-        notes.append(StageFinding.of("ledger", outcome.program.name, fields))
+    notes = [*notes, *_replaced(queue, submission, outcome)]
     clean = all(one.severity in (Severity.INFO, Severity.REFUSED) for one in notes)
     drawn = clean and queue.drawn(_figures(outcome.outputs), settings.rate)
     needed = settings.clean_approvals if clean and not drawn else settings.approvals
@@ -207,15 +198,6 @@ def _permitted(queue: Queue, submission: Submission) -> frozenset[tuple[str, str
         return frozenset()
     files = submitted_files(queue, number)
     return frozenset((one.name, one.sha256) for one in files if one.role == "program")
-
-
-def _conflict_notes(
-    outcome: SubmissionOutcome, conflicts: Iterable[Conflict]
-) -> list[StageFinding]:
-    hint = "one of the two is not released, or both for the same units"
-    fields = {"line": 0, "severity": Severity.REVIEW, "rule": "difference", "hint": hint}
-    name = outcome.program.name
-    return [StageFinding.of("ledger", name, {**fields, "what": str(one)}) for one in conflicts]
 
 
 def _check_names(outputs: Sequence[Path]) -> None:

@@ -81,7 +81,7 @@ def counts(queue: Queue, number: int) -> list[tuple[str, int]]:
 def test_universes_are_those_of_the_cases_behind_the_figures(
     tmp_path: Path, data: Path, program: str, expected: list[tuple[str, int]]
 ) -> None:
-    with new_queue(tmp_path) as queue:
+    with new_queue(tmp_path, minimum=10) as queue:
         assert counts(queue, hand(queue, tmp_path, data, program + "\n")) == expected
 
 
@@ -109,7 +109,7 @@ def test_universes_are_those_of_the_cases_behind_the_figures(
 def test_a_second_request_for_nearly_the_same_cases_is_found(
     tmp_path: Path, data: Path, first: str, second: str
 ) -> None:
-    with new_queue(tmp_path, approvals=1, clean_approvals=0) as queue:
+    with new_queue(tmp_path, minimum=10, clean_approvals=0) as queue:
         number = hand(queue, tmp_path, data, first + "\n")
         if view(queue, number).row.standing.needed:
             words = {"person": "Anna", "reason": "ok"}

@@ -1,0 +1,234 @@
+"""Differences: figures of fewer units than the minimum that tables give, taken together.
+
+In: the tables of a submission and of others (CONFIDENTIAL). Out: findings that name the tables, and
+what to change: which categories to merge, which variable or table to leave out. Only what can be
+worked out from figures that are shown is a finding; each advice was tried.
+"""
+
+from __future__ import annotations
+
+import itertools
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from discreet.arrays import IntArray
+from discreet.disclosure import ShownSets, SmallFigure, TooManySetsError
+from discreet_fire.findings import Finding, Severity
+from discreet_fire.linked_tables.outputs import ShownTable
+from discreet_fire.linked_tables.small_counts import ShownCounts, ShownSums
+from discreet_fire.linked_tables.system import LinkedSystem, sum_systems_of, systems_of
+from discreet_fire.statistics import SafeLimits
+
+#: The rule of findings on differences.
+DIFFERENCE = "difference"
+#: So many findings of one system are told, tables named in one, and categories tried in advice.
+_TOLD, _NAMED, _TRIED = 5, 4, 6
+
+
+def difference_findings(
+    tables: Sequence[ShownTable],
+    *,
+    limits: SafeLimits,
+    earlier: Sequence[ShownTable] = (),
+    until: float | None = None,
+) -> tuple[list[Finding], bool]:
+    """Figures of few units that tables give, with others or alone; whether all are known."""
+    every = [*earlier, *tables]
+    own = {id(one.place if isinstance(one, ShownSums) else one) for one in tables}
+    counts = [one for one in every if isinstance(one, ShownCounts)]
+    sums = [one for one in every if isinstance(one, ShownSums) and not one.weighted]
+    findings: dict[str, Finding] = {}
+    known: set[bytes] = set()
+    complete = True
+    for system in itertools.chain(
+        systems_of(counts, limits, every=True), sum_systems_of(sums, limits, every=True)
+    ):
+        if until is not None and time.monotonic() > until:
+            return list(findings.values()), False
+        try:
+            differences = _Differences.of(system, own, limits.minimum)
+            fresh = [one for one in differences.fresh() if differences.records(one) not in known]
+        except TooManySetsError:
+            complete = False
+            continue
+        complete &= not system.apart
+        known |= {differences.records(one) for one in fresh}
+        for what in map(differences.sentence, fresh[:_TOLD]):
+            findings.setdefault(what, _finding(what, ""))
+        if fresh:
+            last = list(findings)[-1]
+            findings[last] = replace(findings[last], hint=differences.advice(fresh))
+    return list(findings.values()), complete
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class _Cells:
+    """The cells of a table as unions of atoms; categories may be merged (confidential)."""
+
+    table: int
+    members: list[IntArray]  # of the cells that are shown
+    places: list[int]  # and their places in the table
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class _Differences:
+    """A system of which some tables are new (confidential)."""
+
+    system: LinkedSystem
+    owners: IntArray
+    new: frozenset[int]  # numbers of the tables that are new
+    least: int
+
+    @classmethod
+    def of(cls, system: LinkedSystem, own: set[int], least: int) -> _Differences:
+        owners = np.arange(len(system.records)).astype(np.int64)
+        for table in system.tables:
+            if table.owners is not None:
+                owners[np.searchsorted(system.records, table.records)] = table.owners
+        if any(table.owners is not None for table in system.tables):
+            owners = np.unique(owners, return_inverse=True)[1].ravel().astype(np.int64)
+        new = frozenset(at for at, table in enumerate(system.tables) if id(table) in own)
+        return cls(system, owners, new, least)
+
+    def _cells(self, table: int) -> _Cells:
+        system = self.system
+        cells = system.cells_of(table)
+        shown = cells[~system.hidden[cells]].tolist()
+        members = [system.members[at] for at in shown]
+        return _Cells(table, members, [system.place(at) for at in shown])
+
+    def _few(self, cells: Sequence[_Cells]) -> list[SmallFigure]:
+        sets = [one for own in cells for one in own.members]
+        if not sets:
+            return []
+        system = self.system
+        shown = ShownSets(sets, system.atom_of, self.owners, len(system.atoms))
+        return shown.few(self.least, signed=not system.numbers.whole)
+
+    def fresh(self) -> list[SmallFigure]:
+        """Figures that are not known of other tables alone."""
+        if not self.new:
+            return []
+        every = [self._cells(at) for at in range(len(self.system.tables))]
+        before = {one.key for one in self._few([one for one in every if one.table not in self.new])}
+        return [one for one in self._few(every) if one.key not in before]
+
+    def records(self, figure: SmallFigure) -> bytes:
+        """The records that a figure is about, as far as two systems may tell the same."""
+        inside = np.isin(self.system.atom_of, figure.atoms)
+        return self.system.records[inside].tobytes()
+
+    def _names(self, figure: SmallFigure) -> tuple[list[str], list[str]]:
+        """The cells that a figure is worked out from: those that are added, and taken off."""
+        names: tuple[list[str], list[str]] = ([], [])
+        number = [
+            (own.table, place)
+            for own in map(self._cells, range(len(self.system.tables)))
+            for place in own.places
+        ]
+        order = [(*number[at], by) for at, by in zip(figure.sets, figure.factors, strict=True)]
+        for table, place, by in sorted(order, key=lambda one: (one[0] not in self.new, one[:2])):
+            first, where = self.system.tables[table], self.system.tables[table].place(place)
+            names[int(by < 0)].append(first.name if where == "all" else f"{first.name}: {where}")
+        return names
+
+    def sentence(self, figure: SmallFigure) -> str:
+        """Which cells differ by few units."""
+        plus, minus = self._names(figure)
+        few = "fewer units than the minimum"
+        if not minus:
+            return f"{_listed(plus)} can be told apart up to {few}"
+        of = f"{self.system.numbers.variable} of " if self.system.numbers.variable else ""
+        verb = "differs" if len(plus) == 1 else "together differ"
+        together = " together" if len(minus) > 1 else ""
+        return f"{of}{_listed(plus)} {verb} from {_listed(minus)}{together} by {few}"
+
+    def advice(self, figures: Sequence[SmallFigure]) -> str:
+        """The smallest change with which nothing of this follows."""
+        every = [self._cells(at) for at in range(len(self.system.tables))]
+        number = [own.table for own in every for _ in own.members]
+        used = {number[at] for one in figures for at in one.sets.tolist()} & self.new
+        before = {one.key for one in self._few([one for one in every if one.table not in self.new])}
+        for table in sorted(used):
+            others = [one for one in every if one.table != table]
+            for words, changed in self._changes(table, figures, every[table]):
+                if not {one.key for one in self._few([*others, changed])} - before:
+                    return words
+        names = dict.fromkeys(self.system.tables[at].name for at in sorted(used))
+        return f"leave out {_listed(list(names))}"
+
+    def _changes(
+        self, table: int, figures: Sequence[SmallFigure], cells: _Cells
+    ) -> Iterator[tuple[str, _Cells]]:
+        """What could be done about a table: two categories merged, a variable left out."""
+        shown = self.system.tables[table]
+        inside = np.unique(np.concatenate([one.atoms for one in figures]))
+        tried = 0
+        for at, axis in enumerate(shown.axes):
+            for label in range(len(axis.labels)):
+                own = [
+                    members
+                    for members, place in zip(cells.members, cells.places, strict=True)
+                    if self._label(shown, place, at) == label
+                ]
+                if tried < _TRIED and any(np.isin(inside, one).any() for one in own):
+                    tried += 1
+                    other = label + 1 if label + 1 < len(axis.labels) else label - 1
+                    if other >= 0:
+                        pair = f"{axis.labels[min(label, other)]} with "
+                        pair += axis.labels[max(label, other)]
+                        merged = self._merged(shown, cells, at, (label, other))
+                        yield f"merge {axis.name} {pair} in {shown.name}", merged
+        for at, axis in enumerate(shown.axes):
+            total = [
+                (members, place)
+                for members, place in zip(cells.members, cells.places, strict=True)
+                if self._label(shown, place, at) == len(axis.labels)
+            ]
+            words = f"leave out {axis.name} in {shown.name}"
+            yield words, _Cells(table, [one for one, _ in total], [place for _, place in total])
+
+    @staticmethod
+    def _label(shown: ShownCounts, place: int, axis: int) -> int:
+        return int(np.unravel_index(place, shown.hidden.shape)[axis]) if shown.axes else 0
+
+    @staticmethod
+    def _merged(
+        shown: ShownCounts, cells: _Cells, axis: int, pair: tuple[int, int]
+    ) -> _Cells:
+        """The cells with two categories as one; what is hidden of one of them is so of both."""
+        of = dict(zip(cells.places, cells.members, strict=True))
+        members: list[IntArray] = []
+        for place, own in of.items():
+            where = list(np.unravel_index(place, shown.hidden.shape))
+            if where[axis] not in pair:
+                members.append(own)
+            elif where[axis] == pair[0]:
+                where[axis] = np.intp(pair[1])
+                other = int(np.ravel_multi_index(tuple(where), shown.hidden.shape))
+                members += [np.union1d(own, of[other])] if other in of else []
+        return _Cells(cells.table, members, [0] * len(members))
+
+    def __repr__(self) -> str:
+        return "<_Differences (confidential)>"
+
+
+def _listed(names: Sequence[str]) -> str:
+    text = "; ".join(names[:_NAMED])
+    return f"{text}; {len(names) - _NAMED} more" if len(names) > _NAMED else text
+
+
+def _finding(what: str, hint: str) -> Finding:
+    return Finding(
+        rule=DIFFERENCE,
+        severity=Severity.REVIEW,
+        what=what,
+        line=0,
+        column=1,
+        start=0,
+        end=0,
+        hint=hint,
+    )
