@@ -36,7 +36,6 @@ if TYPE_CHECKING:
     from .published import published_axes as published_axes
     from .published import unexamined_names as unexamined_names
     from .shown_sets import ShownSets as ShownSets
-    from .shown_sets import SmallFigure as SmallFigure
     from .shown_sets import TooManySetsError as TooManySetsError
     from .system import UNPUBLISHED as UNPUBLISHED
     from .system import CellSystem as CellSystem

@@ -14,8 +14,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from discreet.arrays import IntArray
-from discreet.disclosure import ShownSets, SmallFigure, TooManySetsError
+from discreet.arrays import BoolArray, IntArray
+from discreet.disclosure import ShownSets, TooManySetsError
 from discreet_fire.findings import Finding, Severity
 from discreet_fire.linked_tables.outputs import ShownTable
 from discreet_fire.linked_tables.small_counts import ShownCounts, ShownSums
@@ -49,18 +49,19 @@ def difference_findings(
         if until is not None and time.monotonic() > until:
             return list(findings.values()), False
         try:
-            differences = _Differences.of(system, own, limits.minimum)
-            fresh = [one for one in differences.fresh() if differences.records(one) not in known]
+            differences = _Differences(system, own, limits.minimum)
+            figures = differences.fresh()
         except TooManySetsError:
             complete = False
             continue
         complete &= not system.apart
-        known |= {differences.records(one) for one in fresh}
+        fresh = [one for one in figures if differences.records(one) not in known]
+        known |= set(map(differences.records, fresh))
         for what in map(differences.sentence, fresh[:_TOLD]):
             findings.setdefault(what, _finding(what, ""))
         if fresh:
             last = list(findings)[-1]
-            findings[last] = replace(findings[last], hint=differences.advice(fresh))
+            findings[last] = replace(findings[last], hint=differences.advice(np.array(fresh)))
     return list(findings.values()), complete
 
 
@@ -73,99 +74,85 @@ class _Cells:
     places: list[int]  # and their places in the table
 
 
-@dataclass(frozen=True, repr=False, eq=False)
 class _Differences:
     """A system of which some tables are new (confidential)."""
 
-    system: LinkedSystem
-    owners: IntArray
-    new: frozenset[int]  # numbers of the tables that are new
-    least: int
-
-    @classmethod
-    def of(cls, system: LinkedSystem, own: set[int], least: int) -> _Differences:
+    def __init__(self, system: LinkedSystem, own: set[int], least: int) -> None:
+        self.system, self.least = system, least
+        self.new = frozenset(at for at, table in enumerate(system.tables) if id(table) in own)
         owners = np.arange(len(system.records)).astype(np.int64)
         for table in system.tables:
             if table.owners is not None:
                 owners[np.searchsorted(system.records, table.records)] = table.owners
-        if any(table.owners is not None for table in system.tables):
-            owners = np.unique(owners, return_inverse=True)[1].ravel().astype(np.int64)
-        new = frozenset(at for at, table in enumerate(system.tables) if id(table) in own)
-        return cls(system, owners, new, least)
+        self._owners = np.unique(owners, return_inverse=True)[1].ravel().astype(np.int64)
+        self._cells = [self._shown(at) for at in range(len(system.tables))]
+        self._sets = self._shown_sets(self._cells)
+        self._before = self._shown_sets([one for one in self._cells if one.table not in self.new])
 
-    def _cells(self, table: int) -> _Cells:
+    def _shown(self, table: int) -> _Cells:
         system = self.system
         cells = system.cells_of(table)
         shown = cells[~system.hidden[cells]].tolist()
         members = [system.members[at] for at in shown]
         return _Cells(table, members, [system.place(at) for at in shown])
 
-    def _few(self, cells: Sequence[_Cells]) -> list[SmallFigure]:
-        sets = [one for own in cells for one in own.members]
-        if not sets:
-            return []
+    def _shown_sets(self, cells: Sequence[_Cells]) -> ShownSets:
+        members = [one for own in cells for one in own.members]
         system = self.system
-        shown = ShownSets(sets, system.atom_of, self.owners, len(system.atoms))
-        return shown.few(self.least, signed=not system.numbers.whole)
+        return ShownSets(members, system.atom_of, self._owners, len(system.atoms))
 
-    def fresh(self) -> list[SmallFigure]:
-        """Figures that are not known of other tables alone."""
-        if not self.new:
-            return []
-        every = [self._cells(at) for at in range(len(self.system.tables))]
-        before = {one.key for one in self._few([one for one in every if one.table not in self.new])}
-        return [one for one in self._few(every) if one.key not in before]
+    def fresh(self, sets: ShownSets | None = None) -> BoolArray:
+        """Figures of few units that are not known of other tables alone."""
+        sets = sets or self._sets
+        if not self.new or not len(sets.shown):
+            return np.zeros((0, len(self.system.atoms)), dtype=np.bool_)
+        figures = sets.few(self.least, signed=not self.system.numbers.whole)
+        return figures[~self._before.follows(figures)] if len(self._before.shown) else figures
 
-    def records(self, figure: SmallFigure) -> bytes:
+    def records(self, figure: BoolArray) -> bytes:
         """The records that a figure is about, as far as two systems may tell the same."""
-        inside = np.isin(self.system.atom_of, figure.atoms)
-        return self.system.records[inside].tobytes()
+        return self.system.records[figure[self.system.atom_of]].tobytes()
 
-    def _names(self, figure: SmallFigure) -> tuple[list[str], list[str]]:
-        """The cells that a figure is worked out from: those that are added, and taken off."""
-        names: tuple[list[str], list[str]] = ([], [])
-        number = [
-            (own.table, place)
-            for own in map(self._cells, range(len(self.system.tables)))
-            for place in own.places
-        ]
-        order = [(*number[at], by) for at, by in zip(figure.sets, figure.factors, strict=True)]
-        for table, place, by in sorted(order, key=lambda one: (one[0] not in self.new, one[:2])):
-            first, where = self.system.tables[table], self.system.tables[table].place(place)
-            names[int(by < 0)].append(first.name if where == "all" else f"{first.name}: {where}")
-        return names
+    def _used(self, figure: BoolArray) -> list[tuple[int, int, float]]:
+        """The cells that a figure is worked out from, new ones first: table, place, factor."""
+        number = [(own.table, place) for own in self._cells for place in own.places]
+        used = [(*number[at], by) for at, by in self._sets.reason(figure)]
+        return sorted(used, key=lambda one: (one[0] not in self.new, one[:2]))
 
-    def sentence(self, figure: SmallFigure) -> str:
+    def sentence(self, figure: BoolArray) -> str:
         """Which cells differ by few units."""
-        plus, minus = self._names(figure)
-        few = "fewer units than the minimum"
-        if not minus:
-            return f"{_listed(plus)} can be told apart up to {few}"
+        names: tuple[list[str], list[str]] = ([], [])
+        for table, place, by in self._used(figure):
+            first, where = self.system.tables[table].name, self.system.tables[table].place(place)
+            names[int(by < 0)].append(first if where == "all" else f"{first}: {where}")
+        plus, minus = names
         of = f"{self.system.numbers.variable} of " if self.system.numbers.variable else ""
+        few = "fewer units than the minimum"
+        if not plus or not minus:
+            every = [self.system.tables[at].name for at in sorted(self.new)]
+            others = [one.name for at, one in enumerate(self.system.tables) if at not in self.new]
+            return f"{of}{few} can be told from {_listed(plus or every + others)}"
         verb = "differs" if len(plus) == 1 else "together differ"
         together = " together" if len(minus) > 1 else ""
         return f"{of}{_listed(plus)} {verb} from {_listed(minus)}{together} by {few}"
 
-    def advice(self, figures: Sequence[SmallFigure]) -> str:
+    def advice(self, figures: BoolArray) -> str:
         """The smallest change with which nothing of this follows."""
-        every = [self._cells(at) for at in range(len(self.system.tables))]
-        number = [own.table for own in every for _ in own.members]
-        used = {number[at] for one in figures for at in one.sets.tolist()} & self.new
-        before = {one.key for one in self._few([one for one in every if one.table not in self.new])}
-        for table in sorted(used):
-            others = [one for one in every if one.table != table]
-            for words, changed in self._changes(table, figures, every[table]):
-                if not {one.key for one in self._few([*others, changed])} - before:
+        used = {table for one in figures[:_TOLD] for table, _, _ in self._used(one)} & self.new
+        for table in sorted(used or self.new):
+            others = [one for one in self._cells if one.table != table]
+            for words, changed in self._changes(table, figures, self._cells[table]):
+                if not len(self.fresh(self._shown_sets([*others, changed]))):
                     return words
-        names = dict.fromkeys(self.system.tables[at].name for at in sorted(used))
+        names = dict.fromkeys(self.system.tables[at].name for at in sorted(used or self.new))
         return f"leave out {_listed(list(names))}"
 
     def _changes(
-        self, table: int, figures: Sequence[SmallFigure], cells: _Cells
+        self, table: int, figures: BoolArray, cells: _Cells
     ) -> Iterator[tuple[str, _Cells]]:
         """What could be done about a table: two categories merged, a variable left out."""
         shown = self.system.tables[table]
-        inside = np.unique(np.concatenate([one.atoms for one in figures]))
+        inside = np.flatnonzero(figures.any(axis=0))
         tried = 0
         for at, axis in enumerate(shown.axes):
             for label in range(len(axis.labels)):

@@ -234,7 +234,8 @@ def systems_of(
         some, spanned = [kept[at] for at in group], [spans[at] for at in group]
         return _system(some, spanned, columns, records, limits)
 
-    for group in _groups(spans, related):
+    chosen = _chosen(kept, columns, spans, records)
+    for group in _groups(spans, related, chosen):
         if len(group) < 2 or not withheld(group):
             continue
         system = made(group)
@@ -242,7 +243,7 @@ def systems_of(
             yield system
             continue
         for two in itertools.combinations(group, 2):
-            if withheld(two) and len(_groups([spans[at] for at in two], related)) == 1:
+            if withheld(two) and _are_linked(*two, spans, related, chosen):
                 yield replace(made(two), apart=True)
 
 
@@ -315,10 +316,50 @@ def _is_related(pairs: IntArray) -> bool:
     return bool(nested or ((pairs == 0) & (expected >= _EXPECTED)).any())
 
 
+def _chosen(
+    tables: Sequence[ShownCounts],
+    columns: Sequence[_Division],
+    spans: Sequence[Sequence[int]],
+    records: IntArray,
+) -> set[tuple[int, int]]:
+    """Tables whose records were chosen by a variable of another table, and that one."""
+    chosen: set[tuple[int, int]] = set()
+    inside = [np.searchsorted(records, table.records) for table in tables]
+    whole = [_numbers(columns[at].codes) for at in range(len(columns))]
+    for one, at in enumerate(inside):
+        for column, number in enumerate(whole):
+            own = _numbers(columns[column].codes[at], len(number))
+            expected = number * (own.sum() / max(number.sum(), 1))
+            some = (own > 0).sum() == 1 < (number > 0).sum()
+            if some or ((own == 0) & (expected >= _EXPECTED)).any():
+                chosen |= {(one, other) for other, span in enumerate(spans) if column in span}
+    return chosen
+
+
+def _numbers(codes: IntArray, size: int = 0) -> IntArray:
+    return np.bincount(codes[codes >= 0], minlength=size).astype(np.int64)
+
+
+_Related = dict[tuple[int, int], bool]
+
+
+def _are_linked(
+    one: int,
+    two: int,
+    spans: Sequence[Sequence[int]],
+    related: _Related,
+    chosen: set[tuple[int, int]],
+) -> bool:
+    """Whether tables share variables, or have related ones; single counts are with all others."""
+    if not spans[one] or not spans[two] or (one, two) in chosen or (two, one) in chosen:
+        return True
+    return any(a == b or related[min(a, b), max(a, b)] for a in spans[one] for b in spans[two])
+
+
 def _groups(
-    spans: Sequence[Sequence[int]], related: dict[tuple[int, int], bool]
+    spans: Sequence[Sequence[int]], related: _Related, chosen: set[tuple[int, int]]
 ) -> list[list[int]]:
-    """Tables that share variables, or have related ones; single counts are with all others."""
+    """Tables that hang together."""
     parent = list(range(len(spans)))
 
     def top(at: int) -> int:
@@ -327,12 +368,7 @@ def _groups(
         return at
 
     for one, two in itertools.combinations(range(len(spans)), 2):
-        linked = (
-            not spans[one]
-            or not spans[two]
-            or any(a == b or related[min(a, b), max(a, b)] for a in spans[one] for b in spans[two])
-        )
-        if linked:
+        if _are_linked(one, two, spans, related, chosen):
             parent[top(two)] = top(one)
     groups_of: dict[int, list[int]] = {}
     for at in range(len(spans)):
@@ -358,7 +394,8 @@ def _system(
     ]
     known = np.stack([*codes, *sets.astype(np.int64)])
     occurring, number_of, numbers = _joined(known)
-    possible = _combinations(occurring, numbers, len(used))
+    unknown = np.array([len(columns[at].labels) for at in used], dtype=np.int64)
+    possible = _combinations(occurring, numbers, unknown)
     atoms = occurring if possible is None else possible
     members: list[IntArray] = []
     for number, (table, span) in enumerate(zip(tables, spans, strict=True)):
@@ -412,18 +449,20 @@ def _members(within: IntArray, axes: Sequence[IntArray], sizes: tuple[int, ...])
     return [np.array(one, dtype=np.int64) for one in members]
 
 
-def _combinations(occurring: IntArray, numbers: IntArray, variables: int) -> IntArray | None:
+def _combinations(occurring: IntArray, numbers: IntArray, unknown: IntArray) -> IntArray | None:
     """All combinations of categories that must be taken for possible; None if too many.
 
-    Who is in a table is known of every combination of categories.
+    Who is in a table is known of every combination of categories. Of each variable one category
+    stands for records of which no table says what they are: the unknown ones.
     """
+    variables = len(unknown)
     allowed = {}
     for a, b in itertools.combinations(range(len(occurring)), 2):
         pairs = np.zeros((occurring[a].max() + 1, occurring[b].max() + 1), dtype=np.int64)
         np.add.at(pairs, (occurring[a], occurring[b]), numbers)
         if b >= variables or _is_related(pairs):
             allowed[a, b] = pairs > 0
-    filters = [*_filters(occurring, numbers, variables)]
+    filters = [*_filters(occurring, numbers, unknown)]
     combinations = np.unique(occurring[0])[None, :]
     for at in range(1, len(occurring)):
         more = np.unique(occurring[at])
@@ -445,19 +484,24 @@ def _combinations(occurring: IntArray, numbers: IntArray, variables: int) -> Int
 
 
 def _filters(
-    occurring: IntArray, numbers: IntArray, variables: int
+    occurring: IntArray, numbers: IntArray, unknown: IntArray
 ) -> Iterator[tuple[list[int], int]]:
     """Variables that tell together who is in a table, and which table.
 
-    Two of them, as in a condition on both, or all of them if they say it of everybody.
+    Two of them, as in a condition on both, or all of them if they say it of everybody; of records
+    of which they are not known nothing is asked.
     """
-    every = list(range(variables))
-    some = [[a, b] for a, b in itertools.combinations(every, 2)]
-    for columns in [*some, *([every] if variables > 2 else [])]:
-        joint = _joined(occurring[columns])[1]
-        for inside in range(variables, len(occurring)):
-            pairs = np.zeros((joint.max() + 1, occurring[inside].max() + 1), dtype=np.int64)
-            np.add.at(pairs, (joint, occurring[inside]), numbers)
+    every = list(range(len(unknown)))
+    some = [[at] for at in every] + [[a, b] for a, b in itertools.combinations(every, 2)]
+    for columns in [*some, *([every] if len(every) > 2 else [])]:
+        known = (occurring[columns] != unknown[columns][:, None]).all(axis=0)
+        if not known.any():
+            continue
+        joint = _joined(occurring[columns][:, known])[1]
+        for inside in range(len(every), len(occurring)):
+            own = occurring[inside, known]
+            pairs = np.zeros((joint.max() + 1, own.max() + 1), dtype=np.int64)
+            np.add.at(pairs, (joint, own), numbers[known])
             if (len(columns) == 2 and _is_related(pairs)) or ((pairs > 0).sum(axis=1) == 1).all():
                 yield columns, inside
 
