@@ -22,8 +22,7 @@ from discreet_fire.ledger import (
     conflicts_with,
     universes_of,
 )
-from discreet_fire.ledger.marks import MOST_MARKS, MarkIndex, marks_of, mixed
-from discreet_fire.ledger.power_sums import PRIMES, sums_of
+from discreet_fire.ledger.sketches import MOST_MARKS, PRIMES, MarkIndex, marks_of, mixed, sums_of
 
 SIZE = 10
 PEOPLE = 200_000

@@ -178,7 +178,9 @@ class Reader:
         """Small groups: withheld ones, differences of two that are out, cells of crossings."""
         own = [one for one in self.figures if one.measure == measure]
         sets = [one.atoms for one in own if one.value is None]
-        out = list({one.atoms.tobytes(): one.atoms for one in own if one.value is not None}.values())
+        out = list(
+            {one.atoms.tobytes(): one.atoms for one in own if one.value is not None}.values()
+        )
         for one, other in combinations(out, 2):
             sets += [one & ~other, other & ~one] if (one & other).any() else []
         for width in (1, 2, 3, 4):
@@ -264,8 +266,7 @@ def play(seed: int, folder: Path, submissions: int = 5) -> Outcome:
     people.write_csv(folder / "d.csv")
     codes = {name: people[name].to_numpy() for name in ATOMS}
     place = sum(
-        codes[name] * int(np.prod(list(SIZES.values())[at + 1 :]))
-        for at, name in enumerate(SIZES)
+        codes[name] * int(np.prod(list(SIZES.values())[at + 1 :])) for at, name in enumerate(SIZES)
     )
     reader = Reader({"count": np.bincount(place, minlength=NUMBER)})
     queue, done = new_queue(folder, minimum=MINIMUM), Outcome()

@@ -12,14 +12,14 @@ if TYPE_CHECKING:
     from .conflicts import Conflict as Conflict
     from .conflicts import ReleasedUniverses as ReleasedUniverses
     from .conflicts import conflicts_with as conflicts_with
-    from .marks import MarkIndex as MarkIndex
-    from .marks import Marks as Marks
-    from .marks import marks_of as marks_of
-    from .power_sums import MOST as MOST
-    from .power_sums import PRIMES as PRIMES
-    from .power_sums import hankel_ranks as hankel_ranks
-    from .power_sums import sums_of as sums_of
-    from .sketch_sums import SketchSum as SketchSum
+    from .sketches import MOST as MOST
+    from .sketches import PRIMES as PRIMES
+    from .sketches import MarkIndex as MarkIndex
+    from .sketches import Marks as Marks
+    from .sketches import SketchSum as SketchSum
+    from .sketches import hankel_ranks as hankel_ranks
+    from .sketches import marks_of as marks_of
+    from .sketches import sums_of as sums_of
     from .universes import LedgerUniverse as LedgerUniverse
     from .universes import UnitKey as UnitKey
     from .universes import read_units as read_units

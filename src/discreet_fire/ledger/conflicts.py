@@ -18,8 +18,16 @@ from functools import cached_property
 import numpy as np
 
 from discreet.arrays import BoolArray, IntArray
-from discreet_fire.ledger.marks import MOST_MARKS, MarkIndex, Marks, Relation
-from discreet_fire.ledger.power_sums import PRIMES, added, few_members, hankel_ranks
+from discreet_fire.ledger.sketches import (
+    MOST_MARKS,
+    PRIMES,
+    MarkIndex,
+    Marks,
+    Relation,
+    added,
+    few_members,
+    hankel_ranks,
+)
 from discreet_fire.ledger.universes import LedgerUniverse
 
 #: Steps of one search and of all for one submission, wholes that are looked at, ways given.

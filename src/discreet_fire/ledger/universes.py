@@ -24,8 +24,7 @@ from numpy.typing import NDArray
 from discreet.arrays import IntArray, UintArray
 from discreet.errors import OutputCheckError
 from discreet.microdata import Secret
-from discreet_fire.ledger.marks import Marks, marks_of, marks_of_groups
-from discreet_fire.ledger.power_sums import sums_of, sums_of_groups
+from discreet_fire.ledger.sketches import Marks, marks_of, marks_of_groups, sums_of, sums_of_groups
 
 _CONTEXT = "discreet: units of the release ledger"
 #: Digests that are kept in memory between statistics.

@@ -183,9 +183,7 @@ class _Differences:
         return int(np.unravel_index(place, shown.hidden.shape)[axis]) if shown.axes else 0
 
     @staticmethod
-    def _merged(
-        shown: ShownCounts, cells: _Cells, axis: int, pair: tuple[int, int]
-    ) -> _Cells:
+    def _merged(shown: ShownCounts, cells: _Cells, axis: int, pair: tuple[int, int]) -> _Cells:
         """The cells with two categories as one; what is hidden of one of them is so of both."""
         of = dict(zip(cells.places, cells.members, strict=True))
         members: list[IntArray] = []

@@ -162,9 +162,7 @@ def findings_against(
     }
     earlier = [one for item in near.values() for one in item]
     findings = list(_news(tables, earlier, limits, until)) if earlier and tables else []
-    differences, complete = difference_findings(
-        tables, limits=limits, earlier=earlier, until=until
-    )
+    differences, complete = difference_findings(tables, limits=limits, earlier=earlier, until=until)
     findings += differences
     if not complete:
         message = "too many differences of tables to hold all of them against each other"

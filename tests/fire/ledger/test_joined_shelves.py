@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from discreet_fire.ledger import LedgerUniverse, ReleasedUniverses, conflicts_with
-from discreet_fire.ledger.marks import MarkIndex, marks_of
+from discreet_fire.ledger.sketches import MarkIndex, marks_of
 from tests.helpers.ledger_parts import SIZE, of
 
 

@@ -11,9 +11,7 @@ import pytest
 
 from discreet.microdata.distant_frames import distant_records
 from discreet.microdata.stored_records import StoredRecords
-from discreet_fire.ledger.marks import marks_of
-from discreet_fire.ledger.power_sums import sums_of
-from discreet_fire.ledger.sketch_sums import SketchSum
+from discreet_fire.ledger.sketches import SketchSum, marks_of, sums_of
 from discreet_service.datasets import DataVersion
 from discreet_service.policies.sketches import UniverseSketch
 from discreet_service.queries import canonical_query, read_query
