@@ -23,10 +23,7 @@ from tests.helpers.queue_parts import new_queue, version
 
 SIZES = {"area": 6, "sex": 2, "age": 5, "job": 2}
 #: Every combination of codes that is possible, one column each.
-ATOMS = {
-    name: column
-    for name, column in zip(SIZES, np.indices(tuple(SIZES.values())).reshape(4, -1), strict=True)
-}
+ATOMS = dict(zip(SIZES, np.indices(tuple(SIZES.values())).reshape(4, -1), strict=True))
 ATOMS["region"] = ATOMS["area"] // 2
 NUMBER = len(ATOMS["area"])
 MINIMUM = 3
@@ -178,9 +175,8 @@ class Reader:
         """Small groups: withheld ones, differences of two that are out, cells of crossings."""
         own = [one for one in self.figures if one.measure == measure]
         sets = [one.atoms for one in own if one.value is None]
-        out = list(
-            {one.atoms.tobytes(): one.atoms for one in own if one.value is not None}.values()
-        )
+        known = [one.atoms for one in own if one.value is not None]
+        out = list({one.tobytes(): one for one in known}.values())
         for one, other in combinations(out, 2):
             sets += [one & ~other, other & ~one] if (one & other).any() else []
         for width in (1, 2, 3, 4):
@@ -204,7 +200,6 @@ class Reader:
         near = 1e-9 if measure == "count" else 2e-6 * np.abs(values).max()
         zero = rows[values <= near / 2].any(axis=0)  # nobody is in an empty cell
         solver = _program(rows, values, zero, near)
-        basis = np.linalg.qr(rows[:, ~zero].T)[0] if (~zero).any() else np.zeros((0, 0))
         rank = np.linalg.matrix_rank(rows[:, ~zero])
         basis = np.linalg.svd(rows[:, ~zero].T, full_matrices=False)[0][:, :rank]
         for atoms in targets:

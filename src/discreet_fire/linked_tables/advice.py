@@ -15,14 +15,14 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from discreet.errors import OutputCheckError
+from discreet.disclosure import ShownSets
+from discreet.errors import SuppressionError
 from discreet_fire.findings import Finding, Severity
-from discreet_fire.linked_tables.attack import CellRange, LinkedAttack, TimeOverError
 from discreet_fire.linked_tables.outputs import ShownTable
 from discreet_fire.linked_tables.small_counts import ShownCounts, ShownSums
 from discreet_fire.linked_tables.sum_relations import related_sums
 from discreet_fire.linked_tables.system import LinkedSystem, sum_systems_of, systems_of
-from discreet_fire.linked_tables.withheld_cells import more_withheld
+from discreet_fire.linked_tables.withheld_cells import OpenCell, more_withheld, opened_cells
 from discreet_fire.statistics import SafeLimits
 
 #: The rule of findings on tables that were not looked at, or not all of them together.
@@ -38,8 +38,7 @@ class _Opened:
     """The withheld cells of a system that are open (confidential), and why."""
 
     system: LinkedSystem
-    attack: LinkedAttack
-    ranges: list[CellRange]
+    cells: list[OpenCell]
 
 
 @dataclass(kw_only=True, repr=False)
@@ -65,12 +64,12 @@ def linked_findings(
     ()
     """
     known = _looked(earlier, limits, until) if earlier else _Looked()
-    names = {one.system.name(item.cell) for one in known.found for item in one.ranges}
+    names = {one.system.name(item.cell) for one in known.found for item in one.cells}
     looked = _looked([*tables, *earlier], limits, until)
     news = []
     for one in looked.found:
-        ranges = [item for item in one.ranges if one.system.name(item.cell) not in names]
-        news += [replace(one, ranges=ranges)] if ranges else []
+        cells = [item for item in one.cells if one.system.name(item.cell) not in names]
+        news += [replace(one, cells=cells)] if cells else []
     mixed = _mixed([*tables, *earlier])
     before = {finding.what for finding in _related(earlier)}
     related = [one for one in _related([*tables, *earlier]) if one.what not in before]
@@ -129,14 +128,13 @@ def _looked(tables: Sequence[ShownTable], limits: SafeLimits, until: float | Non
                 looked.large += 1
                 continue
             try:
-                opened = _opened(system, rows.tolist(), until)
-            except TimeOverError:
-                looked.late += 1
-                continue
-            except OutputCheckError:  # what is shown does not fit together: nothing is known
+                opened = opened_cells(system)
+            except SuppressionError:  # numbers are too far apart: nothing is known
                 looked.large += 1
                 continue
-            looked.found += [] if opened is None else [opened]
+            small = system.numbers.small
+            opened.sort(key=lambda one: (not small[one.cell], not one.determined, one.cell))
+            looked.found += [_Opened(system=system, cells=opened)] if opened else []
     return looked
 
 
@@ -152,19 +150,11 @@ def _in_time(
     looked.late += 1
 
 
-def _opened(system: LinkedSystem, cells: Sequence[int], until: float | None) -> _Opened | None:
-    attack = LinkedAttack(system, until=until)
-    ranges = attack.opened(cells)
-    small = system.numbers.small
-    ranges.sort(key=lambda one: (not small[one.cell], not one.determined, one.cell))
-    return _Opened(system=system, attack=attack, ranges=ranges) if ranges else None
-
-
 def _told(opened: Sequence[_Opened], until: float | None) -> Iterator[Finding]:
     """A sentence for some of the open cells, and what helps, for some of the systems."""
     named: set[str] = set()
     for one in opened:
-        for item in one.ranges:
+        for item in one.cells:
             name = one.system.name(item.cell)
             if len(named) < _FINDINGS and name not in named:
                 yield _finding(_sentence(one, item), "")
@@ -193,13 +183,18 @@ def _not_told(looked: _Looked) -> Iterator[Finding]:
         yield replace(_finding(message, "show fewer tables in one program"), rule=LEFT)
 
 
-def _sentence(opened: _Opened, one: CellRange) -> str:
+def _sentence(opened: _Opened, one: OpenCell) -> str:
     """What follows from what."""
     system = opened.system
-    try:
-        because = opened.attack.reason(one)
-    except TimeOverError:
-        because = []
+    shown = np.flatnonzero(~system.hidden)
+    sets = ShownSets(
+        [system.members[at] for at in shown.tolist()],
+        system.atom_of,
+        np.arange(len(system.records)),
+        len(system.atoms),
+    )
+    cell = np.isin(np.arange(len(system.atoms)), system.members[one.cell])
+    because = [(int(shown[at]), by) for at, by in sets.reason(cell)]
     verb = "follows from" if one.determined else "is nearly told by"
     plus = [at for at, by in because if by > 0]
     minus = [at for at, by in because if by < 0]

@@ -1,27 +1,55 @@
-"""What to withhold besides, so that linked tables give no withheld cell away.
+"""What linked tables tell of withheld cells, and what to withhold besides so that they do not.
 
-In: a `LinkedSystem` (CONFIDENTIAL). Out: cells, and tables to leave out. A pattern of cell
-suppression over all tables as one problem, proven against whoever knows all that is shown; where
-there is none, tables are left out until nothing is open.
+In: a `LinkedSystem` (CONFIDENTIAL). Out: cells that are less uncertain than they must be, for
+whoever knows all that is shown; cells to withhold, and tables to leave out. All tables are one
+problem of cell suppression, with its proofs and its patterns; where there is no pattern, tables
+are left out until nothing is open.
 """
 
 from __future__ import annotations
 
 import time
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from discreet.arrays import BoolArray, IntArray
 from discreet.errors import SuppressionError
-from discreet_fire.linked_tables.attack import LinkedAttack, TimeOverError
 from discreet_fire.linked_tables.system import LinkedSystem
+
+if TYPE_CHECKING:
+    from discreet.protection.suppression import SuppressionProblem
 
 _UNBOUNDED = 2**53
 #: So long a pattern is looked for.
 _SECONDS = 30.0
 #: Sums become whole numbers: so many for each of the parts that they are counted in.
 _WHOLE = 2**20
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class OpenCell:
+    """A withheld cell that is less uncertain than it must be (confidential)."""
+
+    cell: int  # its number
+    determined: bool  # whether only one number is left, up to how it would be shown
+
+    def __repr__(self) -> str:
+        return f"<OpenCell {self.cell} (confidential)>"
+
+
+def opened_cells(system: LinkedSystem, hidden: BoolArray | None = None) -> list[OpenCell]:
+    """The withheld cells that all tables together tell, or tell of a small one how large it is."""
+    from discreet.protection.suppression import CellState, certify
+
+    problem = _problem(system, system.hidden if hidden is None else hidden)
+    unknown = np.isin(problem.state, (int(CellState.primary), int(CellState.secondary)))
+    certificate = certify(problem, unknown)
+    first, exact = len(system.atoms), set(certificate.exact.tolist())
+    return [
+        OpenCell(cell=at - first, determined=at in exact) for at in certificate.unprotected.tolist()
+    ]
 
 
 @dataclass(frozen=True, kw_only=True, repr=False, eq=False)
@@ -43,55 +71,50 @@ class MoreWithheld:
 
 def more_withheld(system: LinkedSystem, until: float | None = None) -> MoreWithheld | None:
     """What leaves no withheld cell open; None if the time is over before that is known."""
+    from discreet.protection.suppression import find_pattern
+
     for exact in (False, True):
         left = _SECONDS if until is None else min(until - time.monotonic(), _SECONDS)
         if left <= 0:
             return None
+        problem = _problem(system, system.hidden, exact)
         try:
-            return MoreWithheld(cells=_pattern(system, exact, left), tables=(), nearly=exact)
+            hidden = find_pattern(problem, "fast", time_limit=left).hidden[len(system.atoms) :]
         except SuppressionError:
             continue
-    try:
-        return MoreWithheld(
-            cells=np.zeros(0, dtype=np.int64), tables=_left_out(system, until), nearly=False
-        )
-    except TimeOverError:
-        return None
+        cells = np.flatnonzero(hidden & ~system.hidden).astype(np.int64)
+        return MoreWithheld(cells=cells, tables=(), nearly=exact)
+    tables = _left_out(system, until)
+    nothing = np.zeros(0, dtype=np.int64)
+    return None if tables is None else MoreWithheld(cells=nothing, tables=tables, nearly=False)
 
 
-def _left_out(system: LinkedSystem, until: float | None) -> tuple[int, ...]:
+def _left_out(system: LinkedSystem, until: float | None) -> tuple[int, ...] | None:
     """Tables without which nothing is open, each the one that helps most."""
     gone: list[int] = []
     nothing = np.zeros(0, dtype=np.int64)
-    while True:
+    while len(gone) < len(system.tables):
         tries = []
-        for table in range(len(system.tables)):
-            if table in gone:
-                continue
-            tables = (*gone, table)
-            hidden = MoreWithheld(cells=nothing, tables=tables, nearly=False).hidden(system)
-            attack = LinkedAttack(system, hidden=hidden, until=until)
-            opened = len(attack.opened(np.flatnonzero(system.asked).tolist()))
-            tries.append((opened, -table))
+        for table in set(range(len(system.tables))) - set(gone):
+            if until is not None and time.monotonic() > until:
+                return None
+            more = MoreWithheld(cells=nothing, tables=(*gone, table), nearly=False)
+            tries.append((len(opened_cells(system, more.hidden(system))), -table))
         opened, table = min(tries)
         gone.append(-table)
-        if not opened or len(gone) == len(system.tables):
-            return tuple(sorted(gone))
+        if not opened:
+            break
+    return tuple(sorted(gone))
 
 
-def _pattern(system: LinkedSystem, exact: bool, seconds: float) -> IntArray:
-    """The cells of a pattern that protects all withheld ones, beyond these.
+def _problem(system: LinkedSystem, hidden: BoolArray, exact: bool = False) -> SuppressionProblem:
+    """All tables as one problem: withheld cells are sensitive, atoms are cells that nobody sees.
 
-    If it is to be `exact`, against exact numbers only.
+    If it is to be `exact`, exact numbers only are to be protected.
     """
-    from discreet.protection.suppression import (
-        CellState,
-        Relations,
-        SuppressionProblem,
-        find_pattern,
-    )
+    from discreet.protection.suppression import CellState, Relations, SuppressionProblem
 
-    numbers, n, hidden = system.numbers, system.counts, system.hidden
+    numbers, n = system.numbers, system.counts
     unit = 1 if numbers.whole else _WHOLE
     bare = system.asked & (exact | ~numbers.small)
     atoms, cells = len(system.atoms), system.cells
@@ -119,7 +142,7 @@ def _pattern(system: LinkedSystem, exact: bool, seconds: float) -> IntArray:
     room = np.maximum(of_cells - low, 0)
     # Of sums, what is not known exactly is so in what is shown.
     sliding = bare * (1 if numbers.whole else int((numbers.rounding + 1e-3) * unit))
-    problem = SuppressionProblem(
+    return SuppressionProblem(
         value=np.concatenate([of_atoms, of_cells]),
         cost=np.concatenate([nothing, cost]),
         state=np.concatenate([states, state]),
@@ -132,8 +155,6 @@ def _pattern(system: LinkedSystem, exact: bool, seconds: float) -> IntArray:
         name=lambda at: "a group of records" if at < atoms else system.name(at - atoms),
         title="linked tables",
     )
-    pattern = find_pattern(problem, "fast", time_limit=seconds).hidden[atoms:]
-    return np.flatnonzero(pattern & ~hidden).astype(np.int64)
 
 
 def _levels(wanted: object, unit: int, bare: BoolArray) -> IntArray:

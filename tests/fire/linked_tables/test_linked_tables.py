@@ -21,10 +21,9 @@ from discreet_fire.linked_tables import (
     shown_counts,
     tables_of,
 )
-from discreet_fire.linked_tables.attack import LinkedAttack
 from discreet_fire.linked_tables.small_counts import shown_sums
 from discreet_fire.linked_tables.system import sum_systems_of, systems_of
-from discreet_fire.linked_tables.withheld_cells import more_withheld
+from discreet_fire.linked_tables.withheld_cells import more_withheld, opened_cells
 from discreet_fire.runners.builtin.runner import run_do
 from discreet_fire.statistics.limits import SafeLimits
 from discreet_fire.statistics.results import safe_statistic
@@ -375,7 +374,7 @@ def attacked(seed: int) -> tuple[bool, int]:
     place = {id(one): at for at, one in enumerate(tables)}
     found = False
     for system in systems_of(tables, LIMITS):
-        if not LinkedAttack(system).opened(np.flatnonzero(system.asked).tolist()):
+        if not opened_cells(system):
             continue
         found = True
         more = more_withheld(system)
@@ -415,7 +414,7 @@ def test_no_withheld_mean_is_determined_once_the_advice_is_taken(seed: int) -> N
     hidden = {id(one.place): one.place.hidden.copy() for one in found}
     before = [one.place.hidden for one in found]
     for system in sum_systems_of(found, LIMITS):
-        assert LinkedAttack(system).opened(np.flatnonzero(system.asked).tolist())
+        assert opened_cells(system)
         more = more_withheld(system)
         assert more is not None
         for cell in np.flatnonzero(more.hidden(system)).tolist():
