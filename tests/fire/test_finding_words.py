@@ -92,8 +92,8 @@ def test_words_of_researchers_are_no_sentences(language: str) -> None:
             "Zeile 6, count zusammen um weniger Einheiten als das Minimum",
         ),
         (
-            "line 9, count: too many pairs of released tables to look at all of them",
-            "Zeile 9, count: zu viele Paare freigegebener Tabellen, um alle anzusehen",
+            "too many differences of tables to hold all of them against each other",
+            "zu viele Differenzen von Tabellen, um alle gegeneinander zu halten",
         ),
         (
             "output 3, which is held back, can be worked out from outputs 5 and 2",

@@ -9,6 +9,7 @@ where neither is known, a finding says so.
 from __future__ import annotations
 
 import time
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -48,6 +49,8 @@ class SubmissionTables:
     tables: list[ShownTable] = field(default_factory=list)
     left: list[str] = field(default_factory=list)
     first: int = 0
+    #: How often each kind of model was shown, of which only the number of records is followed
+    models: Counter[str] = field(default_factory=Counter)
     _numbers: list[IntArray] = field(default_factory=list)
     _units: list[Any] = field(default_factory=list)
     _elsewhere: list[ShownCounts] = field(default_factory=list)
@@ -58,6 +61,7 @@ class SubmissionTables:
         if None in told.tables:
             self.left.append(f"line {told.line}, {told.command}")
         self.first = max(self.first, told.first)
+        self.models[told.command] += told.universes == "model"
         if told.numbers is not None and told.units is not None:
             self._numbers.append(told.numbers)
             self._units += told.units

@@ -426,6 +426,10 @@ def process(
         if not work.stopped:
             stage(work)
     if work.tables is not None:
+        models = [f"{name} ({number})" for name, number in work.tables.models.items() if number]
+        if models:
+            message = f"coefficients were not held against other outputs: {', '.join(models)}"
+            work.note("ledger", LEFT, Severity.INFO, message)
         data = digest_of(submission.data[0]) if submission.data else ""
         place = folder / TABLES
         place.touch(mode=0o600)
