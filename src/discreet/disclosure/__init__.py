@@ -35,6 +35,9 @@ if TYPE_CHECKING:
     from .published import figure_scale as figure_scale
     from .published import published_axes as published_axes
     from .published import unexamined_names as unexamined_names
+    from .record_atoms import EXPECTED as EXPECTED
+    from .record_atoms import RecordAtoms as RecordAtoms
+    from .record_atoms import go_together as go_together
     from .shown_sets import ShownSets as ShownSets
     from .shown_sets import TooManySetsError as TooManySetsError
     from .system import UNPUBLISHED as UNPUBLISHED

@@ -17,6 +17,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from discreet.arrays import BoolArray, FloatArray, IntArray
+from discreet.disclosure import EXPECTED, RecordAtoms, go_together
 from discreet_fire.linked_tables.small_counts import ShownCounts, ShownSums
 from discreet_fire.statistics import (
     GroupedValues,
@@ -27,15 +28,10 @@ from discreet_fire.statistics import (
     with_margins,
 )
 
-#: More combinations are not made; those that occur stand for them.
-_MOST_ATOMS = 2_000
 #: Systems with more entries are taken apart: their tables are held against each other by twos.
 _MOST_ENTRIES = 400_000
 #: Sums are counted in such parts of the largest of a system.
 _PARTS = 1e4
-#: A combination that would occur so often by chance, and does not, tells that variables are
-#: related.
-_EXPECTED = 5.0
 
 
 @dataclass(frozen=True, kw_only=True, repr=False, eq=False)
@@ -293,27 +289,10 @@ def _fits(column: _Division, at: IntArray, texts: object) -> bool:
     return bool(((codes < 0) | (codes == wanted)).all())
 
 
-def _together(a: IntArray, b: IntArray) -> IntArray:
-    """How many records have each pair of categories, numbered from 0."""
-    width = int(b.max(initial=-1)) + 1
-    height = int(a.max(initial=-1)) + 1
-    pairs = np.bincount(a * width + b, minlength=height * width)
-    return pairs.reshape(height, width).astype(np.int64)
-
-
 def _related(a: _Division, b: _Division) -> bool:
     """Whether it is known which categories of two variables go together."""
     both = (a.codes >= 0) & (b.codes >= 0)
-    return bool(both.any()) and _is_related(_together(a.codes[both], b.codes[both]))
-
-
-def _is_related(pairs: IntArray) -> bool:
-    pairs = pairs[pairs.sum(axis=1) > 0][:, pairs.sum(axis=0) > 0]
-    if min(pairs.shape, default=0) < 2:
-        return False
-    nested = ((pairs > 0).sum(axis=1) == 1).all() or ((pairs > 0).sum(axis=0) == 1).all()
-    expected = pairs.sum(axis=1, keepdims=True) * pairs.sum(axis=0, keepdims=True) / pairs.sum()
-    return bool(nested or ((pairs == 0) & (expected >= _EXPECTED)).any())
+    return bool(both.any()) and go_together(a.codes[both], b.codes[both])
 
 
 def _chosen(
@@ -331,7 +310,7 @@ def _chosen(
             own = _numbers(columns[column].codes[at], len(number))
             expected = number * (own.sum() / max(number.sum(), 1))
             some = (own > 0).sum() == 1 < (number > 0).sum()
-            if some or ((own == 0) & (expected >= _EXPECTED)).any():
+            if some or ((own == 0) & (expected >= EXPECTED)).any():
                 chosen |= {(one, other) for other, span in enumerate(spans) if column in span}
     return chosen
 
@@ -386,30 +365,23 @@ def _system(
     used = sorted({number for span in spans for number in span})
     inside = np.stack([np.isin(records, table.records) for table in tables])
     kept = inside.any(axis=0)
-    sets, set_of = np.unique(inside[:, kept], axis=0, return_inverse=True)
     # A category of their own for records of which no table says what they are.
-    codes = [columns[at].codes[kept] for at in used]
-    codes = [
-        np.where(one < 0, len(columns[at].labels), one) for at, one in zip(used, codes, strict=True)
-    ]
-    known = np.stack([*codes, *sets.astype(np.int64)])
-    occurring, number_of, numbers = _joined(known)
     unknown = np.array([len(columns[at].labels) for at in used], dtype=np.int64)
-    possible = _combinations(occurring, numbers, unknown)
-    atoms = occurring if possible is None else possible
+    codes = [columns[at].codes[kept] for at in used]
+    codes = [np.where(one < 0, size, one) for one, size in zip(codes, unknown, strict=True)]
+    known = np.array(codes, dtype=np.int64).reshape(len(used), int(kept.sum()))
+    atoms = RecordAtoms.of(known, unknown, inside[:, kept])
     members: list[IntArray] = []
     for number, (table, span) in enumerate(zip(tables, spans, strict=True)):
-        within = np.flatnonzero(atoms[len(used) + int(set_of.ravel()[number])] == 1)
+        within = np.flatnonzero(atoms.inside[number])
         axes = []
         for column, axis in zip(span, table.axes, strict=True):
             own = {label: at for at, label in enumerate(axis.labels)}
             numbered = [own.get(label, -1) for label in columns[column].labels]
-            axes.append(np.array([*numbered, -1])[atoms[used.index(column)][within]])
+            axes.append(np.array([*numbered, -1])[atoms.codes[used.index(column)][within]])
         members += _members(within, axes, table.sizes)
     sizes = [table.hidden.size for table in tables]
     counts = np.concatenate([table.counts.ravel() for table in tables])
-    atom_of = _numbered(atoms, occurring)[number_of]
-    atom_counts = np.bincount(atom_of, minlength=atoms.shape[1]).astype(np.int64)
     return LinkedSystem(
         tables=tuple(tables),
         first=np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64),
@@ -418,24 +390,10 @@ def _system(
         hidden=np.concatenate([table.hidden.ravel() for table in tables]),
         asked=np.concatenate([table.withheld.ravel() for table in tables]),
         records=records[kept],
-        atom_of=atom_of,
-        atoms=atom_counts,
-        numbers=_counted_cells(tables, atom_counts, counts, limits),
+        atom_of=atoms.of_record,
+        atoms=atoms.count,
+        numbers=_counted_cells(tables, atoms.count, counts, limits),
     )
-
-
-def _joined(rows: IntArray) -> tuple[IntArray, IntArray, IntArray]:
-    """The combinations of values that columns have, that of each column, and how often each is.
-
-    Values are whole numbers from 0.
-    """
-    number_of = np.zeros(rows.shape[1], dtype=np.int64)
-    first = np.zeros(0, dtype=np.int64)
-    for row in rows:
-        together = number_of * (int(row.max(initial=0)) + 1) + row
-        _, first, number_of = np.unique(together, return_index=True, return_inverse=True)
-        number_of = number_of.ravel().astype(np.int64)
-    return rows[:, first], number_of, np.bincount(number_of).astype(np.int64)
 
 
 def _members(within: IntArray, axes: Sequence[IntArray], sizes: tuple[int, ...]) -> list[IntArray]:
@@ -447,77 +405,3 @@ def _members(within: IntArray, axes: Sequence[IntArray], sizes: tuple[int, ...])
         for ends in itertools.product(*((one, -1) for one in place)):
             members[int(number[ends])].append(at)
     return [np.array(one, dtype=np.int64) for one in members]
-
-
-def _combinations(occurring: IntArray, numbers: IntArray, unknown: IntArray) -> IntArray | None:
-    """All combinations of categories that must be taken for possible; None if too many.
-
-    Who is in a table is known of every combination of categories. Of each variable one category
-    stands for records of which no table says what they are: the unknown ones.
-    """
-    variables = len(unknown)
-    allowed = {}
-    for a, b in itertools.combinations(range(len(occurring)), 2):
-        pairs = np.zeros((occurring[a].max() + 1, occurring[b].max() + 1), dtype=np.int64)
-        np.add.at(pairs, (occurring[a], occurring[b]), numbers)
-        if b >= variables or _is_related(pairs):
-            allowed[a, b] = pairs > 0
-    filters = [*_filters(occurring, numbers, unknown)]
-    combinations = np.unique(occurring[0])[None, :]
-    for at in range(1, len(occurring)):
-        more = np.unique(occurring[at])
-        if combinations.shape[1] * len(more) > 50 * _MOST_ATOMS:
-            return None
-        old = np.repeat(combinations, len(more), axis=1)
-        new = np.tile(more, combinations.shape[1])
-        fits = np.ones(len(new), dtype=np.bool_)
-        for before in range(at):
-            if (before, at) in allowed:
-                fits &= allowed[before, at][old[before], new]
-        combinations = np.concatenate([old, new[None, :]])[:, fits]
-        for columns, inside in filters:
-            if max(columns[-1], inside) == at:
-                combinations = combinations[:, _fitting(combinations, occurring, columns, inside)]
-        if combinations.shape[1] > _MOST_ATOMS:
-            return None
-    return combinations
-
-
-def _filters(
-    occurring: IntArray, numbers: IntArray, unknown: IntArray
-) -> Iterator[tuple[list[int], int]]:
-    """Variables that tell together who is in a table, and which table.
-
-    Two of them, as in a condition on both, or all of them if they say it of everybody; of records
-    of which they are not known nothing is asked.
-    """
-    every = list(range(len(unknown)))
-    some = [[at] for at in every] + [[a, b] for a, b in itertools.combinations(every, 2)]
-    for columns in [*some, *([every] if len(every) > 2 else [])]:
-        known = (occurring[columns] != unknown[columns][:, None]).all(axis=0)
-        if not known.any():
-            continue
-        joint = _joined(occurring[columns][:, known])[1]
-        for inside in range(len(every), len(occurring)):
-            own = occurring[inside, known]
-            pairs = np.zeros((joint.max() + 1, own.max() + 1), dtype=np.int64)
-            np.add.at(pairs, (joint, own), numbers[known])
-            if (len(columns) == 2 and _is_related(pairs)) or ((pairs > 0).sum(axis=1) == 1).all():
-                yield columns, inside
-
-
-def _fitting(
-    combinations: IntArray, occurring: IntArray, columns: Sequence[int], inside: int
-) -> BoolArray:
-    """Combinations that are in a table as those of the same categories are, if there are any."""
-    known: dict[tuple[int, ...], set[int]] = {}
-    for one, at in zip(occurring[columns].T.tolist(), occurring[inside].tolist(), strict=True):
-        known.setdefault(tuple(one), set()).add(at)
-    pairs = zip(combinations[columns].T.tolist(), combinations[inside].tolist(), strict=True)
-    return np.array([at in known.get(tuple(one), (at,)) for one, at in pairs], dtype=np.bool_)
-
-
-def _numbered(atoms: IntArray, occurring: IntArray) -> IntArray:
-    """The atom of each combination that occurs."""
-    known = {tuple(one): at for at, one in enumerate(atoms.T.tolist())}
-    return np.array([known[tuple(one)] for one in occurring.T.tolist()], dtype=np.int64)

@@ -27,6 +27,7 @@ from discreet.errors import OutputCheckError, Problem
 from discreet_fire.catalogue import Policy
 from discreet_fire.findings import COPYING, Finding, Severity
 from discreet_fire.ledger import LedgerUniverse, UnitKey, read_units, universe_of, universes_of
+from discreet_fire.linked_tables import LEFT
 from discreet_fire.logs import CleaningRules, RunEvidence, clean_log_file
 from discreet_fire.queue.contents import digest_of
 from discreet_fire.queue.database import queue_error

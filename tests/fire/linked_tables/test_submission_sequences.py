@@ -1,4 +1,4 @@
-"""Sequences of submissions: nothing that is released tells a reader of all logs of a small group."""
+"""Sequences of submissions: what is released tells a reader of all logs of no small group."""
 
 from __future__ import annotations
 
