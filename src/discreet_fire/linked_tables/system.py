@@ -308,11 +308,16 @@ def _chosen(
     for one, at in enumerate(inside):
         for column, number in enumerate(whole):
             own = _numbers(columns[column].codes[at], len(number))
-            expected = number * (own.sum() / max(number.sum(), 1))
-            some = (own > 0).sum() == 1 < (number > 0).sum()
-            if some or ((own == 0) & (expected >= EXPECTED)).any():
+            if _leaves_out(own, number) or _leaves_out(number - own, number):
                 chosen |= {(one, other) for other, span in enumerate(spans) if column in span}
     return chosen
+
+
+def _leaves_out(some: IntArray, every: IntArray) -> bool:
+    """Whether some records leave codes out that they would have by chance, or have only one."""
+    expected = every * (some.sum() / max(every.sum(), 1))
+    single = (some > 0).sum() == 1 < (every > 0).sum()
+    return bool(single or ((some == 0) & (expected >= EXPECTED)).any())
 
 
 def _numbers(codes: IntArray, size: int = 0) -> IntArray:
