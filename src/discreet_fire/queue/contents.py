@@ -18,7 +18,7 @@ from pathlib import Path
 import numpy as np
 
 from discreet_fire.ledger import LedgerUniverse
-from discreet_fire.linked_tables import ShownTable, difference_findings
+from discreet_fire.linked_tables import ShownTable, difference_findings, linked_findings
 from discreet_fire.queue.database import intact, queue_error
 from discreet_fire.queue.folder import Queue
 from discreet_fire.queue.linked_submissions import TABLES, shown_by
@@ -164,7 +164,7 @@ def conflict_sentences(queue: Queue, number: int) -> list[str]:
     named = queue.connection.execute(_NAMED, (number,)).fetchall()
     later = [(other, what) for other, what in named if other in out]
     if any(_partly(queue, one) for one in (number, *sorted(out))):
-        own = _differences_now(queue, number, out)
+        own = _found_anew(queue, number, out)
         later = [(other, what) for other, what in later if not _is_difference(queue, other, what)]
     else:
         own = [what for (what,) in queue.connection.execute(_OWN, (number,))]
@@ -186,16 +186,16 @@ def _is_difference(queue: Queue, number: int, what: str) -> bool:
     return (what,) in queue.connection.execute(_OWN, (number,)).fetchall()
 
 
-def _differences_now(queue: Queue, number: int, out: Iterable[int]) -> list[str]:
-    """The differences of what is shown of a submission to what is released, found anew."""
+def _found_anew(queue: Queue, number: int, out: Iterable[int]) -> list[str]:
+    """What is shown of a submission gives away with what is released, found anew."""
     shown = {one: _shown_tables(queue, one) for one in (number, *sorted(out))}
     tables, _ = shown.pop(number) or ([], [])
     earlier = [one for other in shown.values() if other is not None for one in other[0]]
-    limits = SafeLimits(minimum=queue.settings.minimum)
-    own, _ = difference_findings(
-        tables, limits=limits, earlier=earlier, until=time.monotonic() + _SECONDS
-    )
-    return [one.what.replace(f"submission {number}, ", "") for one in own]
+    limits, until = SafeLimits(minimum=queue.settings.minimum), time.monotonic() + _SECONDS
+    together, _ = difference_findings(tables, limits=limits, earlier=earlier, until=until)
+    if stopped(queue, number) or any(stopped(queue, one) for one in shown):
+        together += linked_findings(tables, limits=limits, earlier=earlier, until=until)
+    return [one.what.replace(f"submission {number}, ", "") for one in together]
 
 
 def stopped(queue: Queue, number: int) -> bool:

@@ -134,3 +134,50 @@ def test_a_session_is_held_against_programs(queue: Queue, tmp_path: Path) -> Non
     found = told(queue, second)
     assert found[0].startswith("submission 1, line 8, tabulate cty sex: cty = 9, sex = 1 follows")
     assert not told(queue, second, "linked-tables-left")
+
+
+def test_what_stopped_is_no_witness_until_it_is_released(queue: Queue, tmp_path: Path) -> None:
+    first = hand(queue, tmp_path / "1", f"{FINE}not a command\n", records())
+    assert "the run stopped" in " ".join(told(queue, first, "unsupported"))
+    second = hand(queue, tmp_path / "2", COARSE, records())
+    assert not told(queue, second)
+    sign(queue, second)
+    release(queue, second, person="Anna", reason="done", version=version(queue, second))
+    assert any("cty = 9, sex = 1 follows from submission 2" in one for one in _conflicts(queue, 1))
+    with pytest.raises(OutputCheckError, match="released as 2"):
+        sign(queue, first)
+
+
+def _conflicts(queue: Queue, number: int) -> tuple[str, ...]:
+    return tuple(view(queue, number).conflicts)
+
+
+@pytest.mark.parametrize(
+    ("program", "advice"),
+    [
+        ("tabulate band", "merge band 4 with 5 in line 8, tabulate band"),
+        ("tabulate class", "leave out class in line 8, tabulate class"),
+        ("count if age < 80", "leave out line 8, count"),
+    ],
+)
+def test_the_advice_names_what_to_change(
+    queue: Queue, tmp_path: Path, program: str, advice: str
+) -> None:
+    places = np.arange(400)
+    size = places // 4 % 5 + 1
+    few = places < 20  # four of each size
+    moved = few & (places % 4 < 2)
+    frame = pl.DataFrame(
+        {
+            "pid": places,
+            "size": size,
+            "band": np.where(moved & (size == 4), 5, size),
+            "class": np.where(moved & np.isin(size, (1, 3)), size + 1, size),
+            "age": np.where(moved & (size == 1), 82, np.where(places > 350, 90, 30)),
+        }
+    )
+    hand(queue, tmp_path / "1", "tabulate size\ncount if age < 85\n", frame)
+    second = hand(queue, tmp_path / "2", f"{program}\n", frame)
+    findings = [one for one in view(queue, second).findings if one.rule == "difference"]
+    assert findings
+    assert findings[-1].hint == advice
