@@ -2,9 +2,9 @@
 
 In: shown sets as unions of atoms – records that are in the same sets – and whom the records are
 about. Out: figures of a few units that are combinations of those of shown sets. Which sets follow
-is known by fingerprints: random weights of atoms that add up to nothing in every shown set, modulo
-a prime; other sets have none of that. Looked at are intersections and differences of shown sets,
-pairs of small atoms, and what is left of all once atoms of many units are eliminated.
+is known by fingerprints: random weights of parts – atoms of the same sets – that add up to nothing
+in every shown set, modulo a prime. Looked at are intersections and differences of shown sets, pairs
+of small parts, and what is left of all once parts of many units are eliminated.
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ _LARGEST = 8
 #: More rows that are left are not put together by twos, and more sets are not intersected.
 _PAIRED, _INTERSECTED = 200, 30_000
 #: So many intersections, the smallest, are intersected once more.
-_HELD = 4_000
+_HELD, _ENTRIES = 4_000, 40_000_000
 #: Steps of an elimination; more are not done.
-_STEPS = 4e9
+_STEPS = 1e9
 _NEAR = 1e-6
 
 
@@ -60,15 +60,23 @@ class ShownSets:
         self.shown = np.zeros((len(members), atoms), dtype=np.bool_)
         for at, one in enumerate(members):
             self.shown[at, np.asarray(one, dtype=np.int64)] = True
-        pairs = np.unique(np.stack([atom_of, owners]), axis=1)
-        self._units = np.split(pairs[1], np.searchsorted(pairs[0], np.arange(1, atoms)))
-        self.cases = np.bincount(pairs[0], minlength=atoms).astype(np.int64)
-        #: In so many atoms is a unit at most.
-        self._spread = int(np.bincount(pairs[1]).max(initial=1))
         # In a set that is shown as empty is nobody, as everyone sees.
-        empty = ~(self.shown & (self.cases > 0)).any(axis=1)
-        self.possible: BoolArray = ~self.shown[empty].any(axis=0)
-        self.distinct: BoolArray = np.unique(self.shown & self.possible, axis=0)
+        occurring = np.bincount(atom_of, minlength=atoms) > 0
+        empty = ~(self.shown & occurring).any(axis=1)
+        self._possible = np.flatnonzero(~self.shown[empty].any(axis=0))
+        # Atoms of the same sets stay together in all that follows.
+        columns, part_of = np.unique(self.shown[:, self._possible], axis=1, return_inverse=True)
+        self._parts: BoolArray = columns
+        self._part_of = part_of.ravel().astype(np.int64)
+        self._distinct = np.unique(columns, axis=0)
+        place = np.full(atoms, -1, dtype=np.int64)
+        place[self._possible] = self._part_of
+        pairs = np.unique(np.stack([place[atom_of], owners]), axis=1)
+        first = np.searchsorted(pairs[0], np.arange(1, columns.shape[1]))
+        self._units = np.split(pairs[1], first)
+        self._cases = np.bincount(pairs[0], minlength=columns.shape[1]).astype(np.int64)
+        #: In so many parts is a unit at most.
+        self._spread = int(np.bincount(pairs[1]).max(initial=1))
 
     def few(self, least: int, signed: bool = False) -> BoolArray:
         """Figures of fewer units than the least, but of some: for each whom it is about.
@@ -81,33 +89,39 @@ class ShownSets:
         parts = [self._left(least, signed), self._follow(self._pairs(least))]
         parts += [self._follow(one) for one in self._intersections(least)]
         every = np.concatenate(parts)
-        _, first = np.unique(every & (self.cases > 0), axis=0, return_index=True)
+        _, first = np.unique(every & (self._cases > 0), axis=0, return_index=True)
         figures = [one for one in every[np.sort(first)] if self._are_few(one, least)]
-        return np.array(figures, dtype=np.bool_).reshape(-1, len(self.cases))
+        few = np.zeros((len(figures), self.shown.shape[1]), dtype=np.bool_)
+        few[:, self._possible] = np.array(figures).reshape(len(figures), len(self._cases))[
+            :, self._part_of
+        ]
+        return few
 
     def follows(self, sets: BoolArray) -> BoolArray:
         """Of which sets the figure is a combination of shown ones."""
-        follows: BoolArray = np.asarray(
-            (sets.astype(np.int64) @ self._fingerprints % _PRIME == 0).all(axis=1), dtype=np.bool_
+        order = np.argsort(self._part_of, kind="stable")
+        size = np.bincount(self._part_of)
+        held = np.add.reduceat(
+            sets[:, self._possible[order]].astype(np.int64), np.cumsum(size) - size, axis=1
         )
-        return follows
+        whole: BoolArray = ((held == 0) | (held == size)).all(axis=1)
+        whole[whole] = self._adds_up(held[whole] > 0)
+        return whole
 
     def reason(self, figure: BoolArray) -> list[tuple[int, float]]:
         """The shown sets that a figure is worked out from, and by what each counts: the fewest.
 
         Nothing if it is more than a sum and difference of sets.
         """
-        occurring = np.flatnonzero(self.possible)
-        sets = self.shown[:, occurring]
-        atom, number = np.nonzero(sets.T)
-        width = len(sets)
-        count = np.bincount(atom, minlength=len(occurring))
+        wanted = np.zeros(len(self._cases))
+        wanted[self._part_of[figure[self._possible]]] = 1.0
+        some, width = self._cases > 0, len(self._parts)
+        part, number = np.nonzero(self._parts.T)
+        count = np.bincount(part, minlength=len(wanted))
         both = np.split(number, np.cumsum(count)[:-1])
         columns = np.concatenate([np.concatenate([one, one + width]) for one in both])
         signs = np.concatenate([np.repeat([1.0, -1.0], len(one)) for one in both])
-        wanted = (figure & (self.cases > 0))[occurring].astype(np.float64)
-        some = self.cases[occurring] > 0
-        low: FloatArray = np.where(some, wanted, np.minimum(wanted, 0.0))
+        low: FloatArray = np.where(some, wanted, 0.0)
         high: FloatArray = np.where(some, wanted, 1.0)
         solver = loaded_solver(
             (starts(2 * count), columns.astype(np.int64), signs),
@@ -128,18 +142,22 @@ class ShownSets:
         return bool(units) and 0 < len(np.unique(np.concatenate(units))) < least
 
     def _follow(self, sets: BoolArray) -> BoolArray:
-        return sets[self.follows(sets)]
+        return sets[self._adds_up(sets)]
+
+    def _adds_up(self, sets: BoolArray) -> BoolArray:
+        """For which sets of parts the fingerprints add up to nothing."""
+        sums = sets.astype(np.int64) @ self._fingerprints % _PRIME
+        return np.asarray((sums == 0).all(axis=1), dtype=np.bool_)
 
     @cached_property
     def _order(self) -> IntArray:
-        """Possible atoms, those of many units first."""
-        possible = np.flatnonzero(self.possible)
-        return possible[np.argsort(-self.cases[possible], kind="stable")].astype(np.int64)
+        """The parts, those of many units first."""
+        return np.argsort(-self._cases, kind="stable").astype(np.int64)
 
     @cached_property
     def _reduced(self) -> tuple[IntArray, IntArray]:
         """The shown sets in reduced form, columns in order, and the column that leads each row."""
-        matrix = self.distinct[:, self._order].astype(np.int64)
+        matrix = self._distinct[:, self._order].astype(np.int64)
         if float(len(matrix)) * min(matrix.shape) * matrix.shape[1] > _STEPS:
             raise TooManySetsError
         leading: list[int] = []
@@ -162,20 +180,20 @@ class ShownSets:
 
     @cached_property
     def _fingerprints(self) -> IntArray:
-        """Two weights of each atom; those of every shown set add up to nothing."""
+        """Two weights of each part; those of every shown set add up to nothing."""
         rows, leading = self._reduced
         weights = np.random.default_rng(_SEED).integers(1, _PRIME, (rows.shape[1], 2))
         weights[leading] = 0
         for at in range(2):
             weights[leading, at] = -(rows * weights[:, at] % _PRIME).sum(axis=1) % _PRIME
-        fingerprints = np.zeros((len(self.cases), 2), dtype=np.int64)
+        fingerprints = np.zeros((len(self._cases), 2), dtype=np.int64)
         fingerprints[self._order] = weights
         return fingerprints
 
     def _left(self, least: int, signed: bool) -> BoolArray:
-        """Combinations without atoms of many units; their sums and differences by twos."""
+        """Combinations without parts of many units; their sums and differences by twos."""
         rows, leading = self._reduced
-        left = rows[self.cases[self._order[leading]] < least]
+        left = rows[self._cases[self._order[leading]] < least]
         left = np.where(left > _PRIME // 2, left - _PRIME, left)
         every = [left]
         if len(left) <= _PAIRED:
@@ -187,18 +205,18 @@ class ShownSets:
         else:
             kept = (np.abs(together) <= 1).all(axis=1)
             kept &= np.abs(together.sum(axis=1)) == np.abs(together).sum(axis=1)
-        sets = np.zeros((int(kept.sum()), len(self.cases)), dtype=np.bool_)
+        sets = np.zeros((int(kept.sum()), len(self._cases)), dtype=np.bool_)
         sets[:, self._order] = together[kept] != 0
         return sets
 
     def _pairs(self, least: int) -> BoolArray:
-        """Two small atoms that follow together."""
-        small = np.flatnonzero((self.cases > 0) & (self.cases < least) & self.possible)
+        """Two small parts that may follow together."""
+        small = np.flatnonzero((self._cases > 0) & (self._cases < least))
         weight = self._fingerprints[small, 0]
         order = np.argsort(weight, kind="stable")
         place = np.searchsorted(weight[order], (_PRIME - weight) % _PRIME)
         other = order[np.minimum(place, max(len(order) - 1, 0))] if len(order) else order
-        sets = np.zeros((len(small), len(self.cases)), dtype=np.bool_)
+        sets = np.zeros((len(small), len(self._cases)), dtype=np.bool_)
         sets[np.arange(len(small)), small] = True
         sets[np.arange(len(small)), small[other]] = True
         return sets
@@ -206,17 +224,18 @@ class ShownSets:
     def _intersections(self, least: int) -> Iterator[BoolArray]:
         """What two and three shown sets have in common, and one has that others have not."""
         most = least * self._spread
-        held, weights = self.distinct, (self.distinct * self.cases).astype(np.float64).T
+        most_held = min(_HELD, _ENTRIES // max(len(self._cases), 1))
+        held, weights = self._distinct, (self._distinct * self._cases).astype(np.float64).T
         for _ in range(2):
             common = held.astype(np.float64) @ weights
-            apart = (held @ self.cases)[:, None] - common
+            apart = (held @ self._cases)[:, None] - common
             for number, inside in ((common, True), (apart, False)):
                 few = np.argwhere((number > 0.5) & (number < most - 0.5))[:_INTERSECTED]
-                other = self.distinct[few[:, 1]]
-                yield held[few[:, 0]] & (other if inside else ~other & self.possible)
+                other = self._distinct[few[:, 1]]
+                yield held[few[:, 0]] & (other if inside else ~other)
             some = np.argwhere(np.triu(common, 1) > 0.5)
-            some = some[np.argsort(common[some[:, 0], some[:, 1]], kind="stable")[:_HELD]]
-            held = np.unique(held[some[:, 0]] & self.distinct[some[:, 1]], axis=0)
+            some = some[np.argsort(common[some[:, 0], some[:, 1]], kind="stable")[:most_held]]
+            held = np.unique(held[some[:, 0]] & self._distinct[some[:, 1]], axis=0)
 
     def __repr__(self) -> str:
         return f"<ShownSets (confidential): {len(self.shown)}>"

@@ -152,6 +152,8 @@ _NAMED = """
 SELECT submission, what FROM findings WHERE rule IN ('linked-tables', 'difference')
 AND submission IS NOT ?1 AND instr(what || '; ' || hint, 'submission ' || ?1 || ', ') > 0
 """
+#: Submissions of which something was decided output by output.
+_DECIDED = "SELECT DISTINCT submission FROM events WHERE kind = 'decided'"
 #: How findings name the submission of a table.
 _SUBMISSION = re.compile(r"\bsubmission (\d+), ")
 #: Seconds that tables are held against released ones for once more.
@@ -163,7 +165,8 @@ def conflict_sentences(queue: Queue, number: int) -> list[str]:
     out = released_numbers(queue) - {number}
     named = queue.connection.execute(_NAMED, (number,)).fetchall()
     later = [(other, what) for other, what in named if other in out]
-    if any(_partly(queue, one) for one in (number, *sorted(out))):
+    decided = {one for (one,) in queue.connection.execute(_DECIDED)}
+    if any(one in decided or stopped(queue, one) for one in (number, *out)):
         own = _found_anew(queue, number, out)
         later = [(other, what) for other, what in later if not _is_difference(queue, other, what)]
     else:
@@ -174,12 +177,6 @@ def conflict_sentences(queue: Queue, number: int) -> list[str]:
         if others and out.issuperset(others):
             sentences.append(f"{what}, released as {' and '.join(map(str, others))}")
     return [*sentences, *(f"released as {other}, with this one: {what}" for other, what in later)]
-
-
-def _partly(queue: Queue, number: int) -> bool:
-    """Whether only a part of a submission is shown, or nobody was held against it."""
-    current = standing(events(queue.connection, number))
-    return bool(current.held) or stopped(queue, number)
 
 
 def _is_difference(queue: Queue, number: int, what: str) -> bool:

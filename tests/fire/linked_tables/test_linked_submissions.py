@@ -157,7 +157,7 @@ def _conflicts(queue: Queue, number: int) -> tuple[str, ...]:
     [
         ("tabulate band", "merge band 4 with 5 in line 8, tabulate band"),
         ("tabulate class", "leave out class in line 8, tabulate class"),
-        ("count if age < 80", "leave out line 8, count"),
+        ("count if age < 80", "leave out line 8, count if …"),
     ],
 )
 def test_the_advice_names_what_to_change(
