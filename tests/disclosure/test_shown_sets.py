@@ -67,6 +67,6 @@ def test_one_unit_in_many_atoms_is_one_unit() -> None:
 
 
 def test_too_many_sets_are_said(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("discreet.disclosure.shown_sets._STEPS", 1)
+    monkeypatch.setattr("discreet.disclosure.shown_sets._MOST", 1)
     with pytest.raises(TooManySetsError):
         of(*drawn(1)).few(3)

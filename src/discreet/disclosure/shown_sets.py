@@ -3,7 +3,7 @@
 In: shown sets as unions of atoms – records that are in the same sets – and whom the records are
 about. Out: figures of a few units that are combinations of those of shown sets. Which sets follow
 is known by fingerprints: random weights of parts – atoms of the same sets – that add up to nothing
-in every shown set, modulo a prime. Looked at are intersections and differences of shown sets, pairs
+in every shown set. Looked at are intersections and differences of shown sets, pairs
 of small parts, and what is left of all once parts of many units are eliminated.
 """
 
@@ -24,9 +24,13 @@ _LARGEST = 8
 #: More rows that are left are not put together by twos, and more sets are not intersected.
 _PAIRED, _INTERSECTED = 200, 30_000
 #: So many intersections, the smallest, are intersected once more.
-_HELD, _ENTRIES = 4_000, 40_000_000
-#: Steps of an elimination; more are not done.
-_STEPS = 1e9
+_HELD, _ENTRIES = 4_000, 10_000_000
+#: Steps of an elimination; where it takes more, intersections and pairs alone are looked at.
+_STEPS = 3e8
+#: More sets are not looked at together.
+_MOST = 1_500
+#: Eigenvalues below this share of the largest one are nothing but rounding.
+_SAME = 1e-10
 _NEAR = 1e-6
 
 
@@ -146,8 +150,8 @@ class ShownSets:
 
     def _adds_up(self, sets: BoolArray) -> BoolArray:
         """For which sets of parts the fingerprints add up to nothing."""
-        sums = sets.astype(np.int64) @ self._fingerprints % _PRIME
-        return np.asarray((sums == 0).all(axis=1), dtype=np.bool_)
+        sums = np.abs(sets.astype(np.float64) @ self._fingerprints)
+        return np.asarray((sums < _NEAR).all(axis=1), dtype=np.bool_)
 
     @cached_property
     def _order(self) -> IntArray:
@@ -158,8 +162,6 @@ class ShownSets:
     def _reduced(self) -> tuple[IntArray, IntArray]:
         """The shown sets in reduced form, columns in order, and the column that leads each row."""
         matrix = self._distinct[:, self._order].astype(np.int64)
-        if float(len(matrix)) * min(matrix.shape) * matrix.shape[1] > _STEPS:
-            raise TooManySetsError
         leading: list[int] = []
         for column in range(matrix.shape[1]):
             done = len(leading)
@@ -179,19 +181,24 @@ class ShownSets:
         return matrix[: len(leading)], np.array(leading, dtype=np.int64)
 
     @cached_property
-    def _fingerprints(self) -> IntArray:
-        """Two weights of each part; those of every shown set add up to nothing."""
-        rows, leading = self._reduced
-        weights = np.random.default_rng(_SEED).integers(1, _PRIME, (rows.shape[1], 2))
-        weights[leading] = 0
-        for at in range(2):
-            weights[leading, at] = -(rows * weights[:, at] % _PRIME).sum(axis=1) % _PRIME
-        fingerprints = np.zeros((len(self._cases), 2), dtype=np.int64)
-        fingerprints[self._order] = weights
-        return fingerprints
+    def _fingerprints(self) -> FloatArray:
+        """Two random weights of each part; those of every shown set add up to nothing."""
+        sets = self._distinct.astype(np.float64)
+        if len(sets) > _MOST:
+            raise TooManySetsError
+        common, axes = np.linalg.eigh(sets @ sets.T)
+        axes = axes[:, common > _SAME * common.max(initial=1.0)]
+        common = common[common > _SAME * common.max(initial=1.0)]
+        weights = np.random.default_rng(_SEED).normal(size=(sets.shape[1], 2))
+        for _ in range(3):  # once would do, but for rounding
+            weights -= sets.T @ (axes @ ((axes.T @ (sets @ weights)) / common[:, None]))
+        return weights
 
     def _left(self, least: int, signed: bool) -> BoolArray:
         """Combinations without parts of many units; their sums and differences by twos."""
+        width = len(self._cases)
+        if float(len(self._distinct)) * min(self._distinct.shape) * width > _STEPS:
+            return np.zeros((0, width), dtype=np.bool_)
         rows, leading = self._reduced
         left = rows[self._cases[self._order[leading]] < least]
         left = np.where(left > _PRIME // 2, left - _PRIME, left)
@@ -214,7 +221,7 @@ class ShownSets:
         small = np.flatnonzero((self._cases > 0) & (self._cases < least))
         weight = self._fingerprints[small, 0]
         order = np.argsort(weight, kind="stable")
-        place = np.searchsorted(weight[order], (_PRIME - weight) % _PRIME)
+        place = np.searchsorted(weight[order], -weight - _NEAR)
         other = order[np.minimum(place, max(len(order) - 1, 0))] if len(order) else order
         sets = np.zeros((len(small), len(self._cases)), dtype=np.bool_)
         sets[np.arange(len(small)), small] = True
