@@ -181,9 +181,8 @@ _AT_ONCE = 20_000
 class Conflict:
     """Two figures whose difference is about fewer units than the minimum."""
 
-    #: ``difference``, ``sum`` (of earlier ones), ``rest`` (of the first, without the others),
-    #: ``pairs`` (too many to look at) or ``differences`` (together with the first, from the others
-    #: together)
+    #: ``difference``, ``sum`` (of earlier ones), ``rest`` (of the first, without the others) or
+    #: ``pairs`` (too many to look at)
     kind: str
     universe: str  # the new one
     earlier: tuple[str, ...]  # those that it stands against
@@ -198,11 +197,6 @@ class Conflict:
         elif self.kind == "rest":
             meant = f"{self.earlier[0]} without {' and '.join(self.earlier[1:])}"
         place = f", released as {' and '.join(map(str, self.releases))}" if self.releases else ""
-        if self.kind == "differences":
-            other, *rest = self.earlier
-            meant = f"{' and '.join(rest)} together"
-            few = f"by fewer units than the minimum{place}"
-            return f"{self.universe} and {other} together differ from {meant} {few}"
         return f"{self.universe} differs from {meant} by fewer units than the minimum{place}"
 
 
