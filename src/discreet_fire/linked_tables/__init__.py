@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from .advice import LEFT as LEFT
     from .advice import linked_findings as linked_findings
     from .differences import DIFFERENCE as DIFFERENCE
+    from .differences import MORE as MORE
     from .differences import difference_findings as difference_findings
     from .outputs import GroupsShown as GroupsShown
     from .outputs import OutputRecords as OutputRecords

@@ -24,6 +24,8 @@ from discreet_fire.statistics import SafeLimits
 
 #: The rule of findings on differences.
 DIFFERENCE = "difference"
+#: How a finding begins, after a number, that says of more than are told.
+MORE = "more groups of fewer units than the minimum can be told from"
 #: So many findings of one system are told, tables named in one, and categories tried in advice.
 _TOLD, _NAMED, _TRIED = 5, 4, 6
 
@@ -59,6 +61,9 @@ def difference_findings(
         known |= set(map(differences.records, fresh))
         for what in map(differences.sentence, fresh[:_TOLD]):
             findings.setdefault(what, _finding(what, ""))
+        if len(fresh) > _TOLD:
+            more = f"{len(fresh) - _TOLD} {MORE} {_listed([one.name for one in system.tables])}"
+            findings.setdefault(more, _finding(more, ""))
         if fresh:
             last = list(findings)[-1]
             findings[last] = replace(findings[last], hint=differences.advice(np.array(fresh)))

@@ -18,7 +18,7 @@ from pathlib import Path
 import numpy as np
 
 from discreet_fire.ledger import LedgerUniverse
-from discreet_fire.linked_tables import ShownTable, difference_findings, linked_findings
+from discreet_fire.linked_tables import MORE, ShownTable, difference_findings, linked_findings
 from discreet_fire.queue.database import intact, queue_error
 from discreet_fire.queue.folder import Queue
 from discreet_fire.queue.linked_submissions import TABLES, shown_by
@@ -166,11 +166,12 @@ def conflict_sentences(queue: Queue, number: int) -> list[str]:
     named = queue.connection.execute(_NAMED, (number,)).fetchall()
     later = [(other, what) for other, what in named if other in out]
     decided = {one for (one,) in queue.connection.execute(_DECIDED)}
-    if any(one in decided or stopped(queue, one) for one in (number, *out)):
-        own = _found_anew(queue, number, out)
+    own = [what for (what,) in queue.connection.execute(_OWN, (number,))]
+    partly = any(one in decided or stopped(queue, one) for one in (number, *out))
+    if partly or any(MORE in what for what in own):
+        anew, complete = _found_anew(queue, number, out)
+        own = anew if complete else [*own, *anew]
         later = [(other, what) for other, what in later if not _is_difference(queue, other, what)]
-    else:
-        own = [what for (what,) in queue.connection.execute(_OWN, (number,))]
     sentences = []
     for what in own:
         others = sorted(set(map(int, _SUBMISSION.findall(what))))
@@ -183,16 +184,16 @@ def _is_difference(queue: Queue, number: int, what: str) -> bool:
     return (what,) in queue.connection.execute(_OWN, (number,)).fetchall()
 
 
-def _found_anew(queue: Queue, number: int, out: Iterable[int]) -> list[str]:
-    """What is shown of a submission gives away with what is released, found anew."""
+def _found_anew(queue: Queue, number: int, out: Iterable[int]) -> tuple[list[str], bool]:
+    """What is shown of a submission gives away with what is released; whether that is all."""
     shown = {one: _shown_tables(queue, one) for one in (number, *sorted(out))}
     tables, _ = shown.pop(number) or ([], [])
     earlier = [one for other in shown.values() if other is not None for one in other[0]]
     limits, until = SafeLimits(minimum=queue.settings.minimum), time.monotonic() + _SECONDS
-    together, _ = difference_findings(tables, limits=limits, earlier=earlier, until=until)
+    together, complete = difference_findings(tables, limits=limits, earlier=earlier, until=until)
     if stopped(queue, number) or any(stopped(queue, one) for one in shown):
         together += linked_findings(tables, limits=limits, earlier=earlier, until=until)
-    return [one.what.replace(f"submission {number}, ", "") for one in together]
+    return [one.what.replace(f"submission {number}, ", "") for one in together], complete
 
 
 def stopped(queue: Queue, number: int) -> bool:
