@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from discreet.microdata.secret import Secret
-from discreet_fire.ledger import LedgerUniverse, ReleasedUniverses, UnitKey, universe_of
+from discreet_fire.ledger import LedgerUniverse, ReleasedUniverses, UnitKey, marks_of, sums_of
 
 KEY = UnitKey(Secret(b"salt of our tests"))
 SIZE = 10
@@ -11,7 +11,9 @@ SIZE = 10
 
 def of(units, name: str = "new", size: int = SIZE) -> LedgerUniverse:
     """The universe of some units."""
-    return universe_of(KEY.digests(list(units)), size, name)
+    digests = KEY.digests(list(units))
+    sums, marks = sums_of(digests, size), marks_of(digests)
+    return LedgerUniverse(table=name, count=len(digests), sums=sums, marks=marks)
 
 
 def shelf(*universes: LedgerUniverse) -> ReleasedUniverses:

@@ -23,7 +23,5 @@ if TYPE_CHECKING:
     from .universes import LedgerUniverse as LedgerUniverse
     from .universes import UnitKey as UnitKey
     from .universes import read_units as read_units
-    from .universes import universe_of as universe_of
-    from .universes import universes_of as universes_of
 
 lazy_face(__name__)

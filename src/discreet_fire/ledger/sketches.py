@@ -176,12 +176,6 @@ def marks_of(digests: UintArray) -> Marks:
     return np.unique(digest_marks)[:MOST_MARKS]
 
 
-def marks_of_groups(digests: UintArray, starts: IntArray) -> list[Marks]:
-    """The marks of sets that follow each other, from where each begins."""
-    digest_marks = mixed(digests)
-    return [np.unique(part)[:MOST_MARKS] for part in np.split(digest_marks, starts[1:])]
-
-
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class Relation:
     """How one set lies beside each of many, as far as the marks of both reach."""

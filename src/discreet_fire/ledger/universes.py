@@ -8,11 +8,10 @@ for the same person or firm in every request.
 from __future__ import annotations
 
 import hashlib
-import itertools
 import math
 import os
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -24,7 +23,7 @@ from numpy.typing import NDArray
 from discreet.arrays import IntArray, UintArray
 from discreet.errors import OutputCheckError
 from discreet.microdata import Secret
-from discreet_fire.ledger.sketches import Marks, marks_of, marks_of_groups, sums_of, sums_of_groups
+from discreet_fire.ledger.sketches import Marks
 
 _CONTEXT = "discreet: units of the release ledger"
 #: Digests that are kept in memory between statistics.
@@ -84,12 +83,6 @@ def _error(message: str, where: str = "", hint: str = "") -> OutputCheckError:
     return OutputCheckError(message, code="ledger-units", where=where, hint=hint)
 
 
-#: A column that no variable can be called.
-_DIGEST = "the digest"
-#: Tables of more variables have margins of single variables and of all of them only.
-_MOST_MARGINS = 4
-
-
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class LedgerUniverse:
     """Whom one figure of an output is about (confidential, but for its names)."""
@@ -107,75 +100,6 @@ class LedgerUniverse:
 
     def __repr__(self) -> str:
         return f"<Universe {self.name}>"
-
-
-def universe_of(digests: UintArray, size: int, table: str, label: str = "") -> LedgerUniverse:
-    """The universe of some units, each once."""
-    return LedgerUniverse(
-        table=table,
-        label=label,
-        count=len(digests),
-        sums=sums_of(digests, size),
-        marks=marks_of(digests),
-    )
-
-
-def universes_of(
-    frame: pl.DataFrame,
-    *,
-    unit: str,
-    by: Sequence[str] = (),
-    key: UnitKey,
-    size: int,
-    table: str,
-    cells: bool = False,
-) -> list[LedgerUniverse]:
-    """The universes of a table: of all its records, of each category, of cells and margins.
-
-    Cells of fewer units than the minimum are left out: any two differ by few units.
-    """
-    for name in (unit, *by):
-        if name not in frame.columns:
-            raise _error("the records have no such column", name)
-    digests = pl.Series(_DIGEST, key.of_each(frame[unit].to_list()), dtype=pl.UInt64)
-    whole = universe_of(np.unique(digests.to_numpy()), size, table)
-    inner = range(2, len(by)) if len(by) <= _MOST_MARGINS else []
-    wanted = dict.fromkeys([1, *inner, len(by)] if cells and by else [1])
-    groups = [list(names) for width in wanted for names in itertools.combinations(by, width)]
-    parts = [_parts(frame.select(names), digests, size, table) for names in groups]
-    return [whole, *itertools.chain.from_iterable(parts)]
-
-
-def _parts(
-    spans: pl.DataFrame, digests: pl.Series, size: int, table: str
-) -> Iterator[LedgerUniverse]:
-    """The universes of all cells that some variables span, in the order of their values."""
-    names = spans.columns
-    rows = spans.with_columns(digests).unique().sort([*names, _DIGEST], nulls_last=True)
-    if not rows.height:
-        return
-    first = rows.select(pl.struct(names).ne_missing(pl.struct(names).shift(1)))
-    new = first.to_series().to_numpy().copy()
-    new[0] = True
-    starts = np.flatnonzero(new)
-    ends = np.append(starts[1:], rows.height)
-    members = rows[_DIGEST].to_numpy()
-    sums, marks = sums_of_groups(members, starts, size), marks_of_groups(members, starts)
-    labels = rows[starts].select(names).rows()
-    for at in np.flatnonzero(ends - starts >= size).tolist():
-        yield LedgerUniverse(
-            table=table,
-            label=", ".join(map(_category, names, labels[at])),
-            count=int(ends[at] - starts[at]),
-            sums=sums[at],
-            marks=marks[at],
-        )
-
-
-def _category(name: str, value: Any) -> str:
-    shown = int(value) if isinstance(value, float) and value.is_integer() else value
-    text = "." if value is None else str(shown)
-    return f"{name} = {''.join(one if one.isprintable() else '?' for one in text)}"
 
 
 def read_units(path: str | os.PathLike[str], *, unit: str | None, key: UnitKey) -> UintArray:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -90,6 +90,22 @@ class ShownCounts:
             cells = pairs // (int(owners.max(initial=0)) + 1)
             cases[place] = np.bincount(cells, minlength=size).reshape(sizes)
         return cases
+
+    def members(self) -> Iterator[IntArray]:
+        """The records of each cell and margin that is shown."""
+        number = np.arange(self.hidden.size).reshape(self.hidden.shape)
+        shown = ~self.hidden.ravel()
+        for total in itertools.product((False, True), repeat=len(self.axes)):
+            ends = [
+                np.full(len(self.records), -1) if one else axis.codes
+                for axis, one in zip(self.axes, total, strict=True)
+            ]
+            cells = number[tuple(ends)] if ends else np.zeros(len(self.records), dtype=np.int64)
+            order = np.argsort(cells, kind="stable")
+            known, first = np.unique(cells[order], return_index=True)
+            for cell, records in zip(known, np.split(self.records[order], first[1:]), strict=True):
+                if shown[cell]:
+                    yield records
 
     def place(self, at: int) -> str:
         """The name of a cell or margin, from its number."""

@@ -1,4 +1,4 @@
-"""What belongs to a submission: its files as they were handed in, and its universes.
+"""What belongs to a submission: its files as they were handed in, and what they show.
 
 In: a queue and the number of a submission (CONFIDENTIAL). Out: digests, what is wrong in words,
 what it shows, and conflicts with what is released, or being released, at this moment.
@@ -11,14 +11,19 @@ import json
 import re
 import sqlite3
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
-import numpy as np
-
-from discreet_fire.ledger import LedgerUniverse
-from discreet_fire.linked_tables import MORE, ShownTable, difference_findings, linked_findings
+from discreet_fire.linked_tables import (
+    MORE,
+    ShownCounts,
+    ShownSums,
+    ShownTable,
+    difference_findings,
+    linked_findings,
+    read_tables,
+)
 from discreet_fire.queue.database import intact, queue_error
 from discreet_fire.queue.folder import Queue
 from discreet_fire.queue.linked_submissions import TABLES, shown_by
@@ -41,7 +46,6 @@ _CONTENT = {
     "submissions": "SELECT * FROM submissions WHERE id = ?",
     "files": "SELECT * FROM files WHERE submission = ? ORDER BY rowid",
     "findings": "SELECT * FROM findings WHERE submission = ? ORDER BY rowid",
-    "universes": "SELECT * FROM universes WHERE submission = ? ORDER BY rowid",
 }
 
 
@@ -116,22 +120,6 @@ HAVING sum(CASE kind WHEN 'intent' THEN 1 ELSE -1 END) > 0
 """
 
 
-def put_universes(queue: Queue, number: int, universes: Sequence[LedgerUniverse]) -> None:
-    """Take down whom a submission is about, within a transaction."""
-    for one in universes:
-        sketch = one.sums.astype("<i8").tobytes(), one.marks.astype("<u4").tobytes()
-        row = (number, one.table, one.label, one.count, *sketch)
-        queue.connection.execute("INSERT INTO universes VALUES (?,?,?,?,?,?)", row)
-
-
-def universes_in(queue: Queue, number: int) -> list[LedgerUniverse]:
-    """Whom a submission is about."""
-    query = "SELECT name, label, count, sums, marks FROM universes WHERE submission = ?"
-    rows = queue.connection.execute(f"{query} ORDER BY rowid", (number,))
-    with intact(f"submission {number}"):
-        return [_universe(*row) for row in rows]
-
-
 def _held_tables(queue: Queue, number: int) -> Callable[[str], bool]:
     """Says of a table whether only outputs that are held back show it."""
     with intact(f"submission {number}"):
@@ -186,7 +174,7 @@ def _is_difference(queue: Queue, number: int, what: str) -> bool:
 
 def _found_anew(queue: Queue, number: int, out: Iterable[int]) -> tuple[list[str], bool]:
     """What is shown of a submission gives away with what is released; whether that is all."""
-    shown = {one: _shown_tables(queue, one) for one in (number, *sorted(out))}
+    shown = {one: shown_tables(queue, one) for one in (number, *sorted(out))}
     tables, _ = shown.pop(number) or ([], [])
     earlier = [one for other in shown.values() if other is not None for one in other[0]]
     limits, until = SafeLimits(minimum=queue.settings.minimum), time.monotonic() + _SECONDS
@@ -221,13 +209,13 @@ def tables_of_others(queue: Queue) -> dict[int, tuple[list[ShownTable], list[str
         with intact(f"submission {number}"):
             open_now = standing(events(queue.connection, number)).state.open
         if number in released or (open_now and not stopped(queue, number)):
-            shown = _shown_tables(queue, number)
+            shown = shown_tables(queue, number)
             if shown is not None:
                 tables[number] = shown
     return tables
 
 
-def _shown_tables(queue: Queue, number: int) -> tuple[list[ShownTable], list[str]] | None:
+def shown_tables(queue: Queue, number: int) -> tuple[list[ShownTable], list[str]] | None:
     """What a submission shows, without what is held back; None if nobody knows."""
     path = queue.store(queue.told(number, "token")) / TABLES
     if not path.is_file():
@@ -236,11 +224,8 @@ def _shown_tables(queue: Queue, number: int) -> tuple[list[ShownTable], list[str
     return shown_by(path, number, lambda name: not held(name))
 
 
-def _universe(table: str, label: str, count: int, sums: bytes, marks: bytes) -> LedgerUniverse:
-    return LedgerUniverse(
-        table=table,
-        label=label,
-        count=count,
-        sums=np.frombuffer(sums, dtype="<i8").astype(np.int64).reshape(2, -1),
-        marks=np.frombuffer(marks, dtype="<u4").astype(np.uint32),
-    )
+def all_tables(queue: Queue, number: int) -> list[ShownCounts]:
+    """The cells and records of all tables of a submission, held back or not."""
+    path = queue.store(queue.told(number, "token")) / TABLES
+    tables = read_tables(path.read_bytes())[0] if path.is_file() else []
+    return [one.place if isinstance(one, ShownSums) else one for one in tables]

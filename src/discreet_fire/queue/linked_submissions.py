@@ -10,14 +10,14 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from discreet.arrays import IntArray
+from discreet.arrays import IntArray, UintArray
 from discreet_fire.findings import Finding, Severity
 from discreet_fire.ledger import UnitKey
 from discreet_fire.linked_tables import (
@@ -53,7 +53,7 @@ class SubmissionTables:
     models: Counter[str] = field(default_factory=Counter)
     _numbers: list[IntArray] = field(default_factory=list)
     _units: list[Any] = field(default_factory=list)
-    _elsewhere: list[ShownCounts] = field(default_factory=list)
+    _wholes: list[ShownCounts] = field(default_factory=list)
 
     def note(self, told: StatisticShown) -> None:
         """Take down what a statistic shows."""
@@ -66,14 +66,12 @@ class SubmissionTables:
             self._numbers.append(told.numbers)
             self._units += told.units
 
-    def note_set(self, name: str, numbers: IntArray) -> None:
-        """Take down whom an output that cannot be followed is about."""
-        records = np.unique(numbers[numbers >= 0])
-        self.tables.append(_set(name, records))
+    def note_units(self, name: str, digests: UintArray) -> None:
+        """Take down whom an output is about that cannot be followed, or was made elsewhere."""
+        self._wholes.append(_set(name, digests.view(np.int64)))
 
-    def note_units(self, name: str, digests: IntArray) -> None:
-        """Take down whom an output that was made elsewhere is about."""
-        self._elsewhere.append(_set(name, digests))
+    def __bool__(self) -> bool:
+        return bool(self.tables or self._wholes)
 
     def written(self, key: UnitKey, data: str) -> bytes:
         """The tables as bytes, with records and whom they are about as other submissions do."""
@@ -94,13 +92,10 @@ class SubmissionTables:
             lambda records: None if once else named(records, owner_of),
         )
         if units and not once:  # files of other years have other records, but the same units
-            tables += [_set(one.name, named(one.records, owner_of)) for one in self._wholes()]
-        return table_bytes([*tables, *self._elsewhere], list(dict.fromkeys([*self.left, *left])))
-
-    def _wholes(self) -> Iterator[ShownCounts]:
-        """The records of each table as one set."""
-        places = {_place(one).records.tobytes(): _place(one) for one in self.tables}
-        yield from places.values()
+            places = {_place(one).records.tobytes(): _place(one) for one in self.tables}
+            wholes = ((one.name, named(one.records, owner_of)) for one in places.values())
+            tables += [_set(name, records) for name, records in wholes if records is not None]
+        return table_bytes([*tables, *self._wholes], list(dict.fromkeys([*self.left, *left])))
 
     def _known_units(self) -> dict[int, Any]:
         """Whom each record is about, as far as that is known."""
@@ -118,12 +113,12 @@ class SubmissionTables:
         return dict(zip(places, digests.tolist(), strict=True))
 
 
-def _set(name: str, records: IntArray | None) -> ShownCounts:
+def _set(name: str, records: IntArray) -> ShownCounts:
     """Some records of which the number is shown."""
     return ShownCounts(
         name=name,
         axes=(),
-        records=np.unique(np.zeros(0, dtype=np.int64) if records is None else records),
+        records=np.unique(records),
         owners=None,
         hidden=np.array(False),
         silent=False,

@@ -3,10 +3,10 @@
 In: a submission with decisions on its single outputs (CONFIDENTIAL). Out: sentences that name
 outputs, without any figure. Where it cannot be told, outputs count as linked.
 
-Three things give an output away: its figures stand in another one; the units behind one of its
-figures are those of another output of the same variables, or what is left of, or makes up, two of
-them or all categories of one; or another output tells of the same variables, and nobody has said
-that this is no matter.
+Three things give an output away: its figures stand in another one; the records behind one of its
+figures are those of one or two other outputs of the same variables, put together and taken from
+each other; or another output tells of the same variables, and nobody has said that this is no
+matter.
 """
 
 from __future__ import annotations
@@ -14,15 +14,15 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
-from itertools import groupby, product
+from itertools import combinations, product
 from typing import Self
 
 import numpy as np
 
-from discreet.arrays import IntArray
-from discreet_fire.ledger import PRIMES, LedgerUniverse
-from discreet_fire.queue.contents import universes_in
+from discreet.arrays import BoolArray, IntArray
+from discreet.disclosure import ShownSets, TooManySetsError
+from discreet_fire.linked_tables import ShownCounts
+from discreet_fire.queue.contents import all_tables
 from discreet_fire.queue.database import queue_error
 from discreet_fire.queue.folder import Queue
 from discreet_fire.queue.parts import OutputPart
@@ -31,11 +31,8 @@ from discreet_fire.queue.record import OutputDecision, PartVerdict, Standing
 #: Figures that an output must have before a copy is known by them.
 _LEAST_FIGURES = 3
 _FIGURE = re.compile(r"(?<![\w.,])-?\d[\d.,]*")
-#: Pairs of universes that are looked at; with more, it cannot be told in time.
-_MOST_PAIRS = 100_000_000
-#: Outputs times outputs, or universes: with more, nobody waits until each was tried.
+#: Outputs times outputs, or cells: with more, nobody waits until each was tried.
 _MOST_IF_HELD = 20_000
-_PRIMES = np.array(PRIMES, dtype=np.int64)[:, None]
 
 
 def check_links(queue: Queue, number: int, found: Standing) -> None:
@@ -61,7 +58,8 @@ def links_if_held(queue: Queue, number: int, found: Standing) -> dict[int, list[
         Sentences by the number of the output; nothing of outputs of which there are too many.
     """
     shown = _SubmissionShown.of(queue, number, found)
-    if len(found.parts) * max(len(found.parts), len(shown.universes)) > _MOST_IF_HELD:
+    cells = sum(one.hidden.size for one in shown.tables)
+    if len(found.parts) * max(len(found.parts), cells) > _MOST_IF_HELD:
         return {}
     held = OutputDecision(verdict=PartVerdict.hold)
     return {
@@ -75,7 +73,7 @@ class _SubmissionShown:
 
     texts: Mapping[int, str]
     figures: Mapping[int, frozenset[str]]
-    universes: Sequence[LedgerUniverse]
+    tables: Sequence[ShownCounts]
 
     @classmethod
     def of(cls, queue: Queue, number: int, found: Standing) -> Self:
@@ -85,12 +83,12 @@ class _SubmissionShown:
         return cls(
             texts={at: _plain(text) for at, text in read.items()},
             figures={at: _figures(text) for at, text in read.items()},
-            universes=universes_in(queue, number),
+            tables=all_tables(queue, number),
         )
 
     def links(self, found: Standing) -> list[str]:
         """What gives away outputs that are held back."""
-        sentences = [*self._copies(found), *_sums(self.universes, found)]
+        sentences = [*self._copies(found), *_sums(self.tables, found)]
         accepted = [one for one in found.shown if found.verdict(one) is PartVerdict.accept]
         sentences += [
             f"output {other.number} tells, or may tell, of the same variables as output "
@@ -126,114 +124,83 @@ def _figures(text: str) -> frozenset[str]:
     return frozenset(one for one in plain if one.strip("-0.") not in ("", "1"))
 
 
-# The same units -----------------------------------------------------------------------------------
+# The same records ---------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
-class _ShownUnits:
-    """The units of a universe that is shown, or of several together (confidential)."""
-
-    parts: tuple[OutputPart, ...]
-    sums: IntArray
-
-    def tells(self, held: OutputPart) -> bool:
-        """Whether they are of all the variables that an output tells of."""
-        if held.names is None or any(one.names is None for one in self.parts):
-            return True
-        return held.names <= frozenset().union(*(one.names or () for one in self.parts))
-
-
-@dataclass(frozen=True, eq=False, repr=False)
-class _ShownShelf:
-    """Units that are shown, side by side, found by their first power sums (confidential)."""
-
-    units: tuple[_ShownUnits, ...]
-
-    @cached_property
-    def keys(self) -> IntArray:
-        """The first power sums of each, which tell sets apart."""
-        return np.stack([one.sums[:, 1] for one in self.units])
-
-    @cached_property
-    def places(self) -> dict[tuple[int, ...], list[int]]:
-        """Where units with these first power sums stand."""
-        places: dict[tuple[int, ...], list[int]] = {}
-        for at, key in enumerate(map(tuple, self.keys.tolist())):
-            places.setdefault(key, []).append(at)
-        return places
-
-    @cached_property
-    def packed(self) -> IntArray:
-        """The keys as one number each, in order."""
-        return np.sort(_packed(self.keys))
-
-    def of(self, sums: IntArray) -> Iterator[_ShownUnits]:
-        """Those that are these units."""
-        for at in self.places.get(tuple(sums[:, 1].tolist()), ()):
-            if (self.units[at].sums == sums).all():
-                yield self.units[at]
-
-    def ways(self, sums: IntArray) -> Iterator[_ShownUnits]:
-        """How some units are shown: as they are, or as what is left of, or makes up, two."""
-        yield from self.of(sums)
-        for sign in (1, -1):  # what one has more than these units, and what it lacks
-            rests = (sign * (self.keys - sums[:, 1])) % _PRIMES[:, 0]
-            spots = np.searchsorted(self.packed, _packed(rests))
-            known = self.packed[np.minimum(spots, len(self.packed) - 1)] == _packed(rests)
-            for at in np.flatnonzero(known).tolist():
-                one = self.units[at]
-                for other in self.of((sign * (one.sums - sums)) % _PRIMES):
-                    yield _ShownUnits(parts=(*one.parts, *other.parts), sums=sums)
-
-
-def _packed(keys: IntArray) -> IntArray:
-    return (keys[:, 0] << 31) | keys[:, 1]
-
-
-def _sums(universes: Sequence[LedgerUniverse], current: Standing) -> list[str]:
-    """Held universes that shown ones of the same variables give away."""
-    shelf = _ShownShelf(tuple(_shown_units(universes, current)))
+def _sums(tables: Sequence[ShownCounts], current: Standing) -> list[str]:
+    """Held outputs that shown ones of the same variables give away."""
+    cells = _OutputCells.of(tables, current)
     sentences: list[str] = []
-    for held in current.held if shelf.units else ():
-        own = {one.sums.tobytes(): one.sums for one in universes if held.covers(one.table)}
-        if len(own) * len(shelf.units) > _MOST_PAIRS:
+    for held in current.held:
+        try:
+            others = next(cells.ways(held), None)
+        except TooManySetsError:
             sentences.append(
                 f"output {held.number}, which is held back, has too many cells to look at"
             )
             continue
-        ways = (way for sums in own.values() for way in shelf.ways(sums % _PRIMES))
-        first = next((way for way in ways if way.tells(held)), None)
-        if first is not None:
-            sentences.append(_told(held, first))
+        if others is not None:
+            plural = "s" if len(others) > 1 else ""
+            numbers = " and ".join(str(one.number) for one in others)
+            sentences.append(
+                f"output {held.number}, which is held back, can be worked out from "
+                f"output{plural} {numbers}"
+            )
     return sentences
 
 
-def _shown_units(universes: Sequence[LedgerUniverse], current: Standing) -> Iterator[_ShownUnits]:
-    """Each universe of an output that is shown, and all categories of one table together."""
-    unread = tuple(one for one in current.shown if one.names is None)
-    for table, own in groupby(universes, key=lambda one: one.table):
-        parts = tuple(one for one in current.shown if one.covers(table))
-        known = any(one.covers(table) for one in current.parts)
-        if not parts and (known or not unread):
-            continue  # nobody is shown it, as far as can be told
-        some = list(own)
-        for one in some:
-            yield _ShownUnits(parts=(parts or unread)[:1], sums=one.sums % _PRIMES)
-        for _, spans in groupby(some, key=_span):
-            group = list(spans)
-            if len(group) > 1 and _span(group[0]):
-                whole = np.sum([one.sums % _PRIMES for one in group], axis=0) % _PRIMES
-                yield _ShownUnits(parts=(parts or unread)[:1], sums=whole)
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+class _OutputCells:
+    """The cells of all outputs, as unions of records of the same cells (confidential)."""
+
+    cells: Mapping[str, list[IntArray]]  # of each output, by its number; "" for those of none
+    atom_of: IntArray
+    current: Standing
+
+    @classmethod
+    def of(cls, tables: Sequence[ShownCounts], current: Standing) -> Self:
+        nothing = np.zeros(0, dtype=np.int64)
+        every = np.unique(np.concatenate([nothing, *(one.records for one in tables)]))
+        signature = np.zeros(len(every), dtype=np.uint64)
+        drawn = np.random.default_rng(1)
+        sets: list[tuple[str, IntArray]] = []
+        for table in tables:
+            for records in table.members():
+                place = np.searchsorted(every, records)
+                signature[place] ^= drawn.integers(1, 2**63, dtype=np.uint64)
+                sets.append((table.name, place))
+        atom_of = np.unique(signature, return_inverse=True)[1].ravel().astype(np.int64)
+        cells: dict[str, list[IntArray]] = {}
+        for name, place in sets:
+            numbers = [str(one.number) for one in current.parts if one.covers(name)] or [""]
+            for number in numbers:
+                cells.setdefault(number, []).append(np.unique(atom_of[place]))
+        return cls(cells=cells, atom_of=atom_of, current=current)
+
+    def ways(self, held: OutputPart) -> Iterator[tuple[OutputPart, ...]]:
+        """One or two shown outputs that tell of all variables of a held one, and give it away."""
+        own = self.cells.get(str(held.number), [])
+        wanted = np.zeros((len(own), int(self.atom_of.max(initial=-1)) + 1), dtype=np.bool_)
+        for at, atoms in enumerate(own):
+            wanted[at, atoms] = True
+        for width in (1, 2) if own else ():
+            for others in combinations(self.current.shown, width):
+                if _tell(others, held) and self._follows(others, wanted):
+                    yield others
+
+    def _follows(self, others: Sequence[OutputPart], wanted: BoolArray) -> bool:
+        members = [one for other in others for one in self.cells.get(str(other.number), [])]
+        if any(other.names is None for other in others):  # nobody knows whose these are
+            members += self.cells.get("", [])
+        if not members:
+            return False
+        owners = np.arange(len(self.atom_of))
+        sets = ShownSets(members, self.atom_of, owners, wanted.shape[1])
+        return bool(sets.follows(wanted).any())
 
 
-def _span(universe: LedgerUniverse) -> tuple[str, ...]:
-    """The variables whose categories a universe is one of."""
-    return tuple(one.partition(" = ")[0] for one in universe.label.split(", ") if " = " in one)
-
-
-def _told(held: OutputPart, ways: _ShownUnits) -> str:
-    others = " and ".join(dict.fromkeys(str(one.number) for one in ways.parts))
-    plural = "s" if " and " in others else ""
-    return (
-        f"output {held.number}, which is held back, can be worked out from output{plural} {others}"
-    )
+def _tell(others: Sequence[OutputPart], held: OutputPart) -> bool:
+    """Whether some outputs tell of all the variables that an output tells of."""
+    if held.names is None or any(one.names is None for one in others):
+        return True
+    return held.names <= frozenset().union(*(one.names or () for one in others))

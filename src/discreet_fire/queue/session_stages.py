@@ -20,7 +20,7 @@ from discreet_fire.queue.stages import (
     StageFinding,
     SubmissionWork,
     note_universes,
-    record_universes,
+    record_tables,
 )
 from discreet_fire.research_session import (
     MANIFEST,
@@ -112,7 +112,7 @@ def repeat(work: SubmissionWork) -> None:
     work.tables = SubmissionTables()
     for one in same:
         assert one.result is not None
-        record_universes(work, _statistic(one.handed, one.result, records))
+        record_tables(work, _statistic(one.handed, one.result, records))
     for at in done.unfollowed:
         message = f"output {at}: its counts were not held against those of other tables"
         work.note("session", "linked-tables", Severity.REVIEW, message, "weighted tables are not")

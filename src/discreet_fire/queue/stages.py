@@ -20,13 +20,12 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import polars as pl
 
 from discreet.errors import OutputCheckError, Problem
 from discreet_fire.catalogue import Policy
 from discreet_fire.findings import COPYING, Finding, Severity
-from discreet_fire.ledger import LedgerUniverse, UnitKey, read_units, universe_of, universes_of
+from discreet_fire.ledger import UnitKey, read_units
 from discreet_fire.linked_tables import LEFT
 from discreet_fire.logs import CleaningRules, RunEvidence, clean_log_file
 from discreet_fire.queue.contents import digest_of
@@ -248,7 +247,6 @@ class SubmissionWork:
     evidence: RunEvidence | None = None
     outputs: list[Path] = field(default_factory=list)  # what may be released, once it is approved
     findings: list[StageFinding] = field(default_factory=list)  # what an officer must know
-    universes: list[LedgerUniverse] = field(default_factory=list)  # whom outputs are about
     #: What outputs show over groups; None if nobody knows that
     tables: SubmissionTables | None = None
     #: The single outputs, if a stage knows them; else they are read from the outputs
@@ -273,7 +271,6 @@ class SubmissionOutcome:
     program: Path  # the copy of the do-file as it was handed in
     outputs: tuple[Path, ...]  # files for release
     findings: tuple[StageFinding, ...]  # what an officer must know
-    universes: tuple[LedgerUniverse, ...]  # whom outputs are about
     parts: tuple[OutputPart, ...]  # the single outputs in these files
 
 
@@ -335,7 +332,7 @@ def run(work: SubmissionWork) -> None:
         entity=submission.unit,
         seed=0,
         seconds=submission.seconds,
-        witness=lambda told: record_universes(work, told),
+        witness=lambda told: record_tables(work, told),
     )
     if not runner.captures_universes:
         message = "the runner does not tell whom outputs are about; differences are not checked"
@@ -390,11 +387,9 @@ def note_universes(work: SubmissionWork) -> None:
     """Take down whom the outputs are about."""
     unit, key = work.submission.unit, work.key
     for path in work.submission.universes:
-        digests = read_units(path, unit=unit, key=key)
-        work.universes.append(universe_of(digests, work.size, path.stem))
         work.tables = work.tables or SubmissionTables()
-        work.tables.note_units(path.stem, digests.view(np.int64))
-    if work.outputs and not work.universes:
+        work.tables.note_units(path.stem, read_units(path, unit=unit, key=key))
+    if work.outputs and not work.tables:
         message = "whom the outputs are about is not known; differences to others are not checked"
         hint = "hand in the identifiers of the units with --universe"
         work.note("ledger", "no-universe", Severity.REVIEW, message, hint)
@@ -442,7 +437,6 @@ def process(
         program=copy,
         outputs=tuple(work.outputs),
         findings=tuple(work.findings),
-        universes=tuple(work.universes),
         parts=_numbered(work, copy),
     )
 
@@ -454,73 +448,32 @@ def _numbered(work: SubmissionWork, copy: Path) -> tuple[OutputPart, ...]:
     return tuple(replace(one, number=at) for at, one in enumerate(work.parts, start=1))
 
 
-#: Column of whom a record is about; no variable can be called that.
-_UNIT = "who is it"
-#: Tables with more cells are told by their categories only.
-_MOST_CELLS = 100_000
-
-
-def record_universes(work: SubmissionWork, told: StatisticShown) -> None:
-    """Take down whom one statistic is about: all its records, and each category it may show."""
-    if work.tables is not None:
-        work.tables.note(told)
-    table = f"line {told.line}, {told.command}"
+def record_tables(work: SubmissionWork, told: StatisticShown) -> None:
+    """Take down what one statistic shows over which records, or whom it is about."""
+    if work.tables is None:
+        return
+    work.tables.note(told)
+    name = f"line {told.line}, {told.command}"
     if told.units is None or None in told.units:
         whom = "whom it is about" if told.units is None else "whom some records are about"
-        message = f"{table}: {whom} is not known; differences to others are not checked"
+        message = f"{name}: {whom} is not known; differences to others are not checked"
         work.note(
             "ledger", "no-universe", Severity.REVIEW, message, "name the variable with --entity"
         )
-    if told.units is None:
+    if told.units is None or (told.tables and None not in told.tables):
         return
-    column = pl.Series(_UNIT, told.units, strict=False)
-    whole = told.frame.with_columns(column) if told.frame.width else pl.DataFrame([column])
-    whole_rows = np.flatnonzero(whole[_UNIT].is_not_null().to_numpy())
-    whole = whole.filter(pl.col(_UNIT).is_not_null())
-    known: dict[tuple[bytes, str], list[LedgerUniverse]] = {}
-    for about, spans, cells in _parts(told, whole):
-        present = [*about, *([] if told.missing else spans)]
-        mask = whole.select(pl.all_horizontal(pl.lit(True), pl.col(present).is_not_null()))
-        few = cells and whole.select(spans).n_unique() <= _MOST_CELLS if spans else False
-        same = (mask.to_series().to_numpy().tobytes(), " ".join(spans))
-        if same not in known:  # variables that the same records have are many
-            known[same] = universes_of(
-                whole.filter(mask.to_series()),
-                unit=_UNIT,
-                by=spans,
-                key=work.key,
-                size=work.size,
-                table=table,
-                cells=few,
-            )
-        # a table of one variable needs no more of a name than its command
-        name = " ".join([table, *about]) if told.frame.width > 1 else table
-        followed = told.tables and None not in told.tables
-        if not followed and work.tables is not None and told.numbers is not None:
-            numbers = told.numbers[whole_rows[mask.to_series().to_numpy()]]
-            work.tables.note_set(name, numbers)
-        work.universes += [replace(one, table=name) for one in known[same]]
+    units = pl.Series(told.units, strict=False)
+    for about in _together(told):
+        known = told.frame.select(pl.all_horizontal(pl.lit(True), pl.col(about).is_not_null()))
+        kept = units.is_not_null() & (known.to_series() if told.frame.width else True)
+        digests = work.key.digests(units.filter(kept).to_list())
+        work.tables.note_units(" ".join([name, *about]), digests)
 
 
-_Part = tuple[list[str], list[str], bool]
-
-
-def _parts(told: StatisticShown, whole: pl.DataFrame) -> Iterator[_Part]:
-    """Variables that have values together, those that span the output, whether in cells."""
-    names, spans, how = told.frame.columns, list(told.groups), told.universes
-    if how == "cells":
-        spans = names  # also those whose values have no labels
-    about = [name for name in names if name not in spans]
-    if how == "pairs":
-        pairs = itertools.combinations(names, 2)
-        yield from (([*one], [], False) for one in itertools.chain([[n] for n in names], pairs))
-    elif how in ("cells", "each") or (how == "groups" and spans):
-        for item in about:
-            yield [item], spans, True
-        if not about:
-            yield [], spans, True
-    elif how in ("groups", "together"):
-        yield names, [], False
-    else:  # of a model: categories with coefficients of their own, or that could have them
-        dummies = {name for name in names if whole[name].drop_nulls().n_unique() == 2}
-        yield names, [name for name in names if name in {*told.categories, *dummies}], False
+def _together(told: StatisticShown) -> Iterator[list[str]]:
+    """Variables that have values together in an output that cannot be followed."""
+    names = told.frame.columns
+    about = [name for name in names if name not in told.groups or told.missing is False]
+    widths = {"pairs": (1, 2), "each": (1,)}.get(told.universes, (len(about),))
+    for width in widths:
+        yield from map(list, itertools.combinations(about, width))

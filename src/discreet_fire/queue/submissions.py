@@ -23,7 +23,6 @@ from discreet_fire.persons import plain_name, plain_text, same_person
 from discreet_fire.queue.contents import (
     content_digest,
     digest_of,
-    put_universes,
     submitted_files,
     tables_of_others,
 )
@@ -153,7 +152,6 @@ def _enter(
         "INSERT INTO findings VALUES (?,?,?,?,?,?,?,?)",
         [(number, *one.to_dict().values()) for one in notes],
     )
-    put_universes(queue, number, outcome.universes)
     facts: dict[str, object] = {"needed": needed, "drawn": drawn, "clean": clean}
     facts["content"] = content_digest(connection, number)
     facts["parts"] = [one.to_dict() for one in outcome.parts]

@@ -18,7 +18,6 @@ from discreet_fire.ledger import (
     conflicts,
     conflicts_with,
     read_units,
-    universes_of,
 )
 from discreet_fire.ledger.sketches import (
     MOST_MARKS,
@@ -95,16 +94,6 @@ def test_more_pairs_than_memory_holds_are_too_many_and_no_crash() -> None:
     assert conflicts._by_counts(200, 1, counts, every, every, SIZE) is None
     first, second = conflicts._by_counts(200, 1, counts[:3], every[:3], every[:3], SIZE) or ((), ())
     assert list(zip(first, second, strict=True)) == [(0, 1), (0, 2), (1, 2)]
-
-
-def test_categories_of_one_table_and_small_ones_that_are_withheld() -> None:
-    frame = pl.DataFrame({"id": range(205), "sex": [1] * 200 + [2] * 5, "x": [0, 1] * 102 + [0]})
-    found = universes_of(frame, unit="id", by=["sex"], key=KEY, size=SIZE, table="tab sex")
-    assert [one.name for one in found] == ["tab sex", "tab sex: sex = 1"]
-    crossed = universes_of(
-        frame, unit="id", by=["sex", "x"], key=KEY, size=SIZE, table="t", cells=True
-    )
-    assert "t: sex = 1, x = 0" in [one.name for one in crossed]
 
 
 def test_nothing_that_is_shown_tells_how_many_units_differ_or_who() -> None:

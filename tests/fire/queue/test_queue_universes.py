@@ -1,4 +1,4 @@
-"""Whom statistics are about: what the ledger takes down of a run, and what it thus finds."""
+"""Whom statistics are about: what the queue takes down of a run, and what it thus finds."""
 
 from __future__ import annotations
 
@@ -8,9 +8,11 @@ import numpy as np
 import polars as pl
 import pytest
 
+from discreet_fire.linked_tables import ShownCounts, read_tables
 from discreet_fire.queue import Queue, Submission, SubmissionWork, approve, release, submit, view
-from discreet_fire.queue.contents import universes_in
-from discreet_fire.queue.stages import record_universes
+from discreet_fire.queue.contents import all_tables
+from discreet_fire.queue.linked_submissions import SubmissionTables
+from discreet_fire.queue.stages import record_tables
 from discreet_fire.runners.protocol import StatisticShown
 from tests.helpers.queue_parts import new_queue, version
 
@@ -39,46 +41,49 @@ def hand(queue: Queue, folder: Path, data: Path, text: str) -> int:
 
 
 def counts(queue: Queue, number: int) -> list[tuple[str, int]]:
-    """Universes of a submission, without their lines."""
-    found = universes_in(queue, number)
-    return [(one.name.partition(", ")[2], one.count) for one in found]
+    """Cells of the tables of a submission, without their lines, and how many are in each."""
+    return list(
+        dict.fromkeys(
+            (f"{one.name.partition(', ')[2]}: {one.place(at)}", int(one.counts.ravel()[at]))
+            for one in all_tables(queue, number)
+            for at in np.flatnonzero(~one.hidden)
+        )
+    )
 
 
 @pytest.mark.parametrize(
     ("program", "expected"),
     [
-        ("count if grp == 1", [("count", 150)]),
-        ("quietly summarize pay if grp == 2", [("summarize", 150)]),
+        ("count if grp == 1", [("count if …: all", 150)]),
+        ("quietly summarize pay if grp == 2", [("summarize pay: all", 150)]),
         # ages are no categories of an output that shows none
-        ("summarize pay age", [("summarize pay", 600), ("summarize age", 600)]),
+        ("summarize pay age", [("summarize pay age: all", 600)]),
         (
             "generate a = pay if pid > 99\ngenerate b = age if pid < 500\nregress a b",
-            [("regress a b", 400)],
+            [("regress a b: all", 400)],
         ),
         (
             "generate a = pay if pid > 99\nbysort sex: summarize a",
-            [("summarize a", 500), ("summarize a: sex = 1", 200), ("summarize a: sex = 2", 300)],
+            [("by sex: summarize a: sex = 1", 200), ("by sex: summarize a: sex = 2", 300)],
         ),
         (
             "generate a = pay if pid > 99\ntabstat a, by(sex) statistics(mean n)",
-            [("tabstat a", 500), ("tabstat a: sex = 1", 200), ("tabstat a: sex = 2", 300)],
+            [("tabstat a: sex = 1", 200), ("tabstat a: sex = 2", 300), ("tabstat a: all", 500)],
         ),
-        (
-            "regress pay i.sex age",
-            [("regress pay sex age", 600)]
-            + [(f"regress pay sex age: sex = {at}", 300) for at in (1, 2)],
-        ),
+        ("regress pay i.sex age", [("regress pay i.sex age: all", 600)]),
         (
             "tabulate kind",
-            [("tabulate", 595), ("tabulate: kind = a", 298), ("tabulate: kind = b", 297)],
+            [
+                ("tabulate kind: kind = a", 298),
+                ("tabulate kind: kind = b", 297),
+                ("tabulate kind: all", 595),
+            ],
         ),
-        (
-            "tabulate kind, missing",
-            [("tabulate", 600), ("tabulate: kind = a", 298), ("tabulate: kind = b", 297)],
-        ),
+        # without the second kind the five without any could be told
+        ("tabulate kind, missing", [("tabulate kind: kind = a", 298), ("tabulate kind: all", 600)]),
     ],
 )
-def test_universes_are_those_of_the_cases_behind_the_figures(
+def test_cells_are_those_of_the_cases_behind_the_figures(
     tmp_path: Path, data: Path, program: str, expected: list[tuple[str, int]]
 ) -> None:
     with new_queue(tmp_path, minimum=10) as queue:
@@ -150,8 +155,10 @@ def test_records_of_nobody_are_told(
             missing=False,
             tables=(),
         )
-        record_universes(work, told)
-    assert [one.count for one in work.universes] == known
+        work.tables = SubmissionTables()
+        record_tables(work, told)
+        tables, _ = read_tables(work.tables.written(queue.units, ""))
+    assert [len(one.records) for one in tables if isinstance(one, ShownCounts)] == known
     (one,) = work.findings
     assert one.rule == "no-universe"
     assert f"line 7, summarize: {what}" in one.what

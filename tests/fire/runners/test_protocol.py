@@ -21,7 +21,7 @@ from discreet.cli.commands import app
 from discreet.errors import OutputCheckError
 from discreet_fire.findings import Severity
 from discreet_fire.queue import Queue, QueueSettings, Submission, submit, view
-from discreet_fire.queue.contents import universes_in
+from discreet_fire.queue.contents import all_tables
 from discreet_fire.runners import registry
 from discreet_fire.runners.protocol import (
     RedactedError,
@@ -156,7 +156,7 @@ def test_a_runner_of_a_test_takes_a_submission_through_the_queue(folder: Path) -
         assert ("rewrite", "not-rewritten") in found  # nobody knows safe commands of toys
         assert ("run", "no-universe") not in found
         assert ("run", "unchecked") not in found
-        assert [one.count for one in universes_in(queue, number)] == [ROWS, ROWS]
+        assert {len(one.records) for one in all_tables(queue, number)} == {ROWS}
         log = (next(queue.folder.glob("store/*/outputs")) / "a.log").read_text()
         assert ". summarize wage" in log
 
