@@ -46,6 +46,8 @@ _CONTENT = {
     "submissions": "SELECT * FROM submissions WHERE id = ?",
     "files": "SELECT * FROM files WHERE submission = ? ORDER BY rowid",
     "findings": "SELECT * FROM findings WHERE submission = ? ORDER BY rowid",
+    # Of submissions of before; whom later ones are about is in their tables.
+    "universes": "SELECT * FROM universes WHERE submission = ? ORDER BY rowid",
 }
 
 

@@ -241,7 +241,6 @@ class SubmissionWork:
     folder: Path  # where its files are; ``program`` holds the copy of what was handed in
     program: Path  # the do-file, its rewritten form once there is one
     key: UnitKey  # what digests of units are made with
-    size: int  # the minimum of the ledger
     log: Path | None = None  # the log, once there is one
     #: That this log was checked as it was made, if a run here did so
     evidence: RunEvidence | None = None
@@ -404,7 +403,6 @@ def process(
     folder: Path,
     *,
     key: UnitKey,
-    size: int = 10,
     stages: Sequence[Stage] = STAGES,
     permitted: frozenset[tuple[str, str]] = frozenset(),
 ) -> SubmissionOutcome:
@@ -415,7 +413,6 @@ def process(
         folder=folder,
         program=copy,
         key=key,
-        size=size,
         permitted=permitted,
     )
     for stage in stages:

@@ -59,7 +59,6 @@ def submit(queue: Queue, submission: Submission, *, stages: Sequence[Stage] | No
         stages = stages_for(submission.program)
     token = secrets.token_hex(16)
     folder = queue.store(token)
-    size = queue.settings.minimum
     permitted = _permitted(queue, submission)
     with queue.at_work():
         folder.mkdir(mode=0o700)
@@ -68,7 +67,6 @@ def submit(queue: Queue, submission: Submission, *, stages: Sequence[Stage] | No
                 submission,
                 folder,
                 key=queue.units,
-                size=size,
                 stages=stages,
                 permitted=permitted,
             )

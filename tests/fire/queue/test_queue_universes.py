@@ -138,9 +138,7 @@ def test_records_of_nobody_are_told(
 ) -> None:
     handed = Submission(program=data, researcher="Weber", data=(data,))
     with new_queue(tmp_path) as queue:
-        work = SubmissionWork(
-            submission=handed, folder=tmp_path, program=data, key=queue.units, size=10
-        )
+        work = SubmissionWork(submission=handed, folder=tmp_path, program=data, key=queue.units)
         frame = pl.DataFrame({"pay": range(600)})
         told = StatisticShown(
             line=7,
