@@ -71,7 +71,7 @@ def difference_findings(
 
 
 @dataclass(frozen=True, repr=False, eq=False)
-class _Cells:
+class _CellSets:
     """The cells of a table as unions of atoms; categories may be merged (confidential)."""
 
     table: int
@@ -94,14 +94,14 @@ class _Differences:
         self._sets = self._shown_sets(self._cells)
         self._before = self._shown_sets([one for one in self._cells if one.table not in self.new])
 
-    def _shown(self, table: int) -> _Cells:
+    def _shown(self, table: int) -> _CellSets:
         system = self.system
         cells = system.cells_of(table)
         shown = cells[~system.hidden[cells]].tolist()
         members = [system.members[at] for at in shown]
-        return _Cells(table, members, [system.place(at) for at in shown])
+        return _CellSets(table, members, [system.place(at) for at in shown])
 
-    def _shown_sets(self, cells: Sequence[_Cells]) -> ShownSets:
+    def _shown_sets(self, cells: Sequence[_CellSets]) -> ShownSets:
         members = [one for own in cells for one in own.members]
         system = self.system
         return ShownSets(members, system.atom_of, self._owners, len(system.atoms))
@@ -153,8 +153,8 @@ class _Differences:
         return f"leave out {_listed(list(names))}"
 
     def _changes(
-        self, table: int, figures: BoolArray, cells: _Cells
-    ) -> Iterator[tuple[str, _Cells]]:
+        self, table: int, figures: BoolArray, cells: _CellSets
+    ) -> Iterator[tuple[str, _CellSets]]:
         """What could be done about a table: two categories merged, a variable left out."""
         shown = self.system.tables[table]
         inside = np.flatnonzero(figures.any(axis=0))
@@ -181,14 +181,16 @@ class _Differences:
                 if self._label(shown, place, at) == len(axis.labels)
             ]
             words = f"leave out {axis.name} in {shown.name}"
-            yield words, _Cells(table, [one for one, _ in total], [place for _, place in total])
+            yield words, _CellSets(table, [one for one, _ in total], [place for _, place in total])
 
     @staticmethod
     def _label(shown: ShownCounts, place: int, axis: int) -> int:
         return int(np.unravel_index(place, shown.hidden.shape)[axis]) if shown.axes else 0
 
     @staticmethod
-    def _merged(shown: ShownCounts, cells: _Cells, axis: int, pair: tuple[int, int]) -> _Cells:
+    def _merged(
+        shown: ShownCounts, cells: _CellSets, axis: int, pair: tuple[int, int]
+    ) -> _CellSets:
         """The cells with two categories as one; what is hidden of one of them is so of both."""
         of = dict(zip(cells.places, cells.members, strict=True))
         members: list[IntArray] = []
@@ -200,7 +202,7 @@ class _Differences:
                 where[axis] = np.intp(pair[1])
                 other = int(np.ravel_multi_index(tuple(where), shown.hidden.shape))
                 members += [np.union1d(own, of[other])] if other in of else []
-        return _Cells(cells.table, members, [0] * len(members))
+        return _CellSets(cells.table, members, [0] * len(members))
 
     def __repr__(self) -> str:
         return "<_Differences (confidential)>"
