@@ -77,35 +77,32 @@ class ShownCounts:
         owners = np.unique(self.owners, return_inverse=True)[1].ravel().astype(np.int64)
         if len(owners) == int(owners.max(initial=-1)) + 1:  # each has one record
             return self.counts
-        cases = np.zeros(self.counts.shape, dtype=np.int64)
-        for total in itertools.product((False, True), repeat=len(self.axes)):
-            place = tuple(-1 if one else slice(None, -1) for one in total)
-            kept = [axis for axis, one in zip(self.axes, total, strict=True) if not one]
-            sizes = tuple(len(axis.labels) for axis in kept)
-            codes = np.zeros(len(self.records), dtype=np.int64)
-            if kept:
-                codes = CellIndex(sizes).numbers([axis.codes for axis in kept])
-            pairs = np.unique(codes * (int(owners.max(initial=0)) + 1) + owners)
-            size = int(np.prod(sizes, dtype=np.int64))
-            cells = pairs // (int(owners.max(initial=0)) + 1)
-            cases[place] = np.bincount(cells, minlength=size).reshape(sizes)
-        return cases
+        cases = np.zeros(self.hidden.size, dtype=np.int64)
+        many = int(owners.max(initial=0)) + 1
+        for cells in self._margins():
+            pairs = np.unique(cells * many + owners)
+            cases += np.bincount(pairs // many, minlength=len(cases))
+        return cases.reshape(self.hidden.shape)
 
     def members(self) -> Iterator[IntArray]:
         """The records of each cell and margin that is shown."""
-        number = np.arange(self.hidden.size).reshape(self.hidden.shape)
         shown = ~self.hidden.ravel()
-        for total in itertools.product((False, True), repeat=len(self.axes)):
-            ends = [
-                np.full(len(self.records), -1) if one else axis.codes
-                for axis, one in zip(self.axes, total, strict=True)
-            ]
-            cells = number[tuple(ends)] if ends else np.zeros(len(self.records), dtype=np.int64)
+        for cells in self._margins():
             order = np.argsort(cells, kind="stable")
             known, first = np.unique(cells[order], return_index=True)
             for cell, records in zip(known, np.split(self.records[order], first[1:]), strict=True):
                 if shown[cell]:
                     yield records
+
+    def _margins(self) -> Iterator[IntArray]:
+        """For all inner cells and each kind of margins the number of the one of each record."""
+        number = np.arange(self.hidden.size).reshape(self.hidden.shape)
+        for total in itertools.product((False, True), repeat=len(self.axes)):
+            place = [
+                np.full(len(self.records), -1) if one else axis.codes
+                for axis, one in zip(self.axes, total, strict=True)
+            ]
+            yield number[tuple(place)] if place else np.zeros(len(self.records), dtype=np.int64)
 
     def place(self, at: int) -> str:
         """The name of a cell or margin, from its number."""
