@@ -27,8 +27,8 @@ _PAIRED, _INTERSECTED = 200, 30_000
 _HELD, _ENTRIES = 4_000, 10_000_000
 #: Steps of an elimination; where it takes more, intersections and pairs alone are looked at.
 _STEPS = 3e8
-#: More sets are not looked at together.
-_MOST = 1_500
+#: More sets, or more sets times atoms, are not looked at together.
+_MOST, _LARGE = 1_500, 200_000_000
 #: Eigenvalues below this share of the largest one are nothing but rounding.
 _SAME = 1e-10
 _NEAR = 1e-6
@@ -61,6 +61,8 @@ class ShownSets:
         owners: IntArray,
         atoms: int,
     ) -> None:
+        if len(members) * atoms > _LARGE:
+            raise TooManySetsError
         self.shown = np.zeros((len(members), atoms), dtype=np.bool_)
         for at, one in enumerate(members):
             self.shown[at, np.asarray(one, dtype=np.int64)] = True

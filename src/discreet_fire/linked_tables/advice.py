@@ -15,7 +15,7 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from discreet.disclosure import ShownSets
+from discreet.disclosure import ShownSets, TooManySetsError
 from discreet.errors import SuppressionError
 from discreet_fire.findings import Finding, Severity
 from discreet_fire.linked_tables.outputs import ShownTable
@@ -186,15 +186,7 @@ def _not_told(looked: _Looked) -> Iterator[Finding]:
 def _sentence(opened: _Opened, one: OpenCell) -> str:
     """What follows from what."""
     system = opened.system
-    shown = np.flatnonzero(~system.hidden)
-    sets = ShownSets(
-        [system.members[at] for at in shown.tolist()],
-        system.atom_of,
-        np.arange(len(system.records)),
-        len(system.atoms),
-    )
-    cell = np.isin(np.arange(len(system.atoms)), system.members[one.cell])
-    because = [(int(shown[at]), by) for at, by in sets.reason(cell)]
+    because = _reason(system, one.cell)
     verb = "follows from" if one.determined else "is nearly told by"
     plus = [at for at, by in because if by > 0]
     minus = [at for at, by in because if by < 0]
@@ -204,6 +196,19 @@ def _sentence(opened: _Opened, one: OpenCell) -> str:
     if minus:
         text += f", less {_others(system, one.cell, minus) or _listed(system, minus)}"
     return f"{system.name(one.cell)} {verb} {text}"
+
+
+def _reason(system: LinkedSystem, cell: int) -> list[tuple[int, float]]:
+    """The shown cells from which a withheld one follows, and by what each counts."""
+    shown = np.flatnonzero(~system.hidden)
+    members = [system.members[at] for at in shown.tolist()]
+    atoms, owners = len(system.atoms), np.arange(len(system.records))
+    try:
+        sets = ShownSets(members, system.atom_of, owners, atoms)
+    except TooManySetsError:
+        return []
+    reason = sets.reason(np.isin(np.arange(atoms), system.members[cell]))
+    return [(int(shown[at]), by) for at, by in reason]
 
 
 def _others(system: LinkedSystem, cell: int, minus: Sequence[int]) -> str:
