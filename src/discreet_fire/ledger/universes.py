@@ -1,8 +1,7 @@
-"""Universes: the sets of units that the cells of an output are about.
+"""Units as keyed digests, and universes: sketches of the units that a figure is about.
 
-In: records and identifiers (CONFIDENTIAL), a secret, and how a table is made. Out: one universe
-for the table and one for each category that it shows; units are keyed 64-bit digests, the same
-for the same person or firm in every request.
+In: identifiers (CONFIDENTIAL) and a secret. Out: 64-bit digests, the same for the same person or
+firm in every request.
 """
 
 from __future__ import annotations
