@@ -30,6 +30,7 @@ __all__ = [
     "UintArray",
     "find_numbers",
     "find_sorted",
+    "mixed",
     "quotient",
     "starts",
 ]
@@ -253,6 +254,18 @@ def starts(widths: npt.NDArray[Any] | Sequence[int]) -> IntArray:
     found = np.zeros(len(widths) + 1, dtype=np.int64)
     np.cumsum(widths, out=found[1:])
     return found
+
+
+def mixed(numbers: UintArray) -> UintArray:
+    """Numbers of 64 bits that look drawn, one for each: the finaliser of splitmix64.
+
+    >>> [f"{number:x}" for number in mixed(np.array([1, 2], dtype=np.uint64))]
+    ['5692161d100b05e5', 'dbd238973a2b148a']
+    """
+    with np.errstate(over="ignore"):
+        numbers = (numbers ^ (numbers >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+        numbers = (numbers ^ (numbers >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return numbers ^ (numbers >> np.uint64(31))
 
 
 def quotient(part: npt.NDArray[Any], whole: npt.NDArray[Any]) -> FloatArray:

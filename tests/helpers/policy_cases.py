@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -10,6 +10,7 @@ import numpy as np
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 from discreet.arrays import IntArray
+from discreet.assessment import Axis
 from discreet.protection.noise import PerturbationTable
 from discreet.release.packages.keys import public_bytes
 from discreet_service.database import ServiceDatabase
@@ -20,10 +21,13 @@ from discreet_service.policies import (
     AskedLevel,
     AskedTable,
     AskedVariable,
+    LayerFigures,
     Policies,
     PoliciesInForce,
+    Shape,
     sign_policy,
 )
+from discreet_service.policies.exposure import boxes_of
 from discreet_service.policies.sketches import UniverseSketch
 from tests.helpers.service_people import PeopleOfService
 
@@ -217,6 +221,25 @@ class TownEvidence:
 
     def published_counts(self) -> IntArray:
         return self.town.table(self.by, self.where)
+
+    def axis(self, variable: str) -> Axis:
+        codes = [str(code) for code in range(self.town.codes(variable))]
+        parents = np.array([-1, *[0] * len(codes)], dtype=np.int32)
+        return Axis(variable, variable, ("T", *codes), parents)
+
+    def whole(self, shape: Shape) -> Shape:
+        return tuple(tuple(axis and axis._replace(codes=None) for axis in one) for one in shape)
+
+    def layer_figures(self, shape: Shape) -> Iterator[LayerFigures]:
+        for box in boxes_of(shape):
+            figures = self.town.table(tuple(axis.variable for axis in box), {}).ravel()
+            yield LayerFigures(
+                box=box,
+                levels=(1,) * len(box),
+                cells=np.arange(figures.size),
+                figures=figures.astype(np.float64),
+                noisy=figures != 0,
+            )
 
 
 @dataclass

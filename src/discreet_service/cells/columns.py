@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 import polars as pl
 
-from discreet.arrays import BoolArray, FloatArray, IntArray
+from discreet.arrays import BoolArray, FloatArray, IntArray, mixed
 from discreet.errors import Problem, raise_all
 from discreet.keygrid import KeyGrid
 from discreet_service.cells.bodies import as_numbers
@@ -19,7 +19,8 @@ from discreet_service.problems import ServiceError
 #: How likely it may be that sound cells are taken for contradictions.
 _BY_CHANCE = 1e-6
 _PLACES_PER_CELL, _MOST_PLACES = 4, 25
-_ODD = (np.uint64(0x9E3779B97F4A7C15), np.uint64(0xBF58476D1CE4E5B9))
+#: Two ways in which keys choose places.
+_WAYS = (np.uint64(1), np.uint64(2**63 + 1))
 
 
 class HandedColumns:
@@ -156,24 +157,22 @@ def conflicting_keys(count: IntArray, key: IntArray, grid: KeyGrid) -> int:
     allowed = _by_chance(len(key), grid)
     if allowed is None or len(key) < 2:
         return 0
-    rows = np.flatnonzero(_doubtful(count, key, _ODD[0]))
-    rows = rows[_doubtful(count[rows], key[rows], _ODD[1])]
+    rows = np.flatnonzero(_doubtful(count, key, _WAYS[0]))
+    rows = rows[_doubtful(count[rows], key[rows], _WAYS[1])]
     pairs = pl.DataFrame({"key": key[rows], "count": count[rows]})
     spans = pairs.group_by("key").agg((pl.col("count").max() - pl.col("count").min()).alias("span"))
     found = int((spans["span"] > 0).sum())
     return found if found > allowed else 0
 
 
-def _doubtful(count: IntArray, key: IntArray, factor: np.uint64) -> BoolArray:
+def _doubtful(count: IntArray, key: IntArray, way: np.uint64) -> BoolArray:
     """Cells of which another has the same key with another count, and some that hit by chance.
 
     Each count is written to a place that its key chooses: of different ones there, one is not
     found again. All cells of such places are doubtful.
     """
     bits = min(max(10, int(_PLACES_PER_CELL * len(key)).bit_length()), _MOST_PLACES)
-    place = ((key.astype(np.uint64) + np.uint64(1)) * factor >> np.uint64(64 - bits)).astype(
-        np.int64
-    )
+    place = (mixed(key.astype(np.uint64) + way) >> np.uint64(64 - bits)).astype(np.int64)
     folded = (count ^ (count >> 16) ^ (count >> 32)).astype(np.uint16)
     written = np.zeros(1 << bits, dtype=np.uint16)
     written[place] = folded

@@ -19,7 +19,7 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
-from discreet.arrays import IntArray, UintArray
+from discreet.arrays import IntArray, UintArray, mixed
 from discreet.keygrid import KeyGrid
 
 AlarmKind = Literal["contradicting-cells", "uneven-keys", "many-keys", "uneven-together"]
@@ -49,7 +49,6 @@ _TOGETHER = _SMALL + 1
 #: Stands for all callers.
 _TOGETHER_CALLER = ""
 _HIGHEST = np.uint64(2**64 - 1)
-_FIRST, _SECOND = np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB)
 
 
 Places = npt.NDArray[np.int32]
@@ -120,13 +119,7 @@ class KeyWatch:
         return day
 
     def _hashed(self, key: IntArray) -> UintArray:
-        mixed = (key.astype(np.uint64) ^ self._salt[0]) * _FIRST
-        mixed ^= mixed >> np.uint64(30)
-        mixed *= _SECOND
-        mixed ^= self._salt[1]
-        mixed *= _FIRST
-        mixed ^= mixed >> np.uint64(27)
-        return np.asarray(mixed, dtype=np.uint64)
+        return mixed(mixed(key.astype(np.uint64) ^ self._salt[0]) ^ self._salt[1])
 
     def _odd(self, day: _Day, grid: KeyGrid) -> list[AlarmKind]:
         found: list[AlarmKind] = []

@@ -55,10 +55,14 @@ class CatalogueVariable:
         )
 
     @cached_property
+    def axis(self) -> Axis:
+        """Its classification as a row of levels, each of which divides the records."""
+        return Axis(self.tree.name, self.tree)
+
+    @property
     def cuts(self) -> tuple[PositionArray, ...]:
         """Per level from the total on, the positions of its codes in the tree."""
-        tree = self.tree
-        return Axis(tree.name, tree).cuts
+        return self.axis.cuts
 
     @cached_property
     def _members(self) -> tuple[frozenset[int], ...]:

@@ -9,7 +9,12 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from discreet.arrays import IntArray
+    from discreet.assessment import Axis
+    from discreet_service.policies.exposure import Shape
+    from discreet_service.policies.leverage import LayerFigures
     from discreet_service.policies.sketches import UniverseSketch
 
 
@@ -122,4 +127,16 @@ class Evidence(Protocol):
 
     def published_counts(self) -> IntArray:
         """The perturbed inner cells of the table, an array with one axis for each variable."""
+        ...
+
+    def axis(self, variable: str) -> Axis:
+        """The classification of a variable."""
+        ...
+
+    def whole(self, shape: Shape) -> Shape:
+        """A shape with all codes of its levels; of areas, those with one area above in common."""
+        ...
+
+    def layer_figures(self, shape: Shape) -> Iterable[LayerFigures]:
+        """The perturbed figures of a table of such a whole shape, layer by layer."""
         ...

@@ -72,6 +72,8 @@ class ExposurePolicy(_Section):
     # Level of geography → counts of its areas; see `exposure_limit`. Every level that
     # `variables.depth` names is named.
     levels: dict[_Word, _Exposure]
+    # Answers of more cells than can be examined: refused, or judged by sizes of classifications
+    unexamined: Literal["refuse", "sizes"] = "refuse"
 
 
 class SmallUniversePolicy(_Section):

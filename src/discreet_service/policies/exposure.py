@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from discreet.arrays import BoolArray, FloatArray, IntArray, UintArray
+from discreet.arrays import BoolArray, FloatArray, IntArray, UintArray, mixed
 from discreet_service.policies.asked import AskedTable
 
 #: Boxes with more codes than this count as whole levels where codes are told apart.
@@ -32,6 +32,11 @@ class LayerAxis(NamedTuple):
     size: int  # How many codes the level has
     codes: tuple[str, ...] | None  # The codes; None for all
     geography: bool  # Whether it tells where
+
+    @property
+    def shown(self) -> int:
+        """How many codes are shown."""
+        return self.size if self.codes is None else len(self.codes)
 
 
 Box = tuple[LayerAxis, ...]
@@ -78,6 +83,14 @@ def read_shape(text: str) -> Shape:
         tuple(axis and LayerAxis(*axis)._replace(codes=axis[3] and tuple(axis[3])) for axis in one)
         for one in json.loads(text)
     )
+
+
+def limit_of(box: Box, everywhere: float, levels: Mapping[str, float] | None) -> float:
+    """By how many independent figures the counts of a box may be estimated."""
+    places = [axis.level for axis in box if axis.geography]
+    if not places or levels is None:
+        return everywhere
+    return min(levels.get(level, _NOTHING) for level in places)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -147,6 +160,7 @@ class ReleasedLayers:
     (3.0, 6)
     """
 
+    shapes: list[Shape] = field(default_factory=list)
     _boxes: dict[Box, None] = field(default_factory=dict)
     _by_pattern: dict[tuple[tuple[str, str], ...], _AlikeBoxes] = field(default_factory=dict)
     _variables: dict[str, None] = field(default_factory=dict)
@@ -157,6 +171,7 @@ class ReleasedLayers:
 
     def add(self, shape: Shape) -> None:
         """Note that a table was released."""
+        self.shapes.append(shape)
         for box in boxes_of(shape):
             if box not in self._boxes:
                 self._boxes[box] = None
@@ -221,10 +236,7 @@ class ReleasedLayers:
         columns, total, weight = self._side_by_side([*self._boxes, *new])
         best = MostExposed(exposure=0.0, limit=1.0, target=())
         for target in boxes_of(tuple((None, *filter(None, one)) for one in shape)):
-            places = [axis.level for axis in target if axis.geography]
-            limit = everywhere
-            if places and levels is not None:
-                limit = min(levels.get(level, _NOTHING) for level in places)
+            limit = limit_of(target, everywhere, levels)
             names = tuple(f"{axis.variable} {axis.level}" for axis in target)
             found = self._exposure(target, columns, total, weight)
             this = MostExposed(exposure=found, limit=limit, target=names)
@@ -270,12 +282,9 @@ class ReleasedLayers:
             for axis in box:
                 if axis.variable == variable:
                     level = self._levels.setdefault((variable, axis.level), len(self._levels) + 1)
-                    # A digest of a small number whose sums tell which numbers were added.
-                    found = (level * 0x9E3779B97F4A7C15) & (2**64 - 1)
-                    found = ((found ^ (found >> 30)) * 0xBF58476D1CE4E5B9) & (2**64 - 1)
-                    found = ((found ^ (found >> 27)) * 0x94D049BB133111EB) & (2**64 - 1)
-                    group = self._group(axis.codes)
-                    column[at] = (level, group, axis.size, found ^ (found >> 31))
+                    column[at] = (level, self._group(axis.codes), axis.size, 0)
+        # Digests whose sums tell which levels were added; nothing has the digest 0.
+        column["hash"] = mixed(column["level"].astype(np.uint64))
         column = np.concatenate([known, column])
         self._columns[variable] = column[: len(self._boxes)]
         return column

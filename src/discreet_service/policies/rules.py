@@ -22,6 +22,7 @@ from discreet_service.policies.asked import AskedTable
 from discreet_service.policies.document import PolicyDocument
 from discreet_service.policies.exposure import ReleasedLayers
 from discreet_service.policies.ledger import ComparedUniverse, UniverseLedger
+from discreet_service.policies.leverage import MeasuredExposure
 from discreet_service.policies.sketches import UniverseSketch
 
 if TYPE_CHECKING:
@@ -143,6 +144,8 @@ class UniverseFacts:
     sparsity: SparsityShares | None
     # What its universe differs from by few; None if that is to be worked out
     compared: ComparedUniverse | None = None
+    # What it exposes beside all released ones, whatever they are by now
+    measured: Callable[[], MeasuredExposure]
 
 
 @dataclass(frozen=True, kw_only=True, repr=False, slots=True)

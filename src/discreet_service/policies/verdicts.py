@@ -8,7 +8,7 @@ import json
 import threading
 import time
 from collections.abc import Callable, Collection, Mapping, Sequence
-from contextlib import nullcontext
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -36,6 +36,7 @@ from discreet_service.policies.ledger import (
     UniverseDefinition,
     UniverseLedger,
 )
+from discreet_service.policies.leverage import MeasuredExposure, ShownFigures
 from discreet_service.policies.patterns import near_pattern, note, pattern_rule, patterns_of
 from discreet_service.policies.rates import charge_cells, rate_rule, take_query
 from discreet_service.policies.rules import (
@@ -148,9 +149,20 @@ def variables_rule(case: RuleCase) -> RuleVerdict:
 
 
 def exposure_rule(case: RuleCase) -> RuleVerdict:
-    """P3: by how many independent figures its most exposed counts can be estimated."""
+    """P3: by how many independent figures its most exposed counts can be estimated.
+
+    Sizes of classifications tell the least that it is, and refuse before anything is counted; how
+    much it is, perturbed figures tell.
+    """
     limits = case.policy.exposure
     found = case.layers.most_exposed(case.asked, limits.everywhere, limits.levels)
+    if found.share <= 1 and case.facts is None:
+        return later("P3")
+    if found.share <= 1 and case.facts is not None:
+        measured = case.facts.measured().worst
+        if measured is None and limits.unexamined == "refuse":
+            return refused("P3", "all answers together have too many cells to be examined")
+        found = measured or found
     said = f"exposure {found.exposure:.2f} by {' x '.join(found.target) or 'the total'}"
     if found.share > 1:
         return refused("P3", f"{said} of {found.limit:.2f}")
@@ -282,11 +294,12 @@ class _Released:
 
     ledger: UniverseLedger
     layers: ReleasedLayers = field(default_factory=ReleasedLayers)
+    figures: ShownFigures = field(default_factory=ShownFigures)
     last: int = 0
     #: When the newest universe was released that was read.
     newest: int = 0
     lock: threading.RLock = field(default_factory=threading.RLock)
-    #: Who is about to release something; held while universes are compared, as nothing else is.
+    #: Who is about to release something; held while it is compared with all released before.
     deciding: threading.Lock = field(default_factory=threading.Lock)
 
 
@@ -334,10 +347,8 @@ class Policies:
             return verdict
         with padded(self._clock, self._wait):
             facts = self._gathered(asked, evidence)
-            # Who has nothing to compare need not wait for those who do.
-            waits = facts.sketch is not None
-            with self._released[_place(asked)].deciding if waits else nullcontext():
-                # Others write while universes are compared; what they release is compared again.
+            with self._released[_place(asked)].deciding:
+                # Others write while this is compared; what they release is compared again.
                 facts = self._compared(asked, facts)
                 with self._database.writing() as connection:
                     case = self._case(asked, principal, connection, self._clock(), facts)
@@ -441,15 +452,34 @@ class Policies:
         if policy.sparsity.then == "refuse" or asked.programme:
             judged = [not one.geography for one in asked.by]
             sparsity = SparsityShares.of(evidence.published_counts(), policy.sparsity.small, judged)
-        return UniverseFacts(count=evidence.universe_count(), sketch=sketch, sparsity=sparsity)
+        return UniverseFacts(count=evidence.universe_count(), sketch=sketch, sparsity=sparsity,
+                             measured=self._measuring(asked, evidence, policy))  # fmt: skip
+
+    def _measuring(
+        self, asked: AskedTable, evidence: Evidence, policy: PolicyDocument
+    ) -> Callable[[], MeasuredExposure]:
+        """Tells what a table exposes; worked out again if others were released meanwhile."""
+        released, limits = self._released[_place(asked)], policy.exposure
+        known = list[MeasuredExposure]()
+
+        def measured() -> MeasuredExposure:
+            if not known or known[-1].released != len(released.layers.shapes):
+                about = asked, released.layers, evidence
+                known.append(released.figures.measured(*about, limits.everywhere, limits.levels))
+            return known[-1]
+
+        return measured
 
     def _compared(self, asked: AskedTable, facts: UniverseFacts) -> UniverseFacts:
         """The same with what a new universe differs from by few, as things are."""
-        if facts.sketch is None:
-            return facts
         with self._database.reading() as connection:
             released = self._read(asked, connection)
             policy = self.in_force.policy(connection, asked.dataset, asked.version)
+        with suppress(Exception):
+            # The rule ends in the same error, which refuses.
+            facts.measured()
+        if facts.sketch is None:
+            return facts
         with released.lock:
             ledger = released.ledger.as_it_is()
         if policy.differences.most_universes <= len(ledger):

@@ -9,30 +9,32 @@ import json
 import math
 import threading
 from collections import OrderedDict
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
+from itertools import product
 from typing import Any, TypeVar
 
 import narwhals as nw
 import numpy as np
 import polars as pl
 
-from discreet.arrays import BoolArray, IntArray, UintArray
+from discreet.arrays import BoolArray, CellIndex, IntArray, UintArray, mixed
+from discreet.assessment import Axis
 from discreet.confidential import without_values
 from discreet.keygrid import KeyGrid
 from discreet.microdata import StoredRecords, distant_records, parse_filter
 from discreet.record_batches import collected
-from discreet.tables import ProtectedTable
+from discreet.tables import CellStatus, ProtectedTable
 from discreet.tabulation import StoredChoice
 from discreet_fire.ledger import Marks, SketchSum
 from discreet_service.datasets import ANSWER, CatalogueUnit, DataVersion
-from discreet_service.policies import UniverseSketch
-from discreet_service.queries.canonical import CanonicalQuery, SpanningCodes
+from discreet_service.policies import LayerAxis, LayerFigures, Shape, UniverseSketch
+from discreet_service.queries.canonical import CanonicalQuery, FilterCodes, SpanningCodes
 from discreet_service.queries.counts import filter_texts, joint_filter
 from discreet_service.queries.measures import COUNT_MEASURE
+from discreet_service.queries.presentation import every_cell
 
-_FIRST, _SECOND = np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB)
 #: Stores of more areas are read for each universe; so many take some 40 MB.
 _MOST_AREAS = 20_000
 #: Sketches that are remembered, each some 2 kB, and sources whose areas are.
@@ -44,18 +46,15 @@ def keyed_units(keys: pl.Series, key: bytes) -> UintArray:
     """Record keys under a secret permutation of 64 bits. CONFIDENTIAL."""
     numbers = keys.to_physical()
     whole = numbers.cast(pl.Float64 if numbers.dtype.is_float() else pl.Int64)
-    return _mixed(whole.to_numpy().view(np.uint64), key)
+    return _keyed(whole.to_numpy().view(np.uint64), key)
 
 
-def _mixed(found: UintArray, key: bytes) -> UintArray:
+def _keyed(found: UintArray, key: bytes) -> UintArray:
     secret = np.frombuffer(hashlib.sha256(b"units 1\n" + key).digest(), dtype="<u8")
     with np.errstate(over="ignore"):
         for part in secret.tolist():
-            found = found + np.uint64(part)
-            found = (found ^ (found >> np.uint64(30))) * _FIRST
-            found = (found ^ (found >> np.uint64(27))) * _SECOND
-            found = found ^ (found >> np.uint64(31))
-    return np.asarray(found, dtype=np.uint64)
+            found = mixed(found + np.uint64(part))
+    return found
 
 
 class StoredUnits:
@@ -86,7 +85,7 @@ class StoredUnits:
 
     def _units(self, records: IntArray) -> UintArray:
         keys = np.asarray(self._store.keys[records], dtype=np.int64)
-        return _mixed(keys.view(np.uint64), self._key)
+        return _keyed(keys.view(np.uint64), self._key)
 
     def _told_apart(self, records: IntArray) -> tuple[IntArray, IntArray]:
         """Records whose key no other has, and those whose key others have."""
@@ -271,6 +270,85 @@ class QueryEvidence:
         counts = np.zeros(shape, dtype=np.int64)
         counts[table.index] = published
         return counts[tuple(slice(1, None) for _ in shape)]
+
+    def axis(self, variable: str) -> Axis:
+        """The classification of a variable."""
+        return self._unit.variables[variable].axis
+
+    def whole(self, shape: Shape) -> Shape:
+        """A shape with all codes of its levels; of areas, those with one area above in common."""
+        return tuple(
+            tuple(None if axis is None else self._completed(axis, one) for axis in one)
+            for one in shape
+        )
+
+    def _completed(self, axis: LayerAxis, beside: Sequence[LayerAxis | None]) -> LayerAxis:
+        if axis.codes is None or not axis.geography:
+            return axis._replace(codes=None)
+        variable = self._unit.variables[axis.variable]
+        number = variable.level_numbers[axis.level]
+        cut, up = variable.cuts[number], variable.axis.up[number]
+        # Codes that end above stand on several levels.
+        shown = {code for other in beside if other is not None for code in self._codes_of(other)}
+        own = np.array([variable.tree.codes[at] in shown for at in cut.tolist()])
+        family = np.isin(up, up[own])
+        codes = tuple(variable.tree.codes[at] for at in cut[family].tolist())
+        return axis._replace(codes=None if family.all() else codes)
+
+    def _codes_of(self, axis: LayerAxis) -> tuple[str, ...]:
+        if axis.codes is not None:
+            return axis.codes
+        variable = self._unit.variables[axis.variable]
+        return variable.codes_of(variable.level_numbers[axis.level])
+
+    def layer_figures(self, shape: Shape) -> Iterator[LayerFigures]:
+        """The perturbed figures of a table of such a whole shape, layer by layer."""
+        by, where = [], []
+        for one in shape:
+            axes = [axis for axis in one if axis is not None]
+            variable = self._unit.variables[axes[0].variable]
+            levels = tuple(variable.level_numbers[axis.level] for axis in axes)
+            own = {code for axis in axes for code in self._codes_of(axis)}
+            codes = tuple(code for code in variable.tree.codes if code in own)
+            if len(codes) == 1 and None not in one:
+                where.append(FilterCodes(variable=variable.name, level=levels[0], codes=codes))
+                continue
+            by.append(SpanningCodes(
+                variable=variable.name, levels=levels, total=None in one,
+                codes=None if all(axis.codes is None for axis in axes) else codes,
+            ))  # fmt: skip
+        query = replace(self.query, by=tuple(by), where=tuple(where), measures=(COUNT_MEASURE,))
+        table = self.table_of(query)
+        index, value, status = every_cell(table)
+        dimensions = {one.name: one for one in table.dimensions}
+        sizes = [len(one) for one in table.dimensions]
+        figures, noisy = np.zeros(sizes), np.zeros(sizes, dtype=np.bool_)
+        at = index if index else ...
+        figures[at] = value
+        # What a rule of the programme hides counts as shown with noise.
+        above = (value != 0) | (status == CellStatus.suppressed)
+        noisy[at] = above & (status != CellStatus.official)
+        names = [next(axis.variable for axis in one if axis is not None) for one in shape]
+        for chosen in product(*shape):
+            rows, places, levels, cuts = [], [], [], []
+            for name, axis in zip(names, chosen, strict=True):
+                variable = self._unit.variables[name]
+                codes = (variable.tree.total,) if axis is None else self._codes_of(axis)
+                if name in dimensions:
+                    rows.append([dimensions[name].index[code] for code in codes])
+                if axis is not None:
+                    levels.append(variable.level_numbers[axis.level])
+                    cuts.append(len(variable.cuts[levels[-1]]))
+                    positions = [variable.tree.index[code] for code in codes]
+                    places.append(variable.axis.places[levels[-1]][positions])
+            grid = [part.ravel() for part in np.meshgrid(*places, indexing="ij")]
+            cells = CellIndex(tuple(cuts)).numbers(grid, None if grid else 1)
+            order = np.argsort(cells)
+            yield LayerFigures(
+                box=tuple(axis for axis in chosen if axis is not None), levels=tuple(levels),
+                cells=cells[order], figures=figures[np.ix_(*rows)].ravel()[order],
+                noisy=noisy[np.ix_(*rows)].ravel()[order],
+            )  # fmt: skip
 
     def _inner(self, one: SpanningCodes) -> SpanningCodes:
         """The finest codes that a query shows of a variable, without its total."""

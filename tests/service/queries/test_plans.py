@@ -5,9 +5,12 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
+import numpy as np
 import pytest
 
+from discreet.arrays import CellIndex
 from discreet_service.datasets import DataVersion
+from discreet_service.policies.exposure import shape_of
 from discreet_service.problems import ServiceError
 from discreet_service.queries import QueryPlan, canonical_query, plan_of, read_query
 from discreet_service.queries.counts import protected_answer
@@ -152,3 +155,45 @@ def test_policies_look_at_the_cells_that_tables_of_their_own_have(
     apart = evidence_of(census, document)
     assert counted == apart.universe_count() > 0
     assert inner.tolist() == apart.published_counts().tolist()
+
+
+@for_all_rows(
+    "document",
+    [
+        {"by": []},
+        {"by": ["sex"], "totals": "none"},
+        {"by": [{"variable": "age5", "codes": ["20-24", "0-4"]}]},
+        {"by": [{"variable": "region", "level": [1, 2, 3]}, "sex"]},
+        {"by": [{"variable": "region", "level": [1, 2], "codes": ["02", "01001"]}, "sex"]},
+        {"by": [{"variable": "nationality", "level": [1, 2]}],
+         "where": [{"variable": "region", "codes": ["01001"]}, {"variable": "sex", "codes": "m"}]},
+    ],
+)  # fmt: skip
+def test_figures_of_whole_levels_are_those_of_answers(
+    census: DataVersion, ask: Ask, document: dict[str, Any]
+) -> None:
+    """Whatever part of a level is asked for; of areas, all that lie in the same one are there."""
+    evidence, asked = evidence_of(census, document), planned(census, document).asked
+    shape, shown = shape_of(asked), 0
+    for layer in evidence.layer_figures(evidence.whole(shape)):
+        by = [{"variable": axis.variable, "level": axis.level} for axis in layer.box]
+        table = ask({"unit": "person", "by": by, "totals": "all"})
+        axes = [evidence.axis(axis.variable) for axis in layer.box]
+        cuts = [axis.cuts[level] for axis, level in zip(axes, layer.levels, strict=True)]
+        places = CellIndex(tuple(map(len, cuts))).positions(layer.cells)
+        for at, (figure, noisy) in enumerate(zip(layer.figures, layer.noisy, strict=True)):
+            codes = {axis.name: axis.codes[cut[place[at]]]
+                     for axis, cut, place in zip(axes, cuts, places, strict=True)}  # fmt: skip
+            # Variables are called as their classifications are.
+            names = dict(zip(codes, (axis.variable for axis in layer.box), strict=True))
+            value = table.get(**{names[name]: code for name, code in codes.items()})
+            assert value == figure
+            # The population of areas is official.
+            assert noisy == (figure != 0 and not all(axis.geography for axis in layer.box))
+        for axis, whole, cut, place in zip(layer.box, axes, cuts, places, strict=True):
+            level = dict(layer.key)[axis.variable]
+            there, up = np.isin(np.arange(len(cut)), place), whole.up[level]
+            assert (there | ~np.isin(up, up[there])).all()
+            assert axis.geography or there.all()
+        shown += len(layer.cells)
+    assert shown >= asked.cells
