@@ -35,7 +35,9 @@ _MOST_TOLD = 40
 _Name = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$")]
 _Word = Annotated[str, Field(min_length=1, max_length=200)]
 _Count = Annotated[int, Field(ge=1, le=10**12)]
-_Exposure = Annotated[float, Field(ge=1, le=10**6, strict=False)]
+#: What is known exactly counts as so many independent figures.
+_KNOWN = 10**6
+_Exposure = Annotated[float, Field(ge=1, le=_KNOWN, strict=False)]
 _Share = Annotated[float, Field(gt=0, le=1, strict=False)]
 
 
@@ -74,6 +76,11 @@ class ExposurePolicy(_Section):
     levels: dict[_Word, _Exposure]
     # Answers of more cells than can be examined: refused, or judged by sizes of classifications
     unexamined: Literal["refuse", "sizes"] = "refuse"
+
+    @property
+    def unlimited(self) -> bool:
+        """Whether counts may be known exactly, wherever they are."""
+        return min(self.everywhere, *self.levels.values()) >= _KNOWN
 
 
 class SmallUniversePolicy(_Section):

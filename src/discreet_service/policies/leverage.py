@@ -1,7 +1,7 @@
 """Exposure by leverage: how well least squares over all that was answered know each count.
 
 In: the perturbed figures of all answers, as anybody may see them; no true count and no key. Where
-they are zero nothing is left to estimate: fewer figures share what a sum says, and exposure is
+they are zero little is left to estimate: fewer figures share what a sum says, and exposure is
 larger than sizes of classifications tell.
 """
 
@@ -37,9 +37,12 @@ from discreet_service.policies.exposure import (
 )
 
 #: Answers that have more cells together are not examined, by sizes of classifications alone.
-MOST_CELLS = 2_000_000
+MOST_CELLS = 500_000
 #: Nor are those with more figures above zero.
 MOST_FIGURES = 50_000
+#: The mean square of counts that were changed to zero, in terms of their mean, and the variance of
+#: noise, as attackers take them who do not know it.
+_LARGER, _USUAL = 2.0, 2.0
 #: Limits are kept up to so much.
 _CLOSE = 1 + 1e-6
 
@@ -151,9 +154,22 @@ def _exposures(
     if not layers:
         return {}
     related = _Relations(layers, evidence)
-    entries, noisy = related.entries(), np.concatenate(related.noisy)
-    squares = LeastSquares(*entries, np.concatenate(related.figures), noisy.astype(np.float64))
+    entries = row, cell, sign = related.entries()
+    noisy, figures = np.concatenate(related.noisy), np.concatenate(related.figures)
     kinds = np.repeat(np.arange(len(related.keys)), np.diff(related.first))
+    # Small counts may have been changed to zero: what sums miss says how large they are on average.
+    rows, zero = int(row.max(initial=-1)) + 1, (~noisy & (figures == 0))[cell]
+    side, untouched = np.zeros(rows, dtype=np.int64), np.ones(rows, dtype=np.bool_)
+    side[row[sign > 0]] = kinds[cell[sign > 0]]
+    untouched[row[zero & (sign < 0)]] = False
+    sums = np.bincount(row, sign * figures[cell], rows)
+    zeros = np.bincount(row[zero & (sign > 0)], minlength=rows) * untouched
+    missed = np.maximum(np.bincount(side, -sums * (zeros > 0), len(related.keys)), 0)
+    mean = missed / np.maximum(np.bincount(side, zeros, len(related.keys)), 1)
+    of_zeros = mean[kinds[cell[zero]]]
+    missing = -np.bincount(row[zero], sign[zero] * of_zeros, rows)
+    give = _LARGER / _USUAL * np.bincount(row[zero], of_zeros, rows)
+    squares = LeastSquares(*entries, figures, noisy.astype(np.float64), missing, give)
     exposure = np.where(noisy, 1 / squares.leverages(kinds), 0.0)
     return dict(zip(related.keys, np.split(exposure, related.first[1:-1]), strict=True))
 
@@ -234,8 +250,8 @@ class _Relations:
             yield row, cell, sign
 
     def _cells(self, layer: int, place: IntArray, chosen: BoolArray, sign: int) -> IntArray:
-        """Counts, cells of a layer that make them up, and their sign; zeros add nothing."""
-        own = np.flatnonzero(chosen[place] & (self.noisy[layer] | (self.figures[layer] != 0)))
+        """Counts, the cells of a layer that make them up, and their sign."""
+        own = np.flatnonzero(chosen[place])
         return np.stack([place[own], self.first[layer] + own, np.full(len(own), sign)])
 
     def _up(self, axis: Axis, fine: int, coarse: int) -> PositionArray:

@@ -156,9 +156,10 @@ def exposure_rule(case: RuleCase) -> RuleVerdict:
     """
     limits = case.policy.exposure
     found = case.layers.most_exposed(case.asked, limits.everywhere, limits.levels)
-    if found.share <= 1 and case.facts is None:
+    examined = found.share <= 1 and not limits.unlimited
+    if examined and case.facts is None:
         return later("P3")
-    if found.share <= 1 and case.facts is not None:
+    if examined and case.facts is not None:
         measured = case.facts.measured().worst
         if measured is None and limits.unexamined == "refuse":
             return refused("P3", "all answers together have too many cells to be examined")
@@ -475,9 +476,9 @@ class Policies:
         with self._database.reading() as connection:
             released = self._read(asked, connection)
             policy = self.in_force.policy(connection, asked.dataset, asked.version)
-        with suppress(Exception):
-            # The rule ends in the same error, which refuses.
-            facts.measured()
+        if not policy.exposure.unlimited:
+            with suppress(Exception):  # the rule ends in the same error, which refuses
+                facts.measured()
         if facts.sketch is None:
             return facts
         with released.lock:

@@ -113,7 +113,10 @@ def layer_names(draw: np.random.Generator, margins: bool) -> list[tuple[str, ...
 
 @pytest.mark.parametrize("number", [2_000, 40])
 @pytest.mark.parametrize("margins", [True, False])
-def test_exposure_is_that_of_dense_least_squares(number: int, margins: bool) -> None:
+def test_exposure_is_that_of_dense_least_squares(
+    number: int, margins: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(leverage, "_LARGER", 0.0)  # zeros are known
     draw, most = np.random.default_rng(number + margins), 0.0
     for seed in range(12):
         records = Records.drawn(number, seed)
@@ -128,8 +131,9 @@ def test_exposure_is_that_of_dense_least_squares(number: int, margins: bool) -> 
     assert most > 1.2, "nothing was averaged"
 
 
-def test_places_of_one_county_are_enough_to_add_up() -> None:
+def test_places_of_one_county_are_enough_to_add_up(monkeypatch: pytest.MonkeyPatch) -> None:
     """Layers that show whole families of places have all relations of these."""
+    monkeypatch.setattr(leverage, "_LARGER", 0.0)
     draw = np.random.default_rng(5)
     for seed in range(8):
         records, layers = Records.drawn(1_500, seed), {}
@@ -146,6 +150,22 @@ def test_places_of_one_county_are_enough_to_add_up() -> None:
         expected = dense([layers[key] for key in exposures])
         found = np.concatenate(list(exposures.values()))
         np.testing.assert_allclose(found, expected, rtol=1e-5)
+
+
+def test_zeros_that_may_be_small_counts_are_less_sure(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where counts of 1 and 2 are shown as zero, sums miss them, and a zero tells less."""
+    exposure = []
+    for larger in (0.0, leverage._LARGER):
+        records, layers = Records.drawn(60, 3), {}
+        names = ("a", "b", "c")
+        for by in (chosen for k in range(4) for chosen in itertools.combinations(names, k)):
+            layer = records.figures(by)
+            figures = np.where(layer.figures < 2.5, 0.0, layer.figures)
+            layers[layer.key] = layer._replace(figures=figures, noisy=figures != 0)
+        monkeypatch.setattr(leverage, "_LARGER", larger)
+        found = leverage._exposures(layers, records)
+        exposure.append(max(float(one.max()) for one in found.values()))
+    assert 1.5 < exposure[1] < 0.9 * exposure[0]
 
 
 SPARSE = {"district": 6, "sex": 2, "age": 12, "work": 8}
