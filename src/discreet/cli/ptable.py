@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal, cast
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
@@ -16,7 +16,6 @@ from discreet.cli.program import FAILURE, Json, command, group, names, secret_fr
 from discreet.errors import PerturbationError
 
 if TYPE_CHECKING:
-    from discreet.protection.noise import PerturbationTable
     from discreet.release import PlannedExposure
 
 app = group("Perturbation tables: check, convert, show. They are secret.")
@@ -212,7 +211,7 @@ def design(
 ) -> None:
     """Design a perturbation table with the most random noise its promises allow."""
     from discreet.assessment import describe, evaluate
-    from discreet.protection.noise import discretised, permuted
+    from discreet.protection.noise import design_perturbation, discretised, permuted
     from discreet.protection.noise import preset as ready_made
 
     if out.exists() and not force:
@@ -226,7 +225,13 @@ def design(
     if split is not None and secret is None:
         raise typer.BadParameter("--split belongs to permuting: name --seed-file or --seed-env")
     if preset is None:
-        table = _designed(max_noise, variance, forbidden, stay, monotone, relax)
+        if max_noise is None or variance is None:
+            raise typer.BadParameter("name --max-noise and --variance, or a --preset")
+        gives: Any = relax or "variance"
+        never = [_whole(text) for text in names(forbidden)]
+        table = design_perturbation(
+            max_noise, variance, never, monotone=monotone, stay=stay, relax=gives
+        )
     else:
         if (max_noise, variance, forbidden, stay, monotone, relax) != (*[None] * 4, True, None):
             raise typer.BadParameter("a --preset is complete: no other property can be asked for")
@@ -273,34 +278,6 @@ def compare(
     ]
     comparison = compare_tables(tables[0], tables[1])
     show(comparison.text(language), comparison.described(), as_json=as_json)
-
-
-def _designed(
-    max_noise: int | None,
-    variance: float | None,
-    forbidden: list[str] | None,
-    stay: float | None,
-    monotone: bool,
-    relax: str | None,
-) -> PerturbationTable:
-    """The table of these wishes; None where there is none."""
-    from discreet.protection.noise import design_perturbation
-
-    if max_noise is None or variance is None:
-        raise typer.BadParameter("name --max-noise and --variance, or a --preset")
-    values = [_whole(text) for text in names(forbidden)]
-    shares: float | dict[int, float] | None = stay
-    if stay is not None and values:  # for every row whose count may be published
-        last = max_noise + max(values) + 1  # from here on all rows are alike
-        shares = {row: stay for row in range(1, last + 1) if row not in values}
-    return design_perturbation(
-        max_noise,
-        variance,
-        values,
-        monotone=monotone,
-        stay=shares,
-        relax=cast("Literal['variance', 'stay', 'unimodality']", relax or "variance"),
-    )
 
 
 def _whole(text: str) -> int:

@@ -158,26 +158,11 @@ class DesignWish:
 
     def table(self, seed: bytes = _EXAMPLE) -> PerturbationTable:
         """The table that the library designs. SECRET."""
-        made = design_perturbation(
-            self.max_noise, float(self.variance), self.forbidden, stay=self.stays()
-        )
+        stay = None if self.stay is None else float(self.stay)
+        made = design_perturbation(self.max_noise, float(self.variance), self.forbidden, stay=stay)
         if self.order == "plain":
             return made
         return permuted(made, seed, _WIDTH if self.order == "split" else None)
-
-    def stays(self) -> float | dict[int, float] | None:
-        """The share that stays, of counts that may be published; as the command line has it.
-
-        >>> wish = DesignWish(max_noise=1, variance=Decimal(1), forbidden=(1,), stay=Decimal("0.5"))
-        >>> wish.stays()
-        {2: 0.5, 3: 0.5}
-        """
-        if self.stay is None or not self.forbidden:
-            return None if self.stay is None else float(self.stay)
-        last = self.max_noise + max(self.forbidden) + 1  # from here on all rows are alike
-        return {
-            count: float(self.stay) for count in range(1, last + 1) if count not in self.forbidden
-        }
 
     def command(self) -> str:
         """The same at the command line.

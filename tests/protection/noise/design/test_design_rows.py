@@ -244,7 +244,7 @@ def test_a_stay_probability_that_leaves_no_choice_gives_up_order_below_zero_too(
         ((3, 1), {"stay": 1.1}, "a stay probability is above 0 and at most 1"),
         ((3, 1), {"stay": (0.5, 0.5)}, "2 values are given for 3 rows"),
         ((3, 1), {"stay": {4: 0.5}}, "there is no row 4"),
-        ((3, 2, (1,)), {"stay": 0.5}, "row 1 may not stay: its count is forbidden"),
+        ((3, 2, (1,)), {"stay": {1: 0.5}}, "row 1 may not stay: its count is forbidden"),
         ((3, 1), {"monotone": 1}, "each value is True or False"),
         ((3, 1), {"relax": "mean"}, "one of variance, stay, unimodality"),
         ((3, 1e-20), {}, "no noise left on the grid"),
@@ -423,3 +423,11 @@ def test_a_variance_out_of_reach_is_told() -> None:
         ptable = discreet.design_perturbation(max_noise=2, variance=50)
     assert ptable.parameters()[-1]["variance"] == pytest.approx(2)
     discreet.design_perturbation(max_noise=2, variance=2)
+
+
+def test_a_single_share_is_that_of_counts_that_may_be_published() -> None:
+    one, other = (
+        design_rows(4, 2.25, (1, 2), stay=stay) for stay in (0.5, dict.fromkeys(range(3, 8), 0.5))
+    )
+    assert one.table() == other.table()
+    assert [row.i for row in one.rows if row.stay == 0.5] == [3, 4, 5, 6, 7]

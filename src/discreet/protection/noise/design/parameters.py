@@ -156,6 +156,8 @@ def row_demands(
         return []
     largest = int(max_noise)
     rows = range(1, (largest + max(banned) + 1 if banned else largest) + 1)
+    if isinstance(stay, int | float | Decimal) and not isinstance(stay, bool):
+        stay = {i: stay for i in rows if i not in banned}
     options = row_options(rows, monotone, stay, relax, problems)
     demands = []
     for i in rows:

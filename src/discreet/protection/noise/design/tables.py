@@ -133,7 +133,8 @@ def design_perturbation(
         forbidden: Figures that are never published, such as (1, 2).
         monotone: Whether probabilities must not rise away from zero: for all rows,
             by row, or as a sequence for rows 1, 2, ….
-        stay: Fixed probability of no change, likewise; None leaves it free.
+        stay: Fixed probability of no change, likewise, or one for all counts that may be published;
+            None leaves it free.
         relax: What gives way where constraints clash, likewise: "variance" (it may be
             lower), "stay" (lowered in steps of 0.05 until the variance is reached), or
             "unimodality" (the variance is exactly the one given; probabilities may
@@ -426,8 +427,7 @@ def never_1_or_2_within_5() -> PerturbationTable:
 
 def never_1_or_2_within_4_half_unchanged() -> PerturbationTable:
     """Noise of at most 4; 1 and 2 are never published; counts from 3 on stay with probability ½."""
-    stay = dict.fromkeys(range(3, 8), 0.5)
-    return design_perturbation(4, 2.25, forbidden=(1, 2), stay=stay)
+    return design_perturbation(4, 2.25, forbidden=(1, 2), stay=0.5)
 
 
 def published_never_1_or_2_within_4_half_unchanged() -> PerturbationTable:
