@@ -230,7 +230,7 @@ class TownEvidence:
     def whole(self, shape: Shape) -> Shape:
         return tuple(tuple(axis and axis._replace(codes=None) for axis in one) for one in shape)
 
-    def layer_figures(self, shape: Shape) -> Iterator[LayerFigures]:
+    def layer_figures(self, shape: Shape, *, every: bool) -> Iterator[LayerFigures]:
         for box in boxes_of(shape):
             figures = self.town.table(tuple(axis.variable for axis in box), {}).ravel()
             yield LayerFigures(

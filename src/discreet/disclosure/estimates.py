@@ -95,6 +95,7 @@ class LeastSquares:
         self._published = figure[sets]
         # What is left of a relation if its cells are one set says nothing, or something wrong.
         own = self._number[cell]
+        row, own, coefficient = _once(row, own, coefficient, len(sets))
         least, most = np.full(rows, len(sets)), np.full(rows, -1)
         np.minimum.at(least, row, own)
         np.maximum.at(most, row, own)
@@ -222,6 +223,21 @@ class LeastSquares:
 
     def __repr__(self) -> str:
         return f"<LeastSquares: secret, {len(self._published):,} figures with noise>"
+
+
+def _once(
+    row: AnyInts, own: AnyInts, coefficient: npt.NDArray[Any], sets: int
+) -> tuple[AnyInts, AnyInts, npt.NDArray[Any]]:
+    """Entries with each set once in a relation; what cancels out is not in it."""
+    place = row.astype(np.int64) * max(sets, 1) + own
+    order = np.argsort(place, kind="stable")
+    same = place[order][1:] == place[order][:-1]
+    if not same.any():
+        return row, own, coefficient
+    first = np.concatenate([[True], ~same])
+    sums = np.add.reduceat(coefficient[order].astype(np.float64), np.flatnonzero(first))
+    at = order[first][sums != 0]
+    return row[at], own[at], sums[sums != 0]
 
 
 @compiled(nogil=True)

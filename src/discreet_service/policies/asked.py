@@ -137,6 +137,11 @@ class Evidence(Protocol):
         """A shape with all codes of its levels; of areas, those with one area above in common."""
         ...
 
-    def layer_figures(self, shape: Shape) -> Iterable[LayerFigures]:
-        """The perturbed figures of a table of such a whole shape, layer by layer."""
+    def layer_figures(self, shape: Shape, *, every: bool) -> Iterable[LayerFigures]:
+        """The perturbed figures of a table of such a whole shape, layer by layer.
+
+        Args:
+            shape: What it shows of each variable.
+            every: Whether with the parts that answers hide.
+        """
         ...

@@ -20,6 +20,7 @@ from discreet_service.database import (
     ServiceDatabase,
     change_rows,
     drop_rows,
+    equal_to,
     insert_row,
     put_row,
     row_of,
@@ -77,6 +78,13 @@ class PoliciesInForce:
             opened = self._checked(row.document, row.signature, dataset, version)
             self._opened[key] = opened.document
         return SignedPolicy(document=self._opened[key], text=row.document, signature=row.signature)
+
+    def is_first(self, connection: sa.Connection, dataset: str, version: str) -> bool:
+        """Whether no other policy was ever in force: what it hides was never shown."""
+        own = equal_to(POLICIES, dataset=dataset, version=version)
+        counted = sa.select(sa.func.count()).select_from(POLICIES)
+        known = connection.scalar(counted.where(*own, POLICIES.c.activated_at.is_not(None)))
+        return known == 1
 
     def ensure(self, dataset: str, version: str) -> None:
         """Take the first policy of a data version from its folder, if none is in force yet."""

@@ -81,6 +81,7 @@ class ShownFigures:
     part and the total besides follows from the whole. Areas count with those beside them.
     """
 
+    every: bool = True  # Whether with parts that answers hide: they may have been shown before
     _layers: dict[Levels, LayerFigures] = field(default_factory=dict)
     _shapes: list[Shape] = field(default_factory=list)
     _read: int = 0
@@ -101,10 +102,14 @@ class ShownFigures:
         if sum(math.prod(axis.shown for axis in box) for box in boxes) > MOST_CELLS:
             return MeasuredExposure(released=number, worst=None)
         for shape in self._shapes[self._read :]:
-            self._layers = _joined(self._layers, evidence.layer_figures(shape))
+            more = evidence.layer_figures(shape, every=self.every)
+            self._layers = _joined(self._layers, more)
             self._read += 1
-        own = _joined({}, evidence.layer_figures(new))
+        own = _joined({}, evidence.layer_figures(new, every=self.every or asked.programme))
         layers = _joined(self._layers, own.values())
+        if _size(layers) == _size(self._layers):  # nothing that was not shown before
+            nothing = MostExposed(exposure=0.0, limit=1.0, target=())
+            return MeasuredExposure(released=number, worst=nothing)
         if sum(int(layer.noisy.sum()) for layer in layers.values()) > MOST_FIGURES:
             return MeasuredExposure(released=number, worst=None)
         before: dict[Levels, FloatArray] = {}
@@ -127,6 +132,10 @@ class ShownFigures:
                 this = MostExposed(exposure=most, limit=limit, target=target)
                 worst = max(worst, this, key=lambda one: one.share)
         return MeasuredExposure(released=number, worst=worst)
+
+
+def _size(layers: Mapping[Levels, LayerFigures]) -> int:
+    return sum(len(layer.cells) for layer in layers.values())
 
 
 def _joined(

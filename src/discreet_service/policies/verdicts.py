@@ -461,6 +461,10 @@ class Policies:
     ) -> Callable[[], MeasuredExposure]:
         """Tells what a table exposes; worked out again if others were released meanwhile."""
         released, limits = self._released[_place(asked)], policy.exposure
+        with self._database.reading() as connection:
+            every = not self.in_force.is_first(connection, asked.dataset, asked.version)
+        if released.figures.every != every:
+            released.figures = ShownFigures(every=every)
         known = list[MeasuredExposure]()
 
         def measured() -> MeasuredExposure:

@@ -305,7 +305,8 @@ class Answers:
         """What records tell of a query; worked out when a policy asks for it."""
         return QueryEvidence(query=prepared.query, version=prepared.version,
                              table_of=partial(self._table, prepared.version), key=self._key,
-                             kept=self._sketches)  # fmt: skip
+                             kept=self._sketches,
+                             hidden_of=partial(self._sparse.hidden, prepared.version))  # fmt: skip
 
     def answer(self, prepared: PreparedQuery) -> Answer:
         """The table of a query that was admitted."""

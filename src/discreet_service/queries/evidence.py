@@ -173,6 +173,9 @@ def _kept(held: OrderedDict[str, _T], name: str, make: Callable[[], _T], most: i
 
 #: Gives the protected table of a query, made now or before.
 TableOf = Callable[[CanonicalQuery], ProtectedTable]
+#: Per level of each variable that spans an answer, and per figure, whether the part is hidden;
+#: None if none are.
+HiddenOf = Callable[[CanonicalQuery], BoolArray | None]
 #: Tables up to here are made at once, and policies look at what will be shown.
 _MOST_CELLS = 100_000
 
@@ -186,6 +189,7 @@ class QueryEvidence:
     table_of: TableOf  # Gives protected tables
     key: bytes  # What digests of units are keyed with
     kept: SketchMemory  # Sketches that were made before
+    hidden_of: HiddenOf  # Tells which parts of answers are hidden
 
     @cached_property
     def _whole(self) -> ProtectedTable | None:
@@ -301,7 +305,7 @@ class QueryEvidence:
         variable = self._unit.variables[axis.variable]
         return variable.codes_of(variable.level_numbers[axis.level])
 
-    def layer_figures(self, shape: Shape) -> Iterator[LayerFigures]:
+    def layer_figures(self, shape: Shape, *, every: bool) -> Iterator[LayerFigures]:
         """The perturbed figures of a table of such a whole shape, layer by layer."""
         by, where = [], []
         for one in shape:
@@ -318,7 +322,7 @@ class QueryEvidence:
                 codes=None if all(axis.codes is None for axis in axes) else codes,
             ))  # fmt: skip
         query = replace(self.query, by=tuple(by), where=tuple(where), measures=(COUNT_MEASURE,))
-        table = self.table_of(query)
+        table, hidden = self.table_of(query), None if every else self.hidden_of(query)
         index, value, status = every_cell(table)
         dimensions = {one.name: one for one in table.dimensions}
         sizes = [len(one) for one in table.dimensions]
@@ -341,11 +345,15 @@ class QueryEvidence:
                     cuts.append(len(variable.cuts[levels[-1]]))
                     positions = [variable.tree.index[code] for code in codes]
                     places.append(variable.axis.places[levels[-1]][positions])
+            box = tuple(axis for axis in chosen if axis is not None)
+            depth = {axis.variable: level for axis, level in zip(box, levels, strict=True)}
+            if hidden is not None and hidden[(*(depth.get(one.variable, 0) for one in by), 0)]:
+                continue
             grid = [part.ravel() for part in np.meshgrid(*places, indexing="ij")]
             cells = CellIndex(tuple(cuts)).numbers(grid, None if grid else 1)
             order = np.argsort(cells)
             yield LayerFigures(
-                box=tuple(axis for axis in chosen if axis is not None), levels=tuple(levels),
+                box=box, levels=tuple(levels),
                 cells=cells[order], figures=figures[np.ix_(*rows)].ravel()[order],
                 noisy=noisy[np.ix_(*rows)].ravel()[order],
             )  # fmt: skip

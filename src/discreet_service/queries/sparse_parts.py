@@ -296,11 +296,8 @@ class SparseParts:
         self, table: ProtectedTable, query: CanonicalQuery, version: DataVersion
     ) -> ProtectedTable:
         """The answer without its sparse parts."""
-        limits = self._limits(query)
-        if limits is None:
-            return table
-        hidden = self._of_answer(query, version, limits)
-        if not hidden.any():
+        hidden = self.hidden(version, query)
+        if hidden is None:
             return table
         variables = [version.units[query.unit].variables[one.variable] for one in query.by]
         # Cells that a table omits are zero, or have no value: hidden ones must not be told by that.
@@ -335,6 +332,15 @@ class SparseParts:
             status=np.where(cells, CellStatus.suppressed, status).astype(status.dtype),
             notes=(*table.notes, Note(SUPPRESSED_PARTS, texts)),
         )
+
+    def hidden(self, version: DataVersion, query: CanonicalQuery) -> BoolArray | None:
+        """Which parts of an answer are hidden: an axis for each variable, the last for measures.
+
+        None if none are.
+        """
+        limits = self._limits(query)
+        hidden = None if limits is None else self._of_answer(query, version, limits)
+        return None if hidden is None or not hidden.any() else hidden
 
     def _limits(self, query: CanonicalQuery) -> SparsityPolicy | None:
         limits = self._policies.policy(query.dataset, query.version).sparsity

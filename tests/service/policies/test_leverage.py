@@ -64,7 +64,7 @@ class Records:
     def whole(self, shape: Shape) -> Shape:
         return shape
 
-    def layer_figures(self, shape: Shape) -> Iterable[LayerFigures]:
+    def layer_figures(self, shape: Shape, *, every: bool) -> Iterable[LayerFigures]:
         raise AssertionError(shape)
 
     def __getattr__(self, name: str) -> Any:

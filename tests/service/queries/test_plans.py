@@ -99,6 +99,7 @@ def evidence_of(census: DataVersion, document: dict[str, Any]) -> QueryEvidence:
         table_of=lambda one: protected_answer(one, census, "0" * 64),
         key=b"key",
         kept=SketchMemory(),
+        hidden_of=lambda query: None,
     )
 
 
@@ -175,7 +176,7 @@ def test_figures_of_whole_levels_are_those_of_answers(
     """Whatever part of a level is asked for; of areas, all that lie in the same one are there."""
     evidence, asked = evidence_of(census, document), planned(census, document).asked
     shape, shown = shape_of(asked), 0
-    for layer in evidence.layer_figures(evidence.whole(shape)):
+    for layer in evidence.layer_figures(evidence.whole(shape), every=True):
         by = [{"variable": axis.variable, "level": axis.level} for axis in layer.box]
         table = ask({"unit": "person", "by": by, "totals": "all"})
         axes = [evidence.axis(axis.variable) for axis in layer.box]

@@ -29,7 +29,12 @@ def evidence_of(census: DataVersion, where: list[dict[str, Any]]) -> QueryEviden
     query, _ = canonical_query(read_query({"unit": "person", "where": where}), census)
     memory = SketchMemory()
     return QueryEvidence(
-        query=query, version=census, table_of=lambda _: None, key=b"key", kept=memory
+        query=query,
+        version=census,
+        table_of=lambda _: None,
+        key=b"key",
+        kept=memory,
+        hidden_of=lambda query: None,
     )
 
 
