@@ -176,8 +176,8 @@ def _exposures(
     missed = np.maximum(np.bincount(side, -sums * (zeros > 0), len(related.keys)), 0)
     mean = missed / np.maximum(np.bincount(side, zeros, len(related.keys)), 1)
     of_zeros = mean[kinds[cell[zero]]]
-    missing = -np.bincount(row[zero], sign[zero] * of_zeros, rows)
-    give = _LARGER / _USUAL * np.bincount(row[zero], of_zeros, rows)
+    missing: FloatArray = -np.bincount(row[zero], sign[zero] * of_zeros, rows).astype(np.float64)
+    give = np.bincount(row[zero], _LARGER / _USUAL * of_zeros, rows).astype(np.float64)
     squares = LeastSquares(*entries, figures, noisy.astype(np.float64), missing, give)
     exposure = np.where(noisy, 1 / squares.leverages(kinds), 0.0)
     return dict(zip(related.keys, np.split(exposure, related.first[1:-1]), strict=True))
@@ -225,7 +225,7 @@ class _Relations:
     def _of_counts(self, cuts: IntArray) -> Iterator[tuple[IntArray, IntArray, IntArray]]:
         """What makes up the counts on some levels, shown or not: each side against the coarsest."""
         finer = np.flatnonzero((self._cuts >= cuts).all(axis=1))
-        within = (self._cuts[finer][:, np.newaxis] >= self._cuts[finer]).all(axis=2)
+        within: BoolArray = np.all(self._cuts[finer][:, np.newaxis] >= self._cuts[finer], axis=2)
         shown = (self._cuts[finer] == cuts).all(axis=1)
         np.fill_diagonal(within, False)
         within[:, shown] = False

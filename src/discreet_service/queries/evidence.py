@@ -334,26 +334,26 @@ class QueryEvidence:
         noisy[at] = above & (status != CellStatus.official)
         names = [next(axis.variable for axis in one if axis is not None) for one in shape]
         for chosen in product(*shape):
-            rows, places, levels, cuts = [], [], [], []
+            rows, places, shown, cuts = [], [], list[int](), list[int]()
             for name, axis in zip(names, chosen, strict=True):
                 variable = self._unit.variables[name]
                 codes = (variable.tree.total,) if axis is None else self._codes_of(axis)
                 if name in dimensions:
                     rows.append([dimensions[name].index[code] for code in codes])
                 if axis is not None:
-                    levels.append(variable.level_numbers[axis.level])
-                    cuts.append(len(variable.cuts[levels[-1]]))
+                    shown.append(variable.level_numbers[axis.level])
+                    cuts.append(len(variable.cuts[shown[-1]]))
                     positions = [variable.tree.index[code] for code in codes]
-                    places.append(variable.axis.places[levels[-1]][positions])
+                    places.append(variable.axis.places[shown[-1]][positions])
             box = tuple(axis for axis in chosen if axis is not None)
-            depth = {axis.variable: level for axis, level in zip(box, levels, strict=True)}
+            depth = {axis.variable: level for axis, level in zip(box, shown, strict=True)}
             if hidden is not None and hidden[(*(depth.get(one.variable, 0) for one in by), 0)]:
                 continue
             grid = [part.ravel() for part in np.meshgrid(*places, indexing="ij")]
             cells = CellIndex(tuple(cuts)).numbers(grid, None if grid else 1)
             order = np.argsort(cells)
             yield LayerFigures(
-                box=box, levels=tuple(levels),
+                box=box, levels=tuple(shown),
                 cells=cells[order], figures=figures[np.ix_(*rows)].ravel()[order],
                 noisy=noisy[np.ix_(*rows)].ravel()[order],
             )  # fmt: skip
