@@ -25,12 +25,12 @@ if TYPE_CHECKING:
     from .document import SparsityPolicy as SparsityPolicy
     from .document import exposure_limit as exposure_limit
     from .document import sign_policy as sign_policy
+    from .evidence import LayerFigures as LayerFigures
     from .exposure import Box as Box
     from .exposure import LayerAxis as LayerAxis
     from .exposure import Shape as Shape
     from .in_force import POLICY_FILE as POLICY_FILE
     from .in_force import PoliciesInForce as PoliciesInForce
-    from .leverage import LayerFigures as LayerFigures
     from .overview import PolicyState as PolicyState
     from .overview import answers_by_end as answers_by_end
     from .overview import near_limits as near_limits

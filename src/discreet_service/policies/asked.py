@@ -6,16 +6,6 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Protocol
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from discreet.arrays import IntArray
-    from discreet.assessment import Axis
-    from discreet_service.policies.exposure import Shape
-    from discreet_service.policies.leverage import LayerFigures
-    from discreet_service.policies.sketches import UniverseSketch
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -112,36 +102,3 @@ class AskedTable:
         """The name of whom the table is about: unit and filters, the same for all spellings."""
         conditions = [f"{one.variable}/{one.level}={'|'.join(one.codes)}" for one in self.where]
         return " & ".join([self.unit, *sorted(conditions)])
-
-
-class Evidence(Protocol):
-    """What records tell of an asked table. Each is worked out only when a rule asks for it."""
-
-    def universe_count(self) -> int:
-        """The perturbed count of the records that the filters let through."""
-        ...
-
-    def universe_sketch(self, size: int) -> UniverseSketch:
-        """The sketch of the units that the filters let through. CONFIDENTIAL."""
-        ...
-
-    def published_counts(self) -> IntArray:
-        """The perturbed inner cells of the table, an array with one axis for each variable."""
-        ...
-
-    def axis(self, variable: str) -> Axis:
-        """The classification of a variable."""
-        ...
-
-    def whole(self, shape: Shape) -> Shape:
-        """A shape with all codes of its levels; of areas, those with one area above in common."""
-        ...
-
-    def layer_figures(self, shape: Shape, *, every: bool) -> Iterable[LayerFigures]:
-        """The perturbed figures of a table of such a whole shape, layer by layer.
-
-        Args:
-            shape: What it shows of each variable.
-            every: Whether with the parts that answers hide.
-        """
-        ...

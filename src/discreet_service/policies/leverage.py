@@ -10,7 +10,6 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import NamedTuple
 
 import numpy as np
 
@@ -25,9 +24,9 @@ from discreet.arrays import (
 )
 from discreet.assessment import Axis
 from discreet.disclosure import LeastSquares
-from discreet_service.policies.asked import AskedTable, Evidence
+from discreet_service.policies.asked import AskedTable
+from discreet_service.policies.evidence import Evidence, LayerFigures, Levels
 from discreet_service.policies.exposure import (
-    Box,
     MostExposed,
     ReleasedLayers,
     Shape,
@@ -45,24 +44,6 @@ MOST_FIGURES = 50_000
 _LARGER, _USUAL = 2.0, 2.0
 #: Limits are kept up to so much.
 _CLOSE = 1 + 1e-6
-
-#: Per variable of a layer, by name, its level: 1 for the coarsest.
-Levels = tuple[tuple[str, int], ...]
-
-
-class LayerFigures(NamedTuple):
-    """Published cells on one level of each of some variables."""
-
-    box: Box  # The variables and levels, by name of variable; their codes do not matter
-    levels: tuple[int, ...]  # The numbers of these levels
-    cells: IntArray  # Numbers of cells in the grid of all codes of these levels, ascending
-    figures: FloatArray  # What they show
-    noisy: BoolArray  # Which of them have noise: not zeros, nor what is official
-
-    @property
-    def key(self) -> Levels:
-        """Variables and levels."""
-        return tuple((axis.variable, at) for axis, at in zip(self.box, self.levels, strict=True))
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -26,8 +26,9 @@ from discreet_service.database import (
     row_of,
 )
 from discreet_service.permissions import Principal
-from discreet_service.policies.asked import AskedFilter, AskedTable, Evidence
+from discreet_service.policies.asked import AskedFilter, AskedTable
 from discreet_service.policies.document import CustomGroupPolicy, PolicyDocument
+from discreet_service.policies.evidence import Evidence
 from discreet_service.policies.exposure import Box, ReleasedLayers, read_shape, shape_of, shape_text
 from discreet_service.policies.in_force import PoliciesInForce
 from discreet_service.policies.ledger import (
