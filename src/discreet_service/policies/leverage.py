@@ -50,7 +50,6 @@ _CLOSE = 1 + 1e-6
 class MeasuredExposure:
     """What a table exposes beside all that had been released until then."""
 
-    released: int  # How many tables these were
     worst: MostExposed | None  # The most exposed counts; None if they were not examined
 
 
@@ -76,12 +75,11 @@ class ShownFigures:
         levels: Mapping[str, float],
     ) -> MeasuredExposure:
         """The counts that are most exposed for their limit: of a table, or further by it."""
-        number = len(released.shapes)
         self._shapes += map(evidence.whole, released.shapes[len(self._shapes) :])
         new = evidence.whole(shape_of(asked))
         boxes = dict.fromkeys(box for shape in (*self._shapes, new) for box in boxes_of(shape))
         if sum(math.prod(axis.shown for axis in box) for box in boxes) > MOST_CELLS:
-            return MeasuredExposure(released=number, worst=None)
+            return MeasuredExposure(worst=None)
         for shape in self._shapes[self._read :]:
             more = evidence.layer_figures(shape, every=self.every)
             self._layers = _joined(self._layers, more)
@@ -90,9 +88,9 @@ class ShownFigures:
         layers = _joined(self._layers, own.values())
         if _size(layers) == _size(self._layers):  # nothing that was not shown before
             nothing = MostExposed(exposure=0.0, limit=1.0, target=())
-            return MeasuredExposure(released=number, worst=nothing)
+            return MeasuredExposure(worst=nothing)
         if sum(int(layer.noisy.sum()) for layer in layers.values()) > MOST_FIGURES:
-            return MeasuredExposure(released=number, worst=None)
+            return MeasuredExposure(worst=None)
         before: dict[Levels, FloatArray] = {}
         worst = MostExposed(exposure=0.0, limit=1.0, target=())
         for key, exposure in _exposures(layers, evidence).items():
@@ -112,7 +110,7 @@ class ShownFigures:
                 most = float(exposure[counted].max()) / _CLOSE
                 this = MostExposed(exposure=most, limit=limit, target=target)
                 worst = max(worst, this, key=lambda one: one.share)
-        return MeasuredExposure(released=number, worst=worst)
+        return MeasuredExposure(worst=worst)
 
 
 def _size(layers: Mapping[Levels, LayerFigures]) -> int:

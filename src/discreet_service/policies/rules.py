@@ -19,7 +19,7 @@ import sqlalchemy as sa
 
 from discreet.arrays import BoolArray, IntArray, PositionArray
 from discreet_service.policies.asked import AskedTable
-from discreet_service.policies.document import PolicyDocument
+from discreet_service.policies.document import ExposurePolicy, PolicyDocument
 from discreet_service.policies.exposure import ReleasedLayers
 from discreet_service.policies.ledger import ComparedUniverse, UniverseLedger
 from discreet_service.policies.leverage import MeasuredExposure
@@ -145,7 +145,7 @@ class UniverseFacts:
     # What its universe differs from by few; None if that is to be worked out
     compared: ComparedUniverse | None = None
     # What it exposes beside all released ones, whatever they are by now
-    measured: Callable[[], MeasuredExposure]
+    measured: Callable[[ExposurePolicy], MeasuredExposure]
 
 
 @dataclass(frozen=True, kw_only=True, repr=False, slots=True)

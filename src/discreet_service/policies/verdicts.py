@@ -27,7 +27,11 @@ from discreet_service.database import (
 )
 from discreet_service.permissions import Principal
 from discreet_service.policies.asked import AskedFilter, AskedTable
-from discreet_service.policies.document import CustomGroupPolicy, PolicyDocument
+from discreet_service.policies.document import (
+    CustomGroupPolicy,
+    ExposurePolicy,
+    PolicyDocument,
+)
 from discreet_service.policies.evidence import Evidence
 from discreet_service.policies.exposure import Box, ReleasedLayers, read_shape, shape_of, shape_text
 from discreet_service.policies.in_force import PoliciesInForce
@@ -161,7 +165,7 @@ def exposure_rule(case: RuleCase) -> RuleVerdict:
     if examined and case.facts is None:
         return later("P3")
     if examined and case.facts is not None:
-        measured = case.facts.measured().worst
+        measured = case.facts.measured(limits).worst
         if measured is None and limits.unexamined == "refuse":
             return refused("P3", "all answers together have too many cells to be examined")
         found = measured or found
@@ -455,24 +459,27 @@ class Policies:
             judged = [not one.geography for one in asked.by]
             sparsity = SparsityShares.of(evidence.published_counts(), policy.sparsity.small, judged)
         return UniverseFacts(count=evidence.universe_count(), sketch=sketch, sparsity=sparsity,
-                             measured=self._measuring(asked, evidence, policy))  # fmt: skip
+                             measured=self._measuring(asked, evidence))  # fmt: skip
 
     def _measuring(
-        self, asked: AskedTable, evidence: Evidence, policy: PolicyDocument
-    ) -> Callable[[], MeasuredExposure]:
-        """Tells what a table exposes; worked out again if others were released meanwhile."""
-        released, limits = self._released[_place(asked)], policy.exposure
+        self, asked: AskedTable, evidence: Evidence
+    ) -> Callable[[ExposurePolicy], MeasuredExposure]:
+        """Tells what a table exposes; worked out again if something has changed meanwhile."""
+        released = self._released[_place(asked)]
         with self._database.reading() as connection:
             every = not self.in_force.is_first(connection, asked.dataset, asked.version)
-        if released.figures.every != every:
-            released.figures = ShownFigures(every=every)
-        known = list[MeasuredExposure]()
+        with released.lock:
+            if released.figures.every != every:
+                released.figures = ShownFigures(every=every)
+            figures = released.figures
+        known: dict[tuple[int, str], MeasuredExposure] = {}
 
-        def measured() -> MeasuredExposure:
-            if not known or known[-1].released != len(released.layers.shapes):
-                about = asked, released.layers, evidence
-                known.append(released.figures.measured(*about, limits.everywhere, limits.levels))
-            return known[-1]
+        def measured(limits: ExposurePolicy) -> MeasuredExposure:
+            now = len(released.layers.shapes), limits.model_dump_json()
+            if now not in known:
+                known[now] = figures.measured(asked, released.layers, evidence,
+                                              limits.everywhere, limits.levels)  # fmt: skip
+            return known[now]
 
         return measured
 
@@ -483,7 +490,7 @@ class Policies:
             policy = self.in_force.policy(connection, asked.dataset, asked.version)
         if not policy.exposure.unlimited:
             with suppress(Exception):  # the rule ends in the same error, which refuses
-                facts.measured()
+                facts.measured(policy.exposure)
         if facts.sketch is None:
             return facts
         with released.lock:

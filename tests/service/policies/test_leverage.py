@@ -16,9 +16,9 @@ from discreet.assessment import Axis
 from discreet.disclosure import LayerExposure
 from discreet_service.database import ServiceDatabase
 from discreet_service.policies import LayerAxis, LayerFigures, Shape, leverage
-from discreet_service.policies.exposure import ReleasedLayers, shape_of
+from discreet_service.policies.exposure import MostExposed, ReleasedLayers, shape_of
 from discreet_service.policies.leverage import ShownFigures
-from tests.helpers.policy_cases import ASKING, PolicedTown, Town, policed
+from tests.helpers.policy_cases import ASKING, PolicedTown, Town, TownEvidence, policed
 
 #: A place lies in one of three counties.
 PLACES = np.array([0, 0, 1, 1, 1, 2])
@@ -263,3 +263,26 @@ def test_too_many_cells_are_refused_unless_the_policy_goes_by_sizes(
     assert refused(here, ("sex",)) == []
     by_sizes = "sizes" in unexamined
     assert refused(here, ("district", "sex", "age")) == ([] if by_sizes else ["P3"])
+
+
+@pytest.mark.parametrize("meanwhile", [False, True])
+def test_what_others_are_answered_meanwhile_counts(
+    meanwhile: bool,
+    service_database: ServiceDatabase,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Two processes: the second one is answered while the first one looks at the records."""
+    nothing = MostExposed(exposure=0.0, limit=1.0, target=())
+    monkeypatch.setattr(ReleasedLayers, "most_exposed", lambda *_: nothing)
+    town = Town.drawn(20_000, 5, district=2, sex=2, age=2, work=2)
+    first, second = (policed(town, service_database, tmp_path, limits(2.5, 9.0)) for _ in range(2))
+
+    class Slow(TownEvidence):
+        def universe_count(self) -> int:
+            assert not meanwhile or second.ask(("age", "sex"))
+            return super().universe_count()
+
+    evidence = Slow(town, ("age", "work"), {})
+    verdict = first.policies.decide(town.asked(("age", "work")), ASKING, evidence)
+    assert [one.rule for one in verdict.refusing] == (["P3"] if meanwhile else [])

@@ -198,3 +198,17 @@ def test_figures_of_whole_levels_are_those_of_answers(
             assert axis.geography or there.all()
         shown += len(layer.cells)
     assert shown >= asked.cells
+
+
+def test_parts_that_answers_hide_expose_nothing(census: DataVersion) -> None:
+    """They are left out where no other policy ever showed them."""
+    document = {"by": [{"variable": "region", "level": [1, 2]}, "sex"]}
+    hidden = np.zeros((3, 2, 1), dtype=np.bool_)
+    hidden[2, 1] = True
+    evidence = replace(evidence_of(census, document), hidden_of=lambda query: hidden)
+    shape = evidence.whole(shape_of(planned(census, document).asked))
+    every, shown = (
+        {layer.key for layer in evidence.layer_figures(shape, every=each)} for each in (True, False)
+    )
+    assert every - shown == {(("region", 2), ("sex", 1))}
+    assert len(every) == 6
