@@ -268,6 +268,17 @@ def mixed(numbers: UintArray) -> UintArray:
     return numbers ^ (numbers >> np.uint64(31))
 
 
+def set_sums(place: IntArray, marks: UintArray, sets: int) -> UintArray:
+    """Per set the sum of the marks of its members, modulo 2^64.
+
+    >>> set_sums(np.array([1, 1, 0]), np.array([2**63, 2**63, 5], dtype=np.uint64), 3).tolist()
+    [5, 0, 0]
+    """
+    sums = np.zeros(sets, dtype=np.uint64)
+    np.add.at(sums, place, marks)
+    return sums
+
+
 def quotient(part: npt.NDArray[Any], whole: npt.NDArray[Any]) -> FloatArray:
     """Part / whole; 0 where there is no whole.
 

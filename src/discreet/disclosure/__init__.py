@@ -20,8 +20,6 @@ if TYPE_CHECKING:
     from .coverage import Coverage as Coverage
     from .estimates import LayerExposure as LayerExposure
     from .estimates import LeastSquares as LeastSquares
-    from .fingerprints import mixed as mixed
-    from .fingerprints import set_sums as set_sums
     from .partitions import Doubt as Doubt
     from .partitions import Partitions as Partitions
     from .published import SHOWN as SHOWN

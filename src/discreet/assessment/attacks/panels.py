@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from discreet.arrays import AnyArray, BoolArray, IntArray
+from discreet.arrays import AnyArray, BoolArray, IntArray, set_sums
 from discreet.assessment.attacks.figures import PublishedFigures
 from discreet.assessment.attacks.periods import (
     ChangeRates,
@@ -25,7 +25,7 @@ from discreet.assessment.attacks.periods import (
     smoothed_counts,
 )
 from discreet.assessment.probabilities import NoiseChances
-from discreet.disclosure import LayerKey, set_sums
+from discreet.disclosure import LayerKey
 from discreet.errors import PerturbationError
 from discreet.keygrid import KeyGrid
 from discreet.microdata import PeriodOption, Secret, with_period_keys

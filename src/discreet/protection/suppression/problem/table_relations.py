@@ -21,9 +21,10 @@ from discreet.arrays import (
     IntArray,
     PositionArray,
     find_sorted,
+    mixed,
+    set_sums,
     starts,
 )
-from discreet.disclosure import mixed, set_sums
 from discreet.errors import Problem, SuppressionError, raise_all
 from discreet.protection.suppression.problem.system import Confidential, Relations
 from discreet.protection.suppression.problem.unknowns import component_labels
@@ -396,7 +397,8 @@ def _repeated(relations: Relations, row: IntArray) -> BoolArray:
     start, cell, coef = relations.matrix
     rhs, width = relations.rhs, np.diff(start)
     entries = cell.astype(np.uint64) * np.uint64(2**20) + coef.astype(np.uint64)
-    marks = set_sums(row, mixed(entries), len(rhs)) + mixed(rhs.astype(np.uint64))
+    marks = set_sums(row, mixed(entries + np.uint64(1)), len(rhs))
+    marks += mixed(rhs.astype(np.uint64))
     _, first, group = np.unique(marks, return_index=True, return_inverse=True)
     earlier = first[group]
     suspects = np.flatnonzero((earlier < np.arange(len(rhs))) & (width > 0))
