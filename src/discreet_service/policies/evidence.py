@@ -11,7 +11,7 @@ from discreet_service.policies.exposure import Box, Shape
 
 if TYPE_CHECKING:
     from discreet.arrays import BoolArray, FloatArray, IntArray
-    from discreet.assessment import Axis
+    from discreet.disclosure import Axis
     from discreet_service.policies.sketches import UniverseSketch
 
 #: Per variable of a layer, by name, its level: 1 for the coarsest.

@@ -18,11 +18,9 @@ from discreet.arrays import (
     CellIndex,
     FloatArray,
     IntArray,
-    PositionArray,
     find_sorted,
     starts,
 )
-from discreet.assessment import Axis
 from discreet.disclosure import LeastSquares
 from discreet_service.policies.asked import AskedTable
 from discreet_service.policies.evidence import Evidence, LayerFigures, Levels
@@ -242,17 +240,10 @@ class _Relations:
         own = np.flatnonzero(chosen[place])
         return np.stack([place[own], self.first[layer] + own, np.full(len(own), sign)])
 
-    def _up(self, axis: Axis, fine: int, coarse: int) -> PositionArray:
-        """Per code of a level its code on a coarser one."""
-        up = np.arange(len(axis.cuts[fine]), dtype=np.int32)
-        for cut in range(fine, coarse, -1):
-            up = axis.up[cut][up]
-        return up
-
     def _numbers(self, layer: int, cuts: IntArray) -> IntArray:
         """Per cell of a layer the count on coarser levels that it is a part of."""
         steps = zip(self._axes, self._cuts[layer].tolist(), cuts.tolist(), strict=True)
-        ups = [self._up(*step) for step in steps]
+        ups = [axis.up(fine, coarse) for axis, fine, coarse in steps]
         codes = [up[code] for up, code in zip(ups, self._codes[layer], strict=True)]
         return self._grid(cuts).numbers(codes, len(self.noisy[layer]))
 
@@ -261,5 +252,5 @@ class _Relations:
         parts = np.ones(len(counts), dtype=np.int64)
         steps = zip(self._axes, self._cuts[layer].tolist(), cuts.tolist(), strict=True)
         for step, code in zip(steps, self._grid(cuts).positions(counts), strict=True):
-            parts *= np.bincount(self._up(*step))[code]
+            parts *= np.bincount(step[0].up(*step[1:]))[code]
         return parts

@@ -20,8 +20,8 @@ import numpy as np
 import polars as pl
 
 from discreet.arrays import BoolArray, CellIndex, IntArray, UintArray, mixed
-from discreet.assessment import Axis
 from discreet.confidential import without_values
+from discreet.disclosure import Axis
 from discreet.keygrid import KeyGrid
 from discreet.microdata import StoredRecords, distant_records, parse_filter
 from discreet.record_batches import collected
@@ -291,7 +291,7 @@ class QueryEvidence:
             return axis._replace(codes=None)
         variable = self._unit.variables[axis.variable]
         number = variable.level_numbers[axis.level]
-        cut, up = variable.cuts[number], variable.axis.up[number]
+        cut, up = variable.cuts[number], variable.axis.up(number, number - 1)
         # Codes that end above stand on several levels.
         shown = {code for other in beside if other is not None for code in self._codes_of(other)}
         own = np.array([variable.tree.codes[at] in shown for at in cut.tolist()])
