@@ -35,6 +35,7 @@ STORY = (
     ("demo-tool", "list_parameter_sets show_parameter_set"),
     ("paul", "suppress_table_cells audit_table_cells jobs list_jobs get_job get_job_result"),
     ("paul", "round_table_cells study_rounded_cells study_suppressed_cells"),
+    ("paul", "adjust_table_cells study_adjusted_cells"),
     ("paul", "anonymise_file study_anonymised_file make_up_records assess_risk_of_records"),
     ("paul", "perturb_table_cells study_perturbed_cells perturb_cells_invariantly"),
     ("paul", "perturb_cell_magnitudes study_perturbed_magnitudes"),

@@ -10,7 +10,8 @@ import numpy as np
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 from discreet.arrays import IntArray
-from discreet.assessment import Axis
+from discreet.classifications import Classification
+from discreet.disclosure import Axis
 from discreet.protection.noise import PerturbationTable
 from discreet.release.packages.keys import public_bytes
 from discreet_service.database import ServiceDatabase
@@ -224,8 +225,7 @@ class TownEvidence:
 
     def axis(self, variable: str) -> Axis:
         codes = [str(code) for code in range(self.town.codes(variable))]
-        parents = np.array([-1, *[0] * len(codes)], dtype=np.int32)
-        return Axis(variable, variable, ("T", *codes), parents)
+        return Axis(variable, Classification.flat(variable, codes, total="T"))
 
     def whole(self, shape: Shape) -> Shape:
         return tuple(tuple(axis and axis._replace(codes=None) for axis in one) for one in shape)

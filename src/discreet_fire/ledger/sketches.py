@@ -23,7 +23,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.arrays import BoolArray, IntArray, UintArray, mixed
+from discreet.arrays import BoolArray, IntArray, UintArray
 
 #: Two primes below 2^31, so that products fit into 64 bits; each has digests of its own.
 PRIMES = (2**31 - 1, 2**31 - 19)
@@ -151,13 +151,23 @@ _FEW = 32
 _END = 2**32
 
 
+def mixed(digests: UintArray) -> Marks:
+    """Another digest of each digest, as stored: SplitMix64 but for its last step, upper half."""
+    mixture = digests.copy()
+    mixture ^= mixture >> np.uint64(30)
+    mixture *= np.uint64(0xBF58476D1CE4E5B9)
+    mixture ^= mixture >> np.uint64(27)
+    mixture *= np.uint64(0x94D049BB133111EB)
+    return (mixture >> np.uint64(32)).astype(np.uint32)
+
+
 def marks_of(digests: UintArray) -> Marks:
     """The marks of a set.
 
     >>> marks_of(np.arange(1000, dtype=np.uint64)).shape
     (256,)
     """
-    digest_marks = (mixed(digests) >> np.uint64(32)).astype(np.uint32)
+    digest_marks = mixed(digests)
     few = 2 * MOST_MARKS
     if len(digest_marks) > 4 * few:
         smallest = np.unique(np.partition(digest_marks, few)[:few])

@@ -335,16 +335,13 @@ def test_noise_that_lets_a_guess_come_too_near_is_refused(
     assert gate["chance"] > 0.7
     attacked = dc.attack(out)
     assert attacked.rates()["values"] is None
-    words = "sales in areas: 47 sums or means; not examined without the true values"
-    assert words in attacked.text()
+    assert "sales in areas: Cells: 47; Exposure: 1; Within: 10 %" in attacked.text()
     attacked = dc.attack(out, truth=tmp_path / "programme.toml")
     own = next(item for item in attacked.values if item.figure.endswith("sales in areas"))
     assert (own.dominated, own.published) == (dominated, gate["near"])
     assert own.chance == gate["chance"]
     assert attacked.rates()["values"] == max(item.published or 0 for item in attacked.values)
-    assert f"of {dominated} with one contributor, or dominated by the largest, the best guess " in (
-        attacked.text()
-    )
+    assert f"Dominated sums: {dominated}; Found from the figure: " in attacked.text()
     line = ["attack", str(out), "--truth", str(tmp_path / "programme.toml")]
     page = tmp_path / "attack.html"
     failed = CliRunner().invoke(app, [*line, "--out", str(page), "--fail-over", "values=0.2"])

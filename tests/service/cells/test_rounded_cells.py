@@ -190,7 +190,7 @@ def test_totals_that_are_no_sums_are_said_not_to_be_audited(office: Office) -> N
     assert told["not_audited"]
     wrong = office.round(asked(method="controlled", base=3) | {"cells": rows})
     assert wrong.status_code == 422
-    assert "not the sum of its parts" in wrong.text
+    assert "the parts do not add up to the total" in wrong.text
 
 
 def test_large_tables_rounded_together_become_a_sealed_job(

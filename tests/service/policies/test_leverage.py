@@ -12,8 +12,8 @@ import numpy as np
 import pytest
 
 from discreet.arrays import BoolArray, FloatArray, IntArray
-from discreet.assessment import Axis
-from discreet.disclosure import LayerExposure
+from discreet.classifications import Classification
+from discreet.disclosure import Axis, LayerExposure
 from discreet_service.database import ServiceDatabase
 from discreet_service.policies import LayerAxis, LayerFigures, Shape, leverage
 from discreet_service.policies.exposure import MostExposed, ReleasedLayers, shape_of
@@ -41,11 +41,11 @@ class Records:
 
     def axis(self, variable: str) -> Axis:
         if variable == "place":
-            codes = ("T", "A", "B", "C", *map(str, range(len(PLACES))))
-            return Axis("place", "place", codes, np.array([-1, 0, 0, 0, *PLACES + 1], np.int32))
-        size = SIZES[variable]
-        parents = np.array([-1] + [0] * size, dtype=np.int32)
-        return Axis(variable, variable, ("T", *map(str, range(size))), parents)
+            above: dict[str, str | None] = dict.fromkeys("ABC")
+            above |= {str(at): "ABC"[county] for at, county in enumerate(PLACES.tolist())}
+            return Axis("place", Classification.from_parents("place", above, total="T"))
+        codes = [str(code) for code in range(SIZES[variable])]
+        return Axis(variable, Classification.flat(variable, codes, total="T"))
 
     def figures(self, names: Sequence[str]) -> LayerFigures:
         """A layer by some variables; county and place are two levels of one."""

@@ -183,17 +183,17 @@ def test_figures_of_whole_levels_are_those_of_answers(
         cuts = [axis.cuts[level] for axis, level in zip(axes, layer.levels, strict=True)]
         places = CellIndex(tuple(map(len, cuts))).positions(layer.cells)
         for at, (figure, noisy) in enumerate(zip(layer.figures, layer.noisy, strict=True)):
-            codes = {axis.name: axis.codes[cut[place[at]]]
-                     for axis, cut, place in zip(axes, cuts, places, strict=True)}  # fmt: skip
-            # Variables are called as their classifications are.
-            names = dict(zip(codes, (axis.variable for axis in layer.box), strict=True))
-            value = table.get(**{names[name]: code for name, code in codes.items()})
+            every = zip(layer.box, axes, cuts, places, strict=True)
+            codes = {
+                box.variable: axis.tree.codes[cut[place[at]]] for box, axis, cut, place in every
+            }
+            value = table.get(**codes)
             assert value == figure
             # The population of areas is official.
             assert noisy == (figure != 0 and not all(axis.geography for axis in layer.box))
         for axis, whole, cut, place in zip(layer.box, axes, cuts, places, strict=True):
             level = dict(layer.key)[axis.variable]
-            there, up = np.isin(np.arange(len(cut)), place), whole.up[level]
+            there, up = np.isin(np.arange(len(cut)), place), whole.up(level, level - 1)
             assert (there | ~np.isin(up, up[there])).all()
             assert axis.geography or there.all()
         shown += len(layer.cells)

@@ -117,7 +117,7 @@ def test_totals_that_are_no_sums_are_told(readers: Any) -> None:
     assert "was not tested" in page
     refused = send(readers, {**FIELDS, "cells": cells})
     assert refused.status_code == 422
-    assert "not the sum of its parts" in problems_of(refused.text)
+    assert "the parts do not add up to the total" in problems_of(refused.text)
 
 
 def test_hierarchies_and_levels(readers: Any) -> None:
