@@ -158,7 +158,7 @@ def test_page_tells_what_the_library_finds(
     assert all(one.sha256 in text for one in parts)
     # Lines of the program: what ran, and what was handed in in its place.
     lines = re.findall(r"<del>.*?</span>(.*?)</del><code>(.*?)</code>", text)
-    assert ("tabulate state if age &lt; 63", "fdztabulate state if age &lt; 63") in lines
+    assert ("tabulate state if age &lt; 64", "fdztabulate state if age &lt; 64") in lines
     assert "&lt;b&gt;wages&lt;/b&gt;" in text
     assert "<b>wages" not in text
 
