@@ -30,6 +30,7 @@ def served_on_port(app: Any, most: int = 200, port: int = 0) -> Iterator[str]:
         log_level="error",
         lifespan="off",
         limit_concurrency=most,
+        timeout_graceful_shutdown=5,  # callers may hold connections open
         h11_max_incomplete_event_size=32 * 2**10,
     )
     server = uvicorn.Server(config)

@@ -28,7 +28,7 @@ def test_attacks_find_as_many_counts_as_dense_least_squares(seeds: range) -> Non
         release = random_release(seed)
         published, apart = share_apart(figures_of(release))
         unchanged, attacked = share_attacked(release)
-        assert unchanged == pytest.approx(published, abs=0.01)
+        assert unchanged == pytest.approx(published, abs=0.02)  # of whole layers, and of tables
         assert attacked >= apart - 0.01, f"release {seed}"
         gains.append(attacked - unchanged)
     assert np.mean(gains) > 0.05

@@ -20,15 +20,15 @@ def test_what_is_not_flagged_tells_of_no_small_group(tmp_path: Path, seed: int) 
 
 
 @pytest.mark.exhaustive
-def test_two_hundred_sequences_leave_nothing_open_and_flag_little_without_harm(
+def test_many_sequences_leave_nothing_open_and_flag_little_without_harm(
     tmp_path: Path,
 ) -> None:
-    outcomes = [play(seed, tmp_path / str(seed)) for seed in range(200)]
+    outcomes = [play(seed, tmp_path / str(seed)) for seed in range(40)]
 
     def total(name: str) -> int:
         return sum(getattr(one, name) for one in outcomes)
 
     assert total("opened") == 0, [one.said for one in outcomes if one.opened]
-    assert total("targets") > 20_000
-    assert total("caught") == total("harmful") > 50
+    assert total("targets") > 5_000
+    assert total("caught") == total("harmful") > 10
     assert total("flagged") < 0.15 * total("harmless")
