@@ -67,6 +67,10 @@ def test_one_unit_in_many_atoms_is_one_unit() -> None:
 
 
 def test_too_many_sets_are_said(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert of(*drawn(1)).eliminated
+    with monkeypatch.context() as patch:
+        patch.setattr("discreet.disclosure.shown_sets._STEPS", 1)
+        assert not of(*drawn(1)).eliminated
     monkeypatch.setattr("discreet.disclosure.shown_sets._MOST", 1)
     with pytest.raises(TooManySetsError):
         of(*drawn(1)).few(3)

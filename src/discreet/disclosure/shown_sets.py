@@ -25,7 +25,8 @@ _LARGEST = 8
 _PAIRED, _INTERSECTED = 200, 30_000
 #: So many intersections, the smallest, are intersected once more.
 _HELD, _ENTRIES = 4_000, 10_000_000
-#: Steps of an elimination; where it takes more, intersections and pairs alone are looked at.
+#: Steps of an elimination; where it takes more, intersections and pairs alone are looked at, and
+#: not all is known.
 _STEPS = 3e8
 #: More sets, or more sets times atoms, are not looked at together.
 _MOST, _LARGE = 1_500, 200_000_000
@@ -83,6 +84,12 @@ class ShownSets:
         self._cases = np.bincount(pairs[0], minlength=columns.shape[1]).astype(np.int64)
         #: In so many parts is a unit at most.
         self._spread = int(np.bincount(pairs[1]).max(initial=1))
+
+    @property
+    def eliminated(self) -> bool:
+        """Whether combinations of any number of sets are looked at, not of two alone."""
+        rows, width = self._distinct.shape
+        return float(rows) * min(rows, width) * len(self._cases) <= _STEPS
 
     def few(self, least: int, signed: bool = False) -> BoolArray:
         """Figures of fewer units than the least, but of some: for each whom it is about.
@@ -198,9 +205,8 @@ class ShownSets:
 
     def _left(self, least: int, signed: bool) -> BoolArray:
         """Combinations without parts of many units; their sums and differences by twos."""
-        width = len(self._cases)
-        if float(len(self._distinct)) * min(self._distinct.shape) * width > _STEPS:
-            return np.zeros((0, width), dtype=np.bool_)
+        if not self.eliminated:
+            return np.zeros((0, len(self._cases)), dtype=np.bool_)
         rows, leading = self._reduced
         left = rows[self._cases[self._order[leading]] < least]
         left = np.where(left > _PRIME // 2, left - _PRIME, left)

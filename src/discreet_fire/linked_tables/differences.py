@@ -56,7 +56,7 @@ def difference_findings(
         except TooManySetsError:
             complete = False
             continue
-        complete &= not system.apart
+        complete &= differences.complete and not system.apart
         fresh = [one for one in figures if differences.records(one) not in known]
         known |= set(map(differences.records, fresh))
         for what in map(differences.sentence, fresh[:_TOLD]):
@@ -105,6 +105,11 @@ class _Differences:
         members = [one for own in cells for one in own.members]
         system = self.system
         return ShownSets(members, system.atom_of, self._owners, len(system.atoms))
+
+    @property
+    def complete(self) -> bool:
+        """Whether all combinations of what is shown were looked at."""
+        return not self.new or not len(self._sets.shown) or self._sets.eliminated
 
     def fresh(self, sets: ShownSets | None = None) -> BoolArray:
         """Figures of few units that are not known of other tables alone."""

@@ -17,6 +17,7 @@ from discreet_fire.linked_tables import (
     OutputRecords,
     ShownCounts,
     ShownTable,
+    difference_findings,
     linked_findings,
     shown_counts,
     tables_of,
@@ -213,6 +214,13 @@ def test_what_is_too_large_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("discreet_fire.linked_tables.advice._WORK", 1)
     (left,) = linked_findings(tables, limits=LIMITS)
     assert (left.rule, left.severity) == ("linked-tables-left", "review")
+
+
+def test_what_takes_too_many_steps_is_no_complete_search(monkeypatch: pytest.MonkeyPatch) -> None:
+    tables = shown(records(), ("cty", "sex"), ("region", "sex"))
+    assert difference_findings(tables, limits=LIMITS)[1]
+    monkeypatch.setattr("discreet.disclosure.shown_sets._STEPS", 1)
+    assert not difference_findings(tables, limits=LIMITS)[1]
 
 
 def test_missing_values_and_filters_make_one_problem(tmp_path: Path) -> None:
