@@ -89,7 +89,7 @@ class ShownSets:
     def eliminated(self) -> bool:
         """Whether combinations of any number of sets are looked at, not of two alone."""
         rows, width = self._distinct.shape
-        return float(rows) * min(rows, width) * len(self._cases) <= _STEPS
+        return bool(float(rows) * min(rows, width) * len(self._cases) <= _STEPS)
 
     def few(self, least: int, signed: bool = False) -> BoolArray:
         """Figures of fewer units than the least, but of some: for each whom it is about.
