@@ -43,4 +43,4 @@ def served_on_port(app: Any, most: int = 200, port: int = 0) -> Iterator[str]:
         yield f"http://127.0.0.1:{server.servers[0].sockets[0].getsockname()[1]}"
     finally:
         server.should_exit = True
-        thread.join(120)
+        thread.join(20)  # a daemon: what hangs on ends with the tests
