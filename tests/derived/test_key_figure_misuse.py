@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -216,7 +217,7 @@ def test_errors_tell_nothing_confidential(stated: Make) -> None:
     with pytest.raises(DiscreetError) as caught:
         share(made, made)
     assert not any(number in str(caught.value) for number in ("471", "1.25"))
-    assert "471" not in repr(made)
+    assert "471" not in re.sub("0x[0-9a-f]+", "", repr(made))
 
 
 def test_grids_beyond_64_bits_are_found_by_their_cells() -> None:

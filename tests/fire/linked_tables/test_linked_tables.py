@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import re
 import time
 from collections.abc import Sequence
 from pathlib import Path
@@ -294,7 +295,7 @@ def test_wrong_tables_are_not_followed() -> None:
     assert shown_counts("t", whole[:-1], labels, numbers) is None
     one = shown_counts("t", whole, labels, numbers)
     assert one is not None
-    assert "75" not in repr(one)
+    assert "75" not in re.sub("0x[0-9a-f]+", "", repr(one))
 
 
 class Outsider:

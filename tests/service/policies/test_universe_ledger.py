@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import re
 
 import numpy as np
 import pytest
@@ -121,7 +122,8 @@ def test_sketches_are_sealed_and_belong_to_their_place() -> None:
     for damaged, about in ((changed, b"town|1|a"), (sealed, b"town|1|b"), (b"", b"town|1|a")):
         with pytest.raises(PolicyError, match="changed"):
             UniverseSketch.opened(damaged, key, about)
-    assert "500" not in repr(own) + repr(ledger((named(a="1"), ALL[:500])))
+    shown = repr(own) + repr(ledger((named(a="1"), ALL[:500])))
+    assert "500" not in re.sub("0x[0-9a-f]+", "", shown)  # where it lies in memory is no figure
 
 
 def test_sketches_that_are_too_short_refuse() -> None:

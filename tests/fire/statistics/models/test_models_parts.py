@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+import re
 from typing import Any
 
 import numpy as np
@@ -194,7 +195,7 @@ def test_columns_are_in_no_repr() -> None:
     values = np.array([4711.0, 4712.0])
     column = Column(label="wage", row="wage", term=0, numbers=(values,))
     partition = Partition(text="i.region", codes=values.astype(np.int64), cells=2)
-    assert "471" not in f"{column!r} {partition!r}"
+    assert "471" not in re.sub("0x[0-9a-f]+", "", f"{column!r} {partition!r}")
 
 
 @pytest.mark.parametrize("model", [regress, logit])
