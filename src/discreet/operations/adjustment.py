@@ -13,7 +13,14 @@ from typing import TYPE_CHECKING, Any
 
 from discreet.confidential import without_values
 from discreet.operations.operation import Operation, SensitiveSource
-from discreet.operations.study import MethodReport, Study, StudyRemark, compared_study, texts
+from discreet.operations.study import (
+    MethodReport,
+    Study,
+    StudyRemark,
+    compared_study,
+    gap_remarks,
+    texts,
+)
 from discreet.protection.adjustment import AdjustmentSettings
 
 if TYPE_CHECKING:
@@ -65,8 +72,8 @@ def _studied(source: SensitiveSource, settings: AdjustmentSettings, secret: Secr
         hint = texts(_PACKAGE, "known_hint")
         remark = StudyRemark(manner="problem", text=text, names=verdict.opened, hint=hint)
     else:
-        remark = StudyRemark(manner="good", text=texts(_PACKAGE, "hidden_side", audited=audit))
-    remarks = [remark]
+        remark = StudyRemark(manner="care", text=texts(_PACKAGE, "hidden_side", audited=audit))
+    remarks = [remark, *gap_remarks(verdict)]
     if audited.guessed:
         remarks.append(StudyRemark(manner="care", text=texts(_PACKAGE, "guessed")))
     facts = {**numbers, **verdict.described(), "gap": gap, "complete": moves.complete}
@@ -91,7 +98,7 @@ def _reported(
     safe: ProtectedTable,
 ) -> MethodReport:
     audit = int(source.primary.sensitive.sum())
-    remarks = [StudyRemark(manner="good", text=texts(_PACKAGE, "hidden_side", audited=audit))]
+    remarks = [StudyRemark(manner="quiet", text=texts(_PACKAGE, "hidden_side", audited=audit))]
     if not settings.spread:
         remarks.append(StudyRemark(manner="care", text=texts(_PACKAGE, "guessed")))
     facts: Mapping[str, Any] = {"sensitive": audit}

@@ -146,6 +146,7 @@ def test_readers_find_what_the_audit_finds(seed, official):
     done = Adjustment.of((table, primary), settings, secret=SECRET)
     audit = done.audit
     assert list(zip(audit.above, audit.below, strict=True)) == sides(done)
+    assert not audit.safe  # what contributors learn is not examined
 
 
 @pytest.mark.parametrize(("other", "refused"), [(12, False), (4, True)])

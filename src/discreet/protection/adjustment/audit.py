@@ -31,12 +31,17 @@ class AdjustmentAudit(Judged):
     below: BoolArray  # whether below
     guessed: bool  # whether readers can guess how far each figure moved
     unasked: int  # sensitive cells that were not asked for
+    unexamined: tuple[Gap, ...]  # what no reader was asked for
 
     @property
     def judgement(self) -> DisclosureVerdict:
         """Open: figures whose side is known. Cells that were not asked for are a gap."""
         names = np.array(self.sensitive, dtype=np.object_)
-        gaps = [Gap("estimates", "sides of sensitive figures", self.unasked)] * (self.unasked > 0)
+        gaps = list(self.unexamined)
+        if self.sensitive:  # who contributes knows part of a figure, and perhaps its side
+            gaps.append(Gap("sides", number=len(self.sensitive)))
+        if self.unasked:
+            gaps.append(Gap("estimates", "sides of sensitive figures", self.unasked))
         return DisclosureVerdict.of(names[~(self.above & self.below)].tolist(), gaps)
 
 
@@ -50,6 +55,7 @@ class ReaderKnowledge:
     down: IntArray  # if it went down
     spread: float  # by which share of that it may have moved farther
     most: float  # by which share of itself any other figure may have moved
+    unexamined: tuple[Gap, ...]  # which ties between the tables were not looked for
 
     def __repr__(self) -> str:
         return "<ReaderKnowledge: confidential>"
@@ -85,4 +91,5 @@ class ReaderKnowledge:
             below=possible[1],
             guessed=self.spread == 0,
             unasked=max(0, len(cells) - MOST_ASKED),
+            unexamined=self.unexamined,
         )

@@ -75,6 +75,9 @@ class Adjustment:
         sources: list[Any] = listed
         if value is None:
             value = next((getattr(found, "value", None) for _, found in sources), None)
+        if value is None and any(table.weight is not None for table, _ in sources):
+            message = "estimates from weights are not adjusted"
+            raise AdjustmentError(message, code="weight", hint="leave the weights out, or round")
         problem, members = build_problem(
             sources, value=value, decimals=decimals, records=records, cost="unity"
         )
@@ -91,6 +94,7 @@ class Adjustment:
             down=down,
             spread=float(chosen.spread),
             most=float(chosen.most),
+            unexamined=members.unexamined,
         )
         asked = _move_problem(problem, chosen, official, up, down, drawn)
         moves = best_moves(asked, chosen.rounds)
