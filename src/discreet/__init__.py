@@ -33,6 +33,7 @@ Data flows one way: records → table (confidential) → protected table → pub
 - Stores, from which any table is made at once (confidential): `Store`
 - Methods on records: `discreet.pretabular`; programmes of them: `anonymise`; who can be found
   in a file, and what changing it did: `assess_records`, `compare_records` (confidential)
+- Publication: `Imprint` names publisher, licence and contact of a protected table
 - Maps of protected tables: `Boundaries` of areas, which their `write` takes
 - Errors: all are `DiscreetError`; what is none but should be known is a `DiscreetWarning`
 
@@ -104,6 +105,7 @@ if TYPE_CHECKING:
     from .rules import primary as primary
     from .store import Store as Store
     from .tables import CellStatus as CellStatus
+    from .tables import Imprint as Imprint
     from .tables import ProtectedTable as ProtectedTable
     from .tables import Table as Table
     from .tables import ValueColumns as ValueColumns

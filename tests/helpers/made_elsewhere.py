@@ -5,7 +5,10 @@ from __future__ import annotations
 import json
 import re
 
-_NAMED = re.compile(rb"( \xc2\xb7 )?(Package of parameters|Parameterpaket): <span>[^<]*</span>")
+_NAMED = re.compile(
+    rb"<div><dt>(Package of parameters|Parameterpaket)</dt><dd>[^<]*</dd></div>\n"
+    rb"|( \xc2\xb7 )?(Package of parameters|Parameterpaket): <span>[^<]*</span>"
+)
 
 #: What lists the digests of files that name the package.
 _LISTS = ("release.json", ".discreet/release.json", "release.seal")

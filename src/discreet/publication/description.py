@@ -12,7 +12,7 @@ import json
 import math
 import re
 from collections.abc import Iterable, Iterator, MutableMapping, Sequence
-from dataclasses import replace
+from dataclasses import fields, replace
 from typing import Any
 from weakref import WeakKeyDictionary
 
@@ -24,10 +24,12 @@ from discreet.publication.layout import footnotes, whole_notes
 from discreet.publication.notation import legend, number_text
 from discreet.publication.vocabulary import (
     LANGUAGES,
+    date_text,
     figure_line,
     figure_text,
     labels_of,
     only_total,
+    title_in,
     words,
 )
 from discreet.tables import CellStatus, Dimension, Figure, Note, Parts, ProtectedTable
@@ -334,6 +336,8 @@ def describe(table: ProtectedTable, language: str, *, but: str = "") -> dict[str
     whole["legend"] = [
         {"symbol": sign.symbol, "meaning": sign.meaning} for sign in legend(table, language)
     ]
+    if stated := imprint_texts(table, language):
+        whole["imprint"] = stated
     whole["provenance"] = {
         "version": source.version,
         "method": source.method,
@@ -342,6 +346,14 @@ def describe(table: ProtectedTable, language: str, *, but: str = "") -> dict[str
         "time": source.time,
     }
     return whole
+
+
+def imprint_texts(table: ProtectedTable, language: str) -> dict[str, str]:
+    """What the imprint of a table states, in a language or the first one that there is."""
+    if table.imprint is None:
+        return {}
+    stated = {item.name: getattr(table.imprint, item.name) for item in fields(table.imprint)}
+    return {name: title_in(texts, language) for name, texts in stated.items() if texts}
 
 
 def metadata_of(described: dict[str, Any]) -> dict[str, str]:
@@ -353,17 +365,18 @@ def metadata_of(described: dict[str, Any]) -> dict[str, str]:
 
 
 def provenance_lines(table: ProtectedTable, language: str) -> list[tuple[str, str]]:
-    """Where a table comes from, as pairs of name and text; nothing that is empty."""
+    """Imprint and provenance of a table, as pairs of name and text; nothing that is empty.
+
+    Digests are for programs: they stand in the metadata of files.
+    """
     text, source = words(language), table.provenance
-    names: dict[str, list[str]] = {}  # each digest once, with the names it goes by
-    for name, digest in sorted(source.digests.items()):
-        names.setdefault(digest, []).append(name)
+    stated = imprint_texts(table, language)
     lines = [
+        *((getattr(text, name), date_text(value, language)) for name, value in stated.items()),
         (text.version, f"discreet {source.version}" if source.version else ""),
         (text.procedure, source.method),
         (text.key_grid, source.key_grid),
-        (text.time, source.time),
-        *((f"{text.digest} {', '.join(every)}", digest) for digest, every in names.items()),
+        (text.time, date_text(source.time, language)),
     ]
     return [(name, value) for name, value in lines if value]
 

@@ -25,6 +25,7 @@ from discreet.tables import (
     CellNote,
     Dimension,
     Figure,
+    Imprint,
     Note,
     Parts,
     ProtectedTable,
@@ -122,6 +123,7 @@ def described(table: ProtectedTable) -> dict[str, Any]:
         "parts": _plain(table.parts),
         "suppressed_parts": _plain(table.suppressed_parts),
         "provenance": _plain(table.provenance),
+        **({} if table.imprint is None else {"imprint": _plain(table.imprint)}),
         "dimensions": [
             {"name": dimension.name, "classifications": _plain(dimension.classifications)}
             for dimension in table.dimensions
@@ -164,6 +166,7 @@ def rebuilt(memory: Mapping[str, Any]) -> ProtectedTable:
         **_no_cells(len(dimensions), notes, memory.get("intervals_instead", False)),
         dimensions=dimensions,
         provenance=Provenance(**memory["provenance"]),
+        imprint=Imprint(**memory["imprint"]) if "imprint" in memory else None,
         notes=tuple(Note(**note) for note in memory["notes"]),
         cell_notes=tuple(
             CellNote(tuple(remark["codes"]), Note(**remark["note"]))

@@ -398,6 +398,21 @@ class Heading:
     marks: tuple[int, ...] = ()  # numbers of the remarks about it
 
 
+def page_starts(heads: Sequence[Sequence[Heading]], columns: int, fitting: int) -> list[int]:
+    """The first column of each printed page but the first, where so many columns fit on one.
+
+    Pages end between groups of columns where they can be half full at least.
+    """
+    groups: Sequence[Heading] = next((row for row in heads if len(row) > 1), [])
+    ends = {heading.column for heading in groups}
+    starts, first = [], 0
+    while first + fitting < columns:
+        full = range(first + fitting, first + fitting // 2, -1)
+        first = next((column for column in full if column in ends), first + fitting)
+        starts.append(first)
+    return starts
+
+
 #: One step from the top heading down to a column: variable, code, text, numbers of notes.
 _Step = tuple[int, int, str, tuple[int, ...]]
 _Path = tuple[_Step | None, ...]

@@ -127,9 +127,12 @@ def _article(
     part = "" if whole else f'<p class="meta">{escape(text.part)}</p>\n'
     caption = page.caption(table, language)
     own = f"{anchor}-t"
-    shown = page.table_html(layout, language, identifier=own, caption=caption, spoken=True)
+    across = ' class="wide"' if page.printed_width(layout, language, labels=True)[0] else ""
+    shown = page.table_html(
+        layout, language, identifier=own, caption=caption, spoken=True, print_parts=True
+    )
     return (
-        f'<article id="{anchor}" aria-labelledby="{anchor}-h">\n'
+        f'<article id="{anchor}"{across} aria-labelledby="{anchor}-h">\n'
         f'<h2 id="{anchor}-h">{name}</h2>\n<p class="meta">{escape(about)}</p>\n{files}{part}'
         f"{''.join(shown)}{page.notes_html(table, language, identifier=own, level=3)}</article>\n"
     )

@@ -7,6 +7,7 @@ are printed with every table.
 
 from __future__ import annotations
 
+import re
 import tomllib
 from collections.abc import Mapping, MutableMapping
 from functools import cache
@@ -32,6 +33,8 @@ class Words:
 
         def __getattr__(self, name: str) -> str: ...
 
+
+_DATE = re.compile(r"\d{4}-(0[1-9]|1[0-2])-\d\d", re.ASCII)
 
 #: Languages in which tables can be printed.
 LANGUAGES = ("en", "de")
@@ -63,6 +66,19 @@ def words(language: str) -> Words:
         message = f"there are no printed words in language {language!r}"
         raise PublicationError(message, code="language", hint=f"languages: {', '.join(LANGUAGES)}")
     return _WORDS[language]
+
+
+def date_text(text: str, language: str) -> str:
+    """A date of a language; any other text as it is.
+
+    >>> date_text("2022-05-15", "de"), date_text("2022", "en")
+    ('15. Mai 2022', '2022')
+    """
+    if not _DATE.fullmatch(text):
+        return text
+    year, month, day = map(int, text.split("-"))
+    own = words(language)
+    return own.date.format(day=day, month=own.months.split()[month - 1], year=year)
 
 
 @cache

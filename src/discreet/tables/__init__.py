@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from .protected import WITHOUT_NUMBER as WITHOUT_NUMBER
     from .protected import CellNote as CellNote
     from .protected import CellStatus as CellStatus
+    from .protected import Imprint as Imprint
     from .protected import Note as Note
     from .protected import ProtectedTable as ProtectedTable
     from .protected import Provenance as Provenance

@@ -200,6 +200,23 @@ class Provenance:
     time: str = ""  # time of release, if the programme states one
 
 
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Imprint:
+    """Who publishes a table, and what readers should know about it: language → text each.
+
+    >>> Imprint(publisher={"en": "Statistical Office"}).publisher
+    {'en': 'Statistical Office'}
+    """
+
+    publisher: Mapping[str, str] = field(default_factory=dict)
+    source: Mapping[str, str] = field(default_factory=dict)  # survey or register
+    reference_date: Mapping[str, str] = field(default_factory=dict)  # day or period
+    next_update: Mapping[str, str] = field(default_factory=dict)
+    licence: Mapping[str, str] = field(default_factory=dict)
+    contact: Mapping[str, str] = field(default_factory=dict)
+    disclaimer: Mapping[str, str] = field(default_factory=dict)
+
+
 @dataclass(frozen=True, kw_only=True, repr=False, eq=False)
 class ProtectedTable:
     """A protected table, ready for publication.
@@ -222,6 +239,7 @@ class ProtectedTable:
             dimension is that of the figures.
         cell_notes: Remarks about some of the cells.
         withheld: Why single cells are hidden; None if nothing is said.
+        imprint: Publisher, licence, contact and the like; None if nothing is stated.
 
     >>> from discreet.classifications import Classification
     >>> sex = Classification(name="sex", codes=("Total", "m", "w"), parents=(-1, 0, 0))
@@ -251,6 +269,7 @@ class ProtectedTable:
     figures: tuple[Figure, ...] = ()
     cell_notes: tuple[CellNote, ...] = ()
     withheld: Withheld | None = None
+    imprint: Imprint | None = None
 
     def __post_init__(self) -> None:
         if {len(part) for part in self.index} | {len(self.status)} != {len(self.value)}:

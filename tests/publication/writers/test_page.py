@@ -5,13 +5,14 @@ from __future__ import annotations
 import dataclasses
 from html.parser import HTMLParser
 
+import numpy as np
 import pytest
 
 from discreet.classifications import Classification
 from discreet.errors import PublicationError
 from discreet.publication import write, write_report
 from discreet.publication.examples import census_example
-from discreet.tables import CellStatus, Figure
+from discreet.tables import CellStatus, Dimension, Figure, ProtectedTable, Provenance
 
 VOID = {"meta", "col", "br", "link"}
 
@@ -168,41 +169,44 @@ def test_a_report_names_shared_provenance_once(tmp_path):
         dataclasses.replace(
             table,
             name=name,
-            provenance=dataclasses.replace(
-                table.provenance,
-                key_grid="4096",
-                digests={"data": "d" * 64, "programme": name * 32},
-            ),
+            provenance=dataclasses.replace(table.provenance, key_grid="4096", time=f"2026-0{k}-01"),
         )
-        for name in ("T1", "T2")
+        for k, name in enumerate(("T1", "T2"), 1)
     ]
-    path = write_report(tables, tmp_path / "index.html", title="x")
-    text = path.read_text("utf-8")
-    footer = text[text.index("<footer") :]
-    head, details = footer.split("<details>")
-    assert "4096" in head
-    assert "d" * 64 in head
-    assert footer.count("d" * 64) == 1
-    for name in ("T1", "T2"):
-        assert name * 32 not in head
-        assert f"<dt>{name}</dt>" in details
-        assert details.count(name * 32) == 1
-    single = write_report(tables[:1], tmp_path / "one.html", title="x").read_text("utf-8")
-    assert "<details>" not in single
-    assert "T1" * 32 in single
+    text = write_report(tables, tmp_path / "index.html", title="x").read_text("utf-8")
+    head, details = text[text.index("<footer") :].split("<details>")
+    assert (head.count("4096"), details.count("4096")) == (1, 0)
+    for month in ("January", "February"):
+        assert (head.count(month), details.count(month)) == (0, 1)
 
 
-def test_each_digest_stands_once_and_many_are_folded(tmp_path):
-    table = census_example()
-    for number in (6, 7):
-        digests = {f"kind {k}": str(k) * 64 for k in range(number)} | {"same": "0" * 64}
-        origin = dataclasses.replace(table.provenance, digests=digests)
-        path = write(dataclasses.replace(table, provenance=origin), tmp_path / "t.html")
-        text = path.read_text("utf-8")
-        assert text.count("0" * 64) == 1
-        assert "kind 0, same" in text
-        assert ("<summary>Digests</summary>" in text) is (number == 7)
-        read(path)
+def wide_table(columns: int) -> ProtectedTable:
+    """A table with a long row of columns."""
+    codes = ("Total", *(f"class {number:03}" for number in range(columns)))
+    tree = Classification(name="c", codes=codes, parents=(-1, *[0] * columns))
+    row = Classification(name="r", codes=("Total", "a"), parents=(-1, 0))
+    index = np.repeat([0, 1], columns + 1), np.tile(np.arange(columns + 1), 2)
+    value = np.arange(2 * (columns + 1)) + 1_000
+    return ProtectedTable(
+        dimensions=(Dimension(classifications=(row,)), Dimension(classifications=(tree,))),
+        index=tuple(part.astype(np.int32) for part in index),
+        value=value,
+        status=np.full(len(value), CellStatus.published, dtype=np.int8),
+        provenance=Provenance(version="1", method="test"),
+    )
+
+
+@pytest.mark.parametrize(("columns", "across", "parts"), [(3, 0, 0), (15, 1, 0), (60, 1, 3)])
+def test_a_wide_table_is_printed_across_and_in_parts(columns, across, parts, tmp_path):
+    table = wide_table(columns)
+    text = write(table, tmp_path / "t.html").read_text("utf-8")
+    read(tmp_path / "t.html")
+    assert text.count('<main class="wide">') == across
+    pieces = text.split('<div class="printed">')[1:]
+    assert len(pieces) == parts
+    for value in table.value.tolist() if parts else ():  # each figure in one part
+        assert sum(f"<td>{value:,}<" in piece for piece in pieces) == 1
+    assert all('<th class="stub"' in piece and "<caption" in piece for piece in pieces)
 
 
 @pytest.mark.parametrize(("language", "word"), [("en", "means"), ("de", "Mittelwerte")])

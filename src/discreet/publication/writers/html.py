@@ -8,9 +8,13 @@ elsewhere.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+import math
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from html import escape
+from itertools import pairwise
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -21,7 +25,7 @@ from discreet.publication.description import (
     provenance_lines,
 )
 from discreet.publication.formats import WriteOptions
-from discreet.publication.layout import PageLayout, footnotes, headings, laid_out
+from discreet.publication.layout import PageLayout, footnotes, headings, laid_out, page_starts
 from discreet.publication.notation import OFFICIAL, WITHOUT, Sign, legend, number_text, signs_of
 from discreet.publication.vocabulary import (
     has_total,
@@ -34,8 +38,15 @@ from discreet.publication.vocabulary import (
 from discreet.tables import CellStatus, ProtectedTable
 
 _DEEPEST = 8
-#: More digests than these are to be unfolded.
-_MOST_DIGESTS = 6
+
+#: Pixels of print: of a character, beside a figure, and of the width of A4 upright and across.
+_CHARACTER, _PADDING, _UPRIGHT, _ACROSS = 6, 13, 700, 1028
+#: Of what is printed across.
+_WIDE = ' class="wide"'
+#: Nobody prints more cells than these.
+_MOST_PRINTED = 100_000
+#: Longer headings of rows run over several lines.
+_LONGEST_STUB = 32
 
 _Pairs = Sequence[tuple[str, str]]
 
@@ -46,10 +57,11 @@ def write_file(table: ProtectedTable, path: Path, options: WriteOptions) -> None
     check_texts(table, language)
     layout, head = laid_out(table, options), caption(table, language)
     with path.open("w", encoding="utf-8", newline="\n") as file:
-        file.write(page_head(table.title(language), language))
-        file.writelines(
-            table_html(layout, language, identifier="table", caption=head, labels=options.labels)
-        )
+        wide = printed_width(layout, language, labels=options.labels)[0]
+        digests = table.provenance.digests
+        file.write(page_head(table.title(language), language, digests=digests, wide=wide))
+        shown: dict[str, Any] = {"identifier": "table", "caption": head, "labels": options.labels}
+        file.writelines(table_html(layout, language, **shown, print_parts=True))
         file.write(legend_html(legend(table, language), language))
         file.write(notes_html(table, language))
         file.write(provenance_html([(table.name, provenance_lines(table, language))], language))
@@ -63,13 +75,25 @@ def caption(table: ProtectedTable, language: str) -> str:
     return f"<strong>{escape(table.title(language))}</strong>{below}"
 
 
-def page_head(title: str, language: str, style: str = "") -> str:
-    """Everything before the content of a page."""
+def page_head(
+    title: str,
+    language: str,
+    style: str = "",
+    *,
+    digests: Mapping[str, str] | None = None,
+    wide: bool = False,
+) -> str:
+    """Everything before the content of a page; digests are for programs."""
+    about = "".join(
+        f'<meta name="digest {escape(name)}" content="{escape(digest)}">\n'
+        for name, digest in sorted((digests or {}).items())
+    )
     return (
         f'<!DOCTYPE html>\n<html lang="{language}">\n<head>\n<meta charset="utf-8">\n'
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
+        f"{about}"
         f"<title>{escape(title)}</title>\n<style>\n{page_part('page.css')}{style}</style>\n</head>\n"
-        "<body>\n<main>\n"
+        f"<body>\n<main{_WIDE if wide else ''}>\n"
     )
 
 
@@ -86,21 +110,67 @@ def table_html(
     caption: str,
     labels: bool = True,
     spoken: bool = False,
+    print_parts: bool = False,
 ) -> Iterator[str]:
-    """A table, piece by piece."""
+    """A table, piece by piece; too wide for a page, also in parts for print if these are asked."""
+    starts = printed_width(layout, language, labels=labels)[1] if print_parts else []
+    own = ' class="vh"' if spoken else ""
+    yield f'<div class="scroll{" screen" if starts else ""}" role="region" tabindex="0" '
+    yield f'aria-labelledby="{identifier}-c">\n'
+    yield from _table(layout, language, identifier, f"{own}>{caption}", labels=labels)
+    yield "</div>\n"
+    for number, (first, end) in enumerate(pairwise([0, *starts, len(layout.column_codes)])):
+        if starts:
+            part = replace(layout, column_codes=layout.column_codes[first:end])
+            yield '<div class="printed">\n'
+            name = f"{identifier}-p{number}"
+            yield from _table(part, language, name, f">{caption}", labels=labels, notes=identifier)
+            yield "</div>\n"
+
+
+def printed_width(layout: PageLayout, language: str, *, labels: bool) -> tuple[bool, list[int]]:
+    """Whether a table needs pages across, and before which columns a new page begins then."""
+    table, heads = layout.table, headings(layout, language)
+    stub = 0
+    for k, at in enumerate(layout.rows):
+        texts = labels_at(table, at, language) if labels else table.dimensions[at].codes
+        shown = np.unique(layout.row_codes[:, k]).tolist()
+        stub = max(stub, max((len(texts[code]) for code in shown), default=0))
+    decimals = max((figure.decimals for figure in table.figures), default=table.decimals)
+    digits = len(number_text(float(np.abs(table.value).max(initial=0)), decimals, language))
+    words_above = (
+        word for row in heads for head in row if head.width == 1 for word in head.text.split()
+    )
+    column = max([digits, *map(len, words_above)]) * _CHARACTER + _PADDING
+    beside, columns = min(stub, _LONGEST_STUB) * _CHARACTER + _PADDING, layout.shape[1]
+    if beside + columns * column <= _ACROSS:
+        return beside + columns * column > _UPRIGHT, []
+    if math.prod(layout.shape) > _MOST_PRINTED:
+        return True, []
+    return True, page_starts(heads, columns, max(int((_ACROSS - beside) // column), 1))
+
+
+def _table(
+    layout: PageLayout,
+    language: str,
+    identifier: str,
+    caption: str,
+    *,
+    labels: bool,
+    notes: str = "",
+) -> Iterator[str]:
+    """The table element; marks lead to the notes of a table of that name."""
     table, remarks, note = layout.table, footnotes(layout.table), words(language).note
-    hidden = ' class="vh"' if spoken else ""
 
     def marks(numbers: Sequence[int]) -> str:
         """Links to notes, as raised figures."""
         links = [
-            f'<a href="#{identifier}-n{number}" aria-label="{note} {number}">{number}</a>'
+            f'<a href="#{notes or identifier}-n{number}" aria-label="{note} {number}">{number}</a>'
             for number in numbers
         ]
         return f'<sup class="mark">{",".join(links)}</sup>' if links else ""
 
-    yield f'<div class="scroll" role="region" tabindex="0" aria-labelledby="{identifier}-c">\n'
-    yield f'<table id="{identifier}">\n<caption id="{identifier}-c"{hidden}>{caption}</caption>\n'
+    yield f'<table id="{identifier}">\n<caption id="{identifier}-c"{caption}</caption>\n'
     rows = headings(layout, language)
     named = [at for at in layout.rows if not is_figure(table, at)]
     name = " / ".join(layout.dimension(at).title(language) for at in named)
@@ -164,7 +234,7 @@ def table_html(
                 before = outer
             total = ' class="total"' if codes and codes[-1] == 0 and not flat else ""
             yield f"<tr{total}>{inner[codes[-1]] if inner else ''}{'</td>'.join(texts)}</td></tr>\n"
-    yield "</tbody>\n</table>\n</div>\n"
+    yield "</tbody>\n</table>\n"
 
 
 def _span(kind: str, size: int) -> str:
@@ -244,18 +314,14 @@ def provenance_html(tables: Sequence[tuple[str, _Pairs]], language: str) -> str:
     shared = [line for line in (every[0] if every else []) if all(line in own for own in every)]
     rest = [(name, [line for line in own if line not in shared]) for name, own in tables]
     items = _terms((name, _pairs(own)) for name, own in rest if own)
-    digests = [line for line in shared if line[0].startswith(f"{text.digest} ")]
     folded = ""
-    if len(digests) > _MOST_DIGESTS:
-        shared = [line for line in shared if line not in digests]
-        folded = _folded(text.digests, f"<p>{_pairs(digests)}</p>\n")
-    own = _folded(text.each_table, f"<dl>\n{items}</dl>\n") if items else ""
-    label = escape(text.provenance)
-    return f'<footer aria-label="{label}"><p>{_pairs(shared)}</p>\n{folded}{own}</footer>\n'
-
-
-def _folded(summary: str, content: str) -> str:
-    return f"<details>\n<summary>{summary}</summary>\n{content}</details>\n"
+    if items:
+        folded = (
+            f"<details>\n<summary>{text.each_table}</summary>\n<dl>\n{items}</dl>\n</details>\n"
+        )
+    about = _terms((name, escape(value)) for name, value in shared)
+    about = f"<dl>\n{about}</dl>\n" if about else ""
+    return f'<footer aria-label="{escape(text.provenance)}">\n{about}{folded}</footer>\n'
 
 
 def _pairs(lines: _Pairs) -> str:

@@ -24,7 +24,7 @@ from discreet.publication.cells import (
     is_complete,
     published_columns,
 )
-from discreet.publication.description import describe, printed_notes, unlisted_text
+from discreet.publication.description import describe, imprint_texts, printed_notes, unlisted_text
 from discreet.publication.formats import WriteOptions
 from discreet.publication.layout import footnotes
 from discreet.publication.notation import signs_of
@@ -118,6 +118,7 @@ def _dataset(table: ProtectedTable, options: WriteOptions) -> dict[str, Any]:
     figures = [figure_dimension(table.figures)] if table.figures else []
     dimensions = (*table.spanning, *figures)
     roles = {"metric": [FIGURE] if figures else [], "geo": list(options.geo)}
+    stated = imprint_texts(table, language)
     notes = [note.text(language) for note in printed_notes(table)]
     if not is_complete(table, options.complete):
         notes.append(unlisted_text(table, language))
@@ -125,7 +126,9 @@ def _dataset(table: ProtectedTable, options: WriteOptions) -> dict[str, Any]:
         "version": "2.0",
         "class": "dataset",
         "label": table.title(language),
-        "source": f"discreet {table.provenance.version}",
+        "source": stated.get("source")
+        or stated.get("publisher")
+        or f"discreet {table.provenance.version}",
         "updated": table.provenance.time if _DATE.fullmatch(table.provenance.time) else "",
         "id": [dimension.name for dimension in dimensions],
         "size": [len(dimension) for dimension in dimensions],
@@ -177,7 +180,7 @@ def _described(
 def _extension(table: ProtectedTable, language: str) -> dict[str, Any]:
     """What JSON-stat has no place for: universe, decimals, status, provenance, …"""
     about = describe(table, language)
-    names = ("name", "universe", "figures", "cell_notes", "suppressed_parts")
+    names = ("name", "universe", "figures", "cell_notes", "suppressed_parts", "imprint")
     own = {name: about[name] for name in names if name in about}
     if not table.figures:
         own["decimals"] = table.decimals

@@ -129,6 +129,9 @@ def _pieces(
     below = middle + sum(_LINE * len(entry) + 6 for _, entry in keys) + 12
     described = ". ".join([about, *(" ".join(entry) for _, entry in keys)])
     yield _opening(language, title, described, below + 16 * len(foot) + _MARGIN)
+    if digests := table.provenance.digests:
+        listed = "; ".join(f"{name} {digest}" for name, digest in sorted(digests.items()))
+        yield f"<metadata>{_text(listed)}</metadata>\n"
     yield f"<defs>{_patterns('', 1)}{_patterns('map-', scale)}</defs>\n"
     yield '<rect width="100%" height="100%" fill="#ffffff"/>\n'
     yield _lines(lines, _MARGIN + 18, 28, f'font-size="22" font-weight="600" fill="{_INK}"')

@@ -19,7 +19,13 @@ from pathlib import Path
 import numpy as np
 
 from discreet.errors import PublicationError
-from discreet.publication.description import check_texts, printed_notes, provenance_lines, universe
+from discreet.publication.description import (
+    check_texts,
+    imprint_texts,
+    printed_notes,
+    provenance_lines,
+    universe,
+)
 from discreet.publication.formats import WriteOptions
 from discreet.publication.layout import BodyRows, PageLayout, footnotes, laid_out
 from discreet.publication.notation import (
@@ -183,6 +189,9 @@ def _head(layout: PageLayout, spoken: Sequence[_Spoken]) -> Iterator[str]:
     date = _DATE.match(table.provenance.time)
     if date:
         yield keyword("CREATION-DATE", quoted("".join(date.groups()) + " 00:00"))
+    stated = [imprint_texts(table, language) for language in languages]
+    if due := _DATE.fullmatch(stated[0].get("next_update", "")):
+        yield keyword("NEXT-UPDATE", quoted("".join(due.groups()) + " 00:00"))
     places = [figure.decimals for figure in table.figures] or [table.decimals]
     yield keyword("DECIMALS", str(max(places)))
     yield keyword("SHOWDECIMALS", str(min(*places, _MOST_SHOWN)))
@@ -198,6 +207,9 @@ def _head(layout: PageLayout, spoken: Sequence[_Spoken]) -> Iterator[str]:
     }.items():
         pairs = zip(texts, titles, strict=True)
         yield from _keywords(name, spoken, [text_value(text or title) for text, title in pairs])
+    for name, key in {"CONTACT": "contact", "REFPERIOD": "reference_date"}.items():
+        if key in stated[0]:
+            yield from _keywords(name, spoken, [text_value(texts[key]) for texts in stated])
     first = table.figures[0] if table.figures else None
     yield from _keywords("UNITS", spoken, [_unit(first, one) for one in spoken])
 
@@ -295,6 +307,9 @@ def _remarks(layout: PageLayout, spoken: Sequence[_Spoken]) -> Iterator[str]:
         return [text_value("#".join(note.text(one.language) for note in own)) for one in spoken]
 
     yield from _keywords("SOURCE", spoken, map(source, spoken))
+    if digests := table.provenance.digests:
+        lines = [f"{name} {digest}" for name, digest in sorted(digests.items())]
+        yield keyword("INFO", text_value("#".join(lines)))
     yield from _keywords("NOTE", spoken, map(notes, spoken))
     for (at, code), numbers in remarks.headings.items():
         keys = [[one.names[at], one.labels[at][code]] for one in spoken]

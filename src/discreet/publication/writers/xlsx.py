@@ -22,6 +22,7 @@ from zipfile import ZIP_DEFLATED, ZipFile, ZipInfo
 import numpy as np
 from openpyxl import Workbook
 from openpyxl.cell import WriteOnlyCell
+from openpyxl.packaging.custom import StringProperty
 from openpyxl.styles import Alignment, Border, Font, PatternFill, Side
 from openpyxl.utils import get_column_letter
 from openpyxl.worksheet.cell_range import MultiCellRange
@@ -43,13 +44,13 @@ from discreet.publication.description import (
 from discreet.publication.formats import CELL_LIMIT, WriteOptions, check_shape
 from discreet.publication.layout import (
     BodyRows,
-    Heading,
     PageLayout,
     footnotes,
     headings,
     laid_out,
     lay_out,
     mark,
+    page_starts,
 )
 from discreet.publication.notation import OFFICIAL, WITHOUT, ZERO, figure_texts, legend
 from discreet.publication.vocabulary import (
@@ -225,10 +226,18 @@ def _member(name: str) -> ZipInfo:
     return member
 
 
-def _save(book: Workbook, path: Path, bodies: Mapping[str, Iterable[str]]) -> None:
+def _save(
+    book: Workbook,
+    path: Path,
+    bodies: Mapping[str, Iterable[str]],
+    digests: Mapping[str, str],
+    language: str,
+) -> None:
     """Save a workbook without times of making."""
     properties: Any = book.properties
-    properties.creator = "discreet"
+    properties.creator, properties.language = "discreet", language
+    for name, digest in sorted(digests.items()):
+        book.custom_doc_props.append(StringProperty(name=f"digest {name}", value=digest))
     names = {f"xl/worksheets/sheet{k}.xml": title for k, title in enumerate(book.sheetnames, 1)}
     placed = {name: bodies[title] for name, title in names.items() if title in bodies}
     with _StillArchive(path, placed) as archive:
@@ -400,22 +409,12 @@ class _TableSheet:
         return texts.reshape(block.value.shape)
 
     def _page_breaks(self) -> list[int]:
-        """Before which columns of figures a new page begins, where one page would be too small.
-
-        Pages end between groups of columns where they can be half full at least.
-        """
+        """Before which columns of figures a new page begins, where one page would be too small."""
         figures, beside = self.layout.shape[1], sum(self.stub_widths)
         if beside + figures * _NUMBER_WIDTH <= _PAGE_WIDTH:
             return []
         fitting = max(int((_PAGE_WIDTH - beside) // _NUMBER_WIDTH), _FEWEST_COLUMNS)
-        groups: Sequence[Heading] = next((row for row in self.heads if len(row) > 1), [])
-        starts = {heading.column for heading in groups}
-        breaks, first = [], 0
-        while first + fitting < figures:
-            full = range(first + fitting, first + fitting // 2, -1)
-            first = next((column for column in full if column in starts), first + fitting)
-            breaks.append(first)
-        return breaks
+        return page_starts(self.heads, figures, fitting)
 
 
 def _suppressed(sheet: _SheetLines) -> int:
@@ -461,7 +460,7 @@ def write_file(table: ProtectedTable, path: Path, options: WriteOptions) -> None
         lines.section(text.legend, "symbol", signs)
         lines.section(text.notes, "plain", _note_lines(table, language))
         lines.section(text.provenance, "plain", provenance_lines(table, language))
-    _save(book, path, {title: body})
+    _save(book, path, {title: body}, table.provenance.digests, options.language)
 
 
 def _note_lines(table: ProtectedTable, language: str) -> list[tuple[str, str]]:
@@ -516,7 +515,7 @@ def write_many(
         about = [*_note_lines(table, language), *provenance_lines(table, language)]
         lines.section(heading, "plain", about)
     with atomic_path(target) as temporary:
-        _save(book, temporary, bodies)
+        _save(book, temporary, bodies, {}, language)
 
 
 def _add_index(

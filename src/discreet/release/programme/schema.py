@@ -57,7 +57,7 @@ from discreet.release.programme.values import (
 )
 from discreet.rules import known_rules
 from discreet.settings import Count, Limit, NameList, Number, Positive, Text
-from discreet.tables import FIGURE, FigureKind
+from discreet.tables import FIGURE, FigureKind, Imprint
 
 if TYPE_CHECKING:
     from discreet.derived import KeyFigure
@@ -157,6 +157,24 @@ class SealEntry(ProgrammeEntry):
     def mistakes(self) -> Iterator[Mistake]:
         """There is one secret."""
         return both_secrets(self)
+
+
+class PublicationEntry(ProgrammeEntry):
+    """[publication]: the imprint of all tables."""
+
+    publisher: Texts = Field(default_factory=dict)
+    source: Texts = Field(default_factory=dict)
+    reference_date: Texts = Field(default_factory=dict)
+    next_update: Texts = Field(default_factory=dict)
+    licence: Texts = Field(default_factory=dict)
+    contact: Texts = Field(default_factory=dict)
+    disclaimer: Texts = Field(default_factory=dict)
+
+    @property
+    def imprint(self) -> Imprint | None:
+        """What is stated; None for nothing."""
+        stated = {name: texts for name, texts in self if texts}
+        return Imprint(**stated) if stated else None
 
 
 class FiguresEntry(ProgrammeEntry):
@@ -695,6 +713,7 @@ class Document(ProgrammeEntry):
     attacks: AttacksEntry | None = None
     slivers: SliversEntry | None = None
     release: SealEntry = SealEntry()
+    publication: PublicationEntry = PublicationEntry()
     variables: dict[str, VariableEntry] = Field(default_factory=dict)
     defaults: ReleaseSettings = ReleaseSettings()
     tables: dict[str, TableEntry] = Field(default_factory=dict)

@@ -182,6 +182,8 @@ def table_digests(inputs: Inputs) -> dict[str, str]:
             "languages": programme.languages,
             "date": programme.document.date,
         }
+        if programme.document.publication.imprint is not None:
+            shared["publication"] = programme.document.publication.model_dump()
         own = [name for name in programme.tables if programme.source_of(name).name == source]
         for name in own:
             by = determined[name]

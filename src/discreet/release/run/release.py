@@ -229,6 +229,7 @@ def annotated(
         or (dict.fromkeys(programme.languages, entry.where) if entry.where else {}),
         notes=(*protected.notes, *notes),
         provenance=provenance,
+        imprint=programme.document.publication.imprint,
     )
     return _with_remarks(entry, titled)
 
