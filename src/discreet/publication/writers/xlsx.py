@@ -234,10 +234,10 @@ def _save(
     language: str,
 ) -> None:
     """Save a workbook without times of making."""
-    properties: Any = book.properties
-    properties.creator, properties.language = "discreet", language
+    about: Any = book
+    about.properties.creator, about.properties.language = "discreet", language
     for name, digest in sorted(digests.items()):
-        book.custom_doc_props.append(StringProperty(name=f"digest {name}", value=digest))
+        about.custom_doc_props.append(StringProperty(name=f"digest {name}", value=digest))
     names = {f"xl/worksheets/sheet{k}.xml": title for k, title in enumerate(book.sheetnames, 1)}
     placed = {name: bodies[title] for name, title in names.items() if title in bodies}
     with _StillArchive(path, placed) as archive:
