@@ -145,7 +145,8 @@ def test_the_list_names_what_is_there() -> None:
     """Modules, tests and equivalent changes of the real list are those of the code."""
     read = (
         "import sys; sys.path.insert(0, 'scripts'); import mutate; mutate.equivalent("
-        "[change for one in mutate.targets('') for change in mutate.mutants(mutate.ROOT / one.module)])"
+        "[change for one in mutate.targets('')"
+        " for change in mutate.mutants(mutate.ROOT / one.module)])"
     )
     ended = subprocess.run(
         [sys.executable, "-c", read], cwd=ROOT, capture_output=True, text=True, check=False
