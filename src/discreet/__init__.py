@@ -33,7 +33,8 @@ Data flows one way: records → table (confidential) → protected table → pub
 - Stores, from which any table is made at once (confidential): `Store`
 - Methods on records: `discreet.pretabular`; programmes of them: `anonymise`; who can be found
   in a file, and what changing it did: `assess_records`, `compare_records` (confidential)
-- Publication: `Imprint` names publisher, licence and contact of a protected table
+- Publication: `Imprint` names publisher, licence and contact of a protected table; `CountMargin`
+  says how exact counts with noise are, and shares, differences and ranks made of them
 - Maps of protected tables: `Boundaries` of areas, which their `write` takes
 - Errors: all are `DiscreetError`; what is none but should be known is a `DiscreetWarning`
 
@@ -93,6 +94,7 @@ if TYPE_CHECKING:
     from .protection.suppression import audit as audit
     from .protection.suppression import suppress as suppress
     from .publication import Boundaries as Boundaries
+    from .publication import CountMargin as CountMargin
     from .release import anonymise as anonymise
     from .release import area_tables as area_tables
     from .release import attack as attack

@@ -42,7 +42,7 @@ def test_there_is_no_field_for_originals_keys_or_noise():
     assert names == {
         "dimensions", "index", "value", "status", "provenance", "notes", "name", "titles",
         "universe", "decimals", "parts", "suppressed_parts", "figures", "cell_notes", "withheld",
-        "imprint",
+        "imprint", "margin",
     }  # fmt: skip
     # Places and reasons of blanks, and the bounds that everyone can work out.
     withheld = {field.name for field in dataclasses.fields(Withheld)}

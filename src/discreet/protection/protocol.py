@@ -431,6 +431,10 @@ class Protection(ABC):
     def quality(self, inputs: InputsView, counts: IntArray) -> FloatArray:
         """How good counts are: the standard deviation of what it does to them."""
 
+    def margin(self, inputs: InputsView, table: str) -> int | None:
+        """How far 95 of 100 counts of a table are from the true ones at most; None says nothing."""
+        return None
+
     # -- what a programme says ---------------------------------------------------
 
     def check(self, programme: ProgrammeView, tables: Sequence[str]) -> Iterable[Placed]:

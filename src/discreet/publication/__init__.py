@@ -52,6 +52,7 @@ if TYPE_CHECKING:
     from .layout import PageLayout as PageLayout
     from .layout import arrange as arrange
     from .layout import lay_out as lay_out
+    from .margins import CountMargin as CountMargin
     from .notation import IMPRECISE as IMPRECISE
     from .notation import INAPPLICABLE as INAPPLICABLE
     from .notation import LIMITED as LIMITED

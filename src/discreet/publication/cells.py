@@ -101,4 +101,21 @@ def published_columns(table: ProtectedTable, cells: ListedCells) -> dict[str, pl
     }
     if table.withheld is not None:
         columns |= table.withheld.beside(table.dimensions, cells.index, shown)
-    return columns
+    return columns | margin_columns(table, cells)
+
+
+#: Columns of the interval of each count, in files for programs.
+MARGINS = ("low", "high")
+
+
+def margin_columns(table: ProtectedTable, cells: ListedCells) -> dict[str, pl.Series]:
+    """The interval of each count; official figures are exact, others without number have none."""
+    if table.margin is None:
+        return {}
+    within = np.where(cells.status == CellStatus.official, 0, table.margin)
+    unknown = pl.Series(~has_number(cells.status))
+    low = pl.Series(np.maximum(cells.value - within, 0))
+    return {
+        "low": low.set(unknown, None),
+        "high": pl.Series(cells.value + within).set(unknown, None),
+    }

@@ -58,6 +58,11 @@ def printed_notes(table: ProtectedTable) -> tuple[Note, ...]:
             for one in LANGUAGES
         }
         notes.append(Note(SUPPRESSED_PARTS, texts))
+    if table.margin is not None:
+        margin = f"{table.margin:,}"
+        notes.append(
+            Note("margin", {one: words(one).margin.format(margin=margin) for one in LANGUAGES})
+        )
     sums = non_additivity(table)
     return (*notes, *([] if sums is None else [sums]))
 
@@ -317,6 +322,8 @@ def describe(table: ProtectedTable, language: str, *, but: str = "") -> dict[str
             }
             for figure in table.figures
         ]
+    if table.margin is not None:
+        whole["margin"] = table.margin
     whole["notes"] = [{"kind": n.kind, "text": n.text(language)} for n in printed_notes(table)]
     if remarks.remarks:
         whole["cell_notes"] = [

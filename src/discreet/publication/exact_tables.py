@@ -124,6 +124,7 @@ def described(table: ProtectedTable) -> dict[str, Any]:
         "suppressed_parts": _plain(table.suppressed_parts),
         "provenance": _plain(table.provenance),
         **({} if table.imprint is None else {"imprint": _plain(table.imprint)}),
+        **({} if table.margin is None else {"margin": table.margin}),
         "dimensions": [
             {"name": dimension.name, "classifications": _plain(dimension.classifications)}
             for dimension in table.dimensions
@@ -167,6 +168,7 @@ def rebuilt(memory: Mapping[str, Any]) -> ProtectedTable:
         dimensions=dimensions,
         provenance=Provenance(**memory["provenance"]),
         imprint=Imprint(**memory["imprint"]) if "imprint" in memory else None,
+        margin=memory.get("margin"),
         notes=tuple(Note(**note) for note in memory["notes"]),
         cell_notes=tuple(
             CellNote(tuple(remark["codes"]), Note(**remark["note"]))

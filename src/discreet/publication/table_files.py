@@ -16,6 +16,7 @@ from typing import Any
 
 from discreet.errors import Problem, PublicationError, raise_all
 from discreet.files import atomic_path
+from discreet.publication.cells import MARGINS
 from discreet.publication.formats import (
     FORMATS,
     MAPS,
@@ -92,6 +93,7 @@ def _check_columns(table: ProtectedTable, columns: CellColumns | None, *, labels
         every += columns.own
         every += ["note"] if columns.notes and footnotes(table).remarks else []
         every += table.withheld.columns if columns.reasons and table.withheld is not None else []
+        every += MARGINS if columns.reasons and table.margin is not None else []
         every += [f"{name}_label" for name in names] if labels and columns.labels else []
     every += [FIGURE] if len(table.figures) == 1 else []
     problems = [

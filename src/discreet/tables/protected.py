@@ -240,6 +240,8 @@ class ProtectedTable:
         cell_notes: Remarks about some of the cells.
         withheld: Why single cells are hidden; None if nothing is said.
         imprint: Publisher, licence, contact and the like; None if nothing is stated.
+        margin: How far about 95 of 100 counts are from the true ones at most, rounded outward;
+            None if nothing is stated.
 
     >>> from discreet.classifications import Classification
     >>> sex = Classification(name="sex", codes=("Total", "m", "w"), parents=(-1, 0, 0))
@@ -270,6 +272,7 @@ class ProtectedTable:
     cell_notes: tuple[CellNote, ...] = ()
     withheld: Withheld | None = None
     imprint: Imprint | None = None
+    margin: int | None = None
 
     def __post_init__(self) -> None:
         if {len(part) for part in self.index} | {len(self.status)} != {len(self.value)}:

@@ -31,6 +31,7 @@ from discreet.protection.protocol import (
 
 if TYPE_CHECKING:
     from discreet.arrays import FloatArray, IntArray
+    from discreet.protection.noise.table import PerturbationTable
     from discreet.tables import Ingredient, Note, ProtectedTable, Table
 
 #: What of a table changes no cell, or is described by itself; and what other methods ask for.
@@ -96,6 +97,16 @@ class NoiseProtection(Protection):
                     f"in {place}: "
                     'unit = "household", or inheritance = "plain" where it is to be so'
                 )
+
+    def margin(self, inputs: InputsView, table: str) -> int | None:
+        """That of the perturbation table, for counts that nothing else changes."""
+        programme, entry = inputs.programme, inputs.programme.tables[table]
+        other = any(figure.kind != "count" for figure in entry.figures.values())
+        changed = entry.weight or programme.additive_with(table) or other
+        if changed or not programme.document.publication.margins:
+            return None
+        ptable: PerturbationTable = inputs.parameters.perturbation_table
+        return ptable.margin(entry.round_to or 1)
 
     def tells(self, programme: ProgrammeView, table: str) -> Sequence[str]:
         """What its figures tell, those that are not printed included.

@@ -318,6 +318,27 @@ class PerturbationTable(SecretTable):
         """
         return not self.content.noise[self.content.row_of > 0].any()
 
+    def margin(self, round_to: int = 1) -> int:
+        """How far 95 of 100 counts of any size are changed at most, rounded outward. Public.
+
+        The margin is one of 2, 5, 10, 20, 50 …: many tables share it, so it gives none away.
+
+        Args:
+            round_to: Figures become multiples of this besides.
+
+        >>> PerturbationTable.from_rows({0: {0: 1}, 1: {-1: 0.5, 1: 0.5}}).margin()
+        2
+        """
+        content, widest = self.content, round_to // 2
+        size, rows = np.abs(content.noise), content.row_of
+        for row in np.unique(rows[rows > 0]).tolist():
+            order = np.argsort(size[rows == row])
+            reached = np.cumsum(content.widths[rows == row][order])
+            enough = int(np.searchsorted(reached * 20, 19 * content.scale))
+            widest = max(widest, int(size[rows == row][order][enough]) + round_to // 2)
+        steps: list[int] = [step * 10**power for power in range(18) for step in (2, 5, 10)]
+        return next(step for step in steps if step >= widest)
+
     @property
     def key_grid(self) -> KeyGrid | None:
         """The only grid the table can be used with; None if any will do."""

@@ -14,7 +14,7 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 
-from discreet.publication.cells import ListedCells, cell_chunks, has_number
+from discreet.publication.cells import ListedCells, cell_chunks, has_number, margin_columns
 from discreet.publication.formats import WriteOptions
 from discreet.publication.layout import footnotes
 from discreet.publication.notation import decimals_of, exact_text, interval_texts, symbols
@@ -58,6 +58,7 @@ def _frame(table: ProtectedTable, cells: ListedCells, options: WriteOptions) -> 
     if table.withheld is not None:
         shown = has_number(cells.status)
         columns |= table.withheld.beside(table.dimensions, cells.index, shown)
+    columns |= margin_columns(table, cells)
     columns |= footnotes(table).column(cells, language)
     if options.formulas:
         return pl.DataFrame(columns)

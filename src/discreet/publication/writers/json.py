@@ -17,6 +17,7 @@ from typing import IO, Any
 import numpy as np
 
 from discreet.publication.cells import (
+    MARGINS,
     ListedCells,
     cell_chunks,
     flat_keys,
@@ -44,6 +45,7 @@ def write_file(table: ProtectedTable, path: Path, options: WriteOptions) -> None
     names = [dimension.name for dimension in table.dimensions]
     columns = [*names, "value", "status"]
     columns += [] if table.withheld is None else table.withheld.columns
+    columns += [] if table.margin is None else MARGINS
 
     def column(number: int, cells: ListedCells) -> list[Any]:
         if number < len(names):

@@ -160,7 +160,7 @@ class SealEntry(ProgrammeEntry):
 
 
 class PublicationEntry(ProgrammeEntry):
-    """[publication]: the imprint of all tables."""
+    """[publication]: the imprint of all tables, and how exact counts are."""
 
     publisher: Texts = Field(default_factory=dict)
     source: Texts = Field(default_factory=dict)
@@ -169,11 +169,12 @@ class PublicationEntry(ProgrammeEntry):
     licence: Texts = Field(default_factory=dict)
     contact: Texts = Field(default_factory=dict)
     disclaimer: Texts = Field(default_factory=dict)
+    margins: bool = False
 
     @property
     def imprint(self) -> Imprint | None:
         """What is stated; None for nothing."""
-        stated = {name: texts for name, texts in self if texts}
+        stated = {name: texts for name, texts in self if texts and name != "margins"}
         return Imprint(**stated) if stated else None
 
 

@@ -170,6 +170,8 @@ class QualityReport:
         """What anyone may know."""
         areas = {name: list(each) for name, each in self.areas.items() if each}
         known = {**public_figures(self.log, dict(self.title)), "attacked": self.attacked}
+        margins = [table.margin for table in self.tables if table.margin is not None]
+        known |= {"margin": max(margins)} if margins else {}
         return {**known, "areas": areas} if areas else known
 
     @cached_property
@@ -203,6 +205,7 @@ class QualityReport:
                 heading(text["statements"], sections.statements(Overall(self.log))),
                 f"<p>{html.escape(text['attacked'])}</p>\n" if self.attacked else "",
                 paragraphs(remark[language] for remark in document.get("remarks", ())),
+                sections.margin(),
                 sections.shown(),
                 sections.areas(self.areas),
                 sections.internal() if internal else "",

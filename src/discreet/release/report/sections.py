@@ -8,6 +8,7 @@ what they show. As confidential as what goes in.
 from __future__ import annotations
 
 import html
+import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -15,7 +16,7 @@ from typing import Any
 from discreet.assessment import SUPPORT, Overall, number, percent
 from discreet.errors import PublicationError
 from discreet.files import texts_of
-from discreet.publication import LANGUAGES, read_words
+from discreet.publication import LANGUAGES, CountMargin, read_words
 from discreet.release.report.labels import LevelLabels
 
 _WIDTH = 640
@@ -266,6 +267,23 @@ class QualitySections(Sections):
             title = self.text["areas shown"].format(self.labels.table(name))
             sections += self.listed(title, ("level", "areas", "share complete", *_STATES), rows)
         return sections
+
+    def margin(self) -> str:
+        """How exact counts are, by their size, and what is made of them."""
+        if "margin" not in self.document:
+            return ""
+        margin = CountMargin(self.document["margin"])
+        rows = [
+            [
+                self.number(size),
+                f"±{self.number(margin.within)} ({self.share(share)})",
+                f"±{self.number(math.ceil(margin.difference(size, size)[1]))}",
+                f"±{self.number(math.ceil(1000 * margin.share(size, 2 * size)[1] - 500) / 10, 1)}",
+            ]
+            for size, share in margin.relative().items()
+        ]
+        names = ("count", "margin", "margin difference", "margin share")
+        return self.listed(self.text["margins"], names, rows)
 
     def internal(self) -> str:
         """Everything that only the office may see."""

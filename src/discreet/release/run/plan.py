@@ -182,7 +182,7 @@ def table_digests(inputs: Inputs) -> dict[str, str]:
             "languages": programme.languages,
             "date": programme.document.date,
         }
-        if programme.document.publication.imprint is not None:
+        if programme.document.publication.model_fields_set:
             shared["publication"] = programme.document.publication.model_dump()
         own = [name for name in programme.tables if programme.source_of(name).name == source]
         for name in own:

@@ -545,6 +545,7 @@ class _Release:
             (*method.statement(self.inputs, name), *full),
             {**printed, **own} if printed else {},
         )
+        table = dataclasses.replace(table, margin=method.margin(self.inputs, name))
         if name in self.shelf.names() and self.shelf.files(name):
             changed = method.changed(name, partial(self.shelf.table, name), table)
             self.later += [changed] if changed else []
