@@ -280,6 +280,28 @@ def compare(
     show(comparison.text(language), comparison.described(), as_json=as_json)
 
 
+@command(app, "privacy", example="discreet ptable privacy ptable.csv --for programme.toml")
+def privacy(
+    file: File,
+    file_format: Format = None,
+    programme: Annotated[
+        Path | None, typer.Option("--for", help="A programme: its cells that count one person.")
+    ] = None,
+    language: Language = "en",
+    as_json: Json = False,
+) -> None:
+    """Compare a perturbation table with mechanisms of differential privacy. SECRET."""
+    from discreet.assessment import privacy_view
+    from discreet.protection.noise import PerturbationTable
+    from discreet.protection.problems import warnings_about
+    from discreet.release import cells_of_person
+
+    warn(warnings_about(file))
+    table = PerturbationTable.read(file, format=file_format)
+    view = privacy_view(table, cells=1 if programme is None else max(1, cells_of_person(programme)))
+    show(view.text(language), view.described(), as_json=as_json)
+
+
 def _whole(text: str) -> int:
     try:
         return int(text)

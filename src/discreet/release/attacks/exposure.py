@@ -99,6 +99,23 @@ def planned_exposure(
     return planned
 
 
+def cells_of_person(programme: str | os.PathLike[str]) -> int:
+    """How many different cells of a programme's tables of counts count the same record at most."""
+    read = read_programme(programme)
+    trees, _ = fixed_classifications(read)
+    layers: dict[tuple[str, str], set[_Layer]] = {}
+    for name, entry in read.tables.items():
+        if read.method(name).attacked == "table":
+            population = (read.source_of(name).name, entry.where or "")
+            levels, _ = _levels(read, name, trees)
+            layers.setdefault(population, set()).update(_layers(levels.values()))
+    sources = {source for source, _ in layers}
+    counted = [
+        sum(len(own) for (source, _), own in layers.items() if source == one) for one in sources
+    ]
+    return max(counted, default=0)
+
+
 def _alone(levels: Iterable[Mapping[str, Sequence[int]]]) -> float:
     """The exposure of a table of its own."""
     variables = list(levels)
