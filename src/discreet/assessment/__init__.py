@@ -48,8 +48,8 @@ if TYPE_CHECKING:
     from .pictures.theme import ink_on as ink_on
     from .pictures.theme import noise_colours as noise_colours
     from .pictures.theme import share_class as share_class
-    from .privacy_view import PrivacyView as PrivacyView
-    from .privacy_view import privacy_view as privacy_view
+    from .privacy_budget import PrivacyView as PrivacyView
+    from .privacy_budget import privacy_view as privacy_view
     from .quality import Quality as Quality
     from .quality import actual_quality as actual_quality
     from .quality import expected_quality as expected_quality

@@ -170,11 +170,12 @@ class PublicationEntry(ProgrammeEntry):
     contact: Texts = Field(default_factory=dict)
     disclaimer: Texts = Field(default_factory=dict)
     margins: bool = False
+    address: Annotated[Text, StringConstraints(pattern=r"^https?://\S+/$")] | None = None
 
     @property
     def imprint(self) -> Imprint | None:
         """What is stated; None for nothing."""
-        stated = {name: texts for name, texts in self if texts and name != "margins"}
+        stated = {name: texts for name, texts in self if isinstance(texts, dict) and texts}
         return Imprint(**stated) if stated else None
 
 

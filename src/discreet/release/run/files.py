@@ -7,7 +7,7 @@ reach the release folder together. The internal report goes elsewhere: it is CON
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +25,7 @@ from discreet.release.run.plan import (
     about_files,
     atlas_files,
     atlas_tables,
+    catalogue_files,
     decision_files,
     map_digests,
     quality_files,
@@ -127,6 +128,7 @@ class Writer:
             self._atlas()
             self._decisions()
             self._quality(internal)
+            self._catalogue(released)
             for method in self.programme.methods:
                 names = self.programme.protected[method.name]
                 remembered = {name: self.shelf.extras(name) for name in names}
@@ -244,6 +246,26 @@ class Writer:
             attacked=self.attacked,
             areas={name: described_areas(self.shelf, name) for name in every},
         )
+
+    def _catalogue(self, released: Sequence[ReleasedTable]) -> None:
+        """The entry of data catalogues, as JSON-LD and as RDF/XML."""
+        from discreet.release.report.catalogue import catalogue_entry, json_ld, rdf_xml
+
+        files = catalogue_files(self.programme)
+        publication = self.programme.document.publication
+        if not files or publication.imprint is None:
+            return
+        entry = catalogue_entry(
+            address=publication.address or "",
+            title=self.title,
+            date=self.programme.document.date,
+            imprint=publication.imprint,
+            languages=self.programme.languages,
+            tables=[self.shelf.outline(table.name) for table in released],
+            files={table.name: table.files for table in released},
+        )
+        for file, text in zip(files, (json_ld(entry), rdf_xml(entry)), strict=True):
+            write_text(self.shelf.stage / file, text)
 
     def _inherited_keys(self) -> dict[str, dict[str, str]]:
         """How units get their keys from those of their parts."""

@@ -129,6 +129,12 @@ def decision_files(inputs: Inputs) -> list[str]:
     return [DECISIONS] if ruled else []
 
 
+def catalogue_files(programme: Programme) -> list[str]:
+    """The entry of data catalogues; none without a publisher."""
+    named = programme.document.publication.publisher
+    return ["catalogue.jsonld", "catalogue.rdf"] if named else []
+
+
 def about_files(inputs: Inputs) -> list[str]:
     """Everything that is said about the release as a whole, but for the list of files."""
     programme = inputs.programme
@@ -138,6 +144,7 @@ def about_files(inputs: Inputs) -> list[str]:
         *atlas_files(programme),
         *decision_files(inputs),
         *quality_files(programme),
+        *catalogue_files(programme),
         *(file for method in programme.methods for file in method.reports),
     ]
 

@@ -1,0 +1,180 @@
+"""The release as an entry of data catalogues: DCAT-AP and StatDCAT-AP, as JSON-LD and RDF/XML.
+
+In: the imprint, released tables and their files. Out: two texts that say the same. Public: titles,
+variables, files with their digests, and the notes on how figures were protected.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import PurePosixPath
+from typing import Any
+from xml.sax.saxutils import escape, quoteattr
+
+from discreet._version import __version__
+from discreet.publication import LANGUAGES
+from discreet.tables import Imprint, ProtectedTable
+
+#: The vocabularies, as both texts name them.
+PREFIXES = {
+    "dcat": "http://www.w3.org/ns/dcat#",
+    "dct": "http://purl.org/dc/terms/",
+    "foaf": "http://xmlns.com/foaf/0.1/",
+    "rdf": "http://www.w3.org/1999/02/22-rdf-syntax-ns#",
+    "rdfs": "http://www.w3.org/2000/01/rdf-schema#",
+    "spdx": "http://spdx.org/rdf/terms#",
+    "stat": "http://data.europa.eu/m8g/",
+    "vcard": "http://www.w3.org/2006/vcard/ns#",
+    "xsd": "http://www.w3.org/2001/XMLSchema#",
+}
+_TYPES = {
+    "csv": "text/csv",
+    "html": "text/html",
+    "json": "application/json",
+    "geojson": "application/geo+json",
+    "parquet": "application/vnd.apache.parquet",
+    "px": "text/x-pc-axis",
+    "svg": "image/svg+xml",
+    "xlsx": "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet",
+}
+_MEDIA = "http://www.iana.org/assignments/media-types/"
+_LANGUAGE = "http://publications.europa.eu/resource/authority/language/"
+_AUTHORITY = {"en": "ENG", "de": "DEU"}
+
+Node = dict[str, Any]
+
+
+def catalogue_entry(
+    *,
+    address: str,
+    title: Mapping[str, str],
+    date: str | None,
+    imprint: Imprint,
+    languages: Sequence[str],
+    tables: Sequence[ProtectedTable],
+    files: Mapping[str, Mapping[str, str]],
+) -> Node:
+    """The data set and its distributions, as a tree of nodes.
+
+    Args:
+        address: Where the release will stand; empty for beside this file.
+        title: language → heading of the release.
+        date: The date of release.
+        imprint: Who publishes it.
+        languages: Its languages.
+        tables: Its tables, with or without cells.
+        files: table → file → SHA-256.
+    """
+    notes = {
+        language: " ".join(
+            dict.fromkeys(note.text(language) for table in tables for note in table.notes)
+        )
+        for language in languages
+    }
+    entry: Node = {
+        "@id": address,
+        "@type": "dcat:Dataset",
+        "dct:title": _texts(title),
+        "dct:description": _texts(
+            {one: "; ".join(table.title(one) for table in tables) for one in languages}
+        ),
+        "dct:language": [{"@id": _LANGUAGE + _AUTHORITY[one]} for one in languages],
+        "dct:provenance": {"@type": "dct:ProvenanceStatement", "rdfs:label": _texts(notes)},
+        "stat:dimension": [
+            {"@type": "stat:DimensionProperty", "rdfs:label": _texts(labels)}
+            for labels in _variables(tables)
+        ],
+        "dcat:distribution": [
+            _distribution(address, table, file, digest)
+            for table in tables
+            for file, digest in files[table.name].items()
+        ],
+        "dct:publisher": {"@type": "foaf:Agent", "foaf:name": _texts(imprint.publisher)},
+    }
+    if date:
+        entry["dct:issued"] = {"@value": date, "@type": "xsd:date"}
+    if imprint.contact:
+        contact = next(iter(imprint.contact.values()))
+        own: Node = {"@type": "vcard:Organization", "vcard:fn": _texts(imprint.publisher)}
+        own |= {"vcard:hasEmail": {"@id": f"mailto:{contact}"}} if "@" in contact else {}
+        entry["dcat:contactPoint"] = own
+    if imprint.licence:
+        licence = {"@type": "dct:LicenseDocument", "rdfs:label": _texts(imprint.licence)}
+        for distribution in entry["dcat:distribution"]:
+            distribution["dct:license"] = licence
+    if imprint.source:
+        entry["dct:source"] = {"@type": "dcat:Dataset", "dct:title": _texts(imprint.source)}
+    if imprint.reference_date:
+        entry["dct:temporal"] = {
+            "@type": "dct:PeriodOfTime",
+            "rdfs:label": _texts(imprint.reference_date),
+        }
+    return entry
+
+
+def _texts(texts: Mapping[str, str]) -> list[Node]:
+    return [{"@value": text, "@language": one} for one, text in texts.items() if text]
+
+
+def _variables(tables: Iterable[ProtectedTable]) -> Iterator[dict[str, str]]:
+    """Each spanning variable once, with its labels."""
+    seen: set[str] = set()
+    for table in tables:
+        for dimension in table.spanning:
+            if dimension.name not in seen:
+                seen.add(dimension.name)
+                yield {one: dimension.title(one) for one in LANGUAGES}
+
+
+def _distribution(address: str, table: ProtectedTable, file: str, digest: str) -> Node:
+    """One file of a table."""
+    suffix = PurePosixPath(file).suffix.removeprefix(".")
+    language = next((one for one in LANGUAGES if f".{one}." in file), "en")
+    return {
+        "@type": "dcat:Distribution",
+        "dct:title": _texts({language: table.title(language)}),
+        "dcat:accessURL": {"@id": address + file},
+        "dcat:downloadURL": {"@id": address + file},
+        **({"dcat:mediaType": {"@id": _MEDIA + _TYPES[suffix]}} if suffix in _TYPES else {}),
+        "spdx:checksum": {
+            "@type": "spdx:Checksum",
+            "spdx:algorithm": {"@id": f"{PREFIXES['spdx']}checksumAlgorithm_sha256"},
+            "spdx:checksumValue": {"@value": digest, "@type": "xsd:hexBinary"},
+        },
+    }
+
+
+def json_ld(entry: Node) -> str:
+    """The entry as JSON-LD."""
+    return json.dumps({"@context": PREFIXES, **entry}, ensure_ascii=False, indent=1) + "\n"
+
+
+def rdf_xml(entry: Node) -> str:
+    """The entry as RDF/XML."""
+    names = "".join(f"\n  xmlns:{name}={quoteattr(address)}" for name, address in PREFIXES.items())
+    return (
+        f'<?xml version="1.0" encoding="utf-8"?>\n<!-- discreet {__version__} -->\n'
+        f"<rdf:RDF{names}>\n{''.join(_element(entry))}</rdf:RDF>\n"
+    )
+
+
+def _element(node: Node) -> Iterator[str]:
+    """A node with its properties."""
+    about = f" rdf:about={quoteattr(node['@id'])}" if "@id" in node else ""
+    yield f"<{node['@type']}{about}>\n"
+    for name, values in node.items():
+        for value in (values if isinstance(values, list) else [values]) if name[0] != "@" else ():
+            if "@value" in value:
+                kind = value.get("@type", "")
+                prefix, _, local = kind.partition(":")
+                own = f" rdf:datatype={quoteattr(PREFIXES[prefix] + local)}" if kind else ""
+                own += f" xml:lang={quoteattr(value['@language'])}" if "@language" in value else ""
+                yield f"<{name}{own}>{escape(value['@value'])}</{name}>\n"
+            elif "@type" in value:
+                yield f"<{name}>\n"
+                yield from _element(value)
+                yield f"</{name}>\n"
+            else:
+                yield f"<{name} rdf:resource={quoteattr(value['@id'])}/>\n"
+    yield f"</{node['@type']}>\n"
