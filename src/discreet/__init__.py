@@ -26,6 +26,7 @@ Data flows one way: records → table (confidential) → protected table → pub
   table for each area of a protected one
 - What protection did to a table: `compare` (confidential); what a release gives away:
   `attack` (secret)
+- Which method fits a file, and how to begin: `advise`
 - Whole programmes: `protect`; their parameters in one sealed file: `pack_parameters`,
   `open_parameters`; whether a release is as its office made it: `verify_release`
 - Cubes, to which records are added up in many places (confidential): `make_cubes`,
@@ -95,6 +96,7 @@ if TYPE_CHECKING:
     from .protection.suppression import suppress as suppress
     from .publication import Boundaries as Boundaries
     from .publication import CountMargin as CountMargin
+    from .release import advise as advise
     from .release import anonymise as anonymise
     from .release import area_tables as area_tables
     from .release import attack as attack

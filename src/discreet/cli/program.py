@@ -243,6 +243,7 @@ _MODULES: dict[str, tuple[str, ...]] = {
     "records": ("detect",),
     "record_methods": ("structure-file", "assess-records"),
     "slivers": ("find-slivers",),
+    "advice": ("advise",),
     "suppression": ("suppress", "audit"),
     "programmes": (
         *("new", "protect", "anonymise", "verify", "transmit"),

@@ -181,7 +181,7 @@ def new(
     as_json: Json = False,
 ) -> None:
     """Write a first programme from a look at a file of records; asks a few questions."""
-    from discreet.release import check_saved, drafted, write_draft
+    from discreet.release import check_saved, drafted, preparations, write_draft
 
     check_saved(out)
     data = programme_keys(file, ["auto"] if read is None else read)
@@ -198,9 +198,8 @@ def new(
     heading = title or _asked("Heading", file.stem, asks)
     about: dict[str, Any] = {"keys": keys, "ptable": str(ptable), "title": heading}
     written = write_draft(draft, out, data=data, by=spanning, **about)
-    steps = [] if key is not None or secret.exists() else [f"discreet keys secret {secret}"]
-    if not ptable.exists():
-        steps.append(f"discreet ptable design {ptable} --max-noise 5 --variance 2 --forbidden 1,2")
+    missing = ("ptable",) if key is not None else ("secret", "ptable")
+    steps = preparations(*missing, secret=str(secret), ptable=str(ptable))
     steps += [f"discreet protect {out} --check", f"discreet protect {out} --out release"]
     frame = "\n".join([f"A first programme is in {written}. Look at it, then:", *steps])
     show(frame, {"out": str(written), "by": spanning, "next": steps}, as_json=as_json)

@@ -11,6 +11,11 @@ from typing import TYPE_CHECKING
 from discreet.faces import lazy_face
 
 if TYPE_CHECKING:
+    from .advice import Advice as Advice
+    from .advice import Question as Question
+    from .advice import advise as advise
+    from .advice import open_question as open_question
+    from .advice import preparations as preparations
     from .anonymisation import anonymise as anonymise
     from .attacks.attack import attack as attack
     from .attacks.attack import attack_periods as attack_periods

@@ -31,6 +31,7 @@ _IDENTIFIERS = r"(id|.*_id|.*id|.*number|.*nummer|nr)$"
 _PLACES = r"(region|nuts|state|land|district|kreis|municipality|gemeinde|ags|place|county|plz)"
 _AGES = r"(age|alter|age_.*|alter_.*)$"
 _SEXES = r"(sex|gender|geschlecht)$"
+_VALUES = r".*(turnover|sales|revenue|income|rent|wage|value|umsatz|einkommen|miete|lohn|wert)"
 _AGE_GROUPS = [0, 18, 30, 50, 65]
 _OLDEST = 130
 #: More codes than these make no table to begin with.
@@ -78,6 +79,23 @@ class Draft:
     #: Column → code → label, as a Stata or SPSS file has them
     labels: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
 
+    @property
+    def identifiers(self) -> list[str]:
+        """Columns with distinct values, or with the name of an identifier."""
+        looks = self.columns.values()
+        return [look.name for look in looks if look.identifies or look.called(_IDENTIFIERS)]
+
+    @property
+    def values(self) -> list[str]:
+        """Numeric columns that could be added up, those with the name of a value first."""
+        numeric = [
+            look
+            for look in self.columns.values()
+            if look.numeric
+            and not (look.codes or look.called(_KEYS) or look.name in self.identifiers)
+        ]
+        return [look.name for look in sorted(numeric, key=lambda look: not look.called(_VALUES))]
+
     def variables(self, by: Sequence[str]) -> dict[str, dict[str, Any]]:
         """The code trees of spanning variables, as far as they can be guessed."""
         found: dict[str, dict[str, Any]] = {}
@@ -101,14 +119,7 @@ class Draft:
         for name in by:
             if name not in self.variables(by) and self.columns[name].distinct > _MOST_CODES:
                 yield f"{name}: {self.columns[name].distinct:,} codes, without a tree above them"
-        values = [
-            look.name
-            for look in self.columns.values()
-            if look.numeric
-            and not (look.codes or look.identifies or look.name in by)
-            and not look.called(_IDENTIFIERS)
-            and not look.called(_KEYS)
-        ]
+        values = [name for name in self.values if name not in by]
         if values:
             yield f"values that could be added up: {', '.join(values[:8])}"
 

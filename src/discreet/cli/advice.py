@@ -1,0 +1,90 @@
+"""The command ``advise``: a method for what is published, its price, and first commands."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Literal
+
+import typer
+
+from discreet.cli.program import Json, command, names, pairs, show
+from discreet.cli.records import Read, stated
+
+if TYPE_CHECKING:
+    from discreet.release import Question
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command to the program."""
+    line = "discreet advise persons.csv --publish counts --readers repeatedly"
+    command(app, "advise", example=line)(advise)
+
+
+def advise(
+    file: Annotated[Path, typer.Argument(help="The file of records. CONFIDENTIAL.")],
+    publish: Annotated[
+        Literal["counts", "sums", "records", "research"] | None,
+        typer.Option(help="Kind of publication."),
+    ] = None,
+    readers: Annotated[
+        Literal["once", "repeatedly", "on-demand", "anyone"] | None,
+        typer.Option(help="Frequency and audience."),
+    ] = None,
+    answer: Annotated[
+        list[str] | None,
+        typer.Option(help="Answer to a further question: additive=yes, blanks=no; repeatable."),
+    ] = None,
+    by: Annotated[
+        list[str] | None, typer.Option(help="Spanning variables or key variables.")
+    ] = None,
+    value: Annotated[str | None, typer.Option(help="Column to sum.")] = None,
+    id_: Annotated[
+        str | None, typer.Option("--id", help="Column that identifies a record or a unit.")
+    ] = None,
+    read: Read = None,
+    language: Annotated[Literal["en", "de"], typer.Option(help="Language of the advice.")] = "en",
+    as_json: Json = False,
+) -> None:
+    """Recommend a method for a file of records, with its price and the first commands."""
+    from discreet.release import advise as advised
+    from discreet.release import open_question
+
+    stated_answers = {"publish": publish, "readers": readers, **pairs(answer, "KEY=ANSWER")}
+    answers = {name: text for name, text in stated_answers.items() if text is not None}
+    while (question := open_question(answers)) is not None:
+        if as_json or not sys.stdin.isatty():
+            raise typer.BadParameter(_missing(question))
+        answers[question.name] = _prompted(question, language)
+    advice = advised(
+        file,
+        publish=answers.pop("publish"),
+        answers=answers,
+        by=names(by or []),
+        value=value,
+        id=id_,
+        **stated(_usual_reading(file) if read is None else read),
+    )
+    show(advice.text(language), advice.described(language), as_json=as_json)
+
+
+def _usual_reading(file: Path) -> list[str]:
+    return ["auto"] if file.suffix.lower() in (".csv", ".tsv", ".txt") else []
+
+
+def _missing(question: Question) -> str:
+    """The option that answers a question."""
+    known = ", ".join(question.answers)
+    if question.name in ("publish", "readers"):
+        return f"add --{question.name}: {known}"
+    return f"add --answer {question.name}=ANSWER: {known}"
+
+
+def _prompted(question: Question, language: str) -> str:
+    """The answer of the user at the terminal."""
+    typer.echo(question.text[language])
+    for name, texts in question.answers.items():
+        typer.echo(f"  {name}: {texts[language]}")
+    while (text := typer.prompt(">", prompt_suffix=" ").strip()) not in question.answers:
+        typer.echo(", ".join(question.answers))
+    return str(text)
