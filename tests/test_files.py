@@ -175,7 +175,9 @@ def test_a_folder_where_everyone_can_exchange_files(
         if not refused:
             assert read_private(path) == b"0123"
             continue
-        with pytest.raises(RecordKeyError, match="everyone on this computer") as caught:
+        with pytest.raises(
+            RecordKeyError, match="every user of this computer can replace the"
+        ) as caught:
             read_private(path)
         assert caught.value.code == "secret-permissions"
 

@@ -103,7 +103,7 @@ class CellIndex:
         """
         if not self.fits:
             raise error(
-                "the grid of this table has more than 2^62 cells",
+                "the complete table has more than 2^62 cells",
                 code="table-size",
                 where=where,
                 hint="use fewer spanning variables",

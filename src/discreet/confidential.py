@@ -75,9 +75,9 @@ def forget(error: BaseException) -> None:
 def engine_failed(error: BaseException) -> MicrodataError:
     """The error for whatever goes wrong with records: its type and its place, without its words."""
     place = _place_of(error)
-    hint = f"the cause is in {place}, not in the records: check folders, memory and installation"
+    hint = f"the cause is {place}, not the microdata: check folders, memory and installation"
     if _of_an_engine(error):
-        hint = "collect the frame on its own to see what the engine says"
+        hint = "collect the frame separately to see the message of the engine"
     message = f"the data engine failed on these records ({type(error).__name__} in {place})"
     return MicrodataError(message, code="engine-failed", hint=hint)
 
@@ -113,7 +113,7 @@ class Unpicklable:
 
     def __reduce__(self) -> NoReturn:
         raise RecordKeyError(
-            f"what {type(self).__name__} holds is secret and cannot be pickled",
+            f"{type(self).__name__} is secret and cannot be pickled",
             code="secret",
-            hint="hand over the name of its file, and read it there",
+            hint="pass the name of its file, and read it there",
         )

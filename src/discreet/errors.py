@@ -81,11 +81,11 @@ def nearest(name: str, known: Sequence[str]) -> str:
     """A hint that names the likeliest of the known names, or all of them.
 
     >>> nearest("wher", ["where", "weight"])
-    "did you mean 'where'?"
+    "closest match: 'where'"
     """
     close = difflib.get_close_matches(name, known, n=1, cutoff=0.6)
     if close:
-        return f"did you mean {close[0]!r}?"
+        return f"closest match: {close[0]!r}"
     shown = ", ".join(list(known)[:20]) + (", …" if len(known) > 20 else "")
     return f"known: {shown}" if known else ""
 

@@ -81,9 +81,7 @@ def check_writable(folder: str | os.PathLike[str]) -> None:
     """Raise a clear error unless files can be created in `folder`."""
     place = Path(folder)
     if not place.is_dir():
-        message = (
-            "the output folder does not exist" if not place.exists() else "this is not a folder"
-        )
+        message = "the output folder does not exist" if not place.exists() else "not a folder"
         hint = "create it, or choose another place"
         raise PublicationError(message, code="output-folder", where=str(place), hint=hint)
     try:
@@ -93,7 +91,7 @@ def check_writable(folder: str | os.PathLike[str]) -> None:
     except OSError as error:
         if _means_full(error):
             raise _disk_full(place) from None
-        message = f"no file can be written here ({error.strerror})"
+        message = f"cannot write here ({error.strerror})"
         hint = "check the permissions and the free space"
         raise PublicationError(message, code="output-folder", where=str(place), hint=hint) from None
 
@@ -132,8 +130,8 @@ def _means_full(error: Exception) -> bool:
 
 
 def _disk_full(place: Path) -> PublicationError:
-    message = "the disk is full; nothing was written here"
-    hint = "make room, and run again"
+    message = "the disk is full; the file was not written"
+    hint = "free disk space and run again"
     return PublicationError(message, code="disk-full", where=str(place), hint=hint)
 
 
@@ -173,7 +171,7 @@ def write_private(path: str | os.PathLike[str], text: str) -> None:
             raise
     except FileExistsError:
         raise _unusable(
-            place, "there is already a file here", "choose another name; secrets are kept"
+            place, "the file exists already", "choose another name; secrets are never replaced"
         ) from None
     except OSError as error:
         if _means_full(error):
@@ -183,9 +181,9 @@ def write_private(path: str | os.PathLike[str], text: str) -> None:
 
 def _check_mode(status: os.stat_result, place: Path, name: str) -> None:
     if not stat.S_ISREG(status.st_mode):
-        raise _unusable(place, "this is not a file")
+        raise _unusable(place, "not a file")
     if os.name == "posix" and status.st_mode & _OTHERS:
-        message = f"others on this computer can open the {name}"
+        message = f"other users of this computer can open the {name}"
         hint = f"chmod 600 {place}"
         raise RecordKeyError(message, code="secret-permissions", where=str(place), hint=hint)
 
@@ -199,7 +197,7 @@ def _check_folders(place: Path, name: str) -> None:
             continue  # a missing file is reported when it is opened
         mode = folder.stat().st_mode
         if mode & _WRITABLE_BY_ALL and not mode & stat.S_ISVTX:
-            message = f"everyone on this computer can replace the {name}"
+            message = f"every user of this computer can replace the {name}"
             hint = f"chmod o-w {folder}, or move the file to a folder of your own"
             raise RecordKeyError(message, code="secret-permissions", where=str(folder), hint=hint)
 

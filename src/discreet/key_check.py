@@ -100,7 +100,7 @@ class KeyCheck:
         if not self.faults or self.unsuitable_allowed:
             return
         raise RecordKeyError(
-            f"column {column!r} holds no record keys: {self.said}",
+            f"column {column!r} does not contain record keys: {self.said}",
             code="key-distribution",
             where=column,
             hint=self._hint(),
@@ -109,23 +109,23 @@ class KeyCheck:
     def _hint(self) -> str:
         if self.fits is not None:
             return (
-                f"they look like keys of the grid {self.fits}: name it (key_grid=…); "
+                f"the values look like keys of the grid {self.fits}: state it with key_grid=…; "
                 "identifiers and values are never keys"
             )
-        hint = "make keys with discreet.with_record_keys from an identifier and a secret"
+        hint = "create keys with discreet.with_record_keys from an identifier and a secret"
         if "row-order" in self.faults:
-            hint += "; records that were sorted by their keys are sorted by another column first"
+            hint += "; if the records are sorted by their keys, sort them by another column first"
         return hint
 
 
 #: What each fault is called in errors.
 _SAID = {
     "uneven": "they do not fill the grid evenly",
-    "repeats": "the same keys occur again and again",
-    "sequence": "they follow one another in steps",
+    "repeats": "keys are repeated",
+    "sequence": "they increase in equal steps",
     "row-order": "they depend on the order of the records",
     "variable": "they depend on {}",
-    "few-points": f"they take fewer than {FEWEST_POINTS} different values of the grid",
+    "few-points": f"they use fewer than {FEWEST_POINTS} different values of the grid",
 }
 
 

@@ -75,7 +75,7 @@ class KeyGrid:
     def __post_init__(self) -> None:
         if not isinstance(self.size, int) or not 2 <= self.size <= _MAX_SIZE:
             raise RecordKeyError(
-                "the size of a key grid is a whole number from 2 to 10^15",
+                "the size of a key grid must be a whole number from 2 to 10^15",
                 code="key-grid",
                 hint="usual grids: 256, 4096, 2^32, 10^15",
             )
@@ -184,7 +184,7 @@ def check_digits(digits: str, grid: KeyGrid) -> None:
     """Raise an error unless `digits` is a choice that suits the grid."""
     if digits not in DIGITS:
         raise RecordKeyError(
-            f"digits={digits!r} is not a choice", code="digits", hint=f"use {' or '.join(DIGITS)}"
+            f"unknown digits={digits!r}", code="digits", hint=f"use {' or '.join(DIGITS)}"
         )
     if digits == "round" and grid != CENSUS_GRID:
         raise RecordKeyError(
@@ -313,7 +313,7 @@ def unusable_keys(what: str, number: int, total: int, column: str) -> RecordKeyE
         f"{number:,} of {total:,} records have {what}",
         code="key-missing" if what == "no key" else "key-type",
         where=column,
-        hint="every record needs a key; make them with discreet.with_record_keys",
+        hint="every record needs a key; create keys with discreet.with_record_keys",
     )
 
 
@@ -324,7 +324,7 @@ def off_grid(number: int, total: int, column: str, grid: KeyGrid) -> RecordKeyEr
         f"{number:,} of {total:,} records have a key off the grid {grid}",
         code="key-off-grid",
         where=column,
-        hint=f"keys of this grid are {form}; name the grid that was used (key_grid=…)",
+        hint=f"keys of this grid are {form}; state the right grid with key_grid=…",
     )
 
 
@@ -334,5 +334,5 @@ def too_fine(number: int, total: int, column: str) -> RecordKeyError:
         f"{number:,} of {total:,} records have a key with more digits than the grid",
         code="key-digits",
         where=column,
-        hint='round the keys on purpose (key_digits="round"), or name the right grid',
+        hint='round the keys with key_digits="round", or state the right grid',
     )

@@ -41,7 +41,7 @@ def bytes_of(size: str | int) -> int:
     match = _SIZE.fullmatch(str(size).strip())
     number = 0 if match is None else int(float(match[1]) * _UNITS[match[2].lower()])
     if number < _LEAST:
-        message = f"{size} is no amount of memory" if match is None else f"{size} is too little"
+        message = f"{size} is not an amount of memory" if match is None else f"{size} is too little"
         raise MicrodataError(
             message, code="memory", where="memory", hint="such as 4GB; at least 500MB"
         )
@@ -75,10 +75,10 @@ class MemoryWatch:
         """Raise an error if it held more than it may."""
         self.largest = max(self.largest, held())
         if self.largest > self.most:
-            message = f"this takes more memory than the {self.most / 1e9:.3g} GB that are allowed"
-            hint = (
-                "allow more, count fewer variables at once, or make cubes of parts of the records"
+            message = (
+                f"the run needs more memory than the limit of {self.most / 1000000000.0:.3g} GB"
             )
+            hint = "raise the limit, use fewer variables per table, or build partial aggregates"
             raise MicrodataError(message, code="memory", where=where, hint=hint)
 
 

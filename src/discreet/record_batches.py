@@ -127,10 +127,10 @@ def arrow_package() -> Iterator[None]:
         yield
     except ImportError:
         raise MicrodataError(
-            "frames of pandas and pyarrow are read by the package pyarrow",
+            "frames of pandas and pyarrow need the package pyarrow",
             code="missing-package",
             where="pyarrow",
-            hint="pip install 'discreet[pandas]', or hand over a polars frame or a file",
+            hint="pip install 'discreet[pandas]', or use a polars frame or a file",
         ) from None
 
 

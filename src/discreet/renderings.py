@@ -25,12 +25,15 @@ def register_renderings(**packages: str) -> None:
     >>> register_renderings(write="elsewhere")
     Traceback (most recent call last):
         ...
-    discreet.errors.DiscreetError: [rendering] write: two packages have this rendering ...
+    discreet.errors.DiscreetError: [rendering] write: two packages register this rendering ...
     """
     for name, package in packages.items():
         if _PACKAGES.setdefault(name, package) != package:
             raise DiscreetError(
-                "two packages have this rendering", code="rendering", where=name, hint="keep one"
+                "two packages register this rendering",
+                code="rendering",
+                where=name,
+                hint="keep one",
             )
 
 
@@ -42,12 +45,10 @@ def rendering(name: str) -> Callable[..., Any]:
     >>> rendering("shout")
     Traceback (most recent call last):
         ...
-    discreet.errors.DiscreetError: [rendering] shout: this rendering is not registered ...
+    discreet.errors.DiscreetError: [rendering] shout: rendering not registered ...
     """
     if name not in _PACKAGES:
         hint = f"registered: {', '.join(_PACKAGES)}"
-        raise DiscreetError(
-            "this rendering is not registered", code="rendering", where=name, hint=hint
-        )
+        raise DiscreetError("rendering not registered", code="rendering", where=name, hint=hint)
     function: Callable[..., Any] = getattr(importlib.import_module(_PACKAGES[name]), name)
     return function

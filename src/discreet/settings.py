@@ -96,7 +96,7 @@ _KINDS = {
     "dataclass_type": "must be a table of keys and values",
     "path_type": "must be a path",
     "string_too_short": "must not be empty",
-    "string_pattern_mismatch": "is not in the form that is needed",
+    "string_pattern_mismatch": "has the wrong form",
     "too_short": "needs at least {min_length} entries",
     "greater_than_equal": "must be at least {ge}",
     "greater_than": "must be above {gt}",
@@ -117,10 +117,10 @@ def plain_problem(
     """What is wrong with a setting in plain words, with its place; `known` are all there are."""
     kind, context = details["type"], details.get("ctx", {})
     if kind in ("extra_forbidden", "unexpected_keyword_argument"):
-        return Problem("there is no such key", place, nearest(name, known))
+        return Problem("unknown key", place, nearest(name, known))
     if kind == "literal_error":
         values = _QUOTED.findall(str(context.get("expected", "")))
-        return Problem("this value is not known", place, f"known: {', '.join(values)}")
+        return Problem("unknown value", place, f"known: {', '.join(values)}")
     whole = {
         name: int(bound) if isinstance(bound, float) and bound.is_integer() else bound
         for name, bound in context.items()

@@ -88,9 +88,9 @@ class Store:
         axes = [axis for each in found for axis in each.axes]
         names = list(dict.fromkeys([*(c for axis in axes for c in axis.columns), *values]))
         if not axes or axes[0].levels or record_key in names:
-            message = "a store needs a variable that sorts its records, and keys of their own"
+            message = "a store needs a variable of areas and record keys"
             raise MicrodataError(
-                message, code="store", where=str(folder), hint="name the areas first"
+                message, code="store", where=str(folder), hint="name the variable of areas first"
             )
         column = _columns_of(source, [*names, *([record_key] if record_key else [])])
         trees = [tree for each in found for tree in each.trees]
@@ -292,7 +292,10 @@ def _check_codes(tree: Classification, files: VersionFiles, at: int) -> None:
     known = {*tree.leaves, tree.missing}
     unknown = [text for text in code_texts(values, tree.source).drop_nulls() if text not in known]
     if unknown:
-        message = f"{len(unknown):,} codes of the records are no finest codes of the classification"
+        message = (
+            f"{len(unknown):,} codes of the records are not on the finest level of the "
+            "classification"
+        )
         hint = f"add them to the classification, or correct column {tree.source!r}"
         raise MicrodataError(message, code="unknown-code", where=tree.name, hint=hint)
 

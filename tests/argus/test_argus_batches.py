@@ -95,7 +95,7 @@ def test_a_frequency_table_has_no_response(tmp_path: Path) -> None:
     ("text", "message"),
     [
         (HEAD + TABLE + TAIL + "<SUPPRESS> RND(1,5)", "no method of cell suppression"),
-        (HEAD + TABLE + TAIL + "<SUPPRESS> MOD(3)", "there is no table 3"),
+        (HEAD + TABLE + TAIL + "<SUPPRESS> MOD(3)", "table 3 not found"),
         (HEAD + TABLE + TAIL + "<SUPPRESS> FOO(1)", "the method is not known"),
         (HEAD + TABLE + TAIL + "<FLY> high", "the command <FLY> is not known"),
         (HEAD + TABLE + "<SAFETYRULE> Q(1)\n<READMICRODATA>", "the rule Q is not known"),

@@ -183,9 +183,12 @@ def test_linkage_and_loss_of_a_worked_example() -> None:
     [
         ({"keys": []}, "at least 1 entries"),
         ({"keys": ["nobody"]}, "nobody"),
-        ({"keys": ["weight"]}, "holds no codes"),
-        ({"keys": ["age"], "weight": "sex"}, "numbers above 0"),
-        ({"keys": ["age"], "sensitive": ["age"]}, "neither weight nor sensitive"),
+        ({"keys": ["weight"]}, "cannot be recoded"),
+        ({"keys": ["age"], "weight": "sex"}, "weights must be above 0"),
+        (
+            {"keys": ["age"], "sensitive": ["age"]},
+            "key variables cannot be the weight or sensitive",
+        ),
         ({"keys": ["age"], "missing": "some"}, "own"),
         ({"keys": ["age"], "k": 0}, "at least 1"),
     ],

@@ -66,7 +66,7 @@ def test_the_same_records_tell_nothing() -> None:
     first = persons(50, 1)
     found = revised_cells(first, first.sample(fraction=1, shuffle=True, seed=1), BY, id="id")
     assert (found.changed, found.few) == (0, 0)
-    assert "all cells hold the same units" in found.text()
+    assert "all cells have the same units as before." in found.text()
 
 
 def test_only_records_that_count_and_columns_of_the_table_matter() -> None:
@@ -105,9 +105,9 @@ def test_one_correction_is_read_off_two_figures_and_reported_before() -> None:
 @pytest.mark.parametrize(
     ("change", "more", "message"),
     [
-        ({}, {"least": 1}, "two units or more"),
+        ({}, {"least": 1}, "least must be at least 2"),
         ({"work": pl.col("work").cast(pl.String)}, {}, "was Int64 and is String"),
-        ({"id": pl.lit(1)}, {}, "share their identifier"),
+        ({"id": pl.lit(1)}, {}, "several records have the same identifier"),
         ({}, {"id": "person"}, "missing"),
     ],
 )
@@ -148,7 +148,7 @@ def test_the_programme_of_a_revision_is_checked(tmp_path: Path) -> None:
     found = CliRunner().invoke(app, line.split())
     assert found.exit_code == 1, found.output
     assert "T1: " in found.output
-    assert "T2: all cells hold the same units" in found.output
+    assert "T2: all cells have the same units as before." in found.output
     same = line.replace("first.csv", "persons.csv")
     assert CliRunner().invoke(app, same.split()).exit_code == 0
     assert CliRunner().invoke(app, [*line.split(), "--source", "homes"]).exit_code == 2

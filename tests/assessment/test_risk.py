@@ -243,7 +243,7 @@ def test_other_numbers_of_parts_are_refused(terms: object) -> None:
 
 
 def test_other_attackers_and_tables_are_refused() -> None:
-    with pytest.raises(PerturbationError, match='"maximum" or the "table"'):
+    with pytest.raises(PerturbationError, match='the prior knowledge must be "maximum" or "table"'):
         disclosure_risk(example("plain"), knows="all")  # type: ignore[arg-type]
     with pytest.raises(PerturbationError, match="counts"):
         disclosure_risk(example("plain"), counts=[-3])

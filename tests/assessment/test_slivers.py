@@ -194,9 +194,9 @@ def test_confidential_numbers_are_in_no_repr() -> None:
         ({"least": 2.5}, "a whole number from 2 on"),
         ({"effort": 0}, "a whole number from 1 on"),
         ({"second": "town"}, "two different columns"),
-        ({"second": "place"}, "there is no such column"),
-        ({"count": "square"}, "counts are whole numbers"),
-        ({"records": [1, 2]}, "no frame of records"),
+        ({"second": "place"}, "column not found"),
+        ({"count": "square"}, "counts must be whole numbers"),
+        ({"records": [1, 2]}, "not a data frame of records"),
     ],
 )
 def test_wrong_input(change, what) -> None:
@@ -205,7 +205,7 @@ def test_wrong_input(change, what) -> None:
     with pytest.raises(SliverError, match=what):
         find_slivers(given.pop("records"), **given)
     if not change.keys() - {"least"}:
-        with pytest.raises(SliverError, match="one of the two geographies"):
+        with pytest.raises(SliverError, match="the geography to merge must be one of the two"):
             merge_slivers(frame, "town", "square", least=5, merge="county")
 
 

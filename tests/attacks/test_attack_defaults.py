@@ -80,7 +80,9 @@ def test_a_table_without_noise_is_not_taken_for_protection() -> None:
     table = dc.Table.from_cells(cells, ["sex"], count="n", cell_key="key")
     for row in ({0: 1}, {0: 1.0, 1: 0.0}):
         still = dc.PerturbationTable.from_rows({0: {0: 1}, 1: row})
-        with pytest.warns(DiscreetWarning, match="the true ones, unprotected"):
+        with pytest.warns(
+            DiscreetWarning, match="the perturbation table changes no count: the published counts"
+        ):
             dc.perturb(table, still)
     little = dc.PerturbationTable.from_rows({0: {0: 1}, 1: {0: 0.9, 1: 0.1}})
     assert dc.perturb(table, little).get("m") in (5, 6)
@@ -90,16 +92,18 @@ def test_a_table_without_noise_is_not_taken_for_protection() -> None:
 def test_no_multiples_but_whole_ones(
     weighted: dc.Table, noise: dc.PerturbationTable, options: dict[str, Any]
 ) -> None:
-    with pytest.raises(dc.DiscreetError, match="round_to is a whole number"):
+    with pytest.raises(dc.DiscreetError, match="round_to must be a whole number from 1 to"):
         dc.perturb(weighted, noise, **options)
-    with pytest.raises(dc.DiscreetError, match="have no digits"):
+    with pytest.raises(dc.DiscreetError, match="values rounded to multiples have no decimals"):
         dc.perturb(weighted, noise, round_to=10, decimals=1)
 
 
 def test_value_columns_are_not_dropped_in_silence(noise: dc.PerturbationTable) -> None:
     people = pl.DataFrame({"sex": ["m", "w"], "rent": [500, 700], "key": [0.2, 0.7]})
     table = dc.tabulate(people, ["sex"], record_key="key", values=["rent"])
-    with pytest.warns(DiscreetWarning, match="not in the result, which has counts only: rent"):
+    with pytest.warns(
+        DiscreetWarning, match="has counts only, without the value columns rent; use"
+    ):
         dc.perturb(table, noise)
 
 
@@ -184,7 +188,7 @@ def test_a_margin_of_records_without_values_is_no_margin() -> None:
 def test_a_rule_on_values_needs_to_know_who_has_one() -> None:
     columns = {"branch": [*"aaabbb"], "turnover": [1, 2, 3, 9, None, None]}
     table = dc.tabulate(pl.DataFrame(columns), ["branch"], values=["turnover"])
-    with pytest.raises(SuppressionError, match="counts what the table does not have"):
+    with pytest.raises(SuppressionError, match="needs counts that the table lacks"):
         dc.primary(table, [rules.MinimumFrequency(3)], value="turnover")
 
 
@@ -253,5 +257,5 @@ def test_a_weighted_table_with_hidden_cells_shows_weights() -> None:
 def test_a_slip_of_the_pen_is_not_a_zero(firms: dc.Table) -> None:
     said = dc.primary(firms, [rules.NothingSensitive()])
     safe = dc.suppress(firms, said, method="fast")
-    with pytest.raises(dc.DiscreetError, match="there is no code 'B'"):
+    with pytest.raises(dc.DiscreetError, match="code 'B' not found"):
         safe.get("B")

@@ -38,7 +38,9 @@ def test_no_table_is_made_of_record_keys(
     people: pl.DataFrame, query: dict[str, Any], lazy: bool
 ) -> None:
     frame = people.lazy() if lazy else people
-    with pytest.raises(RecordKeyError, match="holds the record keys") as caught:
+    with pytest.raises(
+        RecordKeyError, match="contains the record keys and cannot be used in tables"
+    ) as caught:
         tabulate(frame, **query, record_key="key", key_grid=256)
     assert not any(key in str(caught.value) for key in ("11", "22", "33"))
 
@@ -46,7 +48,7 @@ def test_no_table_is_made_of_record_keys(
 @pytest.mark.parametrize("column", ["n", "key", "w"])
 def test_true_counts_cannot_be_codes(column: str) -> None:
     cells = pl.DataFrame({"n": [3, 4], "key": [1, 2], "w": [5, 6]})
-    with pytest.raises(TableError, match="confidential and cannot span"):
+    with pytest.raises(TableError, match="is confidential and cannot be a spanning variable"):
         Table.from_cells(cells, [column], count="n", cell_key="key", weight="w", key_grid=256)
 
 

@@ -56,7 +56,7 @@ def test_a_link_in_place_of_the_memory_is_refused(programme: Path, tmp_path: Pat
     elsewhere.mkdir()
     out.mkdir()
     (out / ".discreet").symlink_to(elsewhere)
-    with pytest.raises(PublicationError, match="this is a link"):
+    with pytest.raises(PublicationError, match="not a folder but a link"):
         dc.protect(programme, out)
     assert not list(elsewhere.iterdir())
 
@@ -72,6 +72,8 @@ def test_few_records_on_a_small_grid_publish_no_digests(programme: Path, tmp_pat
 def test_record_keys_span_and_weigh_no_table(programme: Path, tmp_path: Path) -> None:
     for change in ('by = ["key"]', 'by = ["sex"]\nweight = "key"'):
         programme.write_text(PROGRAMME.replace('by = ["sex"]', change))
-        with pytest.raises(ProgrammeError, match="holds keys or identifiers"):
+        with pytest.raises(
+            ProgrammeError, match="contains keys or identifiers and cannot be used in tables"
+        ):
             dc.protect(programme, tmp_path / "out")
     assert not (tmp_path / "out").exists()

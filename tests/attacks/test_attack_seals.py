@@ -207,7 +207,7 @@ def test_the_same_release_has_the_same_seal(both: House) -> None:
 def test_readers_need_no_memory(both: House) -> None:
     shutil.rmtree(both.out / ".discreet")
     assert both.read().in_order
-    assert any("remembers is missing" in text for text in both.verified().findings)
+    assert any("the state of the release is missing" in text for text in both.verified().findings)
 
 
 def test_nothing_secret_is_in_a_seal(both: House) -> None:
@@ -310,8 +310,8 @@ def test_a_link_in_place_of_a_file_is_a_change(house: House) -> None:
 
 def test_a_release_without_its_seal_is_refused(house: House) -> None:
     (house.out / "release.seal").unlink()
-    assert house.refused().problems[0].what == "the seal is missing"
-    assert house.verified().findings == ("the release has no seal (release.seal)",)
+    assert house.refused().problems[0].what == "the signature file is missing"
+    assert house.verified().findings == ("the release is not signed (release.seal)",)
     if house.more:
         assert not house.read().in_order
 
@@ -389,7 +389,7 @@ def test_a_seal_without_one_of_its_halves_is_refused(both: House) -> None:
 def test_a_seal_in_another_form_is_damaged(both: House, change: Callable[[str], str]) -> None:
     path = both.out / "release.seal"
     path.write_text(change(path.read_text()))
-    assert both.read().findings == ("the seal is damaged (release.seal)",)
+    assert both.read().findings == ("the signature file is damaged (release.seal)",)
     both.refused()
 
 
@@ -409,7 +409,7 @@ def test_an_older_release_is_put_back(house: House) -> None:
         assert verify_release(house.out, public_key=public, seal=first).in_order
         found = verify_release(house.out, public_key=public, seal=newer)
         assert not found.in_order
-        assert found.findings == ("this is another release than the one whose seal is named",)
+        assert found.findings == ("the release has another fingerprint",)
     house.run()
     assert house.content() == now
 
@@ -609,11 +609,11 @@ def test_the_command(both: House, monkeypatch: pytest.MonkeyPatch) -> None:
     assert json.loads(done.stdout)["in_order"] is True
     bare = run(app, ["verify", "release"])
     assert bare.exit_code == 1
-    assert "name the office's public key" in bare.stdout
+    assert "the signer was not checked: add the public key of the office" in bare.stdout
     edit_figure(both.out)
     changed = run(app, ["verify", "release", "--public-key", "office.pub"])
     assert changed.exit_code == 1
-    assert "NOT in order" in changed.stdout
+    assert "NOT VALID" in changed.stdout
     assert run(app, ["verify", "nowhere"]).exit_code == 2
     assert run(app, ["verify", "release", "--public-key", "secret.key"]).exit_code == 2
     two = ["verify", "release", "--public-key", "office.pub", "--programme", "programme.toml"]
@@ -632,5 +632,7 @@ def test_a_key_that_cannot_sign_is_a_mistake_in_the_programme(tmp_path: Path) ->
     assert not house.out.exists()
     (house.folder / "office.key").chmod(0o644)
     house.write()
-    with pytest.raises(DiscreetError, match="others on this computer can open the signing key"):
+    with pytest.raises(
+        DiscreetError, match="other users of this computer can open the signing key"
+    ):
         house.run()

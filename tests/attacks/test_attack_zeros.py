@@ -79,7 +79,7 @@ def test_what_is_suppressed_stays_listed_and_unknown(people: pl.DataFrame) -> No
     safe = perturb(table, PTABLE, suppress_below=2, found_codes="hide")
     assert codes(safe, "village") == ["Total", "a", "b", "c"]
     assert safe.get("a") is None
-    with pytest.raises(TableError, match="there is no code 'elsewhere'"):
+    with pytest.raises(TableError, match="code 'elsewhere' not found"):
         safe.get("elsewhere")
 
 

@@ -73,5 +73,5 @@ def test_a_total_called_missing_leaves_no_room_for_missing_values() -> None:
 
 @pytest.mark.parametrize("wrong", [None, 3, b"region.hrc"])
 def test_files_are_named_by_paths(wrong: Any) -> None:
-    with pytest.raises(ClassificationError, match="the path of a file is needed"):
+    with pytest.raises(ClassificationError, match="expected the path of a file, got a"):
         Classification.read(wrong)

@@ -34,12 +34,12 @@ def test_codes_of_both_forms_are_read_back(size: int, place: tuple[int, int]) ->
      "99999kmN9999999E9999999", "CRS3035RES99999999mN9999999E9999999"],
 )  # fmt: skip
 def test_what_is_no_square_is_refused(code: str) -> None:
-    with pytest.raises(ClassificationError, match="no square of the grid"):
+    with pytest.raises(ClassificationError, match="is not a grid cell"):
         GridSquare.read(code)
 
 
 def test_all_wrong_codes_are_told_at_once() -> None:
-    with pytest.raises(ClassificationError, match="12 codes are no squares of the grid"):
+    with pytest.raises(ClassificationError, match="12 codes are not grid cells"):
         read_squares(["100mN26841E43340", *["x"] * 12])
 
 
@@ -82,9 +82,11 @@ def test_sizes_that_do_not_nest(sizes) -> None:
 
 
 def test_squares_of_another_size() -> None:
-    with pytest.raises(ClassificationError, match="1 codes are squares of another size than 100 m"):
+    with pytest.raises(
+        ClassificationError, match="1 codes are grid cells of another size than 100 m"
+    ):
         Classification.from_squares("s", ["1kmN2684E4334", "100mN26840E43340"])
-    with pytest.raises(ClassificationError, match="codes of squares are a list"):
+    with pytest.raises(ClassificationError, match="give the codes of grid cells as a list"):
         Classification.from_squares("s", "1kmN2684E4334")
 
 

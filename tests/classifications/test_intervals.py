@@ -72,7 +72,7 @@ def test_missing_values_keep_a_category_besides_the_intervals():
     [
         ([0, 6, 6], {}, "bound 6 does not exceed 6"),
         ([0, 15, 6], {}, "bound 6 does not exceed 15"),
-        ([], {}, "there are no bounds"),
+        ([], {}, "bounds is empty"),
         ([0, math.nan], {}, "not a finite number"),
         ([0, math.inf], {}, "not a finite number"),
         ([0, 10**400], {}, "not a finite number"),

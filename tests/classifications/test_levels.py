@@ -97,10 +97,18 @@ def test_whole_numbers_and_categories_serve_as_codes(codes):
         (pl.DataFrame({"a": ["A", "B"], "b": ["B", "B1"]}), ["a", "b"], "'B' stands below"),
         (pl.DataFrame({"a": ["Total"]}), ["a"], "'Total' clashes with the total"),
         (pl.DataFrame({"a": ["A", ""]}), ["a"], "v, column a: a code is empty"),
-        (pl.DataFrame({"a": [1.5]}), ["a"], "'a' holds numbers with decimals"),
-        (pl.DataFrame({"a": [float("inf")]}), ["a"], "'a' holds numbers with decimals"),
+        (
+            pl.DataFrame({"a": [1.5]}),
+            ["a"],
+            "column 'a' has numbers with decimals, which cannot be codes",
+        ),
+        (
+            pl.DataFrame({"a": [float("inf")]}),
+            ["a"],
+            "column 'a' has numbers with decimals, which cannot be codes",
+        ),
         (pl.DataFrame({"a": [[1]]}), ["a"], "cannot hold codes"),
-        (pl.DataFrame({"a": ["A"]}), ["a", "b", "c"], "2 columns are missing"),
+        (pl.DataFrame({"a": ["A"]}), ["a", "b", "c"], "2 columns not found"),
         (pl.DataFrame({"a": ["A"]}), [], "coarsest first"),
         (pl.DataFrame({"a": ["A"]}), "a", "coarsest first"),
         (pl.DataFrame({"a": ["A"]}), ["a", "a"], "coarsest first"),
@@ -153,11 +161,11 @@ def test_every_code_stands_below_its_own_prefixes(codes):
     [
         (["0100"], [2], "'0100' is longer than the last length, 2"),
         (["01", None], [2], "code None is not a text"),
-        (["01", ""], [2], "code '' is not a text, or is empty"),
-        (["01"], [], "not rising"),
-        (["01"], [2, 2], "not rising"),
-        (["01"], [5, 2], "not rising"),
-        (["01"], [0, 2], "not rising"),
+        (["01", ""], [2], "code '' is empty or not a text"),
+        (["01"], [], "must be increasing whole numbers"),
+        (["01"], [2, 2], "must be increasing whole numbers"),
+        (["01"], [5, 2], "must be increasing whole numbers"),
+        (["01"], [0, 2], "must be increasing whole numbers"),
     ],
 )
 def test_codes_that_do_not_fit_the_lengths_are_refused(codes, lengths, message):

@@ -76,14 +76,14 @@ def test_details_are_taken_by_every_way_of_making_one():
     ("pairs", "message"),
     [
         ([("N1", "N")], "parent 'N' of code 'N1' is not among the codes"),
-        ([("n", None), ("n1", "N")], "did you mean 'n'?"),
+        ([("n", None), ("n1", "N")], "closest match: 'n'"),
         ([("A", "B"), ("B", "C"), ("C", "A")], "in a circle: 'A' → 'B' → 'C' → 'A'"),
         ([("A", "A")], "in a circle: 'A' → 'A'"),
         ([("A", None), ("B", None), ("A", None)], r"'A' is listed twice \(first in v, pair 1\)"),
         ([("A", None), ("B", None), ("C", "A"), ("C", "B")], "'C' stands below 'A' and below 'B'"),
         ([("Total", "A"), ("A", None)], "'Total' clashes with the total"),
         ([("", None)], "v, pair 1: a code is empty"),
-        ([(1, None)], "code 1 is not a text\n  Hint: codes are texts; write '1'"),
+        ([(1, None)], "code 1 is not a text\n  Hint: write the code as text: '1'"),
         ([("A",)], "v, pair 1: this is not a pair"),
         ("AB", "this is not a pair"),
         ([("Total", None), ("Total", None), ("A", None)], "'Total' is listed twice"),
@@ -100,15 +100,15 @@ def test_each_circle_is_reported_once_and_codes_below_it_are_not_blamed():
             "v", {"A": "B", "B": "A", "under": "A", "C": "D", "D": "C", "fine": None}
         )
     assert [problem.what for problem in error.value.problems] == [
-        "codes run in a circle: 'A' → 'B' → 'A'",
-        "codes run in a circle: 'C' → 'D' → 'C'",
+        "the hierarchy has a circle: 'A' → 'B' → 'A'",
+        "the hierarchy has a circle: 'C' → 'D' → 'C'",
     ]
 
 
 def test_a_frame_without_the_columns_says_which_there_are():
     with pytest.raises(ClassificationError, match="'parent' is missing") as error:
         Classification.from_parents("v", pl.DataFrame({"child": ["a"], "up": ["b"]}))
-    assert error.value.hint == "columns found: child, up"
+    assert error.value.hint == "columns: child, up"
 
 
 def test_an_object_that_is_no_frame_is_refused():

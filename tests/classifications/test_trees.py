@@ -66,9 +66,12 @@ def test_copies_and_pickles_are_equal(through):
         ({"codes": ("T", "a", "a"), "parents": (-1, 0, 0)}, "'a' occurs 2 times"),
         ({"codes": ("T", "a", "T"), "parents": (-1, 0, 0)}, "'T' clashes with the total"),
         ({"codes": ("T", ""), "parents": (-1, 0)}, "'' is not a text"),
-        ({"codes": ("T", "a", "b"), "parents": (-1, 2, 0)}, "'a' does not stand below its parent"),
+        (
+            {"codes": ("T", "a", "b"), "parents": (-1, 2, 0)},
+            "code 'a' is not listed after its parent",
+        ),
         ({"codes": ("T",), "parents": (0,)}, "'T' cannot have a parent"),
-        ({"codes": (), "parents": ()}, "there are no codes"),
+        ({"codes": (), "parents": ()}, "no codes given"),
         (
             {"codes": ("T", "m"), "parents": (-1, 0), "labels": {"m": "male"}},
             "label of 'm' has no language",
@@ -85,7 +88,7 @@ def test_copies_and_pickles_are_equal(through):
         ({"codes": ("T", "a"), "parents": (-1, 0), "bounds": (2, 1)}, "bound 1 does not exceed 2"),
         (
             {"codes": ("T", "a"), "parents": (-1, 0), "bounds": (0, float("nan"))},
-            "a bound is not a number",
+            "bounds must be numbers",
         ),
     ],
 )
@@ -113,13 +116,13 @@ def test_leaf_codes_and_missing_values_pass_the_check():
 @for_all_rows(
     ("code", "what", "hint"),
     [
-        ("1", "is not in the classification", "did you mean '01'?"),
-        (" 01", "is not in the classification", "did you mean '01'?"),
-        ("002", "is not in the classification", "did you mean '02'?"),
-        ("JUN", "is not in the classification", "did you mean 'jUN'?"),
-        ("Q1", "has codes below it", "records must carry leaf codes"),
-        ("Total", "is the total", "records must carry leaf codes"),
-        (1, "is not in the classification", "codes are texts; write '1'"),
+        ("1", "is not in the classification", "closest match: '01'"),
+        (" 01", "is not in the classification", "closest match: '01'"),
+        ("002", "is not in the classification", "closest match: '02'"),
+        ("JUN", "is not in the classification", "closest match: 'jUN'"),
+        ("Q1", "has codes below it", "records need codes of the finest level"),
+        ("Total", "is the total", "records need codes of the finest level"),
+        (1, "is not in the classification", "write the code as text: '1'"),
         ("99", "is not in the classification", "add it to the classification, or recode it"),
     ],
 )
@@ -133,7 +136,9 @@ def test_an_unknown_code_is_named_with_what_may_be_meant(code, what, hint):
 
 
 def test_of_many_unknown_codes_ten_are_shown_and_all_counted():
-    with pytest.raises(ClassificationError, match="1,234 codes are not leaf codes") as error:
+    with pytest.raises(
+        ClassificationError, match="1,234 codes are not on the finest level of the classification"
+    ) as error:
         MONTHS.check([f"x{number}" for number in range(1234)] * 2, where="persons.csv")
     assert len(error.value.problems) == 11
     assert error.value.problems[-1].what == "and 1,224 more"

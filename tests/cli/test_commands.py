@@ -110,9 +110,9 @@ def test_a_programme_from_the_command_line(folder: Path) -> None:
     assert all(table["fresh"] for table in summary["tables"])
     assert (folder / "out" / "T1.csv").exists()
     again = run("protect", folder / "programme.toml", "--out", folder / "out")
-    assert "0 made now, 2 unchanged" in again.stdout
+    assert "0 new, 2 unchanged" in again.stdout
     anew = run("protect", folder / "programme.toml", "--out", folder / "out", "--no-resume")
-    assert "2 made now, 0 unchanged" in anew.stdout
+    assert "2 new, 0 unchanged" in anew.stdout
 
 
 @pytest.mark.exhaustive
@@ -260,7 +260,7 @@ def test_units_inherit_their_keys(folder: Path) -> None:
     result = run("keys", "inherit", folder / "keyed.parquet", "--by", "home", "--out", homes)
     assert result.exit_code == 0, result.output
     assert pl.read_parquet(homes).height == 500
-    assert "--unit gives them noise of their own" in " ".join(result.output.split())
+    assert "--unit gives independent noise" in " ".join(result.output.split())
     own = folder / "own.parquet"
     words = ("keys", "inherit", folder / "keyed.parquet", "--by", "home", "--out", own)
     result = run(*words, "--unit", "household")
@@ -308,7 +308,7 @@ def test_a_perturbation_table_to_argus_and_back(folder: Path) -> None:
     there = run("ptable", "convert", folder / "ptable.json", folder / "ptable.txt", "--json")
     assert json.loads(there.stdout)["closed_changed_to"] == "right"
     back = run("ptable", "convert", folder / "ptable.txt", folder / "back.csv")
-    assert "closed on the left: bounds have moved by 10^-15" in " ".join(back.stdout.split())
+    assert "closed on the left: bounds moved by 10^-15" in " ".join(back.stdout.split())
     first = PerturbationTable.read(folder / "ptable.json")
     argus = PerturbationTable.read(folder / "ptable.txt")
     assert PerturbationTable.read(folder / "back.csv") == first
@@ -373,10 +373,10 @@ def test_hints_of_commands_name_options_and_commands(tmp_path) -> None:
     words = ["tabulate", file, "--by", "sex", "--record-key", "record_key", "--out", "c.csv"]
     told = run(*words, "--confidential")
     assert told.exit_code == 2
-    assert "make keys with discreet keys add from an identifier" in told.output
+    assert "create keys with discreet keys add from an identifier" in told.output
     draw = np.random.default_rng(1).integers(0, 2**32, 1000)
     pl.DataFrame({"sex": ["m", "w"] * 500, "record_key": draw}).write_parquet(file)
-    assert "2^32: name it (--key-grid …)" in run(*words, "--confidential").output
+    assert "2^32: state it with --key-grid …" in run(*words, "--confidential").output
     as_json = json.loads(run(*words, "--confidential", "--json").output)["error"]
     assert "--key-grid" in as_json["hint"]
     assert "--key-grid" in as_json["problems"][0]["hint"]

@@ -112,13 +112,25 @@ def test_a_preset_is_public_until_it_is_permuted(tmp_path: Path, seed: Path) -> 
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        ([], "--max-noise and --variance, or a --preset"),
-        (["--max-noise", "5"], "--max-noise and --variance, or a --preset"),
-        (["--preset", "within-5", "--max-noise", "5"], "a --preset is complete"),
-        (["--preset", "within-5", "--stay", "0.5"], "a --preset is complete"),
-        (["--preset", "within-5", "--any-shape"], "a --preset is complete"),
-        (["--preset", "nothing of the kind"], "no ready-made table"),
-        (["--max-noise", "5", "--variance", "3", "--split", "0.1"], "belongs to permuting"),
+        ([], "add --max-noise and --variance, or --preset"),
+        (["--max-noise", "5"], "add --max-noise and --variance, or --preset"),
+        (
+            ["--preset", "within-5", "--max-noise", "5"],
+            "--preset cannot be combined with other properties",
+        ),
+        (
+            ["--preset", "within-5", "--stay", "0.5"],
+            "--preset cannot be combined with other properties",
+        ),
+        (
+            ["--preset", "within-5", "--any-shape"],
+            "--preset cannot be combined with other properties",
+        ),
+        (["--preset", "nothing of the kind"], "unknown ready-made table"),
+        (
+            ["--max-noise", "5", "--variance", "3", "--split", "0.1"],
+            "--split needs --seed-file or --seed-env",
+        ),
         (["--max-noise", "5", "--variance", "3", "--forbidden", "1,x"], "not a whole number"),
         (["--max-noise", "5", "--variance", "1", "--forbidden", "1,2"], "row 1"),
         (["--max-noise", "0", "--variance", "0"], "[design]"),

@@ -51,7 +51,7 @@ def test_no_bracket_of_any_help_text_is_taken_for_markup() -> None:
 @pytest.mark.parametrize(
     ("words", "text"),
     [
-        (("tabulate",), "as in [data] (decimal=,"),
+        (("tabulate",), "such as decimal=, or types.income=number; a TOML file with"),
         (("detect",), "a [data] section"),
         (("ask", "table"), "as [cells]"),
     ],

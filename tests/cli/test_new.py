@@ -111,7 +111,10 @@ def test_record_keys_are_known_by_their_name(folder: Path) -> None:
         (("no.csv",), "no.csv"),
         (("personen.csv", "--id", "lfdnr", "--by", "Wohnort"), "no column 'Wohnort'"),
         (("personen.csv", "--id", "lfdnr", "--out", "no/p.toml"), "output folder does not exist"),
-        (("personen.csv", "--id", "lfdnr", "--out", "personen.csv"), "there is a file already"),
+        (
+            ("personen.csv", "--id", "lfdnr", "--out", "personen.csv"),
+            "the file exists already; programmes are never replaced",
+        ),
     ],
 )
 def test_wrong_words(folder: Path, words: tuple[str, ...], said: str) -> None:

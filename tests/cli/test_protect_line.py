@@ -132,7 +132,7 @@ def test_a_table_without_noise_is_told(folder: Path) -> None:
     words = ("--by", "sex", "--codes", "sex=m,w", *KEYS[:-1], "still.json", "--out", "t.csv")
     done = run("protect", "persons.csv", *words)
     assert done.exit_code == 0, done.output
-    assert "the true ones, unprotected" in done.output
+    assert "the perturbation table changes no count: the published counts" in done.output
 
 
 def test_a_name_that_is_taken_is_the_fault_of_out() -> None:
@@ -154,10 +154,13 @@ def test_a_name_that_is_taken_is_the_fault_of_out() -> None:
         ((*LINE[1:], "--record-key", "k", "--out", "t.csv"), "--record-key"),
         ((*LINE[1:], "--no-resume", "--out", "t.csv"), "--no-resume"),
         ((*LINE[1:], "--internal", "inside", "--out", "t.csv"), "--internal"),
-        ((*LINE[1:], "--codes", "size=a", "--out", "t.csv"), "does not stand in --by"),
-        ((*LINE[1:], "--codes", "age=a", "--out", "t.csv"), "two code trees"),
+        ((*LINE[1:], "--codes", "size=a", "--out", "t.csv"), "has a hierarchy but is not in --by"),
+        ((*LINE[1:], "--codes", "age=a", "--out", "t.csv"), "has two hierarchies; choose one"),
         ((*LINE[1:], "--prefixes", "sex=a,b", "--out", "t.csv"), "is no number"),
-        (("p.toml", "--by", "sex", "--out", "t.csv", *KEYS), "names its own tables"),
+        (
+            ("p.toml", "--by", "sex", "--out", "t.csv", *KEYS),
+            "--by does not apply to a programme; name its tables there",
+        ),
         (("p.toml", "--where", "x > 1", "--out", "t"), "--where says nothing about"),
         (("p.toml", "--sparse", "--out", "t"), "--sparse says nothing about"),
     ],

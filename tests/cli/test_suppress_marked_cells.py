@@ -126,7 +126,7 @@ def test_totals_that_cells_lack_are_computed_and_protected(
     done = run("suppress", "cells.csv", *words, "--method", "fast")
     assert done.exit_code == 0, done.output
     told = json.loads(done.output)
-    assert told["notes"][0].startswith("7 totals that the cells lacked were computed")
+    assert told["notes"][0].startswith("7 missing totals were computed")
     safe = pl.read_csv("safe.csv", schema_overrides={"a": pl.String, "b": pl.String})
     assert safe.height == 16
     assert safe["value"].null_count() == 4
@@ -136,18 +136,22 @@ def test_totals_that_cells_lack_are_computed_and_protected(
 @pytest.mark.parametrize(
     ("text", "more", "told"),
     [
-        ("m,9,P", (), "'P' is not known"),  # protected there, primary here
+        ("m,9,P", (), "unknown status 'P'"),  # protected there, primary here
         ("m,9,S", (), "'S' is not known"),  # safe there, secondary here
         ("m,9,x", (), "'x' is not known"),
-        ("m,9,", (), "cells lack one"),
+        ("m,9,", (), "cells lack a status"),
         ("m,,u", (), "1 cells have no number"),
         ("m,much,u", (), "no number"),
         ("m,9,u\nm,9,u", (), "more than once"),
-        ("m,9,u", ("--meaning", "q=hidden"), "a status means"),
+        (
+            "m,9,u",
+            ("--meaning", "q=hidden"),
+            "a status must mean unsafe, safe, protected or secondary",
+        ),
         ("m,9,u", ("--rule", "n=3"), "--rule"),
         ("m,9,u", ("--holding", "n"), "--holding"),
         ("m,9,u", ("--published", "sx == 1"), "sx"),
-        (",9,u", ("--published", "sex == 'Total'"), "it cannot be told whether"),
+        (",9,u", ("--published", "sex == 'Total'"), "the filter is undecided for"),
         ("m,9,u", ("--levels", "v"), "two columns"),
         ("m,9,u", ("--levels", "v,w"), "column 'w'"),
         ("m,9,u", ("--total", "age=1"), "age"),

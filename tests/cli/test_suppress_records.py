@@ -141,7 +141,7 @@ def test_a_check_writes_nothing(tmp_path: Path) -> None:
     words = ("--by", "region,branch", "--value", "turnover", "--rule", "n=3", "--out", "safe.csv")
     done = run("suppress", "firms.csv", *words, "--check")
     assert done.exit_code == 0, done.output
-    assert "firms is in order" in done.stdout
+    assert "firms is valid" in done.stdout
     assert content(tmp_path) == before
 
 
@@ -236,7 +236,7 @@ def test_consent_of_groups_is_that_of_all_their_firms(firms: pl.DataFrame, tmp_p
     assert f"turnover: {int(found.sensitive.sum())} sensitive cells" in done.stdout
     number = int(found.waived.sum())
     assert number > 0
-    assert f"; {number} are not sensitive because units have consented." in done.stdout
+    assert f"; {number} are not sensitive because of waivers." in done.stdout
     assert f"units have consented: {number} cells" in (tmp_path / "in.txt").read_text()
 
 

@@ -125,7 +125,7 @@ def test_a_file_that_is_no_synthetic_census_is_refused(tmp_path, content):
     path = tmp_path / "persons.parquet"
     if content is not None:
         path.write_bytes(content)
-    with pytest.raises(DiscreetError, match="no Parquet file"):
+    with pytest.raises(DiscreetError, match="Parquet file of persons not found"):
         map_of(path)
 
 

@@ -108,7 +108,7 @@ def test_a_secret_of_ones_own_is_never_replaced(tmp_path):
 
 
 def test_a_folder_without_a_census_is_refused(tmp_path):
-    with pytest.raises(MicrodataError, match="no Parquet file"):
+    with pytest.raises(MicrodataError, match="Parquet file of persons not found"):
         write_programme(tmp_path)
     assert list(tmp_path.iterdir()) == []
 
@@ -262,7 +262,9 @@ def test_a_difference_elsewhere_is_not_passed_over(demonstration, tmp_path):
     changed = place / "release" / "rents.csv"
     changed.write_text(changed.read_text("utf-8") + "\n", "utf-8")
     ours = dataclasses.replace(summary.release, out=place / "release")
-    with pytest.raises(PublicationError, match=r"1 files made elsewhere") as caught:
+    with pytest.raises(
+        PublicationError, match=r"1 files from the other place differ from those of the office"
+    ) as caught:
         hand_on(place / "census", place / "elsewhere", ours)
     assert caught.value.where == "rents.csv"
 

@@ -26,12 +26,12 @@ NAN = float("nan")
 @for_all_rows(
     ("wrong", "message"),
     [
-        ({"kind": "median"}, "no kind of figure"),
+        ({"kind": "median"}, "unknown kind of figure"),
         ({"name": ""}, "needs a name"),
-        ({"part": ""}, "above the line is missing"),
-        ({"whole": ""}, "below the line is missing"),
+        ({"part": ""}, "the numerator is missing"),
+        ({"whole": ""}, "the denominator is missing"),
         ({"whole": None}, "name of an ingredient"),
-        ({"of": "people"}, "made of part and whole"),
+        ({"of": "people"}, "needs part and whole"),
         ({"kind": "count"}, "shown as it is"),
         ({"kind": "mean", "of": "rent"}, "leave one out"),
         ({"kind": "ratio", "over": ["sex"]}, "a ratio takes no over"),
@@ -74,11 +74,11 @@ def test_all_mistakes_of_a_list_of_figures_are_listed(stated: Make) -> None:
         derive({"vacant": stated({("N",): 1}), "dwellings": stated({("N",): 9})}, figures)
     found = [(problem.what, problem.hint) for problem in caught.value.problems]
     assert found == [
-        ("2 figures have this name", ""),
-        ("there is no ingredient 'vacent'", "did you mean 'vacant'?"),
+        ("2 figures share this name", ""),
+        ("unknown ingredient 'vacent'", "closest match: 'vacant'"),
         (
-            "there is no ingredient 'vacancy'",
-            "figures are made of ingredients, not of other figures",
+            "unknown ingredient 'vacancy'",
+            "key figures are derived from ingredients, not from other figures",
         ),
     ]
 
@@ -87,7 +87,7 @@ def test_a_table_needs_a_figure_that_is_shown(stated: Make) -> None:
     made = {"n": stated({("N",): 1})}
     with pytest.raises(TableError, match="all figures are hidden"):
         derive(made, [KeyFigure(name="n", kind="count", hidden=True)])
-    with pytest.raises(TableError, match="there is no figure"):
+    with pytest.raises(TableError, match="no key figure given"):
         derive(made, [])
 
 
@@ -99,7 +99,7 @@ def test_unknown_variables_and_codes(stated: Make) -> None:
     with pytest.raises(TableError) as caught:
         derive({"n": stated({("N",): 1})}, figures)
     assert [problem.what for problem in caught.value.problems] == [
-        "the table has no variable 'age'",
+        "variable 'age' not found in the table",
         "region has no code 'X'",
     ]
 
@@ -109,10 +109,10 @@ def test_what_is_no_ingredient_or_figure(stated: Make) -> None:
     figure = KeyFigure(name="n", kind="count")
     wrong: list[tuple[Any, Any, str]] = [
         ([made], [figure], "given by name"),
-        ({"n": made.protected}, [figure], "an Ingredient is needed, this is a ProtectedTable"),
+        ({"n": made.protected}, [figure], "expected an Ingredient, got a ProtectedTable"),
         ({"n": made}, figure, "a list of key figures"),
         ({"n": made}, "n", "a list of key figures"),
-        ({"n": made}, ["n"], "a KeyFigure is needed, this is a str"),
+        ({"n": made}, ["n"], "expected a KeyFigure, got a str"),
     ]
     for ingredients, figures, message in wrong:
         with pytest.raises(TableError, match=message):
@@ -143,7 +143,7 @@ def test_spanning_variables_must_agree(stated: Make) -> None:
     moved = Classification(
         name="region", codes=("Total", "S", "N", "N1", "N2"), parents=(-1, 0, 1, 2, 2)
     )
-    with pytest.raises(TableError, match="stand below others"):
+    with pytest.raises(TableError, match="have other parents in"):
         share(people, stated({("N",): 2}, by=(moved,)))
 
 
@@ -172,7 +172,9 @@ def test_headings_have_a_language(stated: Make) -> None:
 def test_a_variable_called_figure(stated: Make) -> None:
     tree = Classification.flat("figure", ["a"])
     figures = [KeyFigure(name=name, kind="count", of="n") for name in ("x", "y")]
-    with pytest.raises(TableError, match="no spanning variable may be called"):
+    with pytest.raises(
+        TableError, match="a table with several figures cannot have a spanning variable"
+    ):
         derive({"n": stated({("a",): 1}, by=(tree,))}, figures)
 
 
@@ -190,7 +192,9 @@ def test_an_ingredient_has_all_cells_of_its_table(stated: Make) -> None:
     made = stated({("N",): 5, ("S",): 6})
     fewer = stated({("N",): 5})
     object.__setattr__(fewer, "protected", made.protected)
-    with pytest.raises(TableError, match="cells that the ingredient has not"):
+    with pytest.raises(
+        TableError, match="the protected table has cells that are missing in the ingredient"
+    ):
         share(fewer, made)
 
 

@@ -133,9 +133,11 @@ def test_shares_stay_between_0_and_100(stated: Make) -> None:
 
 def test_what_is_no_part_has_no_share(stated: Make) -> None:
     part, whole = stated({("N",): 12}), stated({("N",): 10})
-    with pytest.raises(TableError, match="a share needs a part of its whole") as refused:
+    with pytest.raises(
+        TableError, match="the part of the share is larger than the whole"
+    ) as refused:
         share(part, whole)
-    assert refused.value.hint == 'check part and whole, or take kind="ratio" with factor=100'
+    assert refused.value.hint == 'check part and whole, or use kind="ratio" with factor=100'
     assert ratio(part, whole, factor=100).get("N") == 120
     assert share(stated({("N",): 12}), stated({("N",): 0})).get("N") is None  # nothing to see
 

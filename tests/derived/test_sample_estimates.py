@@ -197,9 +197,9 @@ def test_nothing_of_what_is_withheld_is_stored() -> None:
     ("change", "design", "says"),
     [
         ({"w": None}, STRATIFIED, "column 'w' is missing"),
-        ({"w": pl.lit(-1.0)}, STRATIFIED, "a weight is below zero"),
-        ({"w": pl.lit(None, pl.Float64)}, STRATIFIED, "a number is needed in every record"),
-        ({"drawn": pl.lit(2.0)}, STRATIFIED, "a sampling fraction is a share from 0 to 1"),
+        ({"w": pl.lit(-1.0)}, STRATIFIED, "weights must not be negative"),
+        ({"w": pl.lit(None, pl.Float64)}, STRATIFIED, "every record needs a number"),
+        ({"drawn": pl.lit(2.0)}, STRATIFIED, "sampling fractions must be from 0 to 1"),
         ({"drawn": pl.col("income") / 4_000}, STRATIFIED, "has two sampling fractions"),
         (
             {"stratum": pl.col("region") + pl.col("block").cast(pl.String)},
@@ -221,8 +221,8 @@ def test_samples_that_give_no_variance_are_refused(
 @pytest.mark.parametrize(
     ("fields", "says"),
     [
-        ({"replicates": ["r1", "r2"]}, "replicates go with a factor"),
-        ({"factor": 0.5}, "replicates go with a factor"),
+        ({"replicates": ["r1", "r2"]}, "replicate weights need a factor"),
+        ({"factor": 0.5}, "replicate weights need a factor"),
         ({"replicates": ["r1", "r2"], "factor": 1, "strata": "s"}, "exclude each other"),
         ({"replicates": ["r1"], "factor": 1}, "a list of several columns"),
     ],
@@ -235,9 +235,9 @@ def test_designs_that_contradict_themselves_are_refused(fields: dict[str, Any], 
 @for_all_rows(
     ("fields", "says"),
     [
-        ({"bounds": {"A": 0.1, "B": 0.05}}, "rise from class to class"),
-        ({"worst": "A"}, "the worst class has no bound"),
-        ({"withheld": ["F"]}, "there is no class 'F'"),
+        ({"bounds": {"A": 0.1, "B": 0.05}}, "the bounds must be increasing shares above 0"),
+        ({"worst": "A"}, "the worst class must not have a bound"),
+        ({"withheld": ["F"]}, "unknown class 'F'"),
         ({"bracketed": ["E"]}, "bracketed or withheld, not both"),
         ({"min_records": 0}, "a whole number from 1 on"),
     ],
@@ -248,5 +248,5 @@ def test_classes_that_contradict_themselves_are_refused(fields: dict[str, Any], 
 
 
 def test_other_kinds_of_figures_are_refused() -> None:
-    with pytest.raises(TableError, match="counts, sums and shares, no mean"):
+    with pytest.raises(TableError, match="samples support counts, sums and shares, not mean"):
         published(sample(), figures=[KeyFigure(name="m", kind="mean", of="income")])

@@ -209,7 +209,7 @@ def test_a_rule_is_one_module(outcomes: dict[str, list[str]]) -> None:
     assert outcomes["rule"] == [
         "<Crowd: secret> {'crowd': 4}",
         "{'crowd': 4}",
-        "n is a whole number of at least 1",
+        "n must be a whole number of at least 1",
         "['crowd', 'secondary']",
         "True",
     ]

@@ -45,11 +45,11 @@ def test_tables_and_queries(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize(
     ("said", "words"),
     [
-        ({}, "name either a table or a query"),
-        ({"table": "none"}, "there is no table 'none'"),
+        ({}, "give either a table or a query"),
+        ({"table": "none"}, "table 'none' not found"),
         ({"table": 'people"; drop table people; --'}, "there is no table"),
-        ({"query": "delete from people"}, "not one SELECT"),
-        ({"query": "select 1; select 2"}, "not one SELECT"),
+        ({"query": "delete from people"}, "the query must be one SELECT statement"),
+        ({"query": "select 1; select 2"}, "the query must be one SELECT statement"),
         ({"query": "select nothing from people"}, "the query failed"),
         ({"table": "mixed"}, "values of different types"),
         ({"table": "people", "decimal": ","}, "do not apply"),
@@ -64,7 +64,7 @@ def test_what_cannot_be_read(url: str, said: dict[str, Any], words: str) -> None
 
 
 def test_a_missing_database_is_not_made(tmp_path: Path) -> None:
-    with pytest.raises(MicrodataError, match="there is no such file"):
+    with pytest.raises(MicrodataError, match="file not found"):
         rows(f"sqlite:///{tmp_path}/none.db", table="people")
     assert list(tmp_path.iterdir()) == []
 

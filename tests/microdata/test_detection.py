@@ -75,10 +75,13 @@ def test_no_value_is_shown(tmp_path: Path) -> None:
         ("id;a\n1;1,234\n2;5,678\n", "thousands or decimals"),
         ("id;a;b\n1;1,5;1.5\n", "decimals have a comma in a and a point in b"),
         ("id;a;b\n1;1,5;1.234\n", "thousands or decimals"),
-        ("id;a\n1;10.1\n2;10.10\n", "codes like 1.1 and 1.10"),
-        ("id;a\n1;1 234\n2;1'234\n", "thousands are marked in several ways"),
-        ("1;2;3\n4;5;6\n", "is it a header"),
-        ("a,b;c\n1,2;3\n", "fields may be separated"),
+        (
+            "id;a\n1;10.1\n2;10.10\n",
+            "the number of decimals varies, as in codes such as 1.1 and 1.10",
+        ),
+        ("id;a\n1;1 234\n2;1'234\n", "several thousands separators occur"),
+        ("1;2;3\n4;5;6\n", "numbers; it may not be a header"),
+        ("a,b;c\n1,2;3\n", "the separator may be"),
     ],
 )
 def test_what_can_be_read_in_two_ways_is_asked(tmp_path: Path, text: str, words: str) -> None:

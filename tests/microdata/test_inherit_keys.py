@@ -112,7 +112,7 @@ def test_parts_of_unknown_units_are_counted(either: Engine) -> None:
 
 
 def test_the_units_must_be_identified(either: Engine) -> None:
-    with pytest.raises(MicrodataError, match="2 of 4 records share"):
+    with pytest.raises(MicrodataError, match="2 of 4 records have a repeated identifier"):
         onto(either, pl.concat([HOMES, HOMES.head(1)]))
 
 

@@ -145,7 +145,7 @@ def test_errors_name_row_and_column_and_no_value(
     assert caught.value.code == "value-type"
     assert caught.value.where == f"{file}, {place}" or place in caught.value.where
     assert number in str(caught.value)
-    shown = "quotes it; the first is"
+    shown = "shows it; the first is"
     assert shown not in str(caught.value)
     with pytest.raises(MicrodataError, match="the first is '"):
         dc.read_microdata(file, separator=";", show_values=True, **said)
@@ -222,7 +222,7 @@ def test_columns_that_are_not_there_are_all_named(tmp_path: Path, key: str) -> N
 
 def test_after_renaming_names_are_the_new_ones(tmp_path: Path) -> None:
     file = written(tmp_path, "a;b\n1;2\n")
-    with pytest.raises(MicrodataError, match="it is called 'c' after renaming"):
+    with pytest.raises(MicrodataError, match="its name is 'c' after renaming"):
         dc.read_microdata(file, rename={"a": "c"}, types={"a": "text"})
     with pytest.raises(MicrodataError, match="two columns are called 'b'"):
         dc.read_microdata(file, rename={"a": "b"})
@@ -272,7 +272,9 @@ def test_what_is_said_acts_the_same_on_every_engine(tmp_path: Path) -> None:
 def test_types_are_for_files_and_kinds_of_frames_stay(tmp_path: Path) -> None:
     read = dc.read_microdata(SOURCE.to_pandas(), trim=True)
     assert nw.to_native(read).__class__.__module__.startswith("pandas")
-    with pytest.raises(MicrodataError, match="convert the rest in the query") as caught:
+    with pytest.raises(
+        MicrodataError, match="convert other columns in the query, or before"
+    ) as caught:
         dc.read_microdata(SOURCE, types={"size": "text"}, decimal=",")
     assert [problem.where for problem in caught.value.problems] == ["decimal", "types"]
     assert rows(_engines(tmp_path)["parquet"], types={"size": "text"})["size"][0] == "1"

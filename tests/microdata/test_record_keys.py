@@ -151,7 +151,7 @@ def test_missing_and_repeated_identifiers_are_counted_not_named(either: Engine) 
     assert caught.value.code == "identifiers"
     assert "3 of 7 records have no identifier" in text
     assert "1 of 7 records have an empty identifier" in text
-    assert "2 of 7 records share" in text
+    assert "2 of 7 records have a repeated identifier" in text
     assert "confidential" not in text
 
 
@@ -159,7 +159,7 @@ def test_pairs_of_columns_repeat_only_together(either: Engine) -> None:
     fine = pl.DataFrame({"house": [1, 1, 2], "flat": ["a", "b", "a"]})
     dc.with_record_keys(either(fine), id=["house", "flat"], secret=SECRET)
     bad = pl.concat([fine, fine.head(1)])
-    with pytest.raises(MicrodataError, match="2 of 4 records share"):
+    with pytest.raises(MicrodataError, match="2 of 4 records have a repeated identifier"):
         dc.with_record_keys(either(bad), id=["house", "flat"], secret=SECRET)
 
 
@@ -175,11 +175,11 @@ def test_all_missing_columns_are_listed(either: Engine) -> None:
     with pytest.raises(MicrodataError) as caught:
         dc.with_record_keys(either(PEOPLE), id=["persn", "hous"], secret=SECRET)
     assert [problem.where for problem in caught.value.problems] == ["persn", "hous"]
-    assert "columns found: person, name, age" in str(caught.value)
+    assert "columns: person, name, age" in str(caught.value)
 
 
 def test_an_existing_key_column_is_not_replaced(either: Engine) -> None:
-    with pytest.raises(MicrodataError, match="already a column"):
+    with pytest.raises(MicrodataError, match="the column exists already"):
         dc.with_record_keys(either(PEOPLE), id="person", secret=SECRET, column="age")
 
 
@@ -199,7 +199,7 @@ def test_wrong_requests_are_refused(wrong: dict[str, Any], code: str) -> None:
 
 
 def test_other_objects_are_no_frames() -> None:
-    with pytest.raises(MicrodataError, match="not a frame"):
+    with pytest.raises(MicrodataError, match="not a data frame of records"):
         dc.with_record_keys([1, 2], id="a", secret=SECRET)
     twice = pd.DataFrame([[1, 2]], columns=["a", "a"])
     with pytest.raises(MicrodataError):
@@ -220,7 +220,7 @@ def test_the_checks_do_not_trust_hashes(monkeypatch: pytest.MonkeyPatch) -> None
     # All hashes equal: every identifier is a suspect, and none is repeated.
     monkeypatch.setattr(pl.Expr, "hash", lambda self, *_: self.is_null().cast(pl.UInt64) * 0)
     assert len(keys_of(PEOPLE, id="name")) == 5
-    with pytest.raises(MicrodataError, match="2 of 3 records share"):
+    with pytest.raises(MicrodataError, match="2 of 3 records have a repeated identifier"):
         keys_of(pl.DataFrame({"id": ["a", "b", "a"]}), id="id")
 
 

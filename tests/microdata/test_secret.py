@@ -139,10 +139,10 @@ WEAK = {
     "12345678901234567890123456789012": "fewer than 6 different",
     "abcdefghijklmnopqrstuvwxyz": "follow one another",
     "000102030405060708090a0b0c0d0e0f": "follow one another",
-    "passwordpassword": "repeats itself",
-    "Zensus2022Zensus2022": "repeats itself",
-    "qwertyuiopasdfgh": "words that everyone tries",
-    "Passwort-Geheimnis": "words that everyone tries",
+    "passwordpassword": "it is repetitive",
+    "Zensus2022Zensus2022": "it is repetitive",
+    "qwertyuiopasdfgh": "it consists of common words",
+    "Passwort-Geheimnis": "it consists of common words",
 }
 
 

@@ -52,7 +52,7 @@ def test_bad_identifiers_are_counted(spark: SparkSession) -> None:
         dc.with_record_keys(moved(spark, frame), id="id", secret=SECRET)
     assert "1 of 5 records have no identifier" in str(caught.value)
     assert "1 of 5 records have an empty identifier" in str(caught.value)
-    assert "2 of 5 records share" in str(caught.value)
+    assert "2 of 5 records have a repeated identifier" in str(caught.value)
     assert "confidential" not in str(caught.value)
 
 

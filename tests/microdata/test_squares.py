@@ -53,14 +53,14 @@ def test_a_square_holds_its_place(metre: int, size: int) -> None:
 @for_all_rows(
     ("columns", "what"),
     [
-        ({"east": ["4334150"], "north": [2684399]}, "east is no column of numbers"),
-        ({"east": [8.5], "north": [None]}, "1 records have one coordinate only"),
-        ({"east": [-0.5], "north": [2684399.0]}, "1 records lie outside"),
-        ({"east": [4334150.0], "north": [1e7]}, "1 records lie outside"),
-        ({"east": [float("nan")], "north": [1.0]}, "1 records lie outside"),
-        ({"east": [float("inf")], "north": [1.0]}, "1 records lie outside"),
-        ({"north": [2684399]}, "column is missing"),
-        ({"east": [1], "north": [1], "square": [1]}, "already a column"),
+        ({"east": ["4334150"], "north": [2684399]}, "east is not a numeric column"),
+        ({"east": [8.5], "north": [None]}, "1 records have only one coordinate"),
+        ({"east": [-0.5], "north": [2684399.0]}, "1 records are outside the European grid"),
+        ({"east": [4334150.0], "north": [1e7]}, "1 records are outside the European grid"),
+        ({"east": [float("nan")], "north": [1.0]}, "1 records are outside the European grid"),
+        ({"east": [float("inf")], "north": [1.0]}, "1 records are outside the European grid"),
+        ({"north": [2684399]}, "column not found"),
+        ({"east": [1], "north": [1], "square": [1]}, "the column exists already"),
     ],
 )
 def test_wrong_coordinates(columns, what) -> None:

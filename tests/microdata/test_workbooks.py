@@ -79,12 +79,16 @@ def test_titles_and_merged_headers_are_asked_about_and_found_out(tmp_path: Path)
         ([["a", "b"], [1, 2], [None, 3]], ["A2:A3"], "row 2: cells of records are merged"),
         ([["a", "b"], [1, "#N/A"]], [], "cell B2: a formula ends in an error"),
         ([["a", "b"], [1, "=A2*2"]], [], "cell B2: a formula has no stored value"),
-        ([["a", "b"], [1, 2], [], ["x", 3]], [], "row 4: 1 empty rows stand before"),
-        ([["a"], [1], [], ["x"]], [], "row 4: 1 empty rows stand before"),
-        ([["a", "b"], [1, 2], [], ["x"], [3, 4]], [], "row 5: 1 rows with one text stand before"),
-        ([["a", "b"], [1, 2, 3]], [], "cell C2: this column has no name"),
+        ([["a", "b"], [1, 2], [], ["x", 3]], [], "row 4: 1 empty rows precede this row"),
+        ([["a"], [1], [], ["x"]], [], "row 4: 1 empty rows precede this row"),
+        (
+            [["a", "b"], [1, 2], [], ["x"], [3, 4]],
+            [],
+            "row 5: 1 rows with one text precede this row",
+        ),
+        ([["a", "b"], [1, 2, 3]], [], "cell C2: the column lacks a name"),
         ([["a", "a"], [1, 2]], [], "column name occurs more than once"),
-        ([["a", None, "c"], [1, 2, 3]], [], "have no name"),
+        ([["a", None, "c"], [1, 2, 3]], [], "lack a name"),
     ],
 )
 def test_what_cannot_be_known_is_refused(
@@ -124,12 +128,12 @@ def test_sheets_are_named(tmp_path: Path) -> None:
     made = openpyxl.load_workbook(path)
     made.create_sheet("Other").append(["b"])
     made.save(path)
-    with pytest.raises(MicrodataError, match="which sheet") as caught:
+    with pytest.raises(MicrodataError, match="the sheet of the records is not clear") as caught:
         rows(path)
     assert "'Personen', 'Other'" in caught.value.hint
     assert rows(path, sheet="Personen").columns == rows(path, sheet=1).columns == ["a"]
     for wrong in ("None", 7):
-        with pytest.raises(MicrodataError, match="there is no sheet"):
+        with pytest.raises(MicrodataError, match="sheet"):
             rows(path, sheet=wrong)
 
 

@@ -121,7 +121,9 @@ WRONG: dict[str, Case] = {
     "a date in another order": csv("id;born\n1;2001-02-03\n2;31.12.2000\n", types={"born": "date"}),
     "a day that there is not": csv("id;born\n1;31.02.2000\n", types={"born": "date:%d.%m.%Y"}),
     "a whole number with decimals": csv("id;n\n1;1.5\n", types={"n": "integer"}),
-    "more digits than a number holds": csv("id;turnover\n1;0.123456789012345678901\n", **N),
+    "too many digits for a number: read it as text, or round it": csv(
+        "id;turnover\n1;0.123456789012345678901\n", **N
+    ),
     "Latin-1 that nobody mentioned": csv("id;größe\n1;2\n".encode("latin-1")),
     "an encoding that it is not": csv("id;größe\n1;2\n".encode("latin-1"), encoding="ascii"),
     "UTF-8 said to be Latin-1": csv("id;größe\n1;2\n", encoding="latin-1"),
@@ -129,7 +131,7 @@ WRONG: dict[str, Case] = {
     "UTF-16 that nobody mentioned": csv("id;a\n1;2\n".encode("utf-16")),
     "a title above the header": csv("Firms 2026\nid;a\n1;2\n"),
     "a source below the records": csv("id;a\n1;2\nSource: office\n"),
-    "a quotation mark left open": csv('id;a\n1;"x\n2;y\n'),
+    "cannot read a field as CSV; a quotation mark may be open": csv('id;a\n1;"x\n2;y\n'),
     "a column without a name": csv("id;;b\n1;2;3\n"),
     "two columns of one name": csv("id;a;a\n1;2;3\n"),
     "a header with two separators": csv("id,a;b\n1,2;3\n"),

@@ -289,12 +289,16 @@ def test_wrong_input_is_named() -> None:
     table = counted(frame, HALVES)
     safe = dc.perturb(table, NOISE)
     wrong: list[tuple[object, dict[str, object], str]] = [
-        (table, {}, "true counts are used where they are asked for"),
-        (safe, {"true_counts": True}, "true counts are used where they are asked for"),
-        (frame, {}, "this is no table"),
-        (safe, {"least_share": 1.5}, "a share is from 0"),
+        (table, {}, "true counts need true_counts=True, protected counts do not"),
+        (safe, {"true_counts": True}, "true counts need true_counts=True, protected counts do not"),
+        (frame, {}, "not a Table"),
+        (safe, {"least_share": 1.5}, "a share must be at least 0 and below 1"),
         (safe, {"also": [(dc.perturb(counted(frame, TENTHS), NOISE), 5)]}, "the same sizes"),
-        (dc.perturb(counted(frame, (100,)), NOISE), {}, "two sizes or more"),
+        (
+            dc.perturb(counted(frame, (100,)), NOISE),
+            {},
+            "grid cells need two or more sizes, each a multiple of the next",
+        ),
     ]
     for given, how, what in wrong:
         with pytest.raises(MergedSquaresError, match=what):

@@ -63,9 +63,15 @@ def test_numbers_become_intervals() -> None:
 @for_all_rows(
     ("asked", "said"),
     [
-        ({}, "say one of"),
-        ({"intervals": [0], "codes": {}}, "say one of"),
-        ({"classification": REGION}, "say one of"),
+        ({}, "state one of: a classification with a level, intervals, codes"),
+        (
+            {"intervals": [0], "codes": {}},
+            "state one of: a classification with a level, intervals, codes",
+        ),
+        (
+            {"classification": REGION},
+            "state one of: a classification with a level, intervals, codes",
+        ),
         ({"classification": REGION, "level": 3}, "has 2 levels"),
         ({"classification": REGION, "level": 0}, "has 2 levels"),
         ({"codes": {"N1": "N"}}, "2 codes of the records are not in the list"),
@@ -94,7 +100,7 @@ def test_ends_are_coded_and_totals_kept_by_means() -> None:
         with pytest.raises(MicrodataError, match="fewer than 3"):
             top_code(frame, "pay", **asked)
     for asked in ({}, {"above": 1, "share": 0.5}, {"share": 1.5}):
-        with pytest.raises(MicrodataError, match=r"say from which value|must be below 1"):
+        with pytest.raises(MicrodataError, match=r"state a limit|must be below 1"):
             top_code(frame, "pay", **asked)
 
 
@@ -214,7 +220,7 @@ def test_what_matters_is_kept() -> None:
     ("asked", "said"),
     [
         ({"k": 1}, "at least 2"),
-        ({"k": 9}, "no more than there are records"),
+        ({"k": 9}, "k must not exceed the number of records"),
         ({"importance": ["z"]}, "importance"),
         ({"keys": ["u", "id"]}, "identifier"),
     ],

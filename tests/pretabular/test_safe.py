@@ -290,8 +290,8 @@ def test_a_larger_file_within_five() -> None:
         ({"controls": []}, "at least 1 entries"),
         ({"variables": []}, "at least 1 entries"),
         ({"at_least": 1}, "at least 2"),
-        ({"variables": ["rent"], "controls": [["rent"]]}, "holds no codes"),
-        ({"id": "rent2"}, "share their identifier"),
+        ({"variables": ["rent"], "controls": [["rent"]]}, "cannot be recoded"),
+        ({"id": "rent2"}, "have a repeated identifier"),
         ({"id": "none"}, "missing"),
         ({"structural_zeros": "sex == 'm'"}, "cannot be"),
         ({"structural_zeros": "rent > 0"}, "missing"),
@@ -309,7 +309,7 @@ def test_only_what_is_to_be_filled_may_be_too_much() -> None:
     wide = pl.DataFrame({name: range(120) for name in ("a", "b", "c")})
     asked = {"variables": ["a", "b", "c"], "controls": [["a"]], "exact_up_to": 0}
     assert safe(wide, **asked).measures["combinations"] == 120
-    with pytest.raises(MicrodataError, match="1,728,000 combinations are too many"):
+    with pytest.raises(MicrodataError, match="too many combinations to fill: 1,728,000"):
         safe(wide, **asked, fill=True)
 
 

@@ -155,7 +155,7 @@ def test_patterns_of_missing_values(tmp_path: Path) -> None:
         (False, False, False),
         (False, True, True),
     }
-    assert alone.findings["patterns of missing values left out"] == 1
+    assert alone.findings["patterns of missing values omitted"] == 1
 
 
 def few_have(frame: pl.DataFrame, record: tuple, threshold: int) -> int:
@@ -193,7 +193,7 @@ def test_a_stated_agreement_is_kept_or_refused() -> None:
     assert made.below == 3
     for record in made.records.rows():
         assert few_have(frame, record, 10) < 3
-    with pytest.raises(MicrodataError, match="values that together are those of few units"):
+    with pytest.raises(MicrodataError, match="too many dummy records combine values of few units"):
         made_of(pl.DataFrame({"age": [*range(1, 21)] * 5}), records=50, secret=SECRET, agree=1)
 
 
@@ -460,7 +460,7 @@ def test_wrong_input_is_refused_all_at_once(tmp_path: Path) -> None:
         made_of(survey(100), together=[["sex", "sect"]])
     with pytest.raises(MicrodataError, match="cannot be made up"):
         made_of(pl.DataFrame({"all": [[1], [2]]}))
-    with pytest.raises(MicrodataError, match="only codes"):
+    with pytest.raises(MicrodataError, match="too few units share these codes for a combination"):
         made_of(survey(), together=[["sex", "pay"]])
     odd = made_of(pl.DataFrame({"größe in m": [1, 2] * 50}), records=5)
     with pytest.raises(PublicationError, match="letters, digits"):
@@ -478,6 +478,6 @@ def test_the_command(stata_file: Path, tmp_path: Path) -> None:
     )  # fmt: skip
     assert called.exit_code == 0, called.output
     assert "50 erfundene" in json.loads(called.output)["de"]
-    assert json.loads(told.read_text())["variables"]["country"]["found"] == ["1 codes left out"]
+    assert json.loads(told.read_text())["variables"]["country"]["found"] == ["1 codes omitted"]
     assert told.stat().st_mode & 0o77 == 0
     assert len(dc.read_microdata(out).lazy().collect("polars").to_native()) == 50

@@ -106,7 +106,7 @@ def test_record_keys_stay_and_buildings_inherit_anew(persons) -> None:
 
 
 def test_a_warning_where_k_asks_for_more_than_the_rate(persons) -> None:
-    with pytest.warns(DiscreetWarning, match="more households are swapped"):
+    with pytest.warns(DiscreetWarning, match="rare households exceed the swapping rate"):
         dc.pretabular.swap(
             persons, household="hid", areas=AREAS, risk=RISK, similar=["hsize"], k=3, rate=0,
             secret=SECRET,
@@ -149,7 +149,7 @@ def test_a_rare_household_that_only_moves_within_its_area_counts_as_staying() ->
 @for_all_rows(
     ("given", "word"),
     [
-        ({"similar": ["gender"]}, "persons of one household differ"),
+        ({"similar": ["gender"]}, "persons of one household have different values"),
         ({"rate": 2}, "at most 1"),
         ({"k": -1}, "at least 0"),
         ({"risk": ["nuts1"]}, "nothing else"),
@@ -249,10 +249,10 @@ def test_exchanges_know_no_order_and_no_engine(kind) -> None:
     [
         ("rank_swap", {"variables": "income", "window": 0.0}, "must be above 0"),
         ("rank_swap", {"variables": "income", "window": float("nan")}, "must be at most 1"),
-        ("rank_swap", {"variables": "name", "window": 0.1}, "no ranks"),
-        ("rank_swap", {"variables": "id", "window": 0.1}, "neither identifier"),
+        ("rank_swap", {"variables": "name", "window": 0.1}, "has no order"),
+        ("rank_swap", {"variables": "id", "window": 0.1}, "cannot be an identifier"),
         ("permute", {"variables": ["income"], "share": 1.5}, "at most 1"),
-        ("permute", {"variables": ["job"], "share": 0.5, "within": ["job"]}, "nor stratum"),
+        ("permute", {"variables": ["job"], "share": 0.5, "within": ["job"]}, "or a stratum"),
         ("permute", {"variables": ["work"], "share": 0.5}, "work"),
     ],
 )
@@ -261,5 +261,5 @@ def test_exchanges_refuse_what_makes_no_sense(method, asked, said) -> None:
     with pytest.raises(MicrodataError, match=said):
         getattr(dc.pretabular, method)(frame, id="id", secret=SECRET, **asked)
     twice = pl.concat([frame, frame])
-    with pytest.raises(MicrodataError, match="share their identifier"):
+    with pytest.raises(MicrodataError, match="have a repeated identifier"):
         dc.pretabular.rank_swap(twice, "income", id="id", window=0.1, secret=SECRET)

@@ -101,7 +101,7 @@ def test_figures_can_be_placed_like_a_variable(rents):
     assert texts(inner)[0] == ["Year built"]
     named = lay_out(rents, rows=["built"], columns=["region"])
     assert named.shape == (3, 20)
-    with pytest.raises(PublicationError, match="'built' is not placed"):
+    with pytest.raises(PublicationError, match="variable 'built' is missing in the layout"):
         lay_out(rents, rows=["region"], columns=[])
 
 
@@ -224,7 +224,7 @@ def test_suppressed_parts_have_no_sum(make_table, sex):
 def test_variables_cannot_be_called_like_the_figure(mean_rents, tmp_path):
     other = Dimension(classifications=(Classification.flat("figure", ["old", "new"]),))
     table = dataclasses.replace(mean_rents, dimensions=(mean_rents.dimensions[0], other))
-    with pytest.raises(PublicationError, match="two columns would be called 'figure'"):
+    with pytest.raises(PublicationError, match="two columns would have the name 'figure'"):
         write(table, tmp_path / "x.jsonstat")
 
 

@@ -109,7 +109,7 @@ def tree_order(parents: list[int]) -> list[int]:
         (["colour"], None, "no variable 'colour'"),
         (None, ["sex", "sex"], "placed twice"),
         (["sex"], ["sex", "age"], "placed twice"),
-        (["sex"], [], "'age' is not placed"),
+        (["sex"], [], "variable 'age' is missing in the layout"),
         ("sex", None, "a list of names"),
     ],
 )

@@ -81,7 +81,7 @@ def test_hidden_cells_are_none_by_any_name() -> None:
     ("ask", "said"),
     [
         (lambda t: t["x", "3"], "no code 'x'"),
-        (lambda t: t["m"], "2 codes are needed"),
+        (lambda t: t["m"], "expected 2 codes, got"),
         (lambda t: t.get(region="N"), "no variable 'region'"),
         (lambda t: t.get("m", age="3"), "not both"),
         (lambda t: t.to_polars(wide="region"), "no variable 'region'"),
@@ -102,7 +102,7 @@ def test_a_label_of_two_codes_is_refused() -> None:
 
 
 def test_a_table_is_no_sequence() -> None:
-    with pytest.raises(DiscreetError, match="2 codes are needed"):
+    with pytest.raises(DiscreetError, match="expected 2 codes, got"):
         list(census_example())  # type: ignore[call-overload]
 
 
@@ -139,7 +139,7 @@ def test_great_tables_have_title_headings_signs_and_notes() -> None:
     shown = census_example().to_great_tables(language="de").as_raw_html()
     for text in ("Bevölkerung nach Geschlecht und Alter", "Klasse 3", "weiblich", "371"):
         assert text in shown
-    assert "Jede Zahl wird für sich überlagert" in shown
+    assert "Jeder Wert ist einzeln überlagert; Summen der Teile können von" in shown
     upright = census_example().to_great_tables(rows=["age", "sex"], columns=[]).as_raw_html()
     assert "Age class / Sex" in upright
 

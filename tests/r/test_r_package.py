@@ -148,14 +148,14 @@ def test_what_the_command_refuses_is_an_error_in_its_words(script: Script) -> No
         "cat(said)\n"
     )
     assert done.returncode == 0, done.stderr
-    assert "neither a variable nor a column 'nothing'" in done.stdout
+    assert "no variable or column 'nothing'" in done.stdout
     assert "--record-key" in done.stdout
     assert "│" not in done.stdout
 
 
 WRONG_CALLS = [
     ('dc_protect(1, "a", "p")', "a data frame, or the name of a file"),
-    ('dc_protect("no.csv", "a", "p")', "there is no file no.csv"),
+    ('dc_protect("no.csv", "a", "p")', "file no.csv not found"),
     ('dc_protect(data.frame(a = I(list(1, 2))), "a", "p")', "not so: a"),
     ('dc_protect(persons, "job", "ptable.json", "person", "secret.key", NULL, 3)', "by name"),
     ('{options(discreet.command = ""); Sys.setenv(DISCREET_COMMAND = "", PATH = "");'

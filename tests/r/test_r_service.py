@@ -26,7 +26,7 @@ refused <- tryCatch(
   dc_service_counts(transform(cells, fixed = TRUE), "census", official = "fixed"),
   discreet_error = identity
 )
-stopifnot(grepl("no official figures", conditionMessage(refused)))
+stopifnot(grepl("no exempt cells", conditionMessage(refused)))
 table <- dc_service_table(
   data.frame(sex = c("Total", "m", "w"), n = c(7, 3, 4), key = c(25e13, 125e12, 125e12 + 1)),
   list(by = "sex", count = "n", cell_key = "key"), "census"

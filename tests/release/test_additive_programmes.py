@@ -151,7 +151,7 @@ def test_additive_tables_with_invariant_noise_keep_to_the_limit_of_averaging(
         protect(limited("exposure = 3.0"), out)
     with pytest.raises(PublicationError, match="average cannot be worked out") as caught:
         protect(limited("average = 0.6"), out)
-    assert "state exposure in [attacks]" in str(caught.value)
+    assert "the highest number of values that may estimate one value" in str(caught.value)
     assert not out.exists()
     assert protect(limited("average = 0.6\nexposure = 8.0"), out).fresh == 2
 
@@ -160,7 +160,7 @@ def test_additive_tables_with_invariant_noise_keep_to_the_limit_of_averaging(
     ("changes", "words"),
     [
         ([('transition = "matrix.csv"\n', "")], "transition is missing"),
-        ([("matrix.csv", "none.csv")], "there is no such file"),
+        ([("matrix.csv", "none.csv")], "file not found"),
         ([("[defaults]", '[defaults]\nweight = "weight"')], "estimates are not kept"),
         ([("alpha = 0.8", "forbidden = [1]")], "is forbidden, but"),
         (
@@ -168,21 +168,21 @@ def test_additive_tables_with_invariant_noise_keep_to_the_limit_of_averaging(
                 ('"invariant"', '"noise"'),
                 ('by = ["age"', 'additive = true\nfigures.m = { kind = "mean" }\nby = ["age"'),
             ],
-            "only counts and sums add up",
+            "only counts and sums are additive",
         ),
         (
             [
                 ('"invariant"', '"noise"\nadditive = true'),
                 ("[perturbation]", "[perturbation]\nsuppress_below = 3"),
             ],
-            "figures that are suppressed do not add up",
+            "suppressed values are not additive",
         ),
         (
             [
                 ('"invariant"', '"noise"\nadditive = true'),
                 ("[defaults]", "[parts]\nmean_count = 2\n[defaults]"),
             ],
-            "parts that are suppressed do not add up",
+            "suppressed subtables are not additive",
         ),
     ],
 )

@@ -51,7 +51,7 @@ def test_levels_that_are_not_there_are_refused(level, programme, folder):
         protect(programme, folder / "release")
     assert not list((folder / "release").glob("*.csv"))
     programme.write_text(text.replace("region.level", "shoe.level"), encoding="utf-8")
-    with pytest.raises(ProgrammeError, match=r"not spanned by 'shoe\.level'"):
+    with pytest.raises(ProgrammeError, match=r"'shoe\.level' is not a spanning"):
         check_release(programme)
     programme.write_text(text.replace("region.level", "sex.level"), encoding="utf-8")
     with pytest.raises(ProgrammeError, match="sex has no level"):

@@ -40,7 +40,9 @@ def test_an_unknown_classification_is_named(folder: Path) -> None:
     ptable = dc.PerturbationTable.read(folder / "ptable.json")
     cells = pl.DataFrame({"region": ["a"], "n": [1], "key": [1]})
     tree = Classification.flat("regions", ["a"])
-    with pytest.raises(TableError, match="'regions' does not span the table") as caught:
+    with pytest.raises(
+        TableError, match="'regions' is not a spanning variable of the table"
+    ) as caught:
         protect_cells(
             cells,
             ptable,
@@ -49,7 +51,7 @@ def test_an_unknown_classification_is_named(folder: Path) -> None:
             cell_key="key",
             classifications={"regions": tree},
         )
-    assert caught.value.hint == "did you mean 'region'?"
+    assert caught.value.hint == "closest match: 'region'"
 
 
 def test_bad_cells_leave_no_file(folder: Path, tmp_path: Path) -> None:

@@ -59,12 +59,12 @@ def test_one_year_follows_another(folder: Path) -> None:
 
 REFUSED = [
     ("same", 'earlier = ["release-2021"]', "option 'changed', not 'same'"),
-    ("same", "", "the keys are not for ever"),
+    ("same", "", "the keys are not permanent"),
     ("changed", 'earlier = ["release-2022"]', "'2022' was published before"),
-    ("changed", 'earlier = ["release-2021"]\nrevision = true', "nothing is revised"),
-    ("changed", "revision = true", "a revision is of an earlier release"),
-    ("changed", 'earlier = ["nowhere"]', "there is no file 'nowhere'"),
-    ("changed", 'earlier = ["silent"]', "does not say which period it is of"),
+    ("changed", 'earlier = ["release-2021"]\nrevision = true', "no earlier release of"),
+    ("changed", "revision = true", "a revision needs an earlier release"),
+    ("changed", 'earlier = ["nowhere"]', "file 'nowhere' not found"),
+    ("changed", 'earlier = ["silent"]', "the release lacks its period"),
     ("sometimes", "", "period.keys"),
 ]
 
@@ -100,5 +100,5 @@ def test_keys_that_are_made_on_the_way_stay(folder: Path) -> None:
     text = PROGRAMME.format(year="2021", option="period", more="")
     text = text.replace('column = "record_key"', 'id = "person"\nsecret_env = "NO_SUCH_SECRET"')
     (folder / "made.toml").write_text(text)
-    with pytest.raises(DiscreetError, match="keys of the option 'period' are in the data"):
+    with pytest.raises(DiscreetError, match="keys of the option 'period' must be in the data"):
         dc.protect(folder / "made.toml", folder / "release")

@@ -227,8 +227,8 @@ def test_one_pass_over_the_records_serves_all_areas(
 @pytest.mark.parametrize(
     ("areas", "says"),
     [
-        ("level = 4", "there is no level 4 of areas"),
-        ('level = "village"', "there is no level 'village' of areas"),
+        ("level = 4", "unknown level 4 of areas"),
+        ('level = "village"', "unknown level 'village' of areas"),
         ("level = 1\nfiles = 3", "level 3 is not above level 1"),
     ],
 )
@@ -244,8 +244,11 @@ def test_levels_that_there_are_not_are_refused_before_counting(
 @pytest.mark.parametrize(
     ("swaps", "says"),
     [
-        ({'variable = "region"': 'variable = "place"'}, "the table is not spanned by 'place'"),
-        ({'"region", "sex", "work"]': '"region"]'}, "needs another variable besides"),
+        (
+            {'variable = "region"': 'variable = "place"'},
+            "'place' is not a spanning variable of the table",
+        ),
+        ({'"region", "sex", "work"]': '"region"]'}, "a table per area needs a second variable"),
         ({"level = 3": ""}, "level is missing"),
         ({"max_share_small = 0.5": 'max_share_small = 0.5\nper = "place"'}, "spanned by 'place'"),
     ],
@@ -295,7 +298,7 @@ def test_codes_that_become_one_name_are_refused() -> None:
     safe = dc.perturb(table, example_perturbation_table())
     from discreet.release.single_areas import AreaCut, area_words
 
-    with pytest.raises(PublicationError, match="areas 'A/1' and 'a_1' would be written to one"):
+    with pytest.raises(PublicationError, match="areas 'A/1' and 'a_1' would have the same file"):
         area_words(AreaCut(safe, "region"), ["A/1", "a_1", "B"], labels=False)
     assert [code for code, _ in area_tables(safe, "region", 1)] == ["A/1", "a_1", "B"]
 
@@ -313,6 +316,6 @@ def test_an_area_without_records_has_a_table_of_zeros(made: Made, tmp_path: Path
 def test_a_check_lists_levels_that_there_are_not(made: Made) -> None:
     from discreet.release import check_release
 
-    with pytest.raises(ProgrammeError, match="there is no level 'village' of areas"):
+    with pytest.raises(ProgrammeError, match="unknown level 'village' of areas"):
         check_release(made('level = "village"'))
     check_release(made())

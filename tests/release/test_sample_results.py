@@ -141,7 +141,10 @@ def test_what_full_counts_hide_estimates_hide_too(made: Made, tmp_path: Path) ->
     summary = protect(made(('of = "persons"\n', "")), tmp_path / "apart")
     shown = hidden.join(read(tmp_path / "apart" / "S1.csv"), on=["region", "sex"])
     assert shown["value"].drop_nulls().len()
-    assert any("nothing says which full counts" in each for each in summary.warnings)
+    assert any(
+        "the source of the full counts is missing: estimates may" in each
+        for each in summary.warnings
+    )
 
 
 @pytest.mark.parametrize("where", ["sex=='m'", "not sex == 'w'"])
@@ -217,12 +220,20 @@ rate = { kind = "share", part = "women", whole = "all" }
 @pytest.mark.parametrize(
     ("old", "new", "says"),
     [
-        ('of = "persons"', 'of = "homes"', "there is no source 'homes'"),
+        ('of = "persons"', 'of = "homes"', "unknown source 'homes'"),
         ('weight = "w"\n', "", "estimates need weights"),
-        ('strata = "stratum"', 'factor = 0.5\nstrata = "stratum"', "replicates go with a factor"),
+        (
+            'strata = "stratum"',
+            'factor = 0.5\nstrata = "stratum"',
+            "replicate weights need a factor",
+        ),
         ("min_records = 3", "fraction = 0.1", "protection.sample.fraction: must be a text"),
-        ("min_records = 3", 'withheld = ["F"]', "there is no class 'F'"),
-        ("min_records = 3", "classes = { A = 0.1, B = 0.05 }", "rise from class to class"),
+        ("min_records = 3", 'withheld = ["F"]', "unknown class 'F'"),
+        (
+            "min_records = 3",
+            "classes = { A = 0.1, B = 0.05 }",
+            "the bounds must be increasing shares above 0",
+        ),
         ('units = "block"', 'units = "blok"', "blok"),
         ('protect = "sample"', 'protect = "sample"\nofficial = "sex == \'m\'"', "goes with"),
     ],

@@ -218,7 +218,9 @@ def test_files_are_private_listed_and_outside_of_the_release(firms_programme, tm
     for path in (tmp_path / "out").iterdir():
         assert stat.S_IMODE(path.stat().st_mode) == 0o600
     for place in ("release/t", "release", "."):
-        with pytest.raises(PublicationError, match="would stand in one folder"):
+        with pytest.raises(
+            PublicationError, match="the transmission must not be in the folder of the release"
+        ):
             transmit(firms_programme, tmp_path / "release", tmp_path / place)
 
 
@@ -233,11 +235,11 @@ def test_a_release_of_other_data_is_refused_before_anything_is_written(firms_pro
     ("names", "said"),
     [
         (SdmxNames(codes={"shoe": {"a": "b"}}), "there is no 'shoe'"),
-        (SdmxNames(codes={"branch": {"a": "b"}}), "two codes of branch would be one"),
+        (SdmxNames(codes={"branch": {"a": "b"}}), "two codes of branch would become equal"),
         (SdmxNames(codes={"branch": {"a": "5+"}}), "1 codes of branch are none of SDMX"),
-        (SdmxNames(dimensions={"branch": "size"}), "would be two things"),
-        (SdmxNames(constant={"OBS_VALUE": "1"}), "would be two things"),
-        (SdmxNames(structures={"sizes": "no name"}), "this is no name of a structure"),
+        (SdmxNames(dimensions={"branch": "size"}), "would have two meanings"),
+        (SdmxNames(constant={"OBS_VALUE": "1"}), "would have two meanings"),
+        (SdmxNames(structures={"sizes": "no name"}), "not the name of a structure"),
     ],
 )
 def test_names_that_cannot_be_are_refused_before_anything_is_written(
@@ -258,11 +260,11 @@ def test_the_command_wants_to_hear_that_it_is_confidential(firms_programme, tmp_
     assert not (tmp_path / "out").exists()
     told = CliRunner().invoke(app, [*words, "--confidential"])
     assert told.exit_code == 0, told.output
-    assert "CONFIDENTIAL: it has true values" in told.output
+    assert ". CONFIDENTIAL: it contains true values." in told.output
     assert set(lines(tmp_path, "branches")["TIME_PERIOD"]) == {"2026"}
     names.write_text("[colours]\nred = 1\n")
     wrong = CliRunner().invoke(app, [*words, "--confidential"])
-    assert (wrong.exit_code, "this is no list of names" in wrong.output) == (2, True)
+    assert (wrong.exit_code, "not a list of names" in wrong.output) == (2, True)
 
 
 def test_figures_with_noise_are_sent_as_published_and_say_so(programme, folder):

@@ -59,11 +59,11 @@ def test_bounds_that_contradict_the_data_or_cannot_be_met_are_refused(tmp_path: 
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("", "no column low or high"),
+        ("", "the file needs a column low or high"),
         ("sex,low,high\nw,a,2\n", "low is no number"),
         ("sex,low,high\nw,1,inf\n", "high is no number"),
         ("sex,low,high\nw,5,4\n", "low is above high"),
-        ("sex,low,high\nw,,\n", "neither low nor high"),
+        ("sex,low,high\nw,,\n", "the row needs low or high"),
         ("sex,low,high\nw,1\n", "another number of columns"),
         ("sex,age,low\nw,1,1\n", "no variable 'age'"),
         ("sex,low,low\nw,1,1\n", "stands twice"),

@@ -68,7 +68,7 @@ def test_messages_and_reprs_do_not_tell_parameters() -> None:
 @for_all_rows(
     ("made", "rule", "options", "message"),
     [
-        ({}, rules.PPercent(10), {}, "the table is one of counts"),
+        ({}, rules.PPercent(10), {}, "applies to values, but the table has counts only"),
         ({}, rules.PPercent(10), {"value": "x"}, "no values of 'x'"),
         ({"values": ["x"]}, rules.PPercent(10), {"value": "x"}, "needs the largest contributions"),
         (
@@ -86,7 +86,7 @@ def test_messages_and_reprs_do_not_tell_parameters() -> None:
         ({"values": ["x"]}, rules.ZeroUnsafe(1), {"value": "x"}, "the table does not have"),
         ({}, rules.MinimumFrequency(3, of="weights"), {}, "the table does not have"),
         ({}, rules.MinimumFrequency(3), {"shadow": "x"}, "shadow"),
-        ({}, rules.MinimumFrequency(3), {"unit": 0}, "unit is a number above 0"),
+        ({}, rules.MinimumFrequency(3), {"unit": 0}, "unit must be above 0"),
         ({}, rules.MinimumFrequency(3), {"levels": "both"}, "levels is one of"),
         ({}, rules.MinimumFrequency, {}, "number 1 of the rules"),
         ({}, "p%", {}, "number 1 of the rules"),
@@ -100,7 +100,7 @@ def test_what_a_rule_needs_is_said(
 
 
 def test_rules_come_as_a_list() -> None:
-    with pytest.raises(SuppressionError, match="rules is a list"):
+    with pytest.raises(SuppressionError, match="rules must be a list"):
         dc.primary(table(), rules.MinimumFrequency(3))
 
 

@@ -126,10 +126,10 @@ def test_marks_of_cells_that_do_not_occur_pass_if_asked_for() -> None:
     ("mark", "message"),
     [
         (Mark(cells={"region": "N"}), "says nothing"),
-        (Mark(cells={"region": "N"}, status="open"), "status is one of"),
+        (Mark(cells={"region": "N"}, status="open"), "status must be one of"),
         (Mark(cells={"region": "N"}, cost=-1), "cost is at least 0"),
         (Mark(cells={"region": "N"}, cost=float("nan")), "cost is a number"),
-        (Mark(cells={"region": "N"}, upper=float("inf")), "upper is at least 0 and finite"),
+        (Mark(cells={"region": "N"}, upper=float("inf")), "upper must be finite and at least 0"),
         (Mark(cells={"region": "N"}, low=2, high=1), "low is above high"),
         (Mark(cells="N", cost=1), "mapping"),
         ("N", "not a Mark"),

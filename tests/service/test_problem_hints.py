@@ -62,7 +62,7 @@ def test_what_is_said_precisely_stays_precise(english: str, other: str) -> None:
 def test_names_in_hints_are_no_patterns() -> None:
     """Names that callers chose stand in hints: they are neither patterns nor places for others."""
     for name in ("{}", "{0.__class__}", "(.*)", "\\1", "a\nb"):
-        assert hint_in("de", f"did you mean {name!r}?", "not-found") == (
+        assert hint_in("de", f"closest match: {name!r}", "not-found") == (
             f"gemeint ist vielleicht {name!r}"
         )
 

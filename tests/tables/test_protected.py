@@ -191,7 +191,7 @@ def test_a_code_that_is_not_listed_is_an_error_wherever_codes_are_from(found):
         table.dimensions[1],
     )
     table = dataclasses.replace(table, dimensions=dimensions)
-    with pytest.raises(TableError, match="sex: there is no code 'x'"):
+    with pytest.raises(TableError, match="sex: code 'x' not found"):
         table.get("x", "N")
     with pytest.raises(TableError, match="2 codes do not exist"):
         table.get("x", "n")

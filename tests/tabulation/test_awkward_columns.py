@@ -166,11 +166,11 @@ def test_breakdowns_that_share_a_code_for_missing_values_say_how_to_part_them() 
 @for_all_rows(
     ("wrong", "message"),
     [
-        ({"values": None}, "values is a list"),
-        ({"values": [3]}, "values is a list"),
-        ({"weight": ["n"]}, "weight is the name of a column"),
-        ({"record_key": ["n"]}, "record_key is the name of a column"),
-        ({"name": None}, "the name of a table is a text"),
+        ({"values": None}, "values must be a list"),
+        ({"values": [3]}, "values must be a list"),
+        ({"weight": ["n"]}, "weight must be the name of a column"),
+        ({"record_key": ["n"]}, "record_key must be the name of a column"),
+        ({"name": None}, "the name of a table must be a text"),
         ({"where": True}, "a filter text or a narwhals expression"),
         ({"where": pl.col("n") > 1}, "a filter text or a narwhals expression"),
     ],

@@ -401,7 +401,7 @@ def test_contributions_need_value_columns():
 
 NO_WEIGHT = pl.lit(None, dtype=pl.Float64).alias("w")
 BAD: list[tuple[pl.Expr, dict[str, Any], type[DiscreetError], str]] = [
-    (pl.lit("much").alias("v"), {}, MicrodataError, "column is of type String"),
+    (pl.lit("much").alias("v"), {}, MicrodataError, "the column has type String"),
     (pl.lit(float("inf")).alias("v"), {}, MicrodataError, "records have a value that is"),
     (pl.lit(1e15).alias("v"), {}, MicrodataError, "4,000 records have a value that is too large"),
     (pl.lit(-1.0).alias("w"), {"weight": "w"}, MicrodataError, "4,000 records .* is negative"),

@@ -126,8 +126,8 @@ def test_a_missing_code_among_the_largest(engine: str) -> None:
 @pytest.mark.parametrize(
     ("options", "kind", "text"),
     [
-        ({"values": ["t"]}, MicrodataError, "the column is of type String"),
-        ({"weight": "d"}, MicrodataError, "the column is of type Date"),
+        ({"values": ["t"]}, MicrodataError, "the column has type String"),
+        ({"weight": "d"}, MicrodataError, "the column has type Date"),
         ({"by": [Classification.from_intervals("t", [0, 5])]}, MicrodataError, "need numbers"),
         ({"record_key": "d"}, RecordKeyError, "cannot be of type Date"),
         ({"record_key": "b"}, RecordKeyError, "cannot be of type Boolean"),

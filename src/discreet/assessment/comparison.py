@@ -125,7 +125,7 @@ def compare(
     raise TableError(
         f"a {type(first).__name__} and a {type(second).__name__} cannot be compared",
         code="compare",
-        hint="give a Table and the ProtectedTable made of it, in this order",
+        hint="give a Table and its ProtectedTable, in this order",
     )
 
 
@@ -334,7 +334,7 @@ class TableComparison(Unpicklable):
         name = self.figures[0] if figure is None else figure
         if name not in self._figures:
             hint = f"figures: {', '.join(self.figures)}"
-            raise TableError(f"there is no figure {name!r}", code="compare", hint=hint)
+            raise TableError(f"figure {name!r} not found", code="compare", hint=hint)
         return self._figures[name]
 
     def told(
@@ -443,10 +443,10 @@ def _true(table: Table, figure: Figure) -> npt.NDArray[Any]:
     if figure.kind == "mean" and parts is not None:
         return quotient(parts.total, parts.count if parts.weight is None else parts.weight)
     raise TableError(
-        f"the table does not tell what {figure.name!r} ({figure.kind}) was before protection",
+        f"the table does not contain the original values of {figure.name!r} ({figure.kind})",
         code="compare",
         where=table.name,
-        hint="compare the counts, sums or means that key figures are made of",
+        hint="compare the counts, sums or means behind the key figures",
     )
 
 

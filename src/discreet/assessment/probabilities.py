@@ -100,16 +100,16 @@ def distribution(counts: Any) -> tuple[IntArray, FloatArray]:
         pairs = sorted(counts.items(), key=order)
         values, weights = _whole([key for key, _ in pairs]), [cells for _, cells in pairs]
         if not all(isinstance(w, int | float | np.number) and 0 <= w < math.inf for w in weights):
-            raise _wrong("the number of cells of a count is at least 0")
+            raise _wrong("the number of cells of a count must be at least 0")
         weight = np.array(weights, dtype=np.float64)
         values, weight = values[weight > 0], weight[weight > 0]
     else:
         values, cells = np.unique(_whole(counts), return_counts=True)
         weight = cells.astype(np.float64)
     if not values.size:
-        raise _wrong("there are no counts")
+        raise _wrong("no counts given")
     if values[0] < 0:
-        raise _wrong("a count is negative")
+        raise _wrong("counts must not be negative")
     return values.astype(np.int64), weight
 
 
@@ -119,9 +119,9 @@ def _whole(values: Any) -> IntArray:
     try:
         numbers = np.asarray(values)
     except ValueError:
-        raise _wrong("these are not counts") from None
+        raise _wrong("not counts") from None
     if numbers.ndim != 1 or (numbers.size and numbers.dtype.kind not in "iu"):
-        raise _wrong("counts are a list of whole numbers")
+        raise _wrong("give counts as a list of whole numbers")
     return numbers.astype(np.int64)
 
 

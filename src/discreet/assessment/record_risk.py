@@ -90,7 +90,7 @@ class RecordRisk:
         elif place.suffix in writers:
             content = writers[place.suffix](language) + "\n"
         else:
-            message = "a report on records is written as .html, .txt or .json"
+            message = "unknown suffix of the report: use .html, .txt or .json"
             raise PublicationError(message, code="format", where=str(place))
         write_text(place, content, private=True)
         return place
@@ -247,8 +247,8 @@ def _weights(held: HeldRecords, name: str) -> FloatArray:
     wrong = not column.dtype.is_numeric() or column.null_count() > 0
     values = column.cast(pl.Float64, strict=False).to_numpy()
     if wrong or not (np.isfinite(values) & (values > 0)).all():
-        hint = "weights say for how many of the population a record stands"
-        raise MicrodataError("weights are numbers above 0", code="weights", where=name, hint=hint)
+        hint = "a weight is the number of units in the population that a record represents"
+        raise MicrodataError("weights must be above 0", code="weights", where=name, hint=hint)
     return values
 
 
@@ -443,14 +443,14 @@ def compare_records(
     first, second, ids = HeldRecords(before, {}), HeldRecords(after, {}), name_list(id, "id")
     both = [item.columns([*ids, *numbers, *codes, *sensitive]) for item in (first, second)]
     if set(numbers) & set(codes) or not [*numbers, *codes]:
-        message = "name numbers, codes, or both, each once"
+        message = "name numbers, codes or both, each column once"
         raise MicrodataError(message, code="columns", where="numbers, codes")
     for held in (first, second):
         check_codes(held, codes)
     wrong = [n for n in numbers if not all(item[n].dtype.is_numeric() for item in both)]
-    raise_all(MicrodataError, [Problem("this is no number", n) for n in wrong], code="column-type")
+    raise_all(MicrodataError, [Problem("not a number", n) for n in wrong], code="column-type")
     if any(item.select(ids).is_duplicated().any() for item in both):
-        message = "records share their identifier with another"
+        message = "several records have the same identifier"
         raise MicrodataError(message, code="identifiers", where=", ".join(ids))
     rates: dict[str, float] = {}
     moments: dict[str, dict[str, float]] = {}
@@ -491,7 +491,7 @@ def _attacked(
     before, after = (item.with_columns(texts, alike=alike) for item in both)
     joined = after.join(before, on=ids, how="inner", suffix="\0")
     if joined.is_empty():
-        raise MicrodataError("no record is in both files", code="records", where="id")
+        raise MicrodataError("the two files share no record", code="records", where="id")
     own = pl.all_horizontal(pl.col(name).eq_missing(pl.col(f"{name}\0")) for name in codes)
     unique = joined.filter(pl.col("alike") == 1)
     rates = {"alone": unique.height / joined.height}
@@ -517,7 +517,9 @@ def _attacked(
 
 def _measured(old: FloatArray, new: FloatArray, window: float, links: int) -> dict[str, float]:
     if len(old) < 2:
-        raise MicrodataError("fewer than two records are in both files", code="records", where="id")
+        raise MicrodataError(
+            "the two files share fewer than two records", code="records", where="id"
+        )
     spread = old.std(axis=0, ddof=1)
     spread = np.where(spread > 0, spread, 1.0)
     far = np.abs(new - old) / spread

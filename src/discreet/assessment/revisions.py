@@ -38,9 +38,9 @@ class RevisedCells:
     def text(self) -> str:
         """What was found, without naming a cell."""
         if not self.changed:
-            return f"{self.table}: all cells hold the same units as before."
-        sentence = f"{self.table}: {self.changed:,} cells hold other units than before"
-        return f"{sentence}, {self.few:,} of them by fewer than {self.least} units."
+            return f"{self.table}: all cells have the same units as before."
+        sentence = f"{self.table}: the units of {self.changed:,} cells changed"
+        return f"{sentence}; in {self.few:,} cells fewer than {self.least} units changed."
 
     def described(self) -> dict[str, Any]:
         """The same as plain values."""
@@ -79,7 +79,7 @@ def revised_cells(
     <RevisedCells of table: 4 of 4 by few units>
     """
     if isinstance(least, bool) or not isinstance(least, int) or least < _FEWEST:
-        message, hint = "a difference is of two units or more, or it is of one", "least=3"
+        message, hint = "least must be at least 2", "least=3"
         raise MicrodataError(message, code="least", where="least", hint=hint)
     columns = [
         column for column in dict.fromkeys(Query(by=by, where=where).columns) if column != id
@@ -93,7 +93,11 @@ def revised_cells(
         sides.append(held.select(pl.col(id).cast(pl.String).alias(_UNIT), *columns))
     old, new = sides
     problems = [
-        Problem(f"was {old[item].dtype} and is {new[item].dtype}", item, "read both alike")
+        Problem(
+            f"the type changed from {old[item].dtype} to {new[item].dtype}",
+            item,
+            "read both files with the same options",
+        )
         for item in columns
         if old[item].dtype != new[item].dtype
     ]

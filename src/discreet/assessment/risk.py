@@ -53,8 +53,8 @@ class Beliefs:
         chances = NoiseChances.of(ptable)
         alike = chances.last_alike
         if alike is None:
-            message = "large counts use a block of different rows again and again"
-            hint = "risk can be assessed for tables whose last rows are alike"
+            message = "large counts use a repeated block of different rows"
+            hint = "use a table whose last rows are equal"
             raise PerturbationError(message, code="risk", hint=hint)
         reach = int(max(np.abs(chances.noise[chances.units.any(axis=0)])))
         limit = max(alike + 2 * reach, 3)  # 1 and 2 never stand for larger counts
@@ -246,14 +246,16 @@ def disclosure_risk(
     import polars as pl
 
     if terms not in (2, 3) or isinstance(terms, bool):
-        raise PerturbationError("sums have 2 or 3 parts", code="risk", where="terms")
+        raise PerturbationError(
+            "the number of parts of a sum must be 2 or 3", code="risk", where="terms"
+        )
     if knows not in ("maximum", "table"):
-        message = 'the attacker knows the "maximum" or the "table"'
+        message = 'the prior knowledge must be "maximum" or "table"'
         raise PerturbationError(message, code="risk", where="knows")
     beliefs = Beliefs.of(ptable, terms, whole_table=knows == "table")
     if (beliefs.limit + beliefs.reach + 1) ** terms * beliefs.possible.shape[1] > _LARGEST:
         raise PerturbationError(
-            "the perturbation table is too large for sums of so many parts",
+            "the perturbation table is too large for sums of this many parts",
             code="risk-size",
             where="terms",
             hint="use terms=2" if terms == 3 else "use less noise or fewer rows",
@@ -426,15 +428,15 @@ def _checked(limit: float, terms: int, step: str | Decimal) -> Decimal:
     """The step as a number, if everything makes sense."""
     problems = []
     if not (isinstance(limit, int | float) and 0 < limit < 1):
-        problems.append(Problem("the limit is a probability between 0 and 1", "limit"))
+        problems.append(Problem("the limit must be a probability between 0 and 1", "limit"))
     if terms not in _PARTS or isinstance(terms, bool):
-        problems.append(Problem("sums have 2 or 3 parts", "terms"))
+        problems.append(Problem("the number of parts of a sum must be 2 or 3", "terms"))
     try:
         size = Decimal(step)
     except (ArithmeticError, TypeError, ValueError):
         size = Decimal(0)
     if not (size.is_finite() and size >= _FINEST):
-        problems.append(Problem(f"the step is a number of at least {_FINEST}", "step"))
+        problems.append(Problem(f"the step must be at least {_FINEST}", "step"))
     if problems:
         first = problems[0]
         raise PerturbationError(first.what, code="trade-off", where=first.where, problems=problems)

@@ -37,8 +37,8 @@ class RecordRiskSettings(Settings):
     @model_validator(mode="after")
     def _keys_apart(self) -> Self:
         if {*self.sensitive, self.weight} & set(self.keys):
-            raise refused("what others know is neither weight nor sensitive", where="keys")
+            raise refused("key variables cannot be the weight or sensitive", where="keys")
         number = len(self.keys)
         if sum(math.comb(number, size) for size in range(self.special + 1)) > _MOST_SETS:
-            raise refused("these are too many sets of variables", "name fewer", where="special")
+            raise refused("too many sets of variables", "name fewer", where="special")
         return self

@@ -109,7 +109,7 @@ class SliverReport:
         few = f"1 to {self.least - 1} records"
         lines = [f"{len(self.slivers):,} unions of {self.first} and {self.second} differ by {few}."]
         if not self.complete:
-            lines.append(f"Unions of more than {self.searched} areas were searched in part.")
+            lines.append(f"Not all unions of more than {self.searched} areas were examined.")
         lines += [f"  {one.text()}" for one in self.slivers[:most]]
         if len(self.slivers) > most:
             lines.append(f"  and {len(self.slivers) - most:,} more")
@@ -169,21 +169,21 @@ def _atoms(
     records: Any, first: str, second: str, count: str | None, least: int, effort: int
 ) -> tuple[list[list[str]], dict[Atom, int]]:
     """The codes of both geographies, and how many records lie in each pair of areas."""
-    problems = [Problem("two different columns are needed", first)] if first == second else []
+    problems = [Problem("name two different columns", first)] if first == second else []
     for name, number, lowest in (("least", least, 2), ("effort", effort, 1)):
         if not isinstance(number, int) or isinstance(number, bool) or number < lowest:
-            problems.append(Problem(f"a whole number from {lowest} on is needed", name))
+            problems.append(Problem(f"must be a whole number of at least {lowest}", name))
     raise_all(SliverError, problems, code="slivers")
     try:
         frame = nw.from_native(records)
     except TypeError:
-        raise SliverError("this is no frame of records", code="slivers", where="records") from None
+        raise SliverError("not a data frame of records", code="slivers", where="records") from None
     collect_schema = frame.collect_schema()
     missing = [name for name in (first, second, count) if name and name not in collect_schema]
-    problems = [Problem("there is no such column", name) for name in missing]
+    problems = [Problem("column not found", name) for name in missing]
     raise_all(SliverError, problems, code="missing-column")
     if count and not collect_schema[count].is_integer():
-        raise SliverError("counts are whole numbers", code="slivers", where=count)
+        raise SliverError("counts must be whole numbers", code="slivers", where=count)
     size = nw.col(count).cast(nw.Int64).sum() if count else nw.len()
     grouped = frame.group_by([nw.col(first), nw.col(second)], drop_null_keys=False).agg(
         size.alias(_RECORDS)
@@ -198,7 +198,7 @@ def _atoms(
         schema={"a": pl.String, "b": pl.String, "n": pl.Int64},
     )
     if (table["n"] < 0).any():
-        raise SliverError("some counts are negative", code="slivers", where=count or "")
+        raise SliverError("counts must not be negative", code="slivers", where=count or "")
     table = table.filter(pl.col("n") > 0)
     codes = [table[name].drop_nulls().unique().sort().to_list() for name in ("a", "b")]
     at = [{code: k for k, code in enumerate(item)} for item in codes]
@@ -515,7 +515,10 @@ def find_all_slivers(
     [0, 1, 0]
     """
     if len(areas) < 2:
-        message, hint = "two geographies or more are needed", "name a column of areas for each"
+        message, hint = (
+            "at least two geographies are required",
+            "name a column of areas for each geography",
+        )
         raise SliverError(message, code="slivers", where="areas", hint=hint)
     how: dict[str, Any] = {"least": least, "count": count, "effort": effort}
     return tuple(find_slivers(records, *pair, **how) for pair in combinations(areas, 2))
@@ -598,7 +601,9 @@ def merge_slivers(
     """
     codes, counts = _atoms(records, first, second, count, least, effort)
     if merge not in (first, second):
-        raise SliverError("one of the two geographies is merged", code="slivers", where="merge")
+        raise SliverError(
+            "the geography to merge must be one of the two", code="slivers", where="merge"
+        )
     side = int(merge == second)
     into = list(range(len(codes[side])))
     at = {code: k for k, code in enumerate(codes[side])}
@@ -651,7 +656,9 @@ def merge_all_slivers(
     """
     others = [name for name in areas if name != merge]
     if len(others) == len(areas) or not others:
-        raise SliverError("one of several geographies is merged", code="slivers", where="merge")
+        raise SliverError(
+            "the geography to merge must be one of the named ones", code="slivers", where="merge"
+        )
     how: dict[str, Any] = {"least": least, "effort": effort}
     # How many records lie in each combination of areas.
     opened = open_frame(records)

@@ -21,7 +21,7 @@ def words_of(section: str, language: str) -> Mapping[str, str]:
     """
     if language not in _JOINT:
         raise PerturbationError(
-            f"there are no words in the language {language!r}",
+            f"unknown language {language!r}",
             code="language",
             where="language",
             hint="use en or de",

@@ -290,7 +290,7 @@ class Classification(CodeTree):
         """
         location: object = path
         if not isinstance(location, str | os.PathLike):
-            message = f"the path of a file is needed, this is a {type(location).__name__}"
+            message = f"expected the path of a file, got a {type(location).__name__}"
             hint = 'such as Classification.read("region.hrc")'
             raise ClassificationError(message, code="classification-file", hint=hint)
         suffix = check_suffix(Path(path), (".hrc", *documents.READERS))
@@ -321,7 +321,7 @@ class Classification(CodeTree):
         target = Path(path)
         suffix = check_suffix(target, (".hrc", *documents.WRITERS, ".cdl"))
         if suffix != target.suffix.lower():
-            message = "compressed files are read but not written"
+            message = "compressed files can only be read"
             raise file_error(message, target, hint="leave out .gz")
         if suffix == ".hrc":
             text = hrc.hrc_text(self, lead=lead)

@@ -56,7 +56,7 @@ def merged(tree: Classification, codes: Sequence[str], into: str) -> Coarser:
     if len({tree.parents[tree.index[code]] for code in codes}) > 1:
         problems.append(Problem("the codes have different parents", tree.name))
     if into in tree.index and into not in codes:
-        problems.append(Problem(f"there is a code {into!r} already", tree.name))
+        problems.append(Problem(f"code {into!r} exists already", tree.name))
     raise_all(ClassificationError, problems, code="merge", where=tree.name)
     first, *others = codes
     cut = tree.restricted(np.array([code not in others for code in tree.codes], dtype=np.bool_))
@@ -68,10 +68,13 @@ def merged(tree: Classification, codes: Sequence[str], into: str) -> Coarser:
 
 def _check(tree: Classification, codes: Collection[str]) -> None:
     unknown = [code for code in codes if code not in tree.index or code == tree.total]
-    problems = [Problem(f"there is no code {code!r}", tree.name) for code in unknown]
+    problems = [Problem(f"code {code!r} not found", tree.name) for code in unknown]
     if tree.bounds is not None or tree.level_columns:
-        message = "intervals and level columns are made coarser where they are made"
+        message = (
+            "a classification from intervals or level columns cannot be made coarser here; "
+            "change its bounds or columns"
+        )
         problems.append(Problem(message, tree.name))
     if not codes:
-        problems.append(Problem("no code is named", tree.name))
+        problems.append(Problem("no code given", tree.name))
     raise_all(ClassificationError, problems, code="merge", where=tree.name)

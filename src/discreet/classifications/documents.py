@@ -55,10 +55,10 @@ def _read_csv(file: TextFile, stated: str | None, total: str | None) -> CodeTree
         tree = tree_from_rows(name, listed, total=None)
         return tree if total is None else tree.with_total(total)
     raise file_error(
-        f"the header {separator.join(header)!r} is not that of a classification",
+        f"unknown header {separator.join(header)!r}",
         file.path,
         where=file.place(rows[0][0]),
-        hint="columns are child, parent and label_en, label_de, …; or level, name",
+        hint="write the columns child, parent, label_en, label_de, …; or level, name",
     )
 
 
@@ -76,20 +76,22 @@ def _records(file: TextFile, separator: str) -> Iterator[tuple[int, list[str]]]:
                 yield reader.line_num, cells
     except csv.Error as error:
         where = file.place(reader.line_num)
-        raise file_error(f"this is not CSV ({error})", file.path, where=where) from None
+        raise file_error(f"not valid CSV ({error})", file.path, where=where) from None
 
 
 def _check_rows(
     file: TextFile, header: Sequence[str], body: Sequence[tuple[int, list[str]]]
 ) -> None:
     problems = [
-        Problem(f"{len(cells)} cells under {len(header)} columns", file.place(line))
+        Problem(f"{len(cells)} fields for {len(header)} columns", file.place(line))
         for line, cells in body
         if len(cells) != len(header)
     ]
     if not body:
-        problems.append(Problem("there are no codes below the header", file.path.name))
-    raise_problems(file.path.name, problems, code="classification-file", what="{} lines are broken")
+        problems.append(Problem("no codes below the header", file.path.name))
+    raise_problems(
+        file.path.name, problems, code="classification-file", what="{} lines are not valid"
+    )
 
 
 def label_columns(file: TextFile, columns: Sequence[str]) -> list[str]:
@@ -97,8 +99,8 @@ def label_columns(file: TextFile, columns: Sequence[str]) -> list[str]:
     problems = []
     for number, column in enumerate(columns):
         if not column.startswith(LABEL_PREFIX) or column == LABEL_PREFIX:
-            hint = "further columns are label_en, label_de, …"
-            problems.append(Problem(f"column {column!r} is not known", file.path.name, hint))
+            hint = "known columns: child, parent, label_en, label_de, …"
+            problems.append(Problem(f"unknown column {column!r}", file.path.name, hint))
         if column in columns[:number]:
             problems.append(Problem(f"column {column!r} occurs twice", file.path.name))
     raise_problems(file.path.name, problems, code="classification-file")
@@ -111,16 +113,18 @@ def _from_levels(
     """The tree of rows ``@,Total``, ``@@,male``, …"""
     mark = body[0][1][0][:1]
     problems = [
-        Problem(f"level {cells[0]!r} is not made of {mark!r}", file.place(line))
+        Problem(f"level {cells[0]!r} does not consist of {mark!r}", file.place(line))
         for line, cells in body
         if not cells[0] or cells[0].strip(mark)
     ]
-    raise_problems(file.path.name, problems, code="classification-file", what="{} bad levels")
+    raise_problems(
+        file.path.name, problems, code="classification-file", what="{} levels are not valid"
+    )
     tops = [(line, cells) for line, cells in body if len(cells[0]) == 1]
     if len(body[0][1][0]) != 1 or len(tops) != 1:
-        message = f"there are {len(tops)} codes on the level of the total, {mark!r}"
+        message = f"{len(tops)} codes are on the level of the total, {mark!r}"
         where = file.place(tops[-1][0] if tops else body[0][0])
-        hint = "the first line, and no other, is the total"
+        hint = "only the first line can be the total"
         raise file_error(message, file.path, where=where, hint=hint)
     entries = [(line, len(cells[0]) - 2, cells[1]) for line, cells in body[1:]]
     tree = tree_from_links(name, nested_links(file, entries), body[0][1][1])
@@ -146,7 +150,7 @@ def tree_rows(tree: CodeTree) -> list[list[str]]:
 def _csv_text(tree: CodeTree) -> str:
     """A CSV file of all codes with parents and labels; the total comes first."""
     if len(tree) == 1:
-        raise_problems(tree.name, [Problem("there are no codes below the total", tree.name)])
+        raise_problems(tree.name, [Problem("no codes below the total", tree.name)])
     languages = languages_of(tree)
     out = io.StringIO(newline="")
     rows = [[*_LINKS, *(LABEL_PREFIX + language for language in languages)], *tree_rows(tree)]
@@ -178,13 +182,13 @@ def _read_json(file: TextFile, name: str | None, total: str | None) -> CodeTree:
         document = json.loads(file.text, object_pairs_hook=_unique_keys)
     except json.JSONDecodeError as error:
         where = file.place(error.lineno)
-        raise file_error(f"this is not JSON: {error.msg}", file.path, where=where) from None
+        raise file_error(f"not valid JSON: {error.msg}", file.path, where=where) from None
     except _DoubledKeyError as error:
         raise file_error(f"key {error.key!r} occurs twice", file.path) from None
     except RecursionError:
-        raise file_error("this JSON is nested too deeply", file.path) from None
+        raise file_error("the JSON is nested too deeply", file.path) from None
     if not isinstance(document, dict):
-        raise file_error("this JSON is not an object", file.path, hint='such as {"codes": […]}')
+        raise file_error("not a JSON object", file.path, hint='such as {"codes": […]}')
     bounds = document.get("bounds")
     if isinstance(bounds, list) and len(bounds) > 1:
         ends = {0: -math.inf, len(bounds) - 1: math.inf}
@@ -199,10 +203,10 @@ def _read_toml(file: TextFile, name: str | None, total: str | None) -> CodeTree:
     except tomllib.TOMLDecodeError as error:
         line = _TOML_LINE.search(str(error))
         where = file.place(int(line[1])) if line else ""
-        message = f"this is not TOML: {_TOML_LINE.sub('', str(error))}"
+        message = f"not valid TOML: {_TOML_LINE.sub('', str(error))}"
         raise file_error(message, file.path, where=where) from None
     except RecursionError:
-        raise file_error("this TOML is nested too deeply", file.path) from None
+        raise file_error("the TOML is nested too deeply", file.path) from None
     return _tree(file, document, name, total)
 
 
@@ -253,21 +257,21 @@ def _problems(document: Document) -> Iterator[tuple[str, str, str]]:
     """Key, what is wrong, hint – for everything that is not as it should be."""
     for key in document:
         if key not in _KEYS:
-            yield key, f"key {key!r} is not known", f"known keys: {', '.join(_KEYS)}"
+            yield key, f"unknown key {key!r}", f"known keys: {', '.join(_KEYS)}"
     for key in _TEXTS:
         if key in document and (not isinstance(document[key], str) or not document[key]):
-            yield key, "this is not a text, or is empty", ""
+            yield key, "not a text, or empty", ""
     for key in _LISTS:
         if key in document and not _is_texts(document[key]):
-            yield key, "this is not a list of texts", ""
+            yield key, "not a list of texts", ""
     if "titles" in document and not _is_language_texts(document["titles"]):
-        yield "titles", "this is not language and text", 'such as { en = "Region" }'
+        yield "titles", "not a table of languages and texts", 'such as { en = "Region" }'
     labels = document.get("labels", {})
     if not isinstance(labels, dict) or not all(map(_is_language_texts, labels.values())):
-        yield "labels", "this is not code, language and text", 'such as m = { en = "male" }'
+        yield "labels", "not a table of codes, languages and texts", 'such as m = { en = "male" }'
     bounds = document.get("bounds", [])
     if not isinstance(bounds, list) or not all(map(_is_number, bounds)):
-        yield "bounds", "this is not a list of numbers", ""
+        yield "bounds", "not a list of numbers", ""
     yield from _code_problems(document)
 
 
@@ -275,18 +279,18 @@ def _code_problems(document: Document) -> Iterator[tuple[str, str, str]]:
     rows = document.get("codes")
     if not isinstance(rows, list) or not rows:
         hint = 'such as codes = ["m", "w"]'
-        yield "codes", "there is no list of codes", hint
+        yield "codes", "the list of codes is missing", hint
         return
     if _is_texts(rows):
         return
     heads = document.get("columns", _HEADS)
     if heads[:2] != _HEADS:
-        yield "columns", 'the first two columns are not "child" and "parent"', ""
+        yield "columns", 'the first two columns must be "child" and "parent"', ""
         return
     for number, row in enumerate(rows, 1):
         if not _is_texts(row) or len(row) != len(heads):
-            hint = f"one text for each of {', '.join(map(str, heads))}"
-            yield f"codes, row {number}", "this row does not fit the columns", hint
+            hint = f"write one text for each of {', '.join(map(str, heads))}"
+            yield f"codes, row {number}", "the row does not match the columns", hint
 
 
 def _is_texts(value: object) -> bool:

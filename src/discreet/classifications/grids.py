@@ -118,10 +118,8 @@ def read_squares(codes: Iterable[str]) -> tuple[IntArray, IntArray, IntArray]:
     good = table.select((fits & cut).fill_null(value=False)).to_series()
     if not good.all():
         wrong = texts.filter(~good)
-        problems = [
-            Problem(f"{code!r} is no square of the grid", hint=_FORMS) for code in wrong[:10]
-        ]
-        raise_problems("", problems, total=len(wrong), what="{} codes are no squares of the grid")
+        problems = [Problem(f"{code!r} is not a grid cell", hint=_FORMS) for code in wrong[:10]]
+        raise_problems("", problems, total=len(wrong), what="{} codes are not grid cells")
     size, north, east = (table[name].to_numpy() for name in ("size", "north", "east"))
     return size, north, east
 
@@ -154,11 +152,11 @@ def tree_of_squares(
     _check_sizes(name, sizes)
     value: object = codes
     if isinstance(value, str) or not isinstance(value, Iterable):
-        raise_problems(name, [Problem("codes of squares are a list", name, _FORMS)])
+        raise_problems(name, [Problem("give the codes of grid cells as a list", name, _FORMS)])
     size, north, east = read_squares(codes)
     if (size != sizes[-1]).any():
         number = int((size != sizes[-1]).sum())
-        message = f"{number:,} codes are squares of another size than {sizes[-1]} m"
+        message = f"{number:,} codes are grid cells of another size than {sizes[-1]} m"
         raise ClassificationError(message, code="classification", where=name, hint="name sizes=")
     corners = [(north // side * side, east // side * side) for side in sizes]
     # By the outermost square first, so that each stands before those that it holds.
@@ -219,7 +217,7 @@ def _check_sizes(name: str, sizes: Sequence[int]) -> None:
     )
     nested = whole and all(coarse > fine and coarse % fine == 0 for coarse, fine in pairwise(sizes))
     if not sizes or not nested:
-        message = "sizes are whole metres, coarsest first, each a multiple of the next"
+        message = "sizes must be whole metres, coarsest first, each a multiple of the next"
         hint = "such as sizes=[100_000, 10_000, 1_000, 100]"
         raise ClassificationError(message, code="classification", where=name, hint=hint)
 

@@ -31,7 +31,7 @@ def read_hrc(
     """The tree of a hierarchy file."""
     if _NOT_HRC.match(file.text):
         hint = "a hierarchy file has one code per line; name the file .json, .toml or .csv"
-        raise file_error("this is not a hierarchy file", file.path, hint=hint)
+        raise file_error("not a hierarchy file", file.path, hint=hint)
     lines = [(number, _COMMENT.sub("", line).rstrip()) for number, line in file.lines()]
     lines = [(number, line) for number, line in lines if line]
     mark: str = _lead(file, [line for _, line in lines]) if lead is None else lead
@@ -50,7 +50,7 @@ def _lead(file: TextFile, lines: Sequence[str]) -> str:
         return LEAD
     if len(used) > 1 or lines[0].startswith(used[0]):
         raise file_error(
-            "the lead string cannot be told: lines start with " + " and ".join(map(repr, used)),
+            "the lead string is ambiguous: lines start with " + " and ".join(map(repr, used)),
             file.path,
             hint='name it, such as lead="@"',
         )
@@ -73,11 +73,11 @@ def nested_links(file: TextFile, entries: Sequence[tuple[int, int, str]]) -> lis
     for number, depth, code in entries:
         where = file.place(number)
         if not code.strip():
-            problems.append(Problem("the line has no code", where))
+            problems.append(Problem("the line lacks a code", where))
             continue
         if depth > len(path):
             message = f"code {code!r} is {depth - len(path) + 1} levels below the line before it"
-            problems.append(Problem(message, where, "levels go down one at a time"))
+            problems.append(Problem(message, where, "each line can be at most one level deeper"))
             depth = len(path)
         del path[depth:]
         links.append(CodeLink(code, path[-1] if path else "", where))
@@ -100,10 +100,10 @@ def hrc_text(tree: CodeTree, *, lead: str = LEAD) -> str:
 
 def _unwritable(tree: CodeTree, lead: str) -> Iterator[Problem]:
     if not lead or lead.strip() != lead or _COMMENT.search(lead):
-        yield Problem(f"{lead!r} cannot be a lead string", tree.name, 'such as lead="@"')
+        yield Problem(f"invalid lead string {lead!r}", tree.name, 'such as lead="@"')
         return
     if len(tree) == 1:
-        yield Problem("there are no codes below the total", tree.name)
+        yield Problem("no codes below the total", tree.name)
     for code in tree.codes[1:]:
         if code.startswith(lead):
             message = f"code {code!r} starts with the lead string"
@@ -142,7 +142,7 @@ def _cdl_problem(
     code: str, label: str | None, tree: CodeTree, before: Mapping[str, str]
 ) -> tuple[str, str] | None:
     if not label:
-        return "there is no label", "write code,label"
+        return "the label is missing", "write code,label"
     if code in before:
         return f"code {code!r} has two labels", ""
     if code not in tree.index and code != tree.missing:
@@ -172,5 +172,5 @@ def cdl_text(tree: CodeTree, language: str) -> str:
         lines.append(f"{code},{label}\n")
     raise_problems(tree.name, problems, what="{} labels do not fit a .cdl file")
     if not lines:
-        raise_problems(tree.name, [Problem(f"there are no labels in {language!r}", tree.name)])
+        raise_problems(tree.name, [Problem(f"no labels in language {language!r}", tree.name)])
     return "".join(lines)

@@ -26,7 +26,7 @@ Codes = TypeVar("Codes", bound=tuple[str | None, ...])
 def tree_from_levels(name: str, frame: Any, columns: Sequence[str], *, total: str) -> CodeTree:
     """The tree of the combinations that occur in columns from coarse to fine."""
     if isinstance(columns, str) or not columns or len(set(columns)) < len(columns):
-        message = "level columns are a list of different names, coarsest first"
+        message = "give level columns as a list of different names, coarsest first"
         hint = 'such as columns=["state", "district"]'
         raise ClassificationError(message, code="classification", where=name, hint=hint)
     rows = text_rows(frame, columns, name, distinct=True)
@@ -76,9 +76,7 @@ def tree_from_prefixes(
     _check_lengths(name, lengths)
     value: object = codes
     if isinstance(value, str) or not isinstance(value, Iterable):
-        message = (
-            f"{value!r} is one text, not a list" if isinstance(value, str) else "this is no list"
-        )
+        message = f"{value!r} is one text, not a list" if isinstance(value, str) else "not a list"
         raise_problems(name, [Problem(f"codes: {message}", name, 'such as ["0101", "0102"]')])
     wanted = list(codes)
     _check_codes(name, wanted, lengths[-1])
@@ -89,12 +87,12 @@ def tree_from_prefixes(
 def _check_lengths(name: str, lengths: Sequence[int]) -> None:
     value: object = lengths
     if not isinstance(value, Sequence):
-        problem = Problem("lengths is a list", name, "such as lengths=[2, 5, 8]")
+        problem = Problem("lengths must be a list", name, "such as lengths=[2, 5, 8]")
         raise_problems(name, [problem])
     whole = all(isinstance(length, int) and length > 0 for length in lengths)
     rising = whole and list(lengths) == sorted(set(lengths))
     if not lengths or not rising:
-        message = f"the lengths {list(lengths)} of prefixes are not rising whole numbers"
+        message = f"the prefix lengths {list(lengths)} must be increasing whole numbers"
         hint = "such as lengths=[2, 5, 8]; the last is that of the full codes"
         raise ClassificationError(message, code="classification", where=name, hint=hint)
 
@@ -105,12 +103,13 @@ def _check_codes(name: str, codes: Sequence[str], longest: int) -> None:
     if texts and (most := max(map(len, texts))) < longest:
         # Codes may end early, but if all do, the lengths may be those of another variable.
         message = (
-            f"{name}: no code has {longest} signs, the last length of prefixes; at most {most}"
+            f"{name}: the last prefix length is {longest}, but the longest code has {most} "
+            "characters"
         )
         warnings.warn(message, DiscreetWarning, stacklevel=2)
     for code in codes:
         if not isinstance(code, str) or not code:
-            problems.append(Problem(f"code {code!r} is not a text, or is empty", name))
+            problems.append(Problem(f"code {code!r} is empty or not a text", name))
         elif len(code) > longest:
             hint = f"add {len(code)} to the lengths, or shorten the codes"
             message = f"code {code!r} is longer than the last length, {longest}"
@@ -192,7 +191,9 @@ def tree_from_intervals(
 def _listed(name: str, bounds: Bounds) -> list[float]:
     value: object = bounds
     if isinstance(value, str) or not isinstance(value, Iterable):
-        raise_problems(name, [Problem("bounds is a list", name, "such as bounds=[0, 6, 15, 18]")])
+        raise_problems(
+            name, [Problem("bounds must be a list", name, "such as bounds=[0, 6, 15, 18]")]
+        )
     return list(bounds)
 
 
@@ -203,7 +204,7 @@ def _check_numbers(name: str, tier: Bounds) -> None:
         if not _is_finite(bound)
     ]
     if not tier:
-        problems.append(Problem("there are no bounds", name, "such as bounds=[0, 6, 15, 18]"))
+        problems.append(Problem("bounds is empty", name, "such as bounds=[0, 6, 15, 18]"))
     raise_problems(name, problems)
 
 
@@ -228,7 +229,7 @@ def _check_nested(name: str, coarse: Bounds, fine: Bounds) -> None:
         Problem(
             f"the coarser bound {bound:g} is not a bound of the finer intervals",
             name,
-            "only intervals that nest make a tree; else make two classifications",
+            "use nested intervals, or make two classifications",
         )
         for bound in coarse
         if bound not in fine

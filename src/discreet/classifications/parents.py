@@ -33,12 +33,12 @@ def text_rows(
     raise_problems(
         name,
         [
-            Problem(f"column {column!r} is missing", name, f"columns found: {', '.join(names)}")
+            Problem(f"column {column!r} not found", name, f"columns: {', '.join(names)}")
             for column in columns
             if column not in names
         ],
         code="missing-column",
-        what="{} columns are missing",
+        what="{} columns not found",
     )
     chosen = _read(wrapped, columns, name, distinct=distinct)
     return list(zip(*(_texts(series, name) for series in chosen), strict=True))
@@ -54,7 +54,7 @@ def _read(wrapped: Any, columns: Sequence[str], name: str, *, distinct: bool) ->
         raise
     except Exception as error:  # each engine has its own; their texts may hold data
         message = f"the columns cannot be read ({type(error).__name__})"
-        hint = "the values of a column are of one type: make it a column of texts"
+        hint = "convert the column to text, so that all values have one type"
         raise ClassificationError(message, code="codes", where=name, hint=hint) from None
     return frame
 
@@ -66,7 +66,7 @@ def _wrapped(frame: Any, name: str) -> Any:
         return nw.from_native(frame)
     except (TypeError, ValueError):
         message = f"an object of type {type(frame).__name__} is not a table of codes"
-        hint = "give a data frame, such as one of polars, pandas, pyarrow or DuckDB"
+        hint = "give a data frame of polars, pandas, pyarrow or DuckDB"
         raise ClassificationError(message, code="classification", where=name, hint=hint) from None
 
 
@@ -84,7 +84,7 @@ def _texts(series: pl.Series, name: str) -> list[str | None]:
     ):
         message = f"column {series.name!r} of type {dtype} cannot hold codes"
         raise ClassificationError(
-            message, code="codes", where=name, hint="make it a column of texts"
+            message, code="codes", where=name, hint="convert the column to text"
         )
     return series.cast(pl.String).to_list()
 
@@ -96,7 +96,7 @@ def _whole(series: pl.Series, name: str) -> pl.Series:
     filled = series.fill_nan(None)
     whole = filled.cast(pl.Int64, strict=False)
     if not bool(((whole.cast(pl.Float64) == filled).fill_null(False) | filled.is_null()).all()):
-        message = f"column {series.name!r} holds numbers with decimals; they cannot serve as codes"
+        message = f"column {series.name!r} has numbers with decimals, which cannot be codes"
         hint = "group them with Classification.from_intervals"
         raise ClassificationError(message, code="codes", where=name, hint=hint)
     return whole
@@ -143,7 +143,7 @@ def _text_problems(name: str, links: Sequence[CodeLink]) -> Iterator[Problem]:
         codes: tuple[object, object] = (link.child, link.parent)
         for code in codes:
             if not isinstance(code, str):
-                hint = f"codes are texts; write {str(code)!r}"
+                hint = f"write the code as text: {str(code)!r}"
                 yield Problem(f"code {code!r} is not a text", link.where or name, hint)
         if link.child == "":
             hint = "give it a code, or make it missing in the data"
@@ -166,8 +166,12 @@ def _double_problems(name: str, links: Sequence[CodeLink], total: str) -> Iterat
             yield Problem(f"code {link.child!r} is listed twice{before}", where)
         else:
             one, two = other.parent or total, link.parent or total
-            message = f"code {link.child!r} stands below {one!r} and below {two!r}{before}"
-            yield Problem(message, where, "codes are unique within a tree; add the parent's code")
+            message = f"code {link.child!r} has two parents, {one!r} and {two!r}{before}"
+            yield Problem(
+                message,
+                where,
+                "make codes unique within the hierarchy, for example by adding the parent's code",
+            )
 
 
 def _orphan_problems(name: str, links: Sequence[CodeLink], total: str) -> list[Problem]:
@@ -176,8 +180,8 @@ def _orphan_problems(name: str, links: Sequence[CodeLink], total: str) -> list[P
     for link in links:
         if link.parent not in known:
             near = suggestion(link.parent, known - {total, ""})
-            hint = f"did you mean {near!r}?" if near else f"list {link.parent!r} as a code too"
-            message = f"the parent {link.parent!r} of code {link.child!r} is not among the codes"
+            hint = f"closest match: {near!r}" if near else f"list {link.parent!r} as a code too"
+            message = f"parent {link.parent!r} of code {link.child!r} not found among the codes"
             problems.append(Problem(message, link.where or name, hint))
     return problems
 
@@ -220,7 +224,9 @@ def _cycle_problem(name: str, path: list[str], code: str, above: Mapping[str, Co
     shown = circle if len(circle) <= 12 else [*circle[:10], "…", code]
     chain = " → ".join(item if item == "…" else repr(item) for item in shown)
     where = above[code].where or name
-    return Problem(f"codes run in a circle: {chain}", where, "each code needs a way to the total")
+    return Problem(
+        f"the hierarchy has a circle: {chain}", where, "each code needs a path to the total"
+    )
 
 
 LABEL_PREFIX = "label_"
@@ -253,7 +259,7 @@ def tree_from_parents(
 def _pair(name: str, number: int, item: Any) -> CodeRow:
     where = f"{name}, pair {number}"
     if isinstance(item, str) or not isinstance(item, Sequence) or len(item) != 2:
-        message = "this is not a pair of code and parent"
+        message = "not a pair of code and parent"
         hint = 'write pairs such as ("N1", "N"), with None above the highest codes'
         raise ClassificationError(message, code="classification", where=where, hint=hint)
     return CodeRow(item[0], item[1], {}, where)

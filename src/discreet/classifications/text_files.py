@@ -69,7 +69,7 @@ def check_suffix(path: Path, suffixes: tuple[str, ...]) -> str:
     """The suffix of a path; an error if it is none of these."""
     suffix = suffix_of(path)
     if suffix not in suffixes:
-        message = f"the suffix {suffix!r} is not that of a classification file"
+        message = f"unknown suffix {suffix!r} of a classification file"
         raise file_error(message, path, hint=f"known suffixes: {', '.join(suffixes)}")
     return suffix
 
@@ -95,7 +95,7 @@ def _bytes(path: Path) -> bytes:
         raw = path.read_bytes()
         return gzip.decompress(raw) if path.suffix.lower() == ".gz" else raw
     except (gzip.BadGzipFile, EOFError, zlib.error):
-        raise file_error("this is not a whole gzip file, as its suffix says", path) from None
+        raise file_error("not a complete gzip file", path) from None
     except OSError as error:
         message = f"the file cannot be read ({error.strerror or 'unknown reason'})"
         hint = "check the path and the permissions"
@@ -107,7 +107,7 @@ def _decoded(raw: bytes, encoding: str, path: Path) -> str:
         text = raw.decode(encoding)
     except LookupError:
         raise file_error(
-            f"there is no encoding {encoding!r}", path, hint='usual ones: "utf-8", "cp1252"'
+            f"unknown encoding {encoding!r}", path, hint='for example "utf-8" or "cp1252"'
         ) from None
     except UnicodeDecodeError as error:
         _check_signature(raw, encoding, path)
@@ -120,7 +120,7 @@ def _decoded(raw: bytes, encoding: str, path: Path) -> str:
         ) from None
     if "\x00" in text:
         _check_signature(raw, encoding, path)
-        raise file_error("this is not a text file: it holds zero bytes", path)
+        raise file_error("not a text file: it contains zero bytes", path)
     return text
 
 
@@ -128,17 +128,17 @@ def _check_signature(raw: bytes, encoding: str, path: Path) -> None:
     """Say what a file is that is not the text it should be, where its first bytes tell."""
     for signature, form in _SIGNATURES.items():
         if raw.startswith(signature):
-            hint = "name the file for what it is, or export it as text (UTF-8)"
+            hint = "correct the suffix, or export the file as text (UTF-8)"
             if form == _UTF16:
                 hint = 'read it with encoding="utf-16", or save it as UTF-8'
-            message = f"this is {form}, not a text in {encoding}"
+            message = f"not a text in {encoding} but {form}"
             raise file_error(message, path, hint=hint) from None
 
 
 def save_text(path: Path, text: str) -> None:
     """Write a text atomically; refuse texts that UTF-8 cannot hold."""
     if "\x00" in text:
-        raise file_error("a code or label holds a zero byte", path, hint="write .json instead")
+        raise file_error("a code or label contains a zero byte", path, hint="write .json instead")
     try:
         write_text(path, text)
     except UnicodeEncodeError:

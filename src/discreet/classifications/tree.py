@@ -47,14 +47,14 @@ def check_tree(name: str, codes: Sequence[str], parents: Sequence[int]) -> None:
     problems: list[Problem] = []
     if not isinstance(name, str) or not name:
         name = ""
-        problems.append(Problem("a classification needs a name, which is a text"))
+        problems.append(Problem("the name of a classification must be a text"))
     if not codes:
-        problems.append(Problem("there are no codes", name, "at least a total is needed"))
+        problems.append(Problem("no codes given", name, "give at least the total"))
     if len(codes) != len(parents):
         problems.append(Problem("codes and parents differ in number", name))
     if set(map(type, codes)) != {str} or "" in codes:
         problems += [
-            Problem(f"code {code!r} is not a text, or is empty", name)
+            Problem(f"code {code!r} is empty or not a text", name)
             for code in codes
             if not isinstance(code, str) or code == ""
         ]
@@ -71,7 +71,7 @@ def _double_problems(name: str, codes: Sequence[str]) -> list[Problem]:
         if times > 1:
             clash = code == codes[0]
             message = "clashes with the total" if clash else f"occurs {times} times"
-            hint = "name another total code" if clash else "codes are unique within a tree"
+            hint = "name another total code" if clash else "make codes unique within the hierarchy"
             problems.append(Problem(f"code {code!r} {message}", name, hint))
     return problems
 
@@ -86,7 +86,7 @@ def _order_problems(name: str, codes: Sequence[str], parents: Sequence[int]) -> 
         if at == 0 and parent != -1:
             problems.append(Problem(f"the total {codes[0]!r} cannot have a parent", name))
         elif at > 0 and not 0 <= parent < at:
-            problems.append(Problem(f"code {codes[at]!r} does not stand below its parent", name))
+            problems.append(Problem(f"code {codes[at]!r} is not listed after its parent", name))
     return problems
 
 
@@ -94,11 +94,11 @@ def check_missing(name: str, missing: str, codes: Sequence[str], parents: Sequen
     """Raise unless records without a value can get this code: not the total, nor an inner one."""
     value: object = missing
     if not isinstance(value, str) or not value:
-        message = f"the code {value!r} of missing values is not a text, or is empty"
+        message = f"the code {value!r} for missing values is empty or not a text"
     elif missing == codes[0]:
-        message = f"the code {missing!r} of missing values clashes with the total"
+        message = f"the code {missing!r} for missing values equals the total"
     elif missing in codes and codes.index(missing) in parents:
-        message = f"the code {missing!r} of missing values has codes below it"
+        message = f"the code {missing!r} for missing values has codes below it"
     else:
         return
     raise_problems(name, [Problem(message, name, "name another code with missing=")])
@@ -132,14 +132,14 @@ def check_bounds(name: str, bounds: Sequence[float], leaves: int) -> None:
     """Raise unless the bounds rise and there is one interval per leaf."""
     problems = []
     if any(math.isnan(bound) for bound in bounds):
-        problems.append(Problem("a bound is not a number", name))
+        problems.append(Problem("bounds must be numbers", name))
     problems += [
         Problem(f"bound {high:g} does not exceed {low:g}", name, "list the bounds in rising order")
         for low, high in pairwise(bounds)
         if not high > low and not math.isnan(low + high)
     ]
     if not problems and len(bounds) - 1 != leaves:
-        message = f"there are {len(bounds) - 1} intervals for {leaves} leaf codes"
+        message = f"{len(bounds) - 1} intervals for {leaves} codes of the finest level"
         problems.append(Problem(message, name, "use Classification.from_intervals"))
     raise_problems(name, problems)
 
@@ -150,7 +150,7 @@ def raise_problems(
     *,
     code: str = "classification",
     total: int | None = None,
-    what: str = "{} problems in the tree",
+    what: str = "{} problems in the hierarchy",
 ) -> None:
     """Raise one error for all problems; do nothing when there is none."""
     if not problems:
@@ -178,21 +178,23 @@ def check_codes(wrong: Iterable[object], codes: Sequence[str], *, where: str) ->
         problems,
         code="unknown-code",
         total=len(distinct),
-        what="{} codes are not leaf codes of the classification",
+        what="{} codes are not on the finest level of the classification",
     )
 
 
 def _problem(code: object, codes: Sequence[str], where: str) -> Problem:
     if not isinstance(code, str):
-        hint = f"codes are texts; write {str(code)!r}"
+        hint = f"write the code as text: {str(code)!r}"
         return Problem(f"code {code!r} is not in the classification", where, hint)
     if code == codes[0]:
-        return Problem(f"code {code!r} is the total", where, "records must carry leaf codes")
+        return Problem(
+            f"code {code!r} is the total", where, "records need codes of the finest level"
+        )
     if code in codes:
         message = f"code {code!r} has codes below it"
-        return Problem(message, where, "records must carry leaf codes")
+        return Problem(message, where, "records need codes of the finest level")
     near = suggestion(code, codes[1:])
-    hint = f"did you mean {near!r}?" if near else "add it to the classification, or recode it"
+    hint = f"closest match: {near!r}" if near else "add it to the classification, or recode it"
     return Problem(f"code {code!r} is not in the classification", where, hint)
 
 
@@ -292,8 +294,8 @@ class CodeTree:
         Where `level_columns` hold them instead, no single column does: an error.
         """
         if self.level_columns and self.column is None:
-            message = f"some rows end above the finest column {self.level_columns[-1]!r}"
-            hint = "add a column with the last code of each row, and name it with column="
+            message = f"some rows lack a code in the finest column {self.level_columns[-1]!r}"
+            hint = "add a column with the finest code of each row, and name it with column="
             raise ClassificationError(message, code="uneven-levels", where=self.name, hint=hint)
         return self.column or self.name
 
@@ -370,7 +372,10 @@ class CodeTree:
         """Things worth knowing that are not errors, such as codes with one child."""
         counts = np.bincount(self.parent_index[1:], minlength=len(self.codes))
         return tuple(
-            f"{self.name}: code {self.codes[at]!r} has a single child; both always have one value"
+            (
+                f"{self.name}: code {self.codes[at]!r} has a single child; "
+                "both always have the same value"
+            )
             for at in np.flatnonzero(counts == 1)
         )
 
@@ -393,7 +398,7 @@ class CodeTree:
             ...
         discreet.errors.ClassificationError: [unknown-code] month: code '1' is not in the
         classification
-          Hint: did you mean '01'?
+          Hint: closest match: '01'
         """
         wrong = [code for code in codes if code is not None and code not in self._leaf_set]
         if wrong:

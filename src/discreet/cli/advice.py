@@ -22,7 +22,7 @@ def register(app: typer.Typer) -> None:
 
 
 def advise(
-    file: Annotated[Path, typer.Argument(help="The file of records. CONFIDENTIAL.")],
+    file: Annotated[Path, typer.Argument(help="Microdata file. CONFIDENTIAL.")],
     publish: Annotated[
         Literal["counts", "sums", "records", "research"] | None,
         typer.Option(help="Kind of publication."),

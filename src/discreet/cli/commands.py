@@ -45,17 +45,20 @@ def program(
 
 @command(app, "demo", example="discreet demo --out demo-output --persons 20000")
 def demo(
-    out: Annotated[Path, typer.Option(help="Where everything goes.")] = Path("demo-output"),
-    persons: Annotated[int, typer.Option(min=1, help="Size of the synthetic census.")] = 20_000,
+    out: Annotated[Path, typer.Option(help="Output folder.")] = Path("demo-output"),
+    persons: Annotated[
+        int, typer.Option(min=1, help="Number of persons in the synthetic census.")
+    ] = 20_000,
     products: Annotated[
         bool,
         typer.Option(
-            "--products", help="Also a database, regional tables, grid, atlas, hypercube."
+            "--products",
+            help="Also write a database, regional tables, a grid, an atlas and a hypercube.",
         ),
     ] = False,
     as_json: Json = False,
 ) -> None:
-    """Make a synthetic census and a survey of firms, and protect tables of both."""
+    """Create a synthetic census and a business survey, and protect tables of both."""
     from discreet.demo import run
 
     with progress_bar("Demo") as report:
@@ -70,14 +73,16 @@ def demo(
     "--out cells.parquet --confidential",
 )
 def tabulate(
-    file: Annotated[Path, typer.Argument(help="The file of records.")],
+    file: Annotated[Path, typer.Argument(help="Microdata file.")],
     by: By,
-    out: Annotated[Path, typer.Option(help="The file of cells to write: .parquet or .csv.")],
+    out: Annotated[Path, typer.Option(help="File of cells to write: .parquet or .csv.")],
     confidential: Annotated[
         bool,
-        typer.Option("--confidential", help="I know that the cells are true and confidential."),
+        typer.Option(
+            "--confidential", help="Confirms that the written cells are true and confidential."
+        ),
     ] = False,
-    record_key: Annotated[str | None, typer.Option(help="Column of the record keys.")] = None,
+    record_key: Annotated[str | None, typer.Option(help="Column of record keys.")] = None,
     key_grid: Grid = "10^15",
     key_digits: KeyDigits = "exact",
     where: Annotated[str | None, typer.Option(help="Filter, such as: age >= 18")] = None,
@@ -87,9 +92,11 @@ def tabulate(
     show_values: ShowValues = False,
     as_json: Json = False,
 ) -> None:
-    """Count records and write the TRUE cells, for use inside the house only."""
+    """Tabulate microdata and write the TRUE cells, for internal use only."""
     if not confidential:
-        raise typer.BadParameter("true counts and cell keys are confidential; add --confidential")
+        raise typer.BadParameter(
+            "the output holds true counts and cell keys; confirm with --confidential"
+        )
     from discreet.release import tabulate_file
 
     written = tabulate_file(

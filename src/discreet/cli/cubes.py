@@ -14,10 +14,10 @@ from discreet.cli.records import ShowValues
 if TYPE_CHECKING:
     from discreet.release import PackageKey
 
-app = group("Cubes: records added up where they are, and joined where tables are made.")
+app = group("Build partial aggregates where the microdata are, and join them for tables.")
 
-Out = Annotated[Path, typer.Option(help="The file to write, .cube, mode 0600. CONFIDENTIAL.")]
-Sign = Annotated[Path | None, typer.Option(help="Sign it with the key in this file.")]
+Out = Annotated[Path, typer.Option(help="File to write, .cube, mode 0600. CONFIDENTIAL.")]
+Sign = Annotated[Path | None, typer.Option(help="File of the key that signs.")]
 
 
 def _named(file: Path | None, variable: str | None, passphrase: Path | None) -> PackageKey | None:
@@ -28,18 +28,19 @@ def _named(file: Path | None, variable: str | None, passphrase: Path | None) -> 
 
 @command(app, "make", example="discreet cube make part.parquet --programme P.toml --out part.cube")
 def make(
-    programme: Annotated[
-        Path, typer.Option(help="The programme of tables, the same for all parts.")
-    ],
+    programme: Annotated[Path, typer.Option(help="Table programme, the same for all parts.")],
     out: Out,
     part: Annotated[
-        Path | None, typer.Argument(help="Some of the records; those of the programme if none.")
+        Path | None,
+        typer.Argument(
+            help="File with part of the microdata (default: the data of the programme)."
+        ),
     ] = None,
     source: Annotated[
-        str | None, typer.Option(help="The source whose tables are meant, if not the main one.")
+        str | None, typer.Option(help="Source of the tables (default: the main source).")
     ] = None,
     data: Annotated[
-        list[str] | None, typer.Option(help="NAME=FILE: the records of another source.")
+        list[str] | None, typer.Option(help="NAME=FILE: microdata of another source.")
     ] = None,
     sign: Sign = None,
     key_file: KeyFile = None,
@@ -59,15 +60,18 @@ def make(
         programme, out, data=given, source=source, sign=sign, key=key, show_values=show_values
     )
     described = {"out": str(cubes), "encrypted": key is not None, "signed": sign is not None}
-    show(f"The cubes are in {cubes}.", described, as_json=as_json)
+    show(f"The partial aggregates are in {cubes}.", described, as_json=as_json)
 
 
 @command(app, "join", example="discreet cube join north.cube south.cube --out all.cube")
 def join(
-    cubes: Annotated[list[Path], typer.Argument(help="The cubes, each of other records.")],
+    cubes: Annotated[
+        list[Path], typer.Argument(help="Files of partial aggregates, each of different records.")
+    ],
     out: Out,
     verify_key: Annotated[
-        list[Path] | None, typer.Option(help="Public keys: one of them must have signed each file.")
+        list[Path] | None,
+        typer.Option(help="Public keys, one of which must have signed each file."),
     ] = None,
     sign: Sign = None,
     key_file: KeyFile = None,
@@ -85,7 +89,7 @@ def join(
 
 @command(app, "show", example="discreet cube show all.cube")
 def show_cubes(
-    file: Annotated[Path, typer.Argument(help="The file of cubes.")],
+    file: Annotated[Path, typer.Argument(help="File of partial aggregates.")],
     key_file: KeyFile = None,
     passphrase_env: PassphraseEnv = None,
     passphrase_file: PassphraseFile = None,

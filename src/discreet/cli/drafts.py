@@ -21,34 +21,32 @@ app = group("Draft table programmes from SDMX structures.")
     "--out hypercubes",
 )
 def from_structure(
-    structure: Annotated[Path, typer.Argument(help="A structure message of SDMX: .xml or .json.")],
-    records: Annotated[Path, typer.Option(help="The file of records. CONFIDENTIAL.")],
-    out: Annotated[Path, typer.Option(help="A folder for the programme and its code trees.")],
-    column: Annotated[list[str], typer.Option(help="DIMENSION=COLUMN of the records.")],
+    structure: Annotated[Path, typer.Argument(help="SDMX structure message: .xml or .json.")],
+    records: Annotated[Path, typer.Option(help="Microdata file. CONFIDENTIAL.")],
+    out: Annotated[Path, typer.Option(help="Folder for the programme and its hierarchies.")],
+    column: Annotated[list[str], typer.Option(help="DIMENSION=COLUMN of the microdata.")],
     constant: Annotated[
-        list[str] | None, typer.Option(help="DIMENSION=CODE that all figures have.")
+        list[str] | None, typer.Option(help="DIMENSION=CODE shared by all values.")
     ] = None,
     squares: Annotated[
-        list[str] | None, typer.Option(help="A dimension whose codes are squares of 1 km.")
+        list[str] | None, typer.Option(help="Dimension of grid cells of 1 km.")
     ] = None,
-    id_: Annotated[
-        str | None, typer.Option("--id", help="Column that identifies a record.")
-    ] = None,
+    id_: Annotated[str | None, typer.Option("--id", help="Identifier column.")] = None,
     record_key: Annotated[
-        str | None, typer.Option(help="Instead: the column of record keys made before.")
+        str | None, typer.Option(help="Column of existing record keys, instead of --id.")
     ] = None,
     secret: Annotated[Path, typer.Option(help="File of the secret.")] = Path("secret.key"),
-    ptable: Annotated[Path, typer.Option(help="The perturbation table.")] = Path("ptable.json"),
-    title: Annotated[str, typer.Option(help="The heading of the release.")] = "Hypercubes",
+    ptable: Annotated[Path, typer.Option(help="Perturbation table.")] = Path("ptable.json"),
+    title: Annotated[str, typer.Option(help="Heading of the release.")] = "Hypercubes",
     read: Read = None,
     as_json: Json = False,
 ) -> None:
-    """Draft a programme, and the names of a transmission, from structures of SDMX."""
+    """Draft a programme and the names of its transmission from an SDMX structure."""
     from discreet.files import make_folder
     from discreet.release import StructureDraft, write_structure_programme
 
     if bool(id_) == bool(record_key):
-        raise typer.BadParameter("say how records get their keys: --id or --record-key")
+        raise typer.BadParameter("add --id COLUMN or --record-key COLUMN")
     draft = StructureDraft.of(
         structure,
         columns=pairs(column, "DIMENSION=COLUMN"),
@@ -62,6 +60,6 @@ def from_structure(
     written = write_structure_programme(draft, out, data=data, **about)
     tables = draft.tables()
     lines = [f"{name}: {' × '.join(by)}" for name, by in tables.items()]
-    lines += [f"A programme is in {written}, the names of a transmission in {out}/names.toml."]
-    lines += ["Look at them, then:", f"discreet protect {written} --check"]
+    lines += [f"The programme is in {written}, the names of the transmission in {out}/names.toml."]
+    lines += ["Check both, then run:", f"discreet protect {written} --check"]
     show("\n".join(lines), {"out": str(written), "tables": tables}, as_json=as_json)

@@ -13,15 +13,15 @@ from discreet.cli.records import Read, ShowValues, opened, stated
 if TYPE_CHECKING:
     from discreet.microdata import Secret
 
-app = group("Record keys: make them, hand them on. All files here are confidential.")
+app = group("Create and pass on record keys. All files are confidential.")
 
-SecretFile = Annotated[Path | None, typer.Option(help="File of the secret, mode 0600.")]
-SecretVariable = Annotated[str | None, typer.Option(help="Environment variable of the secret.")]
+SecretFile = Annotated[Path | None, typer.Option(help="Secret file, mode 0600.")]
+SecretVariable = Annotated[str | None, typer.Option(help="Environment variable with the secret.")]
 
 
 @command(app, "secret", example="discreet keys secret secret.key")
 def make_secret(
-    file: Annotated[Path, typer.Argument(help="The file to write; it must not exist.")],
+    file: Annotated[Path, typer.Argument(help="File to write; it must not exist.")],
     as_json: Json = False,
 ) -> None:
     """Write a new random secret, readable by its owner only."""
@@ -38,11 +38,9 @@ def make_secret(
     "--out keyed.parquet",
 )
 def add(
-    file: Annotated[Path, typer.Argument(help="The file of records.")],
-    identifier: Annotated[
-        list[str], typer.Option("--id", help="Column, or columns, that identify a record.")
-    ],
-    out: Annotated[Path, typer.Option(help="The Parquet file to write.")],
+    file: Annotated[Path, typer.Argument(help="Microdata file.")],
+    identifier: Annotated[list[str], typer.Option("--id", help="Identifier column or columns.")],
+    out: Annotated[Path, typer.Option(help="Parquet file to write.")],
     secret_file: SecretFile = None,
     secret_env: SecretVariable = None,
     column: Annotated[str, typer.Option(help="Name of the new column.")] = "record_key",
@@ -70,7 +68,7 @@ def add(
 def _secret(file: Path | None, variable: str | None) -> Secret:
     secret = secret_from(file, variable)
     if secret is None:
-        raise typer.BadParameter("a secret is needed: --secret-file or --secret-env")
+        raise typer.BadParameter("add --secret-file FILE or --secret-env NAME")
     return secret
 
 
@@ -82,24 +80,29 @@ def _secret(file: Path | None, variable: str | None) -> Secret:
     "--secret-file secret.key --out keyed-2026.parquet",
 )
 def period_keys(
-    file: Annotated[Path, typer.Argument(help="The file of records of the period.")],
+    file: Annotated[Path, typer.Argument(help="Microdata file of the period.")],
     identifier: Annotated[
-        list[str], typer.Option("--id", help="Column, or columns, that identify a unit.")
+        list[str], typer.Option("--id", help="Identifier column or columns of the unit.")
     ],
-    period: Annotated[str, typer.Option(help="Name of the period: 2026.")],
+    period: Annotated[str, typer.Option(help="Name of the period, such as 2026.")],
     option: Annotated[
         Literal["same", "period", "changed"],
-        typer.Option(help="A unit's key: for ever, new each period, new when it changed."),
+        typer.Option(
+            help=(
+                "Validity of a unit's key: same (permanent), period (new in each period) or "
+                "changed (new after a change)."
+            )
+        ),
     ],
-    out: Annotated[Path, typer.Option(help="The file to write: .parquet or .csv.")],
+    out: Annotated[Path, typer.Option(help="File to write: .parquet or .csv.")],
     watch: Annotated[
-        list[str] | None, typer.Option(help="With changed: columns that tables are made of.")
+        list[str] | None, typer.Option(help="With --option changed: columns used in tables.")
     ] = None,
     previous: Annotated[
-        Path | None, typer.Option(help="The keyed records of the period before.")
+        Path | None, typer.Option(help="Keyed microdata of the previous period.")
     ] = None,
     first: Annotated[
-        bool, typer.Option("--first", help="With changed: no period was before.")
+        bool, typer.Option("--first", help="With --option changed: this is the first period.")
     ] = False,
     secret_file: SecretFile = None,
     secret_env: SecretVariable = None,
@@ -136,18 +139,23 @@ def period_keys(
     "--out households.parquet",
 )
 def inherit(
-    file: Annotated[Path, typer.Argument(help="The file of parts, with their keys.")],
-    by: Annotated[list[str], typer.Option(help="Column, or columns, that name the unit.")],
-    out: Annotated[Path, typer.Option(help="The file of units to write: .parquet or .csv.")],
-    record_key: Annotated[str, typer.Option(help="Column of the keys.")] = "record_key",
+    file: Annotated[Path, typer.Argument(help="File of the parts, with their keys.")],
+    by: Annotated[list[str], typer.Option(help="Column or columns that identify the unit.")],
+    out: Annotated[Path, typer.Option(help="File of units to write: .parquet or .csv.")],
+    record_key: Annotated[str, typer.Option(help="Column of keys.")] = "record_key",
     grid: Grid = "10^15",
     keep: Annotated[list[str] | None, typer.Option(help="Further columns of the unit.")] = None,
-    onto: Annotated[Path | None, typer.Option(help="A file of units to add the keys to.")] = None,
+    onto: Annotated[
+        Path | None, typer.Option(help="Existing file of units that receives the keys.")
+    ] = None,
     unit: Annotated[
-        str | None, typer.Option(help="Kind of unit that keys are derived for: household.")
+        str | None, typer.Option(help="Kind of unit for derived keys, such as household.")
     ] = None,
     inheritance: Annotated[
-        str | None, typer.Option(help="plain: units have the sums as keys, and the same noise.")
+        str | None,
+        typer.Option(
+            help='"plain": units have the sum of the keys of their parts, and the same noise.'
+        ),
     ] = None,
     secret_file: SecretFile = None,
     secret_env: SecretVariable = None,
@@ -177,7 +185,7 @@ def inherit(
     text = f"Units with keys are in {written}."
     if unit is None and inheritance is None:
         text += (
-            " Tables of them have the noise of tables of their parts, so that differences are "
-            "the true ones; --unit gives them noise of their own."
+            " Tables of units have the same noise as tables of their parts, so their "
+            "differences are true values. --unit gives independent noise."
         )
     show(text, {"out": str(written)}, as_json=as_json)

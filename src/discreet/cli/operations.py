@@ -53,11 +53,11 @@ from discreet.operations import (
 if TYPE_CHECKING:
     from discreet.microdata import Secret
 
-app = group("Methods over cells that were made elsewhere.")
+app = group("Methods for cells from other tools.")
 
 # -- what goes in -----------------------------------------------------------------
 
-Cells = Annotated[Path, typer.Argument(help="A file with one row per cell. CONFIDENTIAL.")]
+Cells = Annotated[Path, typer.Argument(help="File with one row per cell. CONFIDENTIAL.")]
 
 
 CountColumn = Annotated[str, typer.Option(help="Column with the number of records.")]
@@ -101,7 +101,7 @@ def _magnitudes(
     name: str,
     value: Annotated[str, typer.Option(help="Column with the sum of the values.")],
     largest: Annotated[
-        list[str], typer.Option(help="Columns with the largest contributions, the largest first.")
+        list[str], typer.Option(help="Columns with the largest contributions, largest first.")
     ],
     smallest: Annotated[
         str | None, typer.Option(help="Column with the smallest value, for --of range.")
@@ -129,9 +129,9 @@ def _magnitudes(
 
 def _protected_counts(
     name: str,
-    cells: Annotated[Path, typer.Argument(help="A file with one row per protected cell.")],
+    cells: Annotated[Path, typer.Argument(help="File with one row per protected cell.")],
     by: By,
-    value: Annotated[str, typer.Option(help="Column with the figures.")] = "value",
+    value: Annotated[str, typer.Option(help="Column with the values.")] = "value",
     classification: Trees = None,
     read: Read = None,
     show_values: ShowValues = False,
@@ -144,7 +144,7 @@ def _protected_counts(
 
 def _records(
     name: str,
-    file: Annotated[Path, typer.Argument(help="The file of records. CONFIDENTIAL.")],
+    file: Annotated[Path, typer.Argument(help="Microdata file. CONFIDENTIAL.")],
     by: By,
     value: Annotated[str, typer.Option(help="Column to sum.")],
     where: Annotated[str | None, typer.Option(help="Filter, such as: size >= 10")] = None,
@@ -165,17 +165,17 @@ def _records(
 
 def _sensitive(
     name: str,
-    file: Annotated[Path, typer.Argument(help="The file of records. CONFIDENTIAL.")],
+    file: Annotated[Path, typer.Argument(help="Microdata file. CONFIDENTIAL.")],
     by: By,
     rule: Annotated[
-        list[str] | None, typer.Option(help="A rule: n=3, p=10, nk=2,85, …; again for several.")
+        list[str] | None, typer.Option(help="Sensitivity rule: n=3, p=10, nk=2,85, …; repeatable.")
     ] = None,
-    rules: Annotated[Path | None, typer.Option(help="A TOML file of rules.")] = None,
+    rules: Annotated[Path | None, typer.Option(help="TOML file of rules.")] = None,
     value: Annotated[
-        str | None, typer.Option(help="Column to sum; without, records are counted.")
+        str | None, typer.Option(help="Column to sum (default: count records).")
     ] = None,
     holding: Annotated[
-        str | None, typer.Option(help="Column that says which records belong together.")
+        str | None, typer.Option(help="Column of the holding, which groups records.")
     ] = None,
     where: Annotated[str | None, typer.Option(help="Filter, such as: size >= 10")] = None,
     decimals: Annotated[int, typer.Option(help="Digits after the decimal point.")] = 0,
@@ -186,7 +186,7 @@ def _sensitive(
     from discreet.release import RecordTable, rules_from, spanning_of
 
     if not rule and rules is None:
-        raise typer.BadParameter("say which cells are sensitive: --rule p=10, or --rules FILE")
+        raise typer.BadParameter("no sensitivity rule: add --rule p=10 or --rules FILE")
     records = opened(file, read, show_values)
     table, (primary,) = RecordTable(
         records=records,
@@ -215,12 +215,12 @@ _READERS: Mapping[type[Source], Callable[..., Source]] = {
 
 
 def _protect(
-    out: Annotated[Path, typer.Option(help="The file to write: csv, xlsx, html, parquet, json.")],
+    out: Annotated[Path, typer.Option(help="File to write: csv, xlsx, html, parquet, json.")],
     language: Annotated[Literal["en", "de"], typer.Option(help="Language of the table.")] = "en",
     complete: Complete = None,
     internal: Annotated[
         Path | None,
-        typer.Option(help="Also write what a study finds, as JSON. CONFIDENTIAL."),
+        typer.Option(help="JSON file for the study of the effects. CONFIDENTIAL."),
     ] = None,
     as_json: Json = False,
 ) -> None:
@@ -229,11 +229,11 @@ def _protect(
 
 def _draw(
     secret: Annotated[
-        Path | None, typer.Option("--secret", "--seed-file", help="File of a secret to draw from.")
+        Path | None, typer.Option("--secret", "--seed-file", help="Secret file for random draws.")
     ] = None,
     secret_env: Annotated[
         str | None,
-        typer.Option("--secret-env", "--seed-env", help="The same as an environment variable."),
+        typer.Option("--secret-env", "--seed-env", help="Environment variable with the secret."),
     ] = None,
 ) -> None:
     """The options of methods that draw random numbers."""
@@ -243,7 +243,7 @@ def _follow(
     programme: Annotated[
         Path | None,
         typer.Option(
-            help="Instead: sums, key figures and parts of the cells, as a TOML file says."
+            help="TOML programme with sums, key figures and subtables, instead of the options."
         ),
     ] = None,
 ) -> None:
@@ -300,7 +300,7 @@ def add_command(operation: Operation) -> None:
             stated = [name for name in given if given[name] != usual[name]]
             if given["programme"] is not None:
                 if set(stated) - {*_BESIDE_PROGRAMME, "programme"}:
-                    message = "the programme says it: leave out all but --out"
+                    message = "with --programme, only --out is allowed; remove the other options"
                     raise typer.BadParameter(message)
                 written = write(_by_programme(given), out, **published)
                 message = f"The protected table is in {written}."
@@ -308,7 +308,7 @@ def add_command(operation: Operation) -> None:
                 return
             if not needed <= set(stated):
                 words = ", ".join(word_of(name) for name in sorted(needed - {"cells"}))
-                raise typer.BadParameter(f"name {words}, or a --programme")
+                raise typer.BadParameter(f"add {words}, or --programme FILE")
         options = {field.name: given[field.name] for field in fields}
         settings = stated_settings(operation, fields, options)
         secret = _secret(operation, settings, given)
@@ -363,11 +363,11 @@ def _secret(operation: Operation, settings: Any, given: Mapping[str, Any]) -> Se
     """What is drawn from, if anything is; keys and secrets that are missing are errors."""
     keys = given.get("cell_key") is not None
     if operation.keys(settings) == "needed" and not keys:
-        message = "these settings go by cell keys: name the --cell-key, or choose others"
+        message = "these settings need cell keys: add --cell-key COLUMN, or change the settings"
         raise typer.BadParameter(message)
     secret = secret_from(given.get("secret"), given.get("secret_env"))
     if secret is None and operation.draws(settings, keys):
-        raise typer.BadParameter("name the --secret to draw from (see: discreet keys secret)")
+        raise typer.BadParameter("add --secret FILE (create it with: discreet keys secret)")
     return secret
 
 

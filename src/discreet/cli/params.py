@@ -9,21 +9,21 @@ import typer
 
 from discreet.cli.program import Json, command, group, show, warn
 
-app = group("Packages of parameters: what determines protected results, in one sealed file.")
+app = group("Pack all parameters of a protected result into one signed, encrypted file.")
 
-Package = Annotated[Path, typer.Argument(help="The package, NAME.dcparams.")]
-KeyFile = Annotated[Path | None, typer.Option(help="File of the package's key, mode 0600.")]
+Package = Annotated[Path, typer.Argument(help="Package, NAME.dcparams.")]
+KeyFile = Annotated[Path | None, typer.Option(help="Key file of the package, mode 0600.")]
 PassphraseEnv = Annotated[
-    str | None, typer.Option(help="Environment variable of the package's passphrase.")
+    str | None, typer.Option(help="Environment variable with the passphrase of the package.")
 ]
 PassphraseFile = Annotated[
-    Path | None, typer.Option(help="File of the package's passphrase, mode 0600.")
+    Path | None, typer.Option(help="File with the passphrase of the package, mode 0600.")
 ]
 
 
 @command(app, "keys", example="discreet params keys office")
 def keys(
-    out: Annotated[Path, typer.Argument(help="Name of the pair: NAME.key and NAME.pub.")],
+    out: Annotated[Path, typer.Argument(help="Name of the key pair: NAME.key and NAME.pub.")],
     as_json: Json = False,
 ) -> None:
     """Make a pair of keys that sign packages and verify them."""
@@ -31,8 +31,8 @@ def keys(
 
     pair = write_key_pair(out)
     text = (
-        f"{pair.signing} signs: keep it safe.\n{pair.public} verifies: hand it on.\n"
-        f"Key {pair.key_id}"
+        f"{pair.signing} is the signing key: keep it secret.\n{pair.public} is the public key: "
+        f"pass it on.\nKey {pair.key_id}"
     )
     described = {
         "signing": str(pair.signing),
@@ -50,21 +50,25 @@ def keys(
 )
 def pack(
     programme: Annotated[
-        Path, typer.Argument(help="A programme, or a TOML file with its sections of parameters.")
+        Path, typer.Argument(help="Programme, or TOML file with its parameter sections.")
     ],
-    out: Annotated[Path, typer.Option(help="The package to write, NAME.dcparams.")],
-    statistic: Annotated[str, typer.Option(help="The statistic; everyone can read it.")],
-    version: Annotated[str, typer.Option(help="The version; everyone can read it.")],
-    sign_key: Annotated[Path | None, typer.Option(help="The key that signs.")] = None,
-    unsigned: Annotated[bool, typer.Option("--unsigned", help="Do not sign.")] = False,
+    out: Annotated[Path, typer.Option(help="Package to write, NAME.dcparams.")],
+    statistic: Annotated[
+        str, typer.Option(help="Name of the statistic (readable without the key).")
+    ],
+    version: Annotated[str, typer.Option(help="Version (readable without the key).")],
+    sign_key: Annotated[Path | None, typer.Option(help="Signing key.")] = None,
+    unsigned: Annotated[
+        bool, typer.Option("--unsigned", help="Package without signature.")
+    ] = False,
     key_file: KeyFile = None,
     passphrase_env: PassphraseEnv = None,
     passphrase_file: PassphraseFile = None,
     with_secret: Annotated[
-        bool, typer.Option("--with-secret", help="Hand on the secret of the record keys too.")
+        bool, typer.Option("--with-secret", help="Include the secret of the record keys.")
     ] = False,
     overwrite: Annotated[
-        bool, typer.Option("--overwrite", help="Replace a package that is there.")
+        bool, typer.Option("--overwrite", help="Replace an existing package.")
     ] = False,
     as_json: Json = False,
 ) -> None:
@@ -79,12 +83,12 @@ def pack(
     )
 
     if (sign_key is None) is not unsigned:
-        raise typer.BadParameter("name the key that signs, or say --unsigned")
+        raise typer.BadParameter("add --sign-key FILE or --unsigned")
     opener = PackageKey.named(
         key_file=key_file, passphrase_env=passphrase_env, passphrase_file=passphrase_file
     )
     if opener is None:
-        raise typer.BadParameter("name a --key-file, --passphrase-env or --passphrase-file")
+        raise typer.BadParameter("add --key-file, --passphrase-env or --passphrase-file")
     parameters = read_parameters(programme, with_secret=with_secret)
     written = pack_parameters(
         parameters,
@@ -98,7 +102,14 @@ def pack(
     described = describe_package(written)
     warn([*warnings_about_parameters(programme), *noise_warnings(parameters)])
     if with_secret:
-        warn(["the package holds the secret of the record keys: whoever opens it can make them"])
+        warn(
+            [
+                (
+                    "the package contains the secret of the record keys: anyone who can open it "
+                    "can create record keys"
+                )
+            ]
+        )
     show(described.text(), described.described(), as_json=as_json)
 
 
@@ -106,16 +117,16 @@ def pack(
 def verify(
     file: Package,
     verify_key: Annotated[
-        Path | None, typer.Option(help="The public key that must have signed.")
+        Path | None, typer.Option(help="Expected public key of the signature.")
     ] = None,
     key_file: KeyFile = None,
     passphrase_env: PassphraseEnv = None,
     passphrase_file: PassphraseFile = None,
     signer: Annotated[
-        str | None, typer.Option(help="Short name of the key that must have signed.")
+        str | None, typer.Option(help="Expected short name of the signing key.")
     ] = None,
     allow_unsigned: Annotated[
-        bool, typer.Option("--allow-unsigned", help="Take a package that nobody signed.")
+        bool, typer.Option("--allow-unsigned", help="Accept a package without signature.")
     ] = False,
     as_json: Json = False,
 ) -> None:
@@ -129,7 +140,7 @@ def verify(
         file, verify_key=verify_key, key=opener, signer=signer, allow_unsigned=allow_unsigned
     )
     if not verified.trusted and verified.header.signer is not None:
-        warn(["the signature is valid, but whose it is was not checked: use --verify-key"])
+        warn(["the signature is valid, but the signer was not checked; add --verify-key FILE"])
     show(verified.text(), verified.described(), as_json=as_json)
 
 

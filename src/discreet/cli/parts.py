@@ -10,7 +10,7 @@ import typer
 from discreet.cli.program import Json, command, group, pairs, show
 from discreet.cli.records import ShowValues
 
-app = group("Table parts: thresholds that decide what is published.")
+app = group("Tune the thresholds that decide which subtables are published.")
 
 
 @command(
@@ -19,22 +19,24 @@ app = group("Table parts: thresholds that decide what is published.")
     example="discreet parts tune programme.toml --vary max_share_small=0.3,0.5,0.7 --target 0.98",
 )
 def tune(
-    programme: Annotated[Path, typer.Argument(help="The programme. CONFIDENTIAL.")],
+    programme: Annotated[Path, typer.Argument(help="Table programme. CONFIDENTIAL.")],
     vary: Annotated[
-        list[str], typer.Option(help="THRESHOLD=VALUES: what to try, with commas between; several.")
+        list[str], typer.Option(help="THRESHOLD=VALUES to try, separated by commas; repeatable.")
     ],
     target: Annotated[
-        float, typer.Option(min=0, max=1, help="The share of areas to be shown completely.")
+        float,
+        typer.Option(min=0, max=1, help="Target share of areas that are published completely."),
     ] = 0.98,
     reading: Annotated[
         Literal["each-table", "all-tables"],
-        typer.Option(help="Whether each table must meet the target, or all tables together."),
+        typer.Option(help="Scope of the target: each table, or all tables together."),
     ] = "each-table",
     level: Annotated[
-        str | None, typer.Option(help="The level of the areas, by name or number; the finest.")
+        str | None,
+        typer.Option(help="Level of the areas, by name or number (default: the finest)."),
     ] = None,
     table: Annotated[
-        list[str] | None, typer.Option(help="A table to look at, several times; all if none.")
+        list[str] | None, typer.Option(help="Table to examine; repeatable (default: all tables).")
     ] = None,
     show_values: ShowValues = False,
     as_json: Json = False,
@@ -59,4 +61,6 @@ def _values(name: str, text: str) -> list[float]:
     try:
         return [float(part) for part in text.split(",")]
     except ValueError:
-        raise typer.BadParameter(f"the values of {name} are numbers: 0.3,0.5,0.7") from None
+        raise typer.BadParameter(
+            f"--vary {name}: write numbers separated by commas, such as 0.3,0.5,0.7"
+        ) from None

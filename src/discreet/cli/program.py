@@ -62,7 +62,7 @@ def guarded(command: Callable[_Parameters, _Result]) -> Callable[_Parameters, _R
             _show("interrupted", {"code": "interrupted", "what": "interrupted"}, as_json=as_json)
             raise typer.Exit(INTERRUPTED) from None
         except OSError as error:
-            message = f"the system refused: {error.strerror or type(error).__name__}"
+            message = f"operating system error: {error.strerror or type(error).__name__}"
             _show(message, {"code": "system", "what": message}, as_json=as_json)
             raise typer.Exit(FAILURE) from None
         except Exception as error:
@@ -173,40 +173,36 @@ def _print_object(described: dict[str, Any]) -> None:
     typer.echo(json.dumps({"error": whole}, ensure_ascii=False, indent=2))
 
 
-By = Annotated[
-    list[str], typer.Option(help="Spanning variables, with commas between or given again.")
-]
+By = Annotated[list[str], typer.Option(help="Spanning variables, separated by commas or repeated.")]
 Decimals = Annotated[
     int,
-    typer.Option(min=0, max=15, help="Digits of weighted figures; 0 makes them whole numbers."),
+    typer.Option(min=0, max=15, help="Decimals of weighted values (0: whole numbers)."),
 ]
-Multiples = Annotated[
-    int, typer.Option(min=1, max=1_000_000, help="Round figures to multiples of this, such as 10.")
-]
+Multiples = Annotated[int, typer.Option(min=1, max=1_000_000, help="Base of rounding, such as 10.")]
 FoundCodes = Annotated[
     Literal["list", "hide"],
-    typer.Option(help='"hide" leaves out codes that only the cells tell and have no figure.'),
+    typer.Option(help='"hide" omits categories that occur only in the data and have no value.'),
 ]
 Complete = Annotated[
     bool | None,
     typer.Option(
         "--complete/--sparse",
-        help="List zeros too, on the levels given; up to 100,000 cells they are.",
+        help="Include empty cells (default: up to 100,000 cells).",
     ),
 ]
-Grid = Annotated[str, typer.Option(help="Key grid: 256, 4096, 2^32, 10^15 …")]
+Grid = Annotated[str, typer.Option(help="Key grid: 256, 4096, 2^32, 10^15, …")]
 KeyDigits = Annotated[
     Literal["exact", "round"],
-    typer.Option(help='"round" for keys of more than 15 digits, such as sums of floats.'),
+    typer.Option(help='"round" for keys with more than 15 digits, such as sums of floats.'),
 ]
-Json = Annotated[bool, typer.Option("--json", help="Print a summary for programs.")]
+Json = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]
 Totals = Annotated[
     list[str] | None,
-    typer.Option(help="NAME=CODE: total of a variable --official names and the cells lack."),
+    typer.Option(help="NAME=CODE of the total of a variable in --official that the cells lack."),
 ]
 Trees = Annotated[
     list[str] | None,
-    typer.Option("--classification", help="NAME=FILE: the code tree of a variable."),
+    typer.Option("--classification", help="NAME=FILE with the hierarchy of a variable."),
 ]
 
 _Function = TypeVar("_Function", bound=Callable[..., None])
@@ -217,19 +213,19 @@ _Function = TypeVar("_Function", bound=Callable[..., None])
 ELSEWHERE = {
     "fire": (
         "discreet_fire.cli.commands:app",
-        "Output checking: safe commands into do-files, unsafe figures out of logs.",
+        "Check outputs: replace unsafe commands, clean logs, review submissions.",
     ),
     "ask": (
         "discreet_service.client.commands:app",
-        "Ask a protection service: cells in, queries, jobs.",
+        "Query a protection service: cells, queries, jobs.",
     ),
     "serve": (
         "discreet_service.cli:serve_app",
-        "Serve protected figures over HTTP; try it with --demo.",
+        "Serve protected tables over HTTP; try it with --demo.",
     ),
     "service": (
         "discreet_service.cli:app",
-        "The protection service: set up, keys, backup, checks.",
+        "Run the protection service: setup, keys, backup, checks.",
     ),
 }
 
@@ -312,7 +308,7 @@ def _elsewhere(word: str) -> typer.Typer:
     except ModuleNotFoundError as error:
         if (error.name or "").partition(".")[0].startswith("discreet"):
             raise
-        message = f"discreet: this needs the package {error.name}: pip install 'discreet[service]'"
+        message = f"discreet: package {error.name} not found: pip install 'discreet[service]'"
         typer.echo(message, err=True)
         raise typer.Exit(1) from None
     return found
@@ -476,7 +472,7 @@ def secret_from(file: Path | None, variable: str | None) -> Secret | None:
     from discreet.microdata import Secret
 
     if file is not None and variable is not None:
-        raise typer.BadParameter("name a secret file or an environment variable, not both")
+        raise typer.BadParameter("give a secret file or an environment variable, not both")
     if file is not None:
         return Secret.from_file(file)
     return None if variable is None else Secret.from_env(variable)

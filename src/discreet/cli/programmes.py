@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from discreet.release import Inputs, ReleaseSummary
 
 #: Headings of options in the help.
-_PANEL, _LONG = "One table straight from records", "Programmes"
+_PANEL, _LONG = "One table from a microdata file", "Programmes"
 
 
 def _of_records(text: str, *words: str) -> Any:
@@ -38,68 +38,66 @@ def _of_programmes(text: str, *words: str) -> Any:
 
 
 File = Annotated[
-    Path, typer.Argument(help="A table programme (.toml), or with --by records. CONFIDENTIAL.")
+    Path, typer.Argument(help="Table programme (.toml), or microdata file with --by. CONFIDENTIAL.")
 ]
 Out = Annotated[
     Path | None,
-    typer.Option(help="The folder of the release; of one table also a file: csv, xlsx, html, …"),
+    typer.Option(help="Folder of the release; for one table also a file: csv, xlsx, html, …"),
 ]
-Check = Annotated[bool, typer.Option("--check", help="Check everything, and write nothing.")]
-Resume = Annotated[
-    bool, _of_programmes("Keep tables that have not changed.", "--resume/--no-resume")
-]
+Check = Annotated[bool, typer.Option("--check", help="Check everything without writing.")]
+Resume = Annotated[bool, _of_programmes("Keep unchanged tables.", "--resume/--no-resume")]
 Internal = Annotated[
-    Path | None, _of_programmes("A folder for the internal report on quality. CONFIDENTIAL.")
+    Path | None, _of_programmes("Folder of the internal quality report. CONFIDENTIAL.")
 ]
 Accept = Annotated[
-    bool, _of_programmes("Make anew what is not as it was sealed.", "--accept-changes")
+    bool, _of_programmes("Rebuild tables that changed since they were signed.", "--accept-changes")
 ]
-Master = Annotated[
-    str | None, _of_programmes("Of data in Spark: the cluster, such as yarn.", "--master")
-]
-Memory = Annotated[
-    str | None, _of_programmes("How much memory the run may take, such as 4GB.", "--memory")
-]
+Master = Annotated[str | None, _of_programmes("Spark cluster, such as yarn.", "--master")]
+Memory = Annotated[str | None, _of_programmes("Memory limit, such as 4GB.", "--memory")]
 RecordsBy = Annotated[
-    list[str] | None, _of_records("Spanning variables; the file holds records then.")
+    list[str] | None, _of_records("Spanning variables, if FILE is a microdata file.")
 ]
-Noise = Annotated[
-    Path | None, _of_records("The file of the perturbation table. SECRET.", "--ptable")
+Noise = Annotated[Path | None, _of_records("Perturbation table file. SECRET.", "--ptable")]
+Id = Annotated[list[str] | None, _of_records("Identifier column.", "--id")]
+SecretFile = Annotated[Path | None, _of_records("Secret file for record keys.", "--secret")]
+SecretEnv = Annotated[
+    str | None, _of_records("Environment variable with the secret, instead of --secret.")
 ]
-Id = Annotated[list[str] | None, _of_records("Column that identifies a record.", "--id")]
-SecretFile = Annotated[
-    Path | None, _of_records("File of the secret that makes record keys.", "--secret")
+RecordKey = Annotated[str | None, _of_records("Column of existing record keys, instead of --id.")]
+KeyGrid = Annotated[
+    str | None, _of_records("Key grid of the record keys: 256, 4096, 2^32 or 10^15 (default).")
 ]
-SecretEnv = Annotated[str | None, _of_records("Instead: the environment variable that holds it.")]
-RecordKey = Annotated[str | None, _of_records("Instead: the column of record keys made before.")]
-KeyGrid = Annotated[str | None, _of_records("Their key grid: 256, 4096, 2^32, 10^15 (the usual).")]
 Where = Annotated[str | None, _of_records("Filter, such as: age >= 18")]
 Weight = Annotated[str | None, _of_records("Column of weights.")]
 Trees = Annotated[
-    list[str] | None, _of_records("NAME=FILE: the code tree of a variable.", "--classification")
+    list[str] | None, _of_records("NAME=FILE with the hierarchy of a variable.", "--classification")
 ]
 Prefixes = Annotated[
-    list[str] | None, _of_records("NAME=2,5: a tree by so many leading signs of its codes.")
+    list[str] | None,
+    _of_records("NAME=2,5: levels by the number of leading characters of its codes."),
 ]
 Intervals = Annotated[
-    list[str] | None, _of_records("NAME=0,18,65: groups of a number, by where they begin.")
+    list[str] | None, _of_records("NAME=0,18,65: lower bounds of the groups of a number.")
 ]
-Codes = Annotated[
-    list[str] | None, _of_records("NAME=m,w: all codes of a variable, whether they occur or not.")
+Codes = Annotated[list[str] | None, _of_records("NAME=m,w: all categories of a variable.")]
+Title = Annotated[str | None, _of_records("Heading of the table.")]
+Language = Annotated[Literal["en", "de"], _of_records("Language of the publication.")]
+Official = Annotated[
+    str | None, _of_records("Filter on categories: exempt cells, published unchanged.")
 ]
-Title = Annotated[str | None, _of_records("The heading of the table.")]
-Language = Annotated[Literal["en", "de"], _of_records("Language of what is published.")]
-Official = Annotated[str | None, _of_records("Filter on codes: cells published as they are.")]
 Zeros = Annotated[Literal["keep", "table"], _of_records('"table" for noise on zeros.')]
 FoundCodes = Annotated[
     Literal["list", "hide"],
-    _of_records('"hide" leaves out codes that only the records tell and have no figure.'),
+    _of_records('"hide" omits categories that occur only in the data and have no value.'),
 ]
-Below = Annotated[int | None, _of_records("Suppress perturbed values below this.")]
-Multiples = Annotated[int, _of_records("Round figures to multiples of this, such as 10.")]
-Digits = Annotated[int, _of_records("Digits of weighted figures.")]
-Complete = Annotated[bool | None, _of_records("List zeros too.", "--complete/--sparse")]
-Saved = Annotated[Path | None, _of_records("Also write the programme that does the same.")]
+Below = Annotated[
+    int | None,
+    _of_records("Lower limit of published values; smaller perturbed values are suppressed."),
+]
+Multiples = Annotated[int, _of_records("Base of rounding, such as 10.")]
+Digits = Annotated[int, _of_records("Decimals of weighted values.")]
+Complete = Annotated[bool | None, _of_records("Include empty cells.", "--complete/--sparse")]
+Saved = Annotated[Path | None, _of_records("File for the programme that makes the same table.")]
 
 
 def register(app: typer.Typer) -> None:
@@ -156,7 +154,7 @@ def protect(
     memory: Memory = None,
     as_json: Json = False,
 ) -> None:
-    """Carry out a table programme, or protect one table straight from records."""
+    """Run a table programme, or protect one table from a microdata file."""
     given = context.params
     _check_options(given)
     found = _line_protected(given) if by else _programme_protected(given)
@@ -164,36 +162,40 @@ def protect(
 
 
 def new(
-    file: Annotated[Path, typer.Argument(help="The file of records. CONFIDENTIAL.")],
-    out: Annotated[Path, typer.Option(help="The programme to write.")] = Path("programme.toml"),
-    by: Annotated[list[str] | None, typer.Option(help="What spans the first table.")] = None,
-    id_: Annotated[
-        str | None, typer.Option("--id", help="Column that identifies a record.")
+    file: Annotated[Path, typer.Argument(help="Microdata file. CONFIDENTIAL.")],
+    out: Annotated[Path, typer.Option(help="Programme to write.")] = Path("programme.toml"),
+    by: Annotated[
+        list[str] | None, typer.Option(help="Spanning variables of the first table.")
     ] = None,
+    id_: Annotated[str | None, typer.Option("--id", help="Identifier column.")] = None,
     record_key: Annotated[
-        str | None, typer.Option(help="Instead: the column of record keys made before.")
+        str | None, typer.Option(help="Column of existing record keys, instead of --id.")
     ] = None,
     secret: Annotated[Path, typer.Option(help="File of the secret.")] = Path("secret.key"),
-    ptable: Annotated[Path, typer.Option(help="The perturbation table.")] = Path("ptable.json"),
-    title: Annotated[str | None, typer.Option(help="The heading of the release.")] = None,
+    ptable: Annotated[Path, typer.Option(help="Perturbation table.")] = Path("ptable.json"),
+    title: Annotated[str | None, typer.Option(help="Heading of the release.")] = None,
     read: Read = None,
-    yes: Annotated[bool, typer.Option("--yes", help="Ask nothing; take what seems right.")] = False,
+    yes: Annotated[
+        bool, typer.Option("--yes", help="Accept all suggestions without questions.")
+    ] = False,
     as_json: Json = False,
 ) -> None:
-    """Write a first programme from a look at a file of records; asks a few questions."""
+    """Write a first programme for a microdata file; asks a few questions."""
     from discreet.release import check_saved, drafted, preparations, write_draft
 
     check_saved(out)
     data = programme_keys(file, ["auto"] if read is None else read)
     draft = drafted(file, **{key: data[key] for key in data if key not in ("source", "database")})
     asks = _asks() and not (yes or as_json)
-    spanning = names(by or [_asked("What spans the first table", ",".join(draft.by), asks)])
+    spanning = names(
+        by or [_asked("Spanning variables of the first table", ",".join(draft.by), asks)]
+    )
     key = record_key or (None if id_ else draft.record_key)
     keys: dict[str, Any] = {"column": key}
     if key is None:
-        column = id_ or _asked("Which column identifies a record", draft.identifier or "", asks)
+        column = id_ or _asked("Identifier column", draft.identifier or "", asks)
         if not column:
-            raise typer.BadParameter("no column identifies records: name one with --id")
+            raise typer.BadParameter("no identifier column found; add --id COLUMN")
         keys = {"id": column, "secret_file": str(secret)}
     heading = title or _asked("Heading", file.stem, asks)
     about: dict[str, Any] = {"keys": keys, "ptable": str(ptable), "title": heading}
@@ -201,7 +203,7 @@ def new(
     missing = ("ptable",) if key is not None else ("secret", "ptable")
     steps = preparations(*missing, secret=str(secret), ptable=str(ptable))
     steps += [f"discreet protect {out} --check", f"discreet protect {out} --out release"]
-    frame = "\n".join([f"A first programme is in {written}. Look at it, then:", *steps])
+    frame = "\n".join([f"A first programme is in {written}. Check it, then run:", *steps])
     show(frame, {"out": str(written), "by": spanning, "next": steps}, as_json=as_json)
 
 
@@ -231,31 +233,34 @@ def _check_options(given: Mapping[str, Any]) -> None:
     """Refuse options that say nothing about what is to be done; none is ignored."""
     stated = [name for name in given if given[name] and given[name] != _DEFAULTS.get(name)]
     stated += ["sparse"] if given["complete"] is False else []
-    by, what = given["by"], "a programme, which says it itself"
+    by, what = given["by"], "a programme; set it there"
     wrong = [name for name in stated if name not in _ALWAYS]
     if by:
-        wrong, what = [name for name in stated if name in _PROGRAMMES_ONLY], "one table of records"
+        wrong, what = (
+            [name for name in stated if name in _PROGRAMMES_ONLY],
+            "one table from microdata",
+        )
         if not given["resume"]:
             wrong = ["no-resume"]
     elif given["file"].suffix.lower() != ".toml":
-        words = "a file of records needs --by: the spanning variables, such as --by region,sex"
+        words = "a microdata file needs spanning variables; add --by region,sex"
         raise typer.BadParameter(words)
     for name in wrong[:1]:
-        raise typer.BadParameter(f"{_word(name)} says nothing about {what}")
+        raise typer.BadParameter(f"{_word(name)} does not apply to {what}")
     if given["out"] is None and not given["check"] and not given["save_programme"]:
-        raise typer.BadParameter("name the folder of the release: --out DIR" + (
-            ", or the file of the table: --out table.xlsx" if by else ""))  # fmt: skip
+        raise typer.BadParameter("add --out DIR, the folder of the release" + (
+            ", or --out table.xlsx, the file of the table" if by else ""))  # fmt: skip
     if not by:
         return
     if given["file"].suffix.lower() == ".toml":
-        raise typer.BadParameter("--by is for records; a programme names its own tables")
+        raise typer.BadParameter("--by does not apply to a programme; name its tables there")
     if given["ptable"] is None:
         raise typer.BadParameter(
-            "name the perturbation table: --ptable FILE (see: discreet ptable)"
+            "add --ptable FILE, the perturbation table (create it with: discreet ptable design)"
         )
     made = given["id_"] and (given["secret"] or given["secret_env"])
     if bool(made) == bool(given["record_key"]) or (given["id_"] and given["record_key"]):
-        words = "say how records get their keys: --id COLUMN --secret FILE, or --record-key COLUMN"
+        words = "add --id COLUMN --secret FILE, or --record-key COLUMN"
         raise typer.BadParameter(words)
 
 
@@ -291,7 +296,7 @@ def _line_protected(given: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
             told.append(f"The protected table is in {out}: {table.cells:,} cells.")
         if saved is not None and not given["check"]:
             save_programme(line, saved, out)
-            told.append(f"The programme that does the same: {saved}")
+            told.append(f"Programme of this table: {saved}")
             described["programme"] = str(saved)
     return "\n".join(told), described
 
@@ -340,9 +345,9 @@ def _variables(given: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
     for kind, entries in ways.items():
         for name, text in entries.items():
             if name not in names(given["by"]):
-                raise typer.BadParameter(f"{name!r} has a code tree but does not stand in --by")
+                raise typer.BadParameter(f"{name!r} has a hierarchy but is not in --by")
             if name in variables:
-                raise typer.BadParameter(f"{name!r} has two code trees: choose one")
+                raise typer.BadParameter(f"{name!r} has two hierarchies; choose one")
             if kind == "hierarchy":
                 variables[name] = {kind: text}
             else:
@@ -356,14 +361,14 @@ def _numbers(text: str) -> list[int | float]:
         try:
             numbers.append(int(part) if part.strip().lstrip("-").isdigit() else float(part))
         except ValueError:
-            raise typer.BadParameter(f"{part!r} is no number, in {text}") from None
+            raise typer.BadParameter(f"{part!r} in {text} is not a number") from None
     return numbers
 
 
 #: What warnings name that stands in programmes → the words of the line.
 _ADVICE = {
     "state them under [variables]": "state them with --codes or a code tree",
-    'set found_codes = "hide"': "take --found-codes hide",
+    'set found_codes = "hide"': "use --found-codes hide",
 }
 
 
@@ -390,7 +395,7 @@ def _in_words() -> Iterator[None]:
             )
             for problem in error.problems
         ]
-        many = f"{len(problems)} mistakes in the line"
+        many = f"{len(problems)} options are wrong"
         raise type(error).of(problems, many, code="line") from None
 
 
@@ -462,27 +467,26 @@ def _in_order(inputs: Inputs, called: str) -> tuple[str, dict[str, Any]]:
     described = {"programme": called, "valid": True, "tables": tables, "record_keys": keys}
     said = [f"\nRecord keys of {name!r}: {text}." for name, all_ in keys.items() for text in all_]
     number = "one table" if len(tables) == 1 else f"{len(tables)} tables"
-    return f"{called} is in order: {number}." + "".join(said), described
+    return f"{called} is valid: {number}." + "".join(said), described
 
 
 def verify(
-    release: Annotated[Path, typer.Argument(help="The folder of the release.")],
-    public_key: Annotated[
-        Path | None, typer.Option(help="The office's public key: for everyone.")
-    ] = None,
+    release: Annotated[Path, typer.Argument(help="Folder of the release.")],
+    public_key: Annotated[Path | None, typer.Option(help="Public key of the office.")] = None,
     programme: Annotated[
-        Path | None, typer.Option(help="Instead, the programme with all it names: for the office.")
+        Path | None,
+        typer.Option(
+            help="Programme with its data, for a check inside the office, instead of --public-key."
+        ),
     ] = None,
-    seal: Annotated[
-        str | None, typer.Option(help="The short name that the seal must have.")
-    ] = None,
+    seal: Annotated[str | None, typer.Option(help="Expected fingerprint of the release.")] = None,
     as_json: Json = False,
 ) -> None:
-    """Find out whether a release is as its office made it."""
+    """Verify that a release is unchanged since the office signed it."""
     from discreet.release import verify_release
 
     if public_key is not None and programme is not None:
-        raise typer.BadParameter("name --public-key or --programme, not both")
+        raise typer.BadParameter("give --public-key or --programme, not both")
     found = verify_release(release, public_key=public_key, programme=programme, seal=seal)
     show(found.text(), found.described(), as_json=as_json)
     if not found.in_order:
@@ -490,15 +494,17 @@ def verify(
 
 
 def transmit(
-    file: Annotated[Path, typer.Argument(help="The table programme (.toml). CONFIDENTIAL.")],
-    release: Annotated[Path, typer.Option(help="The folder of its release.")],
-    out: Annotated[Path, typer.Option(help="A folder outside of it for the files. CONFIDENTIAL.")],
+    file: Annotated[Path, typer.Argument(help="Table programme (.toml). CONFIDENTIAL.")],
+    release: Annotated[Path, typer.Option(help="Folder of its release.")],
+    out: Annotated[Path, typer.Option(help="Output folder outside the release. CONFIDENTIAL.")],
     confidential: Annotated[
-        bool, typer.Option("--confidential", help="Say that true values are to be written.")
+        bool, typer.Option("--confidential", help="Confirms that true values are written.")
     ] = False,
     names_file: Annotated[
         Path | None,
-        typer.Option("--names", help="What SDMX calls tables, variables and codes: a TOML file."),
+        typer.Option(
+            "--names", help="TOML file with the SDMX names of tables, variables and codes."
+        ),
     ] = None,
     language: Annotated[Literal["en", "de"], typer.Option(help="Language of remarks.")] = "en",
     as_json: Json = False,
@@ -508,76 +514,81 @@ def transmit(
     from discreet.release import transmit as transmitted
 
     if not confidential:
-        raise typer.BadParameter("true values of hidden cells are written: say --confidential")
+        raise typer.BadParameter(
+            "the files hold true values of suppressed cells; confirm with --confidential"
+        )
     names_ = None if names_file is None else SdmxNames.read(names_file)
     done = transmitted(file, release, out, names=names_, language=language)
     show(done.text(), done.described(), as_json=as_json)
 
 
 def anonymise(
-    file: Annotated[Path, typer.Argument(help="A programme for records (.toml).")],
-    out: Annotated[Path | None, typer.Option(help="The folder of the file that is made.")] = None,
-    check: Annotated[
-        bool, typer.Option("--check", help="Carry out everything, and write nothing.")
-    ] = False,
+    file: Annotated[Path, typer.Argument(help="Programme for microdata (.toml).")],
+    out: Annotated[Path | None, typer.Option(help="Folder of the anonymised file.")] = None,
+    check: Annotated[bool, typer.Option("--check", help="Run all steps without writing.")] = False,
     internal: Annotated[
-        Path | None, typer.Option(help="A folder for what each step changed. CONFIDENTIAL.")
+        Path | None, typer.Option(help="Folder for the changes of each step. CONFIDENTIAL.")
     ] = None,
     resume: Annotated[
-        bool, typer.Option("--resume/--no-resume", help="Keep steps of an interrupted run.")
+        bool, typer.Option("--resume/--no-resume", help="Keep the steps of an interrupted run.")
     ] = True,
     show_values: ShowValues = False,
     as_json: Json = False,
 ) -> None:
-    """Carry out a programme for records: recode, swap, perturb, and write a file for others."""
+    """Anonymise a microdata file by a programme: recode, swap, perturb."""
     from discreet.release import anonymise as anonymised
 
     if out is None and not check:
-        raise typer.BadParameter("name the folder of the file that is made: --out DIR, or --check")
+        raise typer.BadParameter("add --out DIR, the folder of the anonymised file, or --check")
     out = None if check else out
     with progress_bar("Anonymising") as report:
         found = anonymised(
             file, out, internal=internal, resume=resume, progress=report, show_values=show_values
         )
-    done = "Everything can be carried out" if out is None else f"The records are in {found.path}"
+    done = "All steps run" if out is None else f"The microdata are in {found.path}"
     said = [f"{done}: {found.records:,} records.", *next(iter(found.statement.values()))]
     show("\n".join(said), found.described(), as_json=as_json)
 
 
 @with_settings(ATTACK)
 def attack(
-    release: Annotated[Path, typer.Argument(help="The folder of the release.")],
+    release: Annotated[Path, typer.Argument(help="Folder of the release.")],
     settings: Any,
     truth: Annotated[
         Path | None,
-        typer.Option(help="Its programme: attacks are held against the data. CONFIDENTIAL."),
+        typer.Option(
+            help="Programme of the release; attacks are compared with the data. CONFIDENTIAL."
+        ),
     ] = None,
     beside: Annotated[
-        list[Path] | None, typer.Option(help="Another release that anyone can lay beside it.")
+        list[Path] | None, typer.Option(help="Other published release to include; repeatable.")
     ] = None,
     fail_over: Annotated[
         list[str] | None,
-        typer.Option(help="RATE=LIMIT: fail above, such as average=0.6 or twins=0; several."),
+        typer.Option(
+            help=(
+                "RATE=LIMIT above which the command fails, such as average=0.6 or twins=0; "
+                "repeatable."
+            )
+        ),
     ] = None,
     out: Annotated[
-        Path | None, typer.Option(help="A file for the report: .json, or .txt. SECRET.")
+        Path | None, typer.Option(help="Report file: .json, .txt or .html. SECRET.")
     ] = None,
-    public: Annotated[
-        Path | None, typer.Option(help="A page for everybody, with rates only: .html.")
-    ] = None,
+    public: Annotated[Path | None, typer.Option(help="Public page with rates only: .html.")] = None,
     language: Annotated[Literal["en", "de"], typer.Option(help="Language of pages.")] = "en",
     as_json: Json = False,
 ) -> None:
-    """Find out what a release gives away, by attacking it."""
+    """Attack a release and measure what it discloses."""
     from discreet.files import write_text
     from discreet.release import attack as attacked
     from discreet.release import attack_page
 
     limits = {name: _limit(name, text) for name, text in pairs(fail_over, "fail-over").items()}
     if out is not None and out.suffix not in (".json", ".txt", ".html"):
-        raise typer.BadParameter("a report is written as .json, .txt or .html")
+        raise typer.BadParameter("--out: use the suffix .json, .txt or .html")
     if public is not None and public.suffix != ".html":
-        raise typer.BadParameter("the page for everybody is written as .html")
+        raise typer.BadParameter("--public: use the suffix .html")
     found = attacked(release, truth=truth, beside=beside or [], limits=limits, **settings.options())
     if out is not None:
         page = attack_page(found, release.name, language=language, internal=True)
@@ -589,28 +600,32 @@ def attack(
 
 def attack_together(
     periods: Annotated[
-        list[str], typer.Argument(help="2026=DIR: the release of a period; two or more, in order.")
+        list[str],
+        typer.Argument(
+            help="PERIOD=DIR of two or more releases, in order, such as 2026=release-2026."
+        ),
     ],
-    ptable: Annotated[Path, typer.Option(help="The perturbation table. SECRET.")],
+    ptable: Annotated[Path, typer.Option(help="Perturbation table. SECRET.")],
     keys: Annotated[
         Literal["same", "period", "changed"] | None,
-        typer.Option(help="Whose record keys stay from period to period; found out if not said."),
+        typer.Option(help="Validity of record keys across periods (default: detected)."),
     ] = None,
     fail_over: Annotated[
-        list[str] | None, typer.Option(help="RATE=LIMIT: fail above, such as told=0; several.")
+        list[str] | None,
+        typer.Option(help="RATE=LIMIT above which the command fails, such as told=0; repeatable."),
     ] = None,
     out: Annotated[
-        Path | None, typer.Option(help="A file for the report: .json, or .txt. SECRET.")
+        Path | None, typer.Option(help="Report file: .json, .txt or .html. SECRET.")
     ] = None,
     as_json: Json = False,
 ) -> None:
-    """Find out what the releases of several periods give away together."""
+    """Attack the releases of several periods together."""
     from discreet.protection.noise import PerturbationTable
     from discreet.release import attack_periods
 
     limits = {name: _limit(name, text) for name, text in pairs(fail_over, "fail-over").items()}
     if out is not None and out.suffix not in (".json", ".txt"):
-        raise typer.BadParameter("a report is written as .json or .txt")
+        raise typer.BadParameter("--out: use the suffix .json or .txt")
     releases = {name: Path(place) for name, place in pairs(periods, "PERIOD=DIR").items()}
     found = attack_periods(releases, ptable=PerturbationTable.read(ptable), option=keys)
     if out is not None:
@@ -619,19 +634,22 @@ def attack_together(
 
 
 def revision(
-    programme: Annotated[Path, typer.Argument(help="The programme, with corrected records.")],
-    first: Annotated[Path, typer.Option(help="The records as first published. CONFIDENTIAL.")],
-    identifier: Annotated[str, typer.Option("--id", help="Column that identifies a unit.")],
+    programme: Annotated[Path, typer.Argument(help="Programme with the corrected microdata.")],
+    first: Annotated[Path, typer.Option(help="Microdata of the first publication. CONFIDENTIAL.")],
+    identifier: Annotated[str, typer.Option("--id", help="Identifier column of the unit.")],
     source: Annotated[
-        str | None, typer.Option(help="The source that was corrected; the main one.")
+        str | None, typer.Option(help="Corrected source (default: the main source).")
     ] = None,
     least: Annotated[
-        int, typer.Option(min=2, help="Fail if a cell differs, by fewer units than this.")
+        int,
+        typer.Option(
+            min=2, help="Smallest number of changed units per cell; fewer make the command fail."
+        ),
     ] = 3,
     show_values: ShowValues = False,
     as_json: Json = False,
 ) -> None:
-    """Check a revision: cells that differ by few units from what was published first."""
+    """Find cells of a revision that differ by few units from the first publication."""
     from discreet.release import check_revision
 
     found = check_revision(
@@ -664,4 +682,4 @@ def _limit(name: str, text: str) -> float:
     try:
         return float(text)
     except ValueError:
-        raise typer.BadParameter(f"the limit of {name} is a number") from None
+        raise typer.BadParameter(f"--fail-over {name}: write a number") from None

@@ -18,12 +18,12 @@ from discreet.errors import PerturbationError
 if TYPE_CHECKING:
     from discreet.release import PlannedExposure
 
-app = group("Perturbation tables: check, convert, show. They are secret.")
+app = group("Design, check, convert and show perturbation tables. They are secret.")
 
-File = Annotated[Path, typer.Argument(help="The perturbation table.")]
+File = Annotated[Path, typer.Argument(help="Perturbation table.")]
 Format = Annotated[
     str | None,
-    typer.Option(help="intervals, argus, ons, cumulative or json; found out if not given."),
+    typer.Option(help="intervals, argus, ons, cumulative or json (default: detected)."),
 ]
 
 
@@ -33,14 +33,14 @@ def check(
     file_format: Format = None,
     programme: Annotated[
         Path | None,
-        typer.Option("--for", help="A programme: say what averaging finds out in its tables."),
+        typer.Option("--for", help="Programme whose averaging risk is computed."),
     ] = None,
     average: Annotated[
         float | None,
-        typer.Option(help="With --for: fail where averaging is right more often, such as 0.6."),
+        typer.Option(help="With --for: highest accepted averaging risk, such as 0.6."),
     ] = None,
     out: Annotated[
-        Path | None, typer.Option(help="With --for: a page with charts, .html. SECRET.")
+        Path | None, typer.Option(help="With --for: page with charts, .html. SECRET.")
     ] = None,
     language: Annotated[Literal["en", "de"], typer.Option(help="Language of the page.")] = "en",
     as_json: Json = False,
@@ -50,9 +50,9 @@ def check(
     from discreet.protection.problems import warnings_about
 
     if (average is not None or out is not None) and programme is None:
-        raise typer.BadParameter("a limit and a page go with --for PROGRAMME")
+        raise typer.BadParameter("--limit and --page need --for PROGRAMME")
     if out is not None and out.suffix != ".html":
-        raise typer.BadParameter("a page is written as .html")
+        raise typer.BadParameter("--page: use the suffix .html")
     table = PerturbationTable.read(file, format=file_format)
     warn(warnings_about(file))
     grid = "any" if table.key_grid is None else str(table.key_grid)
@@ -87,12 +87,16 @@ def _exposed(each: PlannedExposure) -> list[str]:
     row = f"{each.table:20} {each.alone:8.2f} {each.together:9.2f} {each.average:8.1%}"
     lines = [row]
     if each.variance is not None:
-        lines.append(f"  too much: the limit is kept with a variance of {each.variance:.1f}")
+        lines.append(f"  above the limit; a variance of {each.variance:.1f} keeps it")
         if each.leave_out is not None:
             variable, left = each.leave_out
-            lines.append(f"  without {variable} the table alone exposes {left:.2f}")
+            lines.append(
+                f"  without {variable} the table alone has an averaging risk of {left:.2f}"
+            )
     if each.unknown:
-        lines.append(f"  {', '.join(each.unknown)}: codes not stated; taken to have two, the worst")
+        lines.append(
+            f"  {', '.join(each.unknown)}: categories unknown; two are assumed, the worst case"
+        )
     return lines
 
 
@@ -128,9 +132,9 @@ def show_parameters(
 @command(app, "convert", example="discreet ptable convert ptable.csv ptable.json")
 def convert(
     source: File,
-    target: Annotated[Path, typer.Argument(help="The file to write, mode 0600.")],
+    target: Annotated[Path, typer.Argument(help="File to write, mode 0600.")],
     file_format: Format = None,
-    to: Annotated[str | None, typer.Option(help="Format to write; by suffix if not given.")] = None,
+    to: Annotated[str | None, typer.Option(help="Output format (default: by suffix).")] = None,
     as_json: Json = False,
 ) -> None:
     """Write a perturbation table in another format; every key keeps its noise."""
@@ -144,44 +148,50 @@ def convert(
     text = f"The table is in {written}."
     if moved is not None:
         text += (
-            f"\nIntervals of this format are closed on the {moved}: bounds have moved by 10^-15, "
-            "and every key keeps its noise."
+            f"\nIntervals of this format are closed on the {moved}: bounds moved by 10^-15, "
+            "every key keeps its noise."
         )
     show(text, {"out": str(written), "closed_changed_to": moved}, as_json=as_json)
 
 
-Out = Annotated[Path, typer.Argument(help="The file to write, mode 0600: .csv, .json, .txt.")]
+Out = Annotated[Path, typer.Argument(help="File to write, mode 0600: .csv, .json, .txt.")]
 MaxNoise = Annotated[int | None, typer.Option(help="Largest noise, such as 5.")]
 Variance = Annotated[float | None, typer.Option(help="Largest variance, such as 3.")]
 Forbidden = Annotated[
-    list[str] | None, typer.Option(help="Values never to be published, such as 1,2.")
+    list[str] | None, typer.Option(help="Values that are never published, such as 1,2.")
 ]
-Stay = Annotated[
-    float | None, typer.Option(help="Fixed share that is unchanged, of counts not forbidden.")
-]
+Stay = Annotated[float | None, typer.Option(help="Share of allowed counts that stay unchanged.")]
 Monotone = Annotated[
-    bool, typer.Option("--monotone/--any-shape", help="Larger noise is never likelier.")
+    bool,
+    typer.Option(
+        "--monotone/--any-shape", help="Unimodal noise: larger changes are never more likely."
+    ),
 ]
 RelaxOption = Annotated[
     str | None,
     typer.Option(
-        "--relax", help="What gives way in a clash: variance (the default), stay or unimodality."
+        "--relax", help="Property to relax in a conflict: variance (default), stay or unimodality."
     ),
 ]
-Preset = Annotated[str | None, typer.Option(help="A ready-made design, by its name.")]
-Keys = Annotated[int | None, typer.Option(help="Round to 256 or 4096 keys and print the errors.")]
-SeedFile = Annotated[
-    Path | None, typer.Option(help="Permute the intervals; file of the secret, mode 0600.")
+Preset = Annotated[str | None, typer.Option(help="Name of a ready-made design.")]
+Keys = Annotated[
+    int | None, typer.Option(help="Number of keys to round to, 256 or 4096; prints the errors.")
 ]
-SeedVariable = Annotated[str | None, typer.Option(help="The same with an environment variable.")]
+SeedFile = Annotated[
+    Path | None, typer.Option(help="Secret file, mode 0600, for permuted intervals.")
+]
+SeedVariable = Annotated[
+    str | None, typer.Option(help="Environment variable with the secret for permuted intervals.")
+]
 Split = Annotated[
-    float | None, typer.Option(help="When permuting, first split intervals wider than this.")
+    float | None,
+    typer.Option(help="Largest width of an interval before the permutation; wider ones are split."),
 ]
 OutFormat = Annotated[
-    str | None, typer.Option("--format", help="Format to write; by suffix if not given.")
+    str | None, typer.Option("--format", help="Output format (default: by suffix).")
 ]
 Language = Annotated[str, typer.Option(help="Language of the description: en or de.")]
-Format_design = Annotated[str | None, typer.Option(help="Its format; found out if not given.")]
+Format_design = Annotated[str | None, typer.Option(help="Input format (default: detected).")]
 
 _SEED = "permuted intervals"  # what the secret is used for; part of the construction
 
@@ -206,7 +216,7 @@ def design(
     split: Split = None,
     file_format: OutFormat = None,
     language: Language = "en",
-    force: Annotated[bool, typer.Option("--force", help="Replace a file that is there.")] = False,
+    force: Annotated[bool, typer.Option("--force", help="Replace an existing file.")] = False,
     as_json: Json = False,
 ) -> None:
     """Design a perturbation table with the most random noise its promises allow."""
@@ -216,17 +226,17 @@ def design(
 
     if out.exists() and not force:
         raise PerturbationError(
-            "there is already a file here, and what was protected with it cannot be made again",
+            "the file exists already; replacing it makes earlier protected results irreproducible",
             code="output-file",
             where=str(out),
-            hint="choose another name, or replace it with --force",
+            hint="choose another name, or add --force",
         )
     secret = secret_from(seed_file, seed_env)
     if split is not None and secret is None:
-        raise typer.BadParameter("--split belongs to permuting: name --seed-file or --seed-env")
+        raise typer.BadParameter("--split needs --seed-file or --seed-env")
     if preset is None:
         if max_noise is None or variance is None:
-            raise typer.BadParameter("name --max-noise and --variance, or a --preset")
+            raise typer.BadParameter("add --max-noise and --variance, or --preset")
         gives: Any = relax or "variance"
         never = [_whole(text) for text in names(forbidden)]
         table = design_perturbation(
@@ -234,10 +244,10 @@ def design(
         )
     else:
         if (max_noise, variance, forbidden, stay, monotone, relax) != (*[None] * 4, True, None):
-            raise typer.BadParameter("a --preset is complete: no other property can be asked for")
+            raise typer.BadParameter("--preset cannot be combined with other properties")
         table = ready_made(preset)
         if secret is None:
-            warn(["ready-made tables are public: permute this one with --seed-file"])
+            warn(["ready-made tables are public; add --seed-file to permute this one"])
     rounding = None
     if keys is not None:
         table, rounding = discretised(table, keys)
@@ -259,8 +269,8 @@ def design(
 
 @command(app, "compare", example="discreet ptable compare old.csv new.csv")
 def compare(
-    first: Annotated[Path, typer.Argument(help="A perturbation table.")],
-    second: Annotated[Path, typer.Argument(help="Another one.")],
+    first: Annotated[Path, typer.Argument(help="Perturbation table.")],
+    second: Annotated[Path, typer.Argument(help="Second perturbation table.")],
     first_format: Format_design = None,
     second_format: Format_design = None,
     language: Language = "en",

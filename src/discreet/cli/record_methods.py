@@ -22,15 +22,13 @@ from discreet.operations import (
     fields_of,
 )
 
-app = group("Methods on records: one of them on a file; several are steps of a programme.")
+app = group("Apply one microdata method to a file (several: discreet anonymise).")
 
-File = Annotated[Path, typer.Argument(help="The file of records. CONFIDENTIAL.")]
-Out = Annotated[Path, typer.Option(help="The file to write: .dta, .sav, .csv or .parquet.")]
-Identifier = Annotated[
-    list[str] | None, typer.Option("--id", help="Columns that identify a record.")
-]
-SecretFile = Annotated[Path | None, typer.Option(help="File of a secret to draw from.")]
-SecretEnv = Annotated[str | None, typer.Option(help="The same as a variable.")]
+File = Annotated[Path, typer.Argument(help="Microdata file. CONFIDENTIAL.")]
+Out = Annotated[Path, typer.Option(help="File to write: .dta, .sav, .csv or .parquet.")]
+Identifier = Annotated[list[str] | None, typer.Option("--id", help="Identifier columns.")]
+SecretFile = Annotated[Path | None, typer.Option(help="Secret file for random draws.")]
+SecretEnv = Annotated[str | None, typer.Option(help="Environment variable with the secret.")]
 
 
 def register(to: typer.Typer) -> None:
@@ -49,12 +47,8 @@ def add_method(operation: Operation) -> None:
         out: Out,
         settings: Any,
         identifier: Identifier = None,
-        drop: Annotated[
-            list[str] | None, typer.Option(help="Columns that are left out of the file.")
-        ] = None,
-        keep: Annotated[
-            list[str] | None, typer.Option(help="Identifying columns that stay on purpose.")
-        ] = None,
+        drop: Annotated[list[str] | None, typer.Option(help="Columns to drop.")] = None,
+        keep: Annotated[list[str] | None, typer.Option(help="Identifying columns to keep.")] = None,
         secret_file: SecretFile = None,
         secret_env: SecretEnv = None,
         read: Read = None,
@@ -65,9 +59,11 @@ def add_method(operation: Operation) -> None:
         format_of(out, None)
         ids, secret = names(identifier), secret_from(secret_file, secret_env)
         if settings.identified and not ids:
-            raise typer.BadParameter("name what identifies a record: --id COLUMN")
+            raise typer.BadParameter("add --id COLUMN, the identifier of a record")
         if settings.drawn and secret is None:
-            raise typer.BadParameter("name a secret to draw from: --secret-file FILE")
+            raise typer.BadParameter(
+                "add --secret-file FILE (create it with: discreet keys secret)"
+            )
         source = ChangedSource(
             records=described_records(file, **stated(read)),
             id=ids,
@@ -114,12 +110,12 @@ def structure(
     secret_file: SecretFile = None,
     secret_env: SecretEnv = None,
     findings: Annotated[
-        Path | None, typer.Option(help="Write what was left out, in JSON. CONFIDENTIAL.")
+        Path | None, typer.Option(help="JSON file with the omitted features. CONFIDENTIAL.")
     ] = None,
     read: Read = None,
     as_json: Json = False,
 ) -> None:
-    """Make up records with the structure of a file: a Dummy-Datei for those who write programs."""
+    """Create a dummy file: synthetic records with the structure of a file, for writing programs."""
     from discreet.microdata import described_records, format_of
 
     format_of(out, None)
@@ -138,17 +134,15 @@ def structure(
 def assess(
     file: File,
     settings: Any,
-    original: Annotated[
-        Path | None, typer.Option(help="The file before it was changed: both are compared.")
-    ] = None,
+    original: Annotated[Path | None, typer.Option(help="Original file to compare with.")] = None,
     identifier: Annotated[
-        list[str] | None, typer.Option("--id", help="What identifies a record in both files.")
+        list[str] | None, typer.Option("--id", help="Identifier columns in both files.")
     ] = None,
-    numbers: Annotated[list[str] | None, typer.Option(help="Numbers to compare.")] = None,
-    codes: Annotated[list[str] | None, typer.Option(help="Codes to compare.")] = None,
+    numbers: Annotated[list[str] | None, typer.Option(help="Numeric columns to compare.")] = None,
+    codes: Annotated[list[str] | None, typer.Option(help="Categorical columns to compare.")] = None,
     language: Annotated[Literal["en", "de"], typer.Option(help="Language of the report.")] = "en",
     out: Annotated[
-        Path | None, typer.Option(help="Write the report: .html, .txt or .json. CONFIDENTIAL.")
+        Path | None, typer.Option(help="Report file: .html, .txt or .json. CONFIDENTIAL.")
     ] = None,
     read: Read = None,
     as_json: Json = False,
@@ -157,7 +151,7 @@ def assess(
     from discreet.assessment import assess_records, compare_records
 
     if (original is None) != (identifier is None):
-        raise typer.BadParameter("to compare two files, give --original FILE and --id COLUMN")
+        raise typer.BadParameter("--original FILE and --id COLUMN are required together")
     records = assess_records(file, settings, **stated(read))
     text, described = [records.text(language)], records.described()
     if original is not None:

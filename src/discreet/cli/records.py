@@ -20,13 +20,13 @@ Read = Annotated[
     list[str] | None,
     typer.Option(
         "--read",
-        help="How the file is read: KEY=VALUE as in [data] (decimal=, or types.income=number), "
-        "a TOML file with such keys, or auto; again for several.",
+        help="Read option, KEY=VALUE with the keys of [data], such as decimal=, or "
+        "types.income=number; a TOML file with these keys; or auto. Repeatable.",
     ),
 ]
 ShowValues = Annotated[
     bool,
-    typer.Option("--show-values", help="Let errors quote the first wrong value. CONFIDENTIAL."),
+    typer.Option("--show-values", help="Quote the first wrong value in errors. CONFIDENTIAL."),
 ]
 
 #: Keys of sources that say where records are, and nothing on how they are read.
@@ -42,18 +42,18 @@ def register(app: typer.Typer) -> None:
 
 
 def detect(
-    file: Annotated[Path, typer.Argument(help="The file of records.")],
+    file: Annotated[Path, typer.Argument(help="Microdata file.")],
     read: Read = None,
     as_json: Json = False,
 ) -> None:
-    """Find out how a file of records is to be read: a [data] section to paste, no values."""
+    """Detect how to read a microdata file, and print a [data] section without values."""
     from discreet.microdata import detect_reading
 
     given = stated(read)
     given.pop("detect", None)
     for key in ("table", "query"):
         if key in given:
-            raise typer.BadParameter(f"{key} is for databases, which say their types themselves")
+            raise typer.BadParameter(f"--read {key} applies to databases, which need no detection")
     found = detect_reading(file, **given)
     show(found.text(), found.described(), as_json=as_json)
     if found.problems:
@@ -84,10 +84,10 @@ def _put(found: dict[str, Any], key: str, value: str) -> None:
     """One entry of a table: types.income=number, recode.sex.1=m."""
     table, _, rest = key.partition(".")
     if table not in _TABLES:
-        raise typer.BadParameter(f"{table} has no entries; --read {key} cannot be")
+        raise typer.BadParameter(f"--read {key}: {table} takes no entries")
     place = found.setdefault(table, {})
     if not isinstance(place, dict):
-        raise typer.BadParameter(f"{table} is given for all columns and for one")
+        raise typer.BadParameter(f"--read {table} is given for all columns and for one column")
     if table == "recode":
         column, dot, code = rest.rpartition(".")
         if not dot:
@@ -115,10 +115,10 @@ def _of_file(path: Path) -> dict[str, Any]:
         words = f"--read {path}: the file cannot be read ({error.strerror}); or write KEY=VALUE"
         raise typer.BadParameter(words) from None
     except (ValueError, RecursionError):
-        raise typer.BadParameter(f"--read {path}: this is not TOML") from None
+        raise typer.BadParameter(f"--read {path}: not valid TOML") from None
     section = raw.get("data", raw)
     if not isinstance(section, dict):
-        raise typer.BadParameter(f"--read {path}: [data] is no section")
+        raise typer.BadParameter(f"--read {path}: [data] is not a section")
     return {key: value for key, value in section.items() if key not in _PLACES}
 
 

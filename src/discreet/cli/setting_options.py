@@ -27,11 +27,11 @@ _KINDS: Mapping[str, Any] = {
 }
 #: How values of these kinds are written, and that the option is given again for several.
 _WRITTEN: Mapping[str, str] = {
-    **dict.fromkeys(("names", "numbers", "wholes"), "with commas between or given again"),
-    "lists": "names with commas between; given again for each",
-    "profiles": "names with commas between; given again for each",
-    "lines": "given again for each",
-    "pairs": "OLD=NEW; given again for each",
+    **dict.fromkeys(("names", "numbers", "wholes"), "separated by commas or repeated"),
+    "lists": "names separated by commas; repeatable",
+    "profiles": "names separated by commas; repeatable",
+    "lines": "repeatable",
+    "pairs": "OLD=NEW; repeatable",
 }
 _GZIPPED = b"\x1f\x8b"
 
@@ -115,7 +115,7 @@ def _content(field: SettingField, path: Path) -> str:
         content = gzip.decompress(content) if content.startswith(_GZIPPED) else content
         text = content.decode("utf-8-sig")
     except (OSError, EOFError, ValueError) as error:
-        why = getattr(error, "strerror", None) or "it is no text"
+        why = getattr(error, "strerror", None) or "not a text file"
         message = f"the file cannot be read ({why})"
         raise DiscreetError(message, code="file", where=f"{word_of(field.name)} {path}") from None
     if field.secret:
@@ -138,7 +138,7 @@ def option_of(field: SettingField, *, needed: bool = True) -> inspect.Parameter:
     written = _WRITTEN.get(field.kind, "")
     if field.kind == "entries":
         members = ", ".join(("NAME", *(member.upper() for member in field.members)))
-        written = f"{members}, the last ones may be left out; given again for each"
+        written = f"{members}, the last ones may be left out; repeatable"
     shown = text[:1].upper() + text[1:] + (f" ({written})." if written else ".")
     kind: Any = _KINDS.get(field.kind)
     if field.kind == "choice":

@@ -27,32 +27,32 @@ def register(app: typer.Typer) -> None:
 
 
 def find(
-    file: Annotated[Path, typer.Argument(help="The file of records, or of counts. CONFIDENTIAL.")],
-    areas: Annotated[list[str], typer.Option(help="Columns of areas, of each geography one.")],
-    least: Annotated[int, typer.Option(min=2, help="Unions of areas differ by so many at least.")],
+    file: Annotated[Path, typer.Argument(help="Microdata file, or file of counts. CONFIDENTIAL.")],
+    areas: Annotated[list[str], typer.Option(help="One column of areas per geography.")],
+    least: Annotated[int, typer.Option(min=2, help="Fewest records in a difference of unions.")],
     count: Annotated[
-        str | None, typer.Option(help="Column of numbers of records, where rows are no records.")
+        str | None, typer.Option(help="Column with the number of records, in a file of counts.")
     ] = None,
-    effort: Annotated[int, typer.Option(min=1, help="How far unions are searched.")] = 1000,
+    effort: Annotated[int, typer.Option(min=1, help="Effort of the search.")] = 1000,
     merge: Annotated[
-        str | None, typer.Option(help="Merge areas of this geography until no sliver is left.")
+        str | None, typer.Option(help="Geography whose areas are merged.")
     ] = None,
     groups: Annotated[
-        Path | None, typer.Option(help="With --merge: write which areas to merge, as .csv.")
+        Path | None, typer.Option(help="With --merge: file of the areas to merge, .csv.")
     ] = None,
     merged: Annotated[
         Path | None,
-        typer.Option(help="With --merge: write the records with a column of merged areas, "
-                     "as .parquet or .csv. CONFIDENTIAL."),
+        typer.Option(help="With --merge: microdata with a column of merged areas, .parquet or "
+                          ".csv. CONFIDENTIAL."),
     ] = None,
     out: Annotated[
-        Path | None, typer.Option(help="Write the report: .txt or .json. CONFIDENTIAL.")
+        Path | None, typer.Option(help="Report file: .txt or .json. CONFIDENTIAL.")
     ] = None,
     read: Read = None,
     show_values: ShowValues = False,
     as_json: Json = False,
 ) -> None:  # fmt: skip
-    """Find few records between unions of areas of geographies that do not nest.
+    """Find small differences between unions of areas (geographic differencing).
 
     The exit code is 1 if there are slivers, or unions that were not searched.
     """
@@ -61,11 +61,11 @@ def find(
     from discreet.release import check_target, write_confidential
 
     if merge is None and (groups is not None or merged is not None):
-        raise typer.BadParameter("--groups and --merged go with --merge COLUMN")
+        raise typer.BadParameter("--groups and --merged need --merge COLUMN")
     if out is not None and out.suffix.lower() not in (".txt", ".json"):
-        raise typer.BadParameter("--out is a file .txt or .json")
+        raise typer.BadParameter("--out: use the suffix .txt or .json")
     if groups is not None and groups.suffix.lower() != ".csv":
-        raise typer.BadParameter("--groups is a file .csv")
+        raise typer.BadParameter("--groups: use the suffix .csv")
     if merged is not None:
         check_target(merged)
     columns = names(areas)
@@ -113,11 +113,11 @@ def _told(reports: tuple[SliverReport, ...]) -> tuple[str, dict[str, object]]:
     lines, pairs = [], []
     for report in reports:
         searched = (
-            "all unions were searched"
+            "all unions were examined"
             if report.complete
-            else f"unions of more than {report.searched} areas were searched in part"
+            else f"not all unions of more than {report.searched} areas were examined"
         )
-        found = f"{len(report.slivers):,} slivers" if report.slivers else "no sliver"
+        found = f"{len(report.slivers):,} slivers" if report.slivers else "no small difference"
         lines.append(f"{report.first} and {report.second}: {found}; {searched}.")
         pair = {"geographies": [report.first, report.second], "slivers": len(report.slivers)}
         pairs.append({**pair, "searched": report.searched})

@@ -13,23 +13,23 @@ from discreet.cli.records import ShowValues
 if TYPE_CHECKING:
     from discreet.protection.noise import MagnitudeNoise
 
-app = group("Stores: records of which any table is made at once.")
+app = group("Build and query stores: sorted microdata for fast tables.")
 
-Folder = Annotated[Path, typer.Argument(help="The store. CONFIDENTIAL.")]
+Folder = Annotated[Path, typer.Argument(help="Store folder. CONFIDENTIAL.")]
 
 
 @command(app, "build", example="discreet store build programme.toml --out census.store")
 def build(
-    programme: Annotated[Path, typer.Argument(help="The programme whose tables will be made.")],
-    out: Annotated[Path, typer.Option(help="The folder of the store, mode 0700. CONFIDENTIAL.")],
+    programme: Annotated[Path, typer.Argument(help="Programme of the tables.")],
+    out: Annotated[Path, typer.Option(help="Folder of the store, mode 0700. CONFIDENTIAL.")],
     sort: Annotated[
-        str | None, typer.Option(help="The variable of areas; the longest hierarchy if none.")
+        str | None, typer.Option(help="Variable of areas (default: the longest hierarchy).")
     ] = None,
     source: Annotated[
-        str | None, typer.Option(help="The source whose records are meant, if not the main one.")
+        str | None, typer.Option(help="Source of the microdata (default: the main source).")
     ] = None,
     data: Annotated[
-        list[str] | None, typer.Option(help="NAME=FILE: the records of a source.")
+        list[str] | None, typer.Option(help="NAME=FILE: microdata of a source.")
     ] = None,
     show_values: ShowValues = False,
     as_json: Json = False,
@@ -46,7 +46,7 @@ def build(
 def info(
     folder: Folder,
     check: Annotated[
-        bool, typer.Option("--check", help="Hold every file against its digest.")
+        bool, typer.Option("--check", help="Compare every file with its fingerprint.")
     ] = False,
     as_json: Json = False,
 ) -> None:
@@ -70,21 +70,21 @@ def info(
 def query(
     folder: Folder,
     by: By,
-    ptable: Annotated[Path, typer.Option(help="The perturbation table.")],
-    out: Annotated[Path, typer.Option(help="The file to write: csv, xlsx, html, parquet, json.")],
-    where: Annotated[str | None, typer.Option(help="Which records count.")] = None,
+    ptable: Annotated[Path, typer.Option(help="Perturbation table.")],
+    out: Annotated[Path, typer.Option(help="File to write: csv, xlsx, html, parquet, json.")],
+    where: Annotated[str | None, typer.Option(help="Filter of records.")] = None,
     value: Annotated[
-        str | None, typer.Option(help="A value column: its sums or means, instead of counts.")
+        str | None, typer.Option(help="Value column for sums or means, instead of counts.")
     ] = None,
     figure: Annotated[
-        Literal["sum", "mean"], typer.Option(help="With --value: which of both is shown.")
+        Literal["sum", "mean"], typer.Option(help="With --value: sums or means.")
     ] = "sum",
     value_ptable: Annotated[
-        Path | None, typer.Option(help="With --value: its perturbation table. SECRET.")
+        Path | None, typer.Option(help="With --value: perturbation table of the values. SECRET.")
     ] = None,
     share: Annotated[
         float | None,
-        typer.Option(help="With --value: the noise, as a share of the largest contribution."),
+        typer.Option(help="With --value: noise as a share of the largest contribution."),
     ] = None,
     classification: Trees = None,
     language: Annotated[str, typer.Option(help="en or de")] = "en",
@@ -116,7 +116,7 @@ def _value_noise(
     """The noise of a value column; None without one."""
     if value is None:
         if ptable is not None or share is not None:
-            raise typer.BadParameter("--value-ptable and --share go with --value COLUMN")
+            raise typer.BadParameter("--value-ptable and --share need --value COLUMN")
         return None
     if ptable is None or share is None:
         raise typer.BadParameter("--value needs --value-ptable FILE and --share, such as 0.1")

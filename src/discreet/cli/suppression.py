@@ -31,42 +31,38 @@ if TYPE_CHECKING:
     from discreet.release import MarkedTable, RecordTable
     from discreet.tables import ProtectedTable
 
-Metadata = Annotated[
-    Path | None, typer.Option(help="The .rda file that describes a file of cells.")
-]
+Metadata = Annotated[Path | None, typer.Option(help="Metadata file (.rda) of a .tab file.")]
 Source = Annotated[
     Path,
     typer.Argument(
-        help="A problem (.jj), cells with status (.tab), a batch (.arb), or records with --by. "
-        "CONFIDENTIAL."
+        help="Suppression problem (.jj), cells with status (.tab), batch (.arb), or microdata "
+        "with --by. CONFIDENTIAL."
     ),
 ]
 Target = Annotated[
     Path | None,
-    typer.Option("--out", help="The pattern (.jj, CONFIDENTIAL), or a table: csv, xlsx, …"),
+    typer.Option("--out", help="Suppression pattern (.jj, CONFIDENTIAL), or table: csv, xlsx, …"),
 ]
 Drawn = Annotated[
     Path | None,
-    typer.Option(help="Also draw the published table: png, svg or html. Shows what it tells."),
+    typer.Option(help="Picture of the published table: png, svg or html."),
 ]
 View = Annotated[
     Literal["cells", "codes", "parts"] | None,
-    typer.Option(help="What is drawn: its cells, or shares by code or by table part."),
+    typer.Option(help="Content of the picture: cells, or shares by category or subtable."),
 ]
-Repair = Annotated[
-    bool, typer.Option("--repair", help="Add up totals anew that are no sum of their parts.")
-]
+Repair = Annotated[bool, typer.Option("--repair", help="Recalculate non-additive totals.")]
 Listed = Annotated[
     Path | None,
-    typer.Option(help="List totals of a problem that are no sum, in CSV. CONFIDENTIAL."),
+    typer.Option(help="CSV file of non-additive totals. CONFIDENTIAL."),
 ]
 Anew = Annotated[
-    bool, typer.Option("--anew", help="Forget the secondary suppressions that a .jj file has.")
+    bool, typer.Option("--anew", help="Discard existing secondary suppressions of a .jj file.")
 ]
-Languages = Annotated[Literal["en", "de"], typer.Option(help="Language of what is published.")]
+Languages = Annotated[Literal["en", "de"], typer.Option(help="Language of the publication.")]
 
 #: Headings of the options that go with records, and with cells with a status, in the help.
-_PANEL, _CELLS = "Straight from records", "Cells with a status (with --by)"
+_PANEL, _CELLS = "From a microdata file", "Cells with a status (with --by)"
 
 
 def _of_records(text: str, *words: str) -> Any:
@@ -75,46 +71,46 @@ def _of_records(text: str, *words: str) -> Any:
 
 
 RecordsBy = Annotated[
-    list[str] | None, _of_records("Spanning variables; the file holds records then.")
+    list[str] | None, _of_records("Spanning variables, if FILE is a microdata file.")
 ]
 Values = Annotated[
-    list[str] | None, _of_records("Value columns, under one pattern; without, records are counted.")
+    list[str] | None,
+    _of_records("Value columns with one suppression pattern (default: count records)."),
 ]
 Rules = Annotated[
     list[str] | None,
-    _of_records("A rule: n=3, p=10, nk=2,85, pq=10,50 …; again for several.", "--rule"),
+    _of_records("Sensitivity rule: n=3, p=10, nk=2,85, pq=10,50, …; repeatable.", "--rule"),
 ]
 RulesFile = Annotated[
     Path | None,
-    _of_records(
-        "A TOML file of rules, with the keys they have in programmes: keeps them secret.", "--rules"
-    ),
+    _of_records("TOML file of secret rules, with the keys of programmes.", "--rules"),
 ]
 Holding = Annotated[
-    str | None, _of_records("Column that says which records belong together; rules look at both.")
+    str | None, _of_records("Column of the holding; rules apply to records and holdings.")
 ]
 Weight = Annotated[str | None, _of_records("Column of weights.")]
 Where = Annotated[str | None, _of_records("Filter, such as: size >= 10")]
-Shadow = Annotated[str | None, _of_records("Another value column for the rules to look at.")]
+Shadow = Annotated[
+    str | None, _of_records("Value column to which the rules apply, instead of --value.")
+]
 RecordTrees = Annotated[
-    list[str] | None, _of_records("NAME=FILE: the code tree of a variable.", "--classification")
+    list[str] | None, _of_records("NAME=FILE with the hierarchy of a variable.", "--classification")
 ]
 Prefixes = Annotated[
-    list[str] | None, _of_records("NAME=1,3: a tree by so many leading signs of its codes.")
+    list[str] | None,
+    _of_records("NAME=1,3: levels by the number of leading characters of its codes."),
 ]
 MissingSafe = Annotated[
-    bool, _of_records("No rule marks a cell of a missing category.", "--missing-safe")
+    bool, _of_records("Exempt cells of missing categories from the rules.", "--missing-safe")
 ]
-Waived = Annotated[
-    str | None, _of_records("Filter of records whose units have consented to be shown.")
-]
+Waived = Annotated[str | None, _of_records("Filter of records whose units have signed a waiver.")]
 Less = Annotated[
     bool,
-    _of_records("List which merges of categories, or levels, would hide less.", "--hide-less"),
+    _of_records("List merges of categories or levels that need fewer suppressions.", "--hide-less"),
 ]
 StatusOf = Annotated[
     str | None,
-    typer.Option("--status", help="Column of statuses decided elsewhere.", rich_help_panel=_CELLS),
+    typer.Option("--status", help="Column of statuses from another tool.", rich_help_panel=_CELLS),
 ]
 CountOf = Annotated[
     str | None,
@@ -123,7 +119,7 @@ CountOf = Annotated[
 Meaning = Annotated[
     list[str] | None,
     typer.Option(
-        help="STATUS=unsafe, safe, protected or secondary; empty=… for none.",
+        help="STATUS=unsafe, safe, protected or secondary; empty=… for a missing status.",
         rich_help_panel=_CELLS,
     ),
 ]
@@ -134,37 +130,39 @@ LevelsOf = Annotated[
 Out = Annotated[
     str | None,
     typer.Option(
-        "--published", help="Filter on codes: cells that are out already.", rich_help_panel=_CELLS
+        "--published",
+        help="Filter on categories: cells that are published already.",
+        rich_help_panel=_CELLS,
     ),
 ]
 TotalOf = Annotated[
     list[str] | None,
-    typer.Option("--total", help="NAME=CODE of the total: Total.", rich_help_panel=_CELLS),
+    typer.Option(
+        "--total", help="NAME=CODE of the total (default: Total).", rich_help_panel=_CELLS
+    ),
 ]
 Known = Annotated[
     Path | None,
-    _of_records("CSV of what the public knows of cells: codes, low, high. CONFIDENTIAL."),
+    _of_records("CSV file of a-priori bounds: codes, low, high. CONFIDENTIAL."),
 ]
 AddedUp = Annotated[
     list[str] | None,
-    _of_records("What adds up: 'total = home + foreign'; again for several.", "--relation"),
+    _of_records("Additive relation, such as 'total = home + foreign'; repeatable.", "--relation"),
 ]
 Between = Annotated[
     Literal["beside", "instead"] | None,
-    _of_records(
-        "Publish between which values hidden cells lie, beside their sign or in its place."
-    ),
+    _of_records("Feasibility intervals of suppressed cells: beside the sign or instead of it."),
 ]
 #: The old name of --insiders.
 OldInsiders = Annotated[Literal["no", "yes"] | None, typer.Option(hidden=True)]
-Digits = Annotated[int, typer.Option(min=0, max=9, help="Digits that are published.")]
+Digits = Annotated[int, typer.Option(min=0, max=9, help="Published decimals.")]
 CostOf = Annotated[
-    str, _of_records("What hiding a cell costs: value, count, unity, distance, or a column.")
+    str, _of_records("Cost of a suppression: value, count, unity, distance or a column.")
 ]
 Internal = Annotated[
-    Path | None, _of_records("A report with costs and proofs: .json or .txt. CONFIDENTIAL.")
+    Path | None, _of_records("Report with costs and proofs: .json or .txt. CONFIDENTIAL.")
 ]
-Check = Annotated[bool, _of_records("Only count, and say how many cells are sensitive.", "--check")]
+Check = Annotated[bool, _of_records("Count the sensitive cells only.", "--check")]
 
 
 def register(app: typer.Typer) -> None:
@@ -219,16 +217,16 @@ def suppress(
     show_values: ShowValues = False,
     as_json: Json = False,
 ) -> None:
-    """Hide cells until every sensitive one is proven to be protected."""
+    """Suppress cells until every sensitive cell is provably protected."""
     given = context.params
     if singletons is not None:
         aim = "levels" if singletons == "yes" else "off"
         settings = settings.model_copy(update={"insiders": aim})
     if table.suffix == ".toml":
-        words = f"a programme is carried out with: discreet protect {table} --out DIR"
+        words = f"not a table but a programme; run: discreet protect {table} --out DIR"
         raise typer.BadParameter(words)
     if view is not None and picture is None:
-        raise typer.BadParameter("--view says what is drawn: name --picture FILE too")
+        raise typer.BadParameter("--view needs --picture FILE")
     if batch := plugin("batch", suffix_of(table)):
         show(*_batch_carried_out(given, batch), as_json=as_json)
         return
@@ -256,25 +254,25 @@ _WITH_BY = (
 
 def _check_options(given: Mapping[str, Any], settings: SuppressionSettings) -> None:
     """Refuse options that say nothing about this kind of file; none is ignored."""
-    kind = "a problem or cells with status; records need --by"
+    kind = "a problem or cells with status; microdata need --by"
     wrong: tuple[str, ...] = (*_RECORDS_ONLY, *_STATUS_ONLY, *_WITH_BY)
     if given["by"] and given["status"]:
         kind, wrong = "cells with a status", (*_CELLS_ONLY, *_RECORDS_ONLY)
     elif given["by"]:
-        kind, wrong = "records; cells need --status", (*_CELLS_ONLY, *_STATUS_ONLY)
+        kind, wrong = "microdata; cells need --status", (*_CELLS_ONLY, *_STATUS_ONLY)
     stated = [name for name in wrong if given[name]]
     if not given["by"]:
         stated += [] if given["cost"] == "value" else ["cost"]
         stated += settings.model_dump(exclude_defaults=True, exclude={"method", "time_limit"})
     for name in stated:
         word = word_of(_WORDS.get(name, name))
-        raise typer.BadParameter(f"{word} says nothing about {kind}")
+        raise typer.BadParameter(f"{word} does not apply to {kind}")
     if given["out"] is None and not given["check"]:
-        raise typer.BadParameter("name the file to write: --out FILE")
+        raise typer.BadParameter("add --out FILE")
     if given["check"] and given["internal"] and not given["hide_less"]:
-        raise typer.BadParameter("--internal says nothing about --check without --hide-less")
+        raise typer.BadParameter("--internal with --check needs --hide-less")
     if given["by"] and not (given["rule"] or given["rules_file"] or given["status"]):
-        words = "say which cells are sensitive: --rule p=10 --rule n=3, --rules, or --status"
+        words = "no sensitivity rule: add --rule p=10 --rule n=3, --rules FILE or --status COLUMN"
         raise typer.BadParameter(words)
 
 
@@ -315,7 +313,7 @@ def _of_plugin(hook: str, table: Path) -> Callable[..., tuple[str, dict[str, Any
     found: Callable[..., tuple[str, dict[str, Any]]] | None
     found = plugin(hook, suffix_of(table), "other")
     if found is None:
-        raise typer.BadParameter(f"no plugin reads {table.name}; records need --by")
+        raise typer.BadParameter(f"unknown file type {table.name}; microdata need --by")
     return found
 
 
@@ -325,7 +323,7 @@ def _batch_carried_out(given: Mapping[str, Any], batch: Any) -> tuple[str, dict[
         named = name in ("table", "as_json", "language")
         if not named and given[name] and given[name] not in ("auto", "value"):
             word = word_of(_WORDS.get(name, name))
-            raise typer.BadParameter(f"{word} says nothing about a batch, which says all itself")
+            raise typer.BadParameter(f"{word} does not apply to a batch; set it there")
     with progress_bar("Suppressing") as report:
         done: tuple[str, dict[str, Any]] = batch(
             given["table"], language=given["language"], progress=lambda line: report(0, 1, line)
@@ -356,7 +354,14 @@ def _record_table(given: Mapping[str, Any]) -> RecordTable:
     from discreet.release import RecordTable, rules_from, spanning_of
 
     if given["rules_file"] is not None and warnings_about(given["rules_file"]):
-        warn([f"others on this computer can read the rules: chmod 600 {given['rules_file']}"])
+        warn(
+            [
+                (
+                    "other users of this computer can read the rules; run: chmod 600 "
+                    f"{given['rules_file']}"
+                )
+            ]
+        )
     judging = {name: given[name] for name in ("missing_safe", "waivers")}
     rules = rules_from(given["rule"] or (), given["rules_file"], **judging)
     lengths = pairs(given["prefixes"], "NAME=1,3")
@@ -398,8 +403,8 @@ def _check_places(given: Mapping[str, Any]) -> None:
         if (place := given[name]) is None:
             continue
         if place.resolve() in used:
-            message = "a file that is read" if name == "out" else "a file that is used otherwise"
-            raise typer.BadParameter(f"--{name} names {message}; choose another")
+            message = "an input file" if name == "out" else "another file of this command"
+            raise typer.BadParameter(f"--{name} is {message}; choose another file")
         used.add(place.resolve())
         check_place(place)
     if out is not None and not pattern and not plugin("pattern", suffix_of(table)):
@@ -408,7 +413,7 @@ def _check_places(given: Mapping[str, Any]) -> None:
         from discreet.assessment import check_picture_place
 
         if pattern:
-            raise typer.BadParameter("a picture is drawn of a table to publish: --out NAME.csv, …")
+            raise typer.BadParameter("--picture needs a table as --out, such as --out NAME.csv")
         check_picture_place(picture)
 
 
@@ -427,34 +432,38 @@ def audit(
     table: Annotated[
         Path,
         typer.Argument(
-            help="A pattern (.jj), cells with status (.tab), published cells, or a programme."
+            help=(
+                "Suppression pattern (.jj), cells with status (.tab), published cells, or "
+                "programme."
+            )
         ),
     ],
     settings: Any,
-    release: Annotated[
-        Path | None, typer.Option(help="The finished release of a programme.")
-    ] = None,
+    release: Annotated[Path | None, typer.Option(help="Finished release of the programme.")] = None,
     beside: Annotated[
         list[Path] | None,
-        typer.Option(help="Another release of the same data that anyone can lay beside it."),
+        typer.Option(help="Other published release of the same data to include; repeatable."),
     ] = None,
     metadata: Metadata = None,
     by: Annotated[
-        list[str] | None, typer.Option(help="Spanning variables of published cells with blanks.")
+        list[str] | None, typer.Option(help="Spanning variables of published cells.")
     ] = None,
     value: Annotated[str, typer.Option(help="Column of the published values.")] = "value",
-    decimals: Annotated[int, typer.Option(min=0, max=9, help="Digits that are published.")] = 0,
+    decimals: Annotated[int, typer.Option(min=0, max=9, help="Published decimals.")] = 0,
     rounding: Annotated[
         float,
-        typer.Option(min=0, help="By how many units of the last digit values may be off."),
+        typer.Option(min=0, help="Rounding error of values, in units of the last digit."),
     ] = 0.0,
     classification: Trees = None,
     intervals: Annotated[
-        bool, typer.Option("--intervals", help="Work out the interval of each hidden cell.")
+        bool,
+        typer.Option(
+            "--intervals", help="Compute the feasibility interval of each suppressed cell."
+        ),
     ] = False,
     as_json: Json = False,
 ) -> None:
-    """Find out what an attacker can still learn from a table with hidden cells."""
+    """Audit suppressed cells: compute what an intruder can learn."""
     published: dict[str, object] = {"by": by, "classification": classification}
     published |= {"value": value != "value", "decimals": decimals, "rounding": rounding}
     _check_kind(table, published, {"metadata": metadata, "intervals": intervals})
@@ -462,14 +471,14 @@ def audit(
         from discreet.release import audit_release
 
         if release is None:
-            raise typer.BadParameter("name the folder of the finished release: --release DIR")
+            raise typer.BadParameter("add --release DIR, the folder of the finished release")
         audited = audit_release(table, release, beside=beside or (), coalition=settings.coalition)
         show(audited.text(), audited.described(), as_json=as_json)
         if not audited.safe:
             raise typer.Exit(FAILURE)
         return
     if release is not None or beside or settings.coalition is not None:
-        raise typer.BadParameter("--release, --beside and --coalition go with a programme")
+        raise typer.BadParameter("--release, --beside and --coalition need a programme")
     if by:
         from discreet.release import audit_published_file
 
@@ -493,7 +502,10 @@ def audit(
 def _check_kind(table: Path, published: Mapping[str, object], other: Mapping[str, object]) -> None:
     """Refuse options that say nothing about this kind of file; none is ignored."""
     if table.is_dir():
-        message = f"of a release, name the programme: discreet audit PROGRAMME --release {table}"
+        message = (
+            "not a file but a folder; for a release run: discreet audit PROGRAMME "
+            f"--release {table}"
+        )
         raise typer.BadParameter(message)
     kind, wrong = "a pattern or cells with status", dict(published)
     if table.suffix == ".toml":
@@ -502,4 +514,4 @@ def _check_kind(table: Path, published: Mapping[str, object], other: Mapping[str
         kind, wrong = "published cells (--by)", {"metadata": other["metadata"]}
     for name, given in wrong.items():
         if given:
-            raise typer.BadParameter(f"--{name} says nothing about {kind}")
+            raise typer.BadParameter(f"--{name} does not apply to {kind}")

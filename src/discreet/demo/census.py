@@ -113,7 +113,7 @@ def write_census(
     1000
     """
     if chunk < 1:
-        message = "a chunk has at least one person"
+        message = "a chunk needs at least one person"
         raise MicrodataError(message, code="demo-chunk", where="chunk", hint="1,000,000")
     lists = CodeLists(Geography.of(persons, seed))
     place = Path(folder)
@@ -141,10 +141,10 @@ def map_of(persons_file: str | os.PathLike[str]) -> Geography:
     try:
         noted = pl.read_parquet_metadata(path)
     except (OSError, pl.exceptions.PolarsError):
-        message = "there is no Parquet file of persons"
+        message = "Parquet file of persons not found"
         raise MicrodataError(message, code="demo-census", where=str(path), hint=hint) from None
     if _METADATA not in noted:
-        message = "this is not a synthetic census"
+        message = "not a synthetic census"
         raise MicrodataError(message, code="demo-census", where=str(path), hint=hint)
     persons, seed = noted[_METADATA].split()
     return Geography.of(int(persons), int(seed))
@@ -279,7 +279,7 @@ def write_programme(folder: str | os.PathLike[str]) -> Path:
 
 def _write_secret(path: Path) -> None:
     if path.exists() and path.read_text("utf-8", errors="replace") != _SECRET:
-        message = "there is another secret here already"
-        hint = "a lost secret cannot be made again; choose another folder for the demonstration"
+        message = "the folder has another secret already"
+        hint = "choose another folder for the demonstration; a lost secret cannot be recovered"
         raise RecordKeyError(message, code="secret", where=str(path), hint=hint)
     write_text(path, _SECRET, private=True)

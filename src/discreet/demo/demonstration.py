@@ -131,7 +131,7 @@ def _compared(ours: ReleaseSummary, theirs: ReleaseSummary) -> tuple[str, ...]:
     ]
     if differing:
         raise PublicationError(
-            f"{len(differing)} files made elsewhere are not those of the office",
+            f"{len(differing)} files from the other place differ from those of the office",
             code="demo-elsewhere",
             where=", ".join(differing),
             hint="use an empty folder for the demonstration",
@@ -152,9 +152,9 @@ class HiddenFirms:
     def text(self) -> str:
         """The same for people."""
         return (
-            f"Firms: {self.hidden:,} of {self.figures:,} figures are hidden, {self.sensitive:,} of "
-            "them by the rules.\nAn audit proves each of these protected: discreet audit "
-            f"{self.programme} --release {self.release.out}."
+            f"Firms: {self.hidden:,} of {self.figures:,} values are suppressed, "
+            f"{self.sensitive:,} of them by the rules.\nThe audit proves that each of these is "
+            f"protected: discreet audit {self.programme} --release {self.release.out}."
         )
 
     def described(self) -> dict[str, Any]:
@@ -182,7 +182,7 @@ def audited(programme: Path, release: ReleaseSummary) -> HiddenFirms:
 
     verdict = audit_release(programme, release.out)
     if not verdict.safe:
-        message = "the release of the firms is not safe, or was changed"
+        message = "the release of the firms is not safe, or has been changed"
         hint = "use an empty folder for the demonstration"
         raise PublicationError(message, code="demo-firms", where=str(release.out), hint=hint)
     audits = verdict.audits.values()
@@ -215,7 +215,7 @@ class Demonstration:
     ...                     hidden=90, sensitive=40)
     >>> demo = Demonstration(out=place.parent, release=release, elsewhere=elsewhere, firms=firms)
     >>> print(demo.text().splitlines()[-3])
-    Made elsewhere with the package of parameters: 1 files, each the same to the byte.
+    Another place made the same 1 files from the package of parameters, byte by byte.
     """
 
     out: Path  # the folder of everything
@@ -250,10 +250,10 @@ class Demonstration:
                 *self.release.text().splitlines()[:-1],
                 "Look at",
                 *(f"  {path!s:<{width}}  {shows}" for path, shows in self.sights.items()),
-                f"Anyone can check both releases: discreet verify {self.release.out} "
+                f"Anyone can verify both releases: discreet verify {self.release.out} "
                 f"--public-key {self.out / _FOLDERS[0] / _OFFICE}.pub",
-                f"Made elsewhere with the package of parameters: {number} files, "
-                "each the same to the byte.",
+                f"Another place made the same {number} files from the package of parameters, "
+                "byte by byte.",
                 self.firms.text(),
                 *([] if self.products is None else [self.products.text()]),
             ]
@@ -286,8 +286,7 @@ def run(
     >>> run("demo-output", persons=1)
     Traceback (most recent call last):
         ...
-    discreet.errors.MicrodataError: [demo-size] persons: a synthetic census has 100 to
-    200,000,000 persons
+    discreet.errors.MicrodataError: [demo-size] persons: ...
       Hint: 83,000,000 is the full size; 20,000 makes a quick demonstration
     """
     from discreet.release import protect

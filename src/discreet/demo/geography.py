@@ -142,11 +142,11 @@ class Geography:
 
 def _check(persons: int, seed: int) -> None:
     if not LEAST_PERSONS <= persons <= MOST_PERSONS:
-        message = f"a synthetic census has {LEAST_PERSONS:,} to {MOST_PERSONS:,} persons"
+        message = f"the number of persons must be {LEAST_PERSONS:,} to {MOST_PERSONS:,}"
         hint = "83,000,000 is the full size; 20,000 makes a quick demonstration"
         raise MicrodataError(message, code="demo-size", where="persons", hint=hint)
     if not 0 <= seed < 2**64:
-        message = "a seed is a whole number from 0 to 2^64-1"
+        message = "the seed must be a whole number from 0 to 2^64-1"
         raise MicrodataError(message, code="demo-seed", where="seed")
 
 

@@ -58,7 +58,7 @@ def panel(
     (['2021', '2022'], 1000)
     """
     if persons < _FEWEST or years < 1:
-        message = f"a panel has {_FEWEST:,} persons and one year, or more"
+        message = f"a panel needs at least {_FEWEST:,} persons and one year"
         raise MicrodataError(message, code="panel", where="persons")
     draw = np.random.default_rng(seed)
     areas = max(8, persons // _PER_AREA)

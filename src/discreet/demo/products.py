@@ -68,14 +68,12 @@ class AgreedFigures:
         """The same for people.
 
         >>> print(AgreedFigures(files=3, figures=90, repeated=20, differing=()).text())
-        3 files hold 90 figures; 20 of them stand in several, the same everywhere.
+        3 files contain 90 values; 20 of them are in several files, always equal.
         """
-        agreement = (
-            f"{len(self.differing):,} of these DIFFER" if self.differing else "the same everywhere"
-        )
+        agreement = f"{len(self.differing):,} of these DIFFER" if self.differing else "always equal"
         return (
-            f"{self.files:,} files hold {self.figures:,} figures; {self.repeated:,} of them stand "
-            f"in several, {agreement}."
+            f"{self.files:,} files contain {self.figures:,} values; {self.repeated:,} of them "
+            f"are in several files, {agreement}."
         )
 
     def described(self) -> dict[str, Any]:
@@ -117,7 +115,7 @@ def release_products(
     agreed = agreed_figures(release.out)
     if agreed.differing:
         raise PublicationError(
-            f"{len(agreed.differing):,} figures are not the same in all products",
+            f"{len(agreed.differing):,} values differ between products",
             code="demo-products",
             where="; ".join(agreed.differing[:3]),
             hint="use an empty folder for the demonstration",
@@ -139,7 +137,7 @@ def agreed_figures(release: str | os.PathLike[str]) -> AgreedFigures:
     paths = [path for path in sorted(out.glob("*.csv")) if ".de." not in path.name]
     paths = [path for path in paths if not path.name.endswith(_LIST)]
     if not paths:
-        message = "there are no tables in this folder"
+        message = "no tables in this folder"
         raise PublicationError(message, code="release-folder", where=str(out))
     for path in paths:
         for key, value in _figures(path, own.get(path.name, {})):

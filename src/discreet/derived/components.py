@@ -39,7 +39,7 @@ def common_dimensions(tables: Mapping[str, Spanning]) -> Spanning:
         TableError,
         problems,
         code="dimensions",
-        many="the ingredients do not fit together",
+        many="the ingredients do not match",
         most=_MOST_PROBLEMS,
     )
     return tuple(_joint(same) for same in zip(*tables.values(), strict=True))
@@ -61,7 +61,7 @@ def _problems(tables: Mapping[str, Spanning]) -> Iterator[Problem]:
             continue
         for known, own in zip(reference, dimensions, strict=True):
             if len(known.classifications) != len(own.classifications):
-                message = f"{own.name} has other classifications than in {first}"
+                message = f"{own.name} has another classification in {first}"
                 yield Problem(message, name)
                 continue
             for tree, other in zip(known.classifications, own.classifications, strict=True):
@@ -74,16 +74,16 @@ def _tree_problems(
     above = _parents(tree)
     shared = {code: parent for code, parent in _parents(other).items() if code in above}
     if tree.total != other.total:
-        yield Problem(f"{other.name} has another total than in {first}", name)
+        yield Problem(f"{other.name} has another total in {first}", name)
         return
     if any(above[code] != parent for code, parent in shared.items()):
-        yield Problem(f"codes of {other.name} stand below others than in {first}", name)
+        yield Problem(f"codes of {other.name} have other parents in {first}", name)
     for more, fewer in ((tree, other), (other, tree)):
         left = set(more.codes) - set(fewer.codes)
         if more.found == "missing":
             left -= {more.missing}
         if left and more.found != "all":
-            message = f"the codes of {other.name} differ from those in {first}"
+            message = f"{other.name} has other codes in {first}"
             yield Problem(message, name, "use one classification for both tables")
             return
 
@@ -183,7 +183,7 @@ def spread(grid: CellIndex, places: CellPlaces, axes: Sequence[int], name: str) 
     length = len(places) * every.size
     if length > SPREAD_LIMIT:
         raise TableError(
-            f"the figure would have {length:,} cells",
+            f"the key figure would have {length:,} cells",
             code="grid-size",
             where=name,
             hint=f"at most {SPREAD_LIMIT:,} are possible: leave out a variable or a level",
@@ -252,7 +252,7 @@ class Component:
         table = CellPlaces(self.protected.index, self.protected.stored)
         if bool((find(own, here, table) < 0).any()):
             raise TableError(
-                "the protected table has cells that the ingredient has not",
+                "the protected table has cells that are missing in the ingredient",
                 code="ingredient",
                 where=self.name,
             )
@@ -330,5 +330,5 @@ def _check_numbers(name: str, component: Component) -> None:
     )
     if not bool(known[shown].all() and np.isfinite(ingredient.original[component.counts]).all()):
         raise TableError(
-            "values are finite numbers, deviations at least 0", code="ingredient", where=name
+            "values must be finite numbers, deviations at least 0", code="ingredient", where=name
         )

@@ -59,9 +59,9 @@ def check_arguments(ingredients: Any, figures: Any, bracket_above: Any, found_co
     """Refuse what is no ingredient, no figure or no option."""
     problems = list(_type_problems(ingredients, figures))
     if bracket_above is not None and not is_limit(bracket_above):
-        problems.append(Problem("bracket_above is a number of at least 0", "bracket_above"))
+        problems.append(Problem("bracket_above must be a number of at least 0", "bracket_above"))
     if found_codes not in ("list", "hide"):
-        problems.append(Problem('found_codes is "list" or "hide"', "found_codes"))
+        problems.append(Problem('found_codes must be "list" or "hide"', "found_codes"))
     _refuse(problems, "argument")
     _refuse(list(_name_problems(ingredients, figures)), "key-figure")
 
@@ -70,7 +70,7 @@ def check_codes(figures: Sequence[KeyFigure], dimensions: Sequence[Dimension]) -
     """Refuse figures that name variables or codes that the table has not."""
     problems = [problem for figure in figures for problem in _code_problems(figure, dimensions)]
     if len(figures) > 1 and any(dimension.name == FIGURE for dimension in dimensions):
-        message = f"no spanning variable may be called {FIGURE!r} in a table of several figures"
+        message = f"a table with several figures cannot have a spanning variable called {FIGURE!r}"
         problems.append(Problem(message, FIGURE))
     _refuse(problems, "key-figure")
 
@@ -80,7 +80,7 @@ def _refuse(problems: Sequence[Problem], code: str) -> None:
         TableError,
         problems,
         code=code,
-        many="{} mistakes in key figures",
+        many="{} problems with key figures",
         where="",
         most=_MOST_PROBLEMS,
     )
@@ -88,19 +88,19 @@ def _refuse(problems: Sequence[Problem], code: str) -> None:
 
 def _type_problems(ingredients: Any, figures: Any) -> Iterator[Problem]:
     if not isinstance(ingredients, Mapping):
-        yield Problem("ingredients are given by name", "ingredients", 'such as {"people": …}')
+        yield Problem("give ingredients by name", "ingredients", 'such as {"people": …}')
     else:
         for name, ingredient in ingredients.items():
             if not isinstance(ingredient, Ingredient):
-                message = f"an Ingredient is needed, this is a {type(ingredient).__name__}"
+                message = f"expected an Ingredient, got a {type(ingredient).__name__}"
                 hint = "make it with count_ingredient or magnitude_ingredient"
                 yield Problem(message, str(name), hint)
     if not isinstance(figures, Sequence) or isinstance(figures, str):
-        yield Problem("a list of key figures is needed", "figures")
+        yield Problem("expected a list of key figures", "figures")
         return
     for at, figure in enumerate(figures):
         if not isinstance(figure, KeyFigure):
-            message = f"a KeyFigure is needed, this is a {type(figure).__name__}"
+            message = f"expected a KeyFigure, got a {type(figure).__name__}"
             yield Problem(message, f"figures[{at}]")
 
 
@@ -108,17 +108,17 @@ def _name_problems(
     ingredients: Mapping[str, Ingredient], figures: Sequence[KeyFigure]
 ) -> Iterator[Problem]:
     if not any(not figure.hidden for figure in figures):
-        message = "all figures are hidden" if figures else "there is no figure"
-        yield Problem(message, "figures", "a table needs one that is shown")
+        message = "all figures are hidden" if figures else "no key figure given"
+        yield Problem(message, "figures", "a table needs at least one visible figure")
     for name, times in Counter(figure.name for figure in figures).items():
         if times > 1:
-            yield Problem(f"{times} figures have this name", name)
+            yield Problem(f"{times} figures share this name", name)
     names = {figure.name for figure in figures}
     for figure in figures:
         for name in figure.ingredients:
             if name not in ingredients:
                 hint = _advice(name, ingredients, names)
-                yield Problem(f"there is no ingredient {name!r}", figure.name, hint)
+                yield Problem(f"unknown ingredient {name!r}", figure.name, hint)
         if figure.shown in ingredients:
             listed = ingredients[figure.shown].protected.figures
             kind = listed[0].kind if listed else "count"  # a plain count names no figure
@@ -129,10 +129,10 @@ def _name_problems(
 
 def _advice(name: str, ingredients: Mapping[str, Ingredient], figures: set[str]) -> str:
     if name in figures:
-        return "figures are made of ingredients, not of other figures"
+        return "key figures are derived from ingredients, not from other figures"
     near = get_close_matches(name, list(ingredients), n=1)
     known = f"ingredients: {', '.join(ingredients)}" if ingredients else ""
-    return f"did you mean {near[0]!r}?" if near else known
+    return f"closest match: {near[0]!r}" if near else known
 
 
 def _code_problems(figure: KeyFigure, dimensions: Sequence[Dimension]) -> Iterator[Problem]:
@@ -140,7 +140,7 @@ def _code_problems(figure: KeyFigure, dimensions: Sequence[Dimension]) -> Iterat
     for variable in (*figure.over, *figure.base):
         if variable not in known:
             hint = f"variables: {', '.join(known)}" if known else ""
-            yield Problem(f"the table has no variable {variable!r}", figure.name, hint)
+            yield Problem(f"variable {variable!r} not found in the table", figure.name, hint)
     for variable, code in figure.base.items():
         if variable in known and code not in known[variable].index:
             yield Problem(f"{variable} has no code {code!r}", figure.name)
@@ -330,10 +330,10 @@ def _compared(
     reference = places.moved(to)
     if not bool(within(part.dimensions, reference.index, len(reference), parts).all()):
         raise TableError(
-            "the table lacks the totals that this figure is measured against",
+            "the table lacks the totals of this figure",
             code="no-total",
             where=figure.name,
-            hint="hand in the cells of these totals, too",
+            hint="include the cells of these totals",
         )
     above, under = part.at(places), whole.at(reference)
     if figure.kind == "share":
@@ -364,7 +364,7 @@ def _together(
             "part and whole do not have the same cell keys",
             code="shared-key",
             where=figure.name,
-            hint="leave shared_key out: their noise is independent",
+            hint="remove shared_key: their noise is independent",
         )
     together = np.zeros(len(places), dtype=np.float64)
     together[both] = correlation(part.ingredient.draws, whole.ingredient.draws, cells)
@@ -388,10 +388,10 @@ def _check_share(name: str, above: IngredientCells, under: IngredientCells) -> N
     seen = (above.value > 0) & (under.value > 0)  # the originals of zeros are not known here
     if bool((above.original > under.original * (1 + _SLACK))[seen].any()):
         raise TableError(
-            "a share needs a part of its whole, but the original part is the larger one",
+            "the part of the share is larger than the whole",
             code="no-share",
             where=name,
-            hint='check part and whole, or take kind="ratio" with factor=100',
+            hint='check part and whole, or use kind="ratio" with factor=100',
         )
 
 

@@ -163,7 +163,7 @@ class KeyFigure:
             yield Problem("a key figure needs a name", "name")
         if self.kind not in get_args(FigureKind):
             known = ", ".join(get_args(FigureKind))
-            yield Problem("this is no kind of figure", f"{self.name}: kind", f"known: {known}")
+            yield Problem("unknown kind of figure", f"{self.name}: kind", f"known: {known}")
             return
         for where, problem, hint in (*self._misused(), *self._unfit()):
             yield Problem(problem, f"{self.name}: {where}", hint)
@@ -172,24 +172,24 @@ class KeyFigure:
         """Arguments that the kind does not take, or that are missing."""
         names = [name for name in ("of", "part", "whole") if not _text(getattr(self, name))]
         for name in names:
-            yield name, "the name of an ingredient is needed", ""
+            yield name, "the name of an ingredient is required", ""
         if names:
             return
         pair = bool(self.part or self.whole)
         if self.of and self.kind not in _SHOWN | _EITHER:
-            yield "of", f"a {self.kind} is made of part and whole", "name part= and whole="
+            yield "of", f"a {self.kind} needs part and whole", "name part= and whole="
         if pair and self.kind in _SHOWN:
-            yield "part", f"a {self.kind} is shown as it is", "name its ingredient with of="
+            yield "part", f"a {self.kind} has no part and whole", "name its ingredient with of="
         if pair and self.of and self.kind in _EITHER:
-            yield "of", "a mean is shown as it is, or made of part and whole", "leave one out"
+            yield "of", "a mean takes of, or part and whole", "leave one out"
         needs = self.kind not in _SHOWN | _EITHER or (self.kind in _EITHER and pair)
         if needs and not self.part:
-            yield "part", "the ingredient above the line is missing", "name it with part="
+            yield "part", "the numerator is missing", "name it with part="
         if needs and not (self.whole or self.over or self.base):
             others = "over" if self.kind in _TAKES_OVER else ""
             others = "base" if self.kind in _TAKES_BASE else others
             hint = f"name it with whole=, or use {others}=" if others else "name it with whole="
-            yield "whole", "the ingredient below the line is missing", hint
+            yield "whole", "the denominator is missing", hint
         for name, takes in (
             ("over", _TAKES_OVER),
             ("base", _TAKES_BASE),
@@ -199,32 +199,36 @@ class KeyFigure:
             if value not in (None, "", (), []) and value != {} and self.kind not in takes:
                 yield (
                     name,
-                    f"a {self.kind} takes no {name}",
-                    f"taken by: {', '.join(sorted(takes))}",
+                    f"{name} does not apply to a {self.kind}",
+                    f"applies to: {', '.join(sorted(takes))}",
                 )
 
     def _unfit(self) -> Iterator[tuple[str, str, str]]:
         """Arguments of the wrong type or size."""
         fields: dict[str, Any] = {name: getattr(self, name) for name in _TYPED}
         if not _text(fields["over"]) and not _texts(fields["over"]):
-            yield "over", "a list of variables is needed", 'such as ["sex"]'
+            yield "over", "expected a list of variables", 'such as ["sex"]'
         if not _by_name(fields["base"]):
-            yield "base", "variables and their codes are needed", 'such as {"year": "2015"}'
+            yield "base", "expected variables and their codes", 'such as {"year": "2015"}'
         factor = fields["factor"]
         if factor is not None and not (_number(factor) and 0 < factor < math.inf):
-            yield "factor", "factor is a number above 0", ""
+            yield "factor", "factor must be above 0", ""
         if fields["decimals"] is not None and not _is_decimals(fields["decimals"]):
-            yield "decimals", f"decimals is a whole number from 0 to {MOST_DECIMALS}", ""
+            yield "decimals", f"decimals must be a whole number from 0 to {MOST_DECIMALS}", ""
         if fields["bracket_above"] is not None and not is_limit(fields["bracket_above"]):
-            yield "bracket_above", "bracket_above is a number of at least 0", ""
+            yield "bracket_above", "bracket_above must be a number of at least 0", ""
         for name in ("titles", "unit"):
             if not _by_name(fields[name]) and not (name == "unit" and _text(fields[name])):
-                yield name, "texts by language are needed", 'such as {"en": …, "de": …}'
+                yield name, "expected texts by language", 'such as {"en": …, "de": …}'
         for name in ("hidden", "shared_key"):
             if not isinstance(fields[name], bool):
-                yield name, f"{name} is true or false", ""
+                yield name, f"{name} must be true or false", ""
         if fields["shared_key"] is True and not (self.part and self.whole):
-            yield "shared_key", "two ingredients share a key", "name them with part= and whole="
+            yield (
+                "shared_key",
+                "two ingredients have the same key",
+                "name them with part= and whole=",
+            )
 
 
 def is_limit(value: Any) -> bool:

@@ -86,14 +86,14 @@ class SampleDesign:
         stratified = any((self.strata, self.units, self.fraction))
         if self.replicates and stratified:
             message = "replicate weights and strata exclude each other"
-            problems.append(Problem(message, "replicates", "leave one of the two out"))
+            problems.append(Problem(message, "replicates", "remove one of the two"))
         if bool(self.replicates) != (self.factor is not None):
             hint = "(R - 1) / R for a jackknife, 1 / R for balanced replicates"
-            problems.append(Problem("replicates go with a factor", "factor", hint))
+            problems.append(Problem("replicate weights need a factor", "factor", hint))
         elif self.factor is not None and not 0 < self.factor < float("inf"):
-            problems.append(Problem("the factor is a number above 0", "factor"))
+            problems.append(Problem("the factor must be above 0", "factor"))
         if isinstance(self.replicates, str) or len(self.replicates) == 1:
-            problems.append(Problem("a list of several columns is needed", "replicates"))
+            problems.append(Problem("expected a list of several columns", "replicates"))
         raise_all(TableError, problems, code="sample-design", where="design")
 
     @property
@@ -131,18 +131,18 @@ class PrecisionClasses:
         problems = []
         rising = all(a < b for a, b in pairwise(limits))
         if not limits or not rising or not all(0 < limit < 1 for limit in limits):
-            message = "the bounds are shares above 0 that rise from class to class"
+            message = "the bounds must be increasing shares above 0"
             problems.append(Problem(message, "bounds", "{ A = 0.02, B = 0.05 }"))
         if self.worst in self.bounds:
-            problems.append(Problem("the worst class has no bound", "worst"))
+            problems.append(Problem("the worst class must not have a bound", "worst"))
         for name in ("bracketed", "withheld"):
             wrong = [item for item in getattr(self, name) if item not in self.names]
             if wrong:
-                problems.append(Problem(f"there is no class {wrong[0]!r}", name))
+                problems.append(Problem(f"unknown class {wrong[0]!r}", name))
         if set(self.bracketed) & set(self.withheld):
-            problems.append(Problem("a class is bracketed or withheld, not both", "withheld"))
+            problems.append(Problem("a class can be bracketed or withheld, not both", "withheld"))
         if not isinstance(self.min_records, int) or self.min_records < 1:
-            problems.append(Problem("this is a whole number from 1 on", "min_records"))
+            problems.append(Problem("must be a whole number of at least 1", "min_records"))
         raise_all(TableError, problems, code="precision-classes", where="classes")
 
     @property
@@ -224,15 +224,15 @@ def _check(figures: Sequence[KeyFigure], round_to: int) -> None:
     problems = []
     for figure in figures:
         if figure.kind not in ("count", "sum", "share"):
-            message = f"a sample gives counts, sums and shares, no {figure.kind}"
+            message = f"samples support counts, sums and shares, not {figure.kind}"
             problems.append(Problem(message, figure.name))
         problems += [
-            Problem(f"there is no figure {part!r}", figure.name)
+            Problem(f"no key figure given {part!r}", figure.name)
             for part in (figure.part, figure.whole)
             if part and part not in known
         ]
     if isinstance(round_to, bool) or not isinstance(round_to, int) or round_to < 1:
-        problems.append(Problem("this is a whole number from 1 on", "round_to"))
+        problems.append(Problem("must be a whole number of at least 1", "round_to"))
     raise_all(TableError, problems, code="sample-figures", where="figures")
 
 
@@ -272,7 +272,7 @@ class _Sample:
         for text in (self.where, *filters.values()):
             wanted += sorted(parse_filter(text).columns) if text else []
         missing = [entry for entry in dict.fromkeys(wanted) if entry not in self.frame.columns]
-        problems = [Problem(f"column {entry!r} is missing", entry) for entry in missing]
+        problems = [Problem(f"column {entry!r} not found", entry) for entry in missing]
         weights = [self.design.weight, *self.design.replicates]
         for item in [*weights, *values]:
             if item in missing:
@@ -282,9 +282,9 @@ class _Sample:
                 item in weights
                 and int((~column.cast(pl.Float64).is_finite()).fill_null(True).sum())
             ):
-                problems.append(Problem("a number is needed in every record", item))
+                problems.append(Problem("every record needs a number", item))
             elif item == self.design.weight and bool((column < 0).any()):
-                problems.append(Problem("a weight is below zero", item))
+                problems.append(Problem("weights must not be negative", item))
         raise_all(MicrodataError, problems, code="sample-columns", where=self.name)
 
     def _prepare(self, filters: Mapping[str, str]) -> None:
@@ -398,19 +398,19 @@ class _Sample:
             pl.col(_UNIT), stratum.alias("stratum"), fraction.alias("fraction")
         ).unique(maintain_order=True)
         if drawn[_UNIT].n_unique() < drawn.height:
-            message = "a unit lies in two strata, or has two sampling fractions"
+            message = "a unit is in two strata, or has two sampling fractions"
             raise MicrodataError(message, code="sample-design", where=design.units or "fraction")
         if bool((~drawn["fraction"].is_between(0, 1)).fill_null(True).any()):
-            message = "a sampling fraction is a share from 0 to 1"
+            message = "sampling fractions must be from 0 to 1"
             raise MicrodataError(message, code="sample-design", where=design.fraction or "")
         drawn = drawn.with_columns(pl.len().over("stratum").alias("units"))
         alone = drawn.filter((pl.col("units") == 1) & (pl.col("fraction") < 1))
         if alone.height:
             raise MicrodataError(
-                f"{alone.height:,} strata have a single unit: their variance is not known",
+                f"{alone.height:,} strata have a single unit: their variance is unknown",
                 code="sample-design",
                 where=design.strata or self.name,
-                hint="join them with strata like them, or give fraction = 1 if all was drawn",
+                hint="merge them with similar strata, or set fraction = 1 for complete strata",
             )
         return drawn
 
@@ -512,10 +512,10 @@ class _Published:
         sizes = CellIndex.of(sample.dimensions)
         if sizes.size * len(self.shown) > COMPLETE_LIMIT:
             raise TableError(
-                f"a table of estimates has {COMPLETE_LIMIT:,} cells at most",
+                f"a table of estimates can have at most {COMPLETE_LIMIT:,} cells",
                 code="too-large",
                 where=sample.name,
-                hint="what is withheld is listed cell by cell: take fewer variables or levels",
+                hint="use fewer variables or levels; withheld cells are listed one by one",
             )
 
     def table(self, digests: Mapping[str, str]) -> ProtectedTable:

@@ -132,7 +132,7 @@ class PublishedLayer:
     def truth(self, ids: IntArray) -> IntArray:
         """The true counts of cells. CONFIDENTIAL."""
         if self.true is None:
-            raise TableError("the true counts were not handed in", code="truth", where="attack")
+            raise TableError("the true counts are missing", code="truth", where="attack")
         return np.append(self.true[1], 0)[find_sorted(self.true[0], ids)]
 
 
@@ -426,8 +426,8 @@ def _joined(variable: str, old: Classification, new: Classification) -> Classifi
         for code, above in zip(tree.codes[1:], tree.parents[1:], strict=True):
             named = tree.codes[above] if above else None
             if parent.setdefault(code, named) != named:
-                message = f"code {code!r} of {new.name} has another parent in another table"
-                hint = "hand in tables of one publication, or each under a universe of its own"
+                message = f"code {code!r} of {new.name} has different parents in different tables"
+                hint = "give tables of one publication, or a separate population for each"
                 raise TableError(message, code="classification", where=variable, hint=hint)
     joined = Classification.from_parents(old.name, parent, total=old.total)
     same = joined.depth == len(old.level_names)

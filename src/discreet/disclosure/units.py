@@ -120,12 +120,12 @@ class LinkedRecords:
         by, size, inside = list(link.by), f"number of {link.parts or 'parts'}", f"in {link.unit}"
         for name, known in ((link.unit, units), (link.parts or "the main records", parts)):
             if lost := [column for column in by if column not in known.columns]:
-                message = f"records of a link lack a column: {name}"
-                hint = "name the columns, in both records, that tell units apart"
+                message = f"linked records lack the column {name}"
+                hint = "name the identifier columns in both sets of records"
                 raise TableError(message, code="link", where=", ".join(lost), hint=hint)
         if units.drop_nulls(by).select(by).is_duplicated().any():
-            message = f"several records of {link.unit} have one identifier"
-            hint = "count each unit once, or name the columns that tell units apart"
+            message = f"several records of {link.unit} have the same identifier"
+            hint = "count each unit once, or name the identifier columns"
             raise TableError(message, code="link", where=", ".join(by), hint=hint)
         named = parts.drop_nulls(by).group_by(by)
         theirs = [name for name in parts.columns if name not in by]

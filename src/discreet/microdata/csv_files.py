@@ -102,10 +102,10 @@ class CsvFile:
         unknown = [name for name in options.text if name not in self.names]
         if unknown:
             raise MicrodataError(
-                "columns to read as text are missing",
+                "columns to read as text not found",
                 code="missing-column",
                 where=str(self.path),
-                problems=[Problem("column is missing", name) for name in unknown],
+                problems=[Problem("column not found", name) for name in unknown],
             )
 
     def types(self, names: list[str]) -> dict[str, pl.DataType]:
@@ -120,7 +120,7 @@ class CsvFile:
             yield
         except pl.exceptions.ComputeError:
             raise MicrodataError(
-                "the fields cannot be told apart; is a quotation mark inside a field not doubled?",
+                "cannot separate the fields; a quotation mark inside a field may not be doubled",
                 code="csv",
                 where=str(self.path),
                 hint='double it: "say ""hi"""',
@@ -162,11 +162,11 @@ class CsvFile:
                 begins = reader.line_num + 1
         if bad:
             raise MicrodataError(
-                f"{number:,} lines do not have {width} fields like the header",
+                f"{number:,} lines do not have the {width} fields of the header",
                 code="csv-ragged",
                 where=str(self.path),
-                hint="texts that contain the separator need quotation marks; lines that are no "
-                "records do not belong here",
+                hint="put texts that contain the separator in quotation marks; remove lines "
+                "that are not records",
                 problems=[
                     Problem(f"{count} fields instead of {width}", f"{self.path}, line {line}")
                     for line, count in bad
@@ -207,8 +207,8 @@ def _recoded(path: Path, encoding: str) -> bytes:
     """What a file in another encoding holds, in UTF-8."""
     raw = raw_bytes(path)
     if not is_wide(encoding) and not raw.isascii() and _is_utf8(raw):
-        message = f"the text is UTF-8 and not {encoding}"
-        hint = "leave out the encoding: letters such as ä would become others"
+        message = f"the text is UTF-8, not {encoding}"
+        hint = "remove the encoding; it would change letters such as ä"
         raise MicrodataError(message, code="file-content", where=str(path), hint=hint)
     try:
         return raw.decode(encoding).removeprefix("\ufeff").encode()
@@ -218,7 +218,7 @@ def _recoded(path: Path, encoding: str) -> bytes:
             f"byte 0x{raw[error.start]:02x} is not {encoding}",
             code="file-content",
             where=f"{path}, line {line:,}",
-            hint=f"name another encoding; discreet detect {path.name} finds out",
+            hint=f"state another encoding; to detect it, run: discreet detect {path.name}",
         ) from None
     except UnicodeError:
         message = f"the text is not {encoding}"
@@ -241,18 +241,21 @@ def _opened(path: Path, content: Path | bytes) -> Iterator[IO[str]]:
         except (OSError, EOFError):
             raise _damaged(path) from None
         except csv.Error:
-            message = "a field cannot be read as CSV; is a quotation mark left open?"
+            message = "cannot read a field as CSV; a quotation mark may be open"
             hint = 'close it, or double it inside a field: "say ""hi"""'
             raise MicrodataError(message, code="csv", where=str(path), hint=hint) from None
 
 
 def _not_utf8(path: Path) -> MicrodataError:
-    hint = f'say its encoding: encoding = "cp1252"; discreet detect {path.name} finds out'
+    hint = (
+        'state the encoding, such as encoding = "cp1252"; to detect it, run: discreet '
+        f"detect {path.name}"
+    )
     return MicrodataError("the text is not UTF-8", code="file-content", where=str(path), hint=hint)
 
 
 def _damaged(path: Path) -> MicrodataError:
-    message, hint = "the file is damaged or cut off", "copy or write the file again"
+    message, hint = "the file is damaged or truncated", "copy or write the file again"
     return MicrodataError(message, code="file-content", where=str(path), hint=hint)
 
 
@@ -264,17 +267,20 @@ def _separator(path: Path, content: Path | bytes, skip: int) -> str:
     most = max(counts.values())
     best = [mark for mark, count in counts.items() if count == most]
     if most and len(best) > 1:
-        message = "the header line does not tell which character separates the fields"
-        hint = 'put names that contain separators in quotation marks, or say separator = ";"'
+        message = "the separator is not clear from the header line"
+        hint = 'put names that contain separators in quotation marks, or state separator = ";"'
         raise MicrodataError(message, code="csv-separator", where=str(path), hint=hint)
     if not most and below and '"' not in line:
         fields = {mark: {item.count(mark) for item in below} for mark in SEPARATORS}
         if any(len(field) == 1 and 0 not in field for field in fields.values()):
             raise MicrodataError(
-                "this line has one field, and those below have several",
+                "this line has one field, the lines below have several",
                 code="csv-separator",
                 where=f"{path}, line {skip + 1}",
-                hint=f'skip = {skip + 1} if it is a title; separator = ";" if it is the header',
+                hint=(
+                    f"if it is a title, add skip = {skip + 1}; if it is the header, add "
+                    'separator = ";"'
+                ),
             )
     return best[0]
 
@@ -309,7 +315,7 @@ def joined_names(rows: list[list[str]], *, trim: bool = False) -> list[str]:
 
 _NUMBER = re.compile(r"[+-]?[\d.,]+")
 _SHOWN = 20
-_HEADER_HINT = "correct the header; skip = 1 if a title stands above it"
+_HEADER_HINT = "correct the header; if a title is above it, add skip = 1"
 
 
 def check_header(names: list[str], where: str, line: str) -> None:
@@ -321,20 +327,23 @@ def check_header(names: list[str], where: str, line: str) -> None:
     ]
     if repeated and any(_NUMBER.fullmatch(name.strip()) for name in names):
         # Not quoted: these are values.
-        message = f"{len(repeated):,} names occur more than once, and some are numbers: a record?"
+        message = (
+            f"{len(repeated):,} names occur more than once, and some are numbers: the line "
+            "may be a record"
+        )
         problems = [
             Problem(
                 message,
                 line,
-                "put a line of column names above them, or header = 0 with columns",
+                "add a line of column names above, or header = 0 with columns",
             )
         ]
     problems = shortened(problems, _SHOWN)
     if blank or not names:
-        problems.append(Problem(f"{blank or 1} column(s) have no name", line, _HEADER_HINT))
+        problems.append(Problem(f"{blank or 1} column(s) lack a name", line, _HEADER_HINT))
     if problems:
         raise MicrodataError(
-            "the header line does not give each column a name of its own",
+            "column names in the header are missing or repeated",
             code="duplicate-columns" if repeated else "csv-header",
             where=where,
             hint=_HEADER_HINT,

@@ -37,9 +37,11 @@ _KEYS = {"format", "records", "schema", "record_key", "grid", "keys", "cubes"}
 SHARED = ("schema", "record_key", "grid")
 
 
-def damaged(path: Path, what: str = "this is no file of cubes, or it is damaged") -> MicrodataError:
+def damaged(
+    path: Path, what: str = "not a file of partial aggregates, or damaged"
+) -> MicrodataError:
     """The error for a file that cannot be what it claims to be."""
-    hint = "make it again with discreet cube make, or copy it again"
+    hint = "build it again with discreet cube make, or copy it again"
     return MicrodataError(what, code="cube-file", where=str(path), hint=hint)
 
 
@@ -90,7 +92,9 @@ class CubeFile:
         start = len(MAGIC) + _LENGTH + size
         try:
             if set(manifest) != _KEYS or manifest["format"] != _FORMAT:
-                raise damaged(path, "this file of cubes was made by another version of discreet")
+                raise damaged(
+                    path, "another version of discreet made this file of partial aggregates"
+                )
             lengths = sum(int(about["length"]) for about in manifest["cubes"])
             if path.stat().st_size - start - lengths not in (0, SIGNATURE):
                 raise damaged(path)
@@ -142,7 +146,7 @@ class DistantCubes(KeyedBefore):
         self.files = tuple(files)
         first = self.files[0]
         different = [
-            Problem(f"its {key} is not that of {first.path.name}", str(file.path))
+            Problem(f"its {key} differs from that of {first.path.name}", str(file.path))
             for file in self.files[1:]
             for key in SHARED
             if file.manifest[key] != first.manifest[key]
@@ -151,14 +155,14 @@ class DistantCubes(KeyedBefore):
         twice = next((at for at, one in enumerate(seen) if one in seen[:at]), None)
         if twice is not None:
             raise MicrodataError(
-                "the same cubes occur twice",
+                "the same partial aggregates occur twice",
                 code="cubes-twice",
                 where=str(self.files[twice].path),
-                hint="records are counted once: leave one of the files out",
+                hint="remove one of the files, so that records are counted once",
             )
         if different:
-            message = "these cubes cannot be joined: they were not made alike"
-            hint = "make all of them with the same programme"
+            message = "these partial aggregates differ in structure and cannot be joined"
+            hint = "build all of them with the same programme"
             raise MicrodataError(
                 message,
                 code="cubes-differ",
@@ -191,8 +195,10 @@ class DistantCubes(KeyedBefore):
     def fetched(self, columns: Sequence[str], most: int | None) -> Iterator[pl.DataFrame]:
         """Cubes hold no records: whoever asks for them cannot be served."""
         raise MicrodataError(
-            "this needs the records themselves, and these are cubes, in which they were added up",
+            "this step needs the records; the file holds partial aggregates",
             code="cubes-only",
             where=str(self.files[0].path),
-            hint="do this where the records are; tables of counts and sums can be made of cubes",
+            hint=(
+                "run it where the records are; partial aggregates give tables of counts and sums"
+            ),
         )

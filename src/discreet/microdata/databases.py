@@ -31,7 +31,7 @@ def open_database(path: Path) -> duckdb.DuckDBPyConnection:
         raise _database_error(
             path,
             f"the database cannot be opened ({type(error).__name__})",
-            "is another program writing to it, or was it made by a newer DuckDB?",
+            "another program may be writing to it, or a newer DuckDB made it",
         ) from None
 
 
@@ -42,7 +42,7 @@ def relation(
     if (table is None) == (query is None):
         raise _database_error(
             where,
-            "name either a table or a query",
+            "give either a table or a query",
             f"tables: {', '.join(_tables(connection)) or 'none'}",
         )
     if table is not None:
@@ -68,7 +68,7 @@ def _table(
     known = _tables(connection)
     if table not in known:
         raise _database_error(
-            where, f"there is no table {table!r}", f"tables: {', '.join(known) or 'none'}"
+            where, f"table {table!r} not found", f"tables: {', '.join(known) or 'none'}"
         )
     try:
         return connection.sql(f"select * from {known[table]}")  # noqa: S608
@@ -83,8 +83,8 @@ def _table(
 def _external(where: str) -> MicrodataError:
     return _database_error(
         where,
-        "this reads other files or the network, which databases opened here cannot",
-        "put the records into a table of the database, or name their file as the source",
+        "the query reads other files or the network, which is not allowed",
+        "load the records into a table of the database, or use their file as the source",
     )
 
 
@@ -94,14 +94,12 @@ def _query(
     try:
         statements = connection.extract_statements(query)
         if len(statements) != 1 or statements[0].type != duckdb.StatementType.SELECT:
-            raise _database_error(where, "the query is not one SELECT statement")
+            raise _database_error(where, "the query must be one SELECT statement")
         return connection.sql(query)
     except duckdb.PermissionException:
         raise _external(where) from None
     except (duckdb.ParserException, duckdb.BinderException, duckdb.CatalogException) as error:
-        raise _database_error(
-            where, "the query cannot be understood", str(error).splitlines()[0]
-        ) from None
+        raise _database_error(where, "the query is not valid", str(error).splitlines()[0]) from None
     except duckdb.Error as error:
         # Other messages may quote values of records.
         raise _database_error(where, f"the query failed ({type(error).__name__})") from None

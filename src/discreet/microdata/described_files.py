@@ -215,12 +215,12 @@ def check_writable_as(records: DescribedRecords, path: Path) -> str:
     kind = format_of(path, None)
     problems = []
     if kind not in WRITTEN or path.name.lower().endswith(".gz"):
-        message = "described records are written as .dta, .sav, .csv or .parquet"
+        message = "unknown suffix: use .dta, .sav, .csv or .parquet"
         problems.append(Problem(message, str(path)))
     if kind in ("stata", "spss"):
         allowed, most = (_STATA_NAME, 32) if kind == "stata" else (re.compile(r"[^\W\d]\w*\Z"), 64)
         problems += [
-            Problem(f"a name has at most {most} letters, digits and _", one.name, "rename it")
+            Problem(f"names can have at most {most} letters, digits and _", one.name, "rename it")
             for one in records.variables
             if not allowed.match(one.name) or len(one.name) > most
         ]

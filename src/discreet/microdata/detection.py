@@ -74,7 +74,7 @@ class DetectedReading:
             MicrodataError,
             self.problems,
             code="ambiguous",
-            many="{} things can be read in two ways",
+            many="{} features of the file are ambiguous",
             where=str(self.source),
         )
         return self.options
@@ -152,7 +152,7 @@ def detect_reading(
     known = ReadingOptions.of(stated, options)
     location: object = source
     if not isinstance(location, str | os.PathLike):
-        message, hint = "only of a file it can be found out how it is read", "name its path"
+        message, hint = "detection works for files only", "give the path of a file"
         raise MicrodataError(message, code="format", where="source", hint=hint)
     path = Path(source)
     stated_names = frozenset(known.given) | {
@@ -160,10 +160,10 @@ def detect_reading(
     }
     if not path.is_file():
         read_path(path, format, None, None, known)  # says what is wrong, or reads a folder
-        raise MicrodataError("this is no single file", code="format", where=str(path))
+        raise MicrodataError("not a single file", code="format", where=str(path))
     kind = format_of(path, format)
     if kind == "duckdb":
-        message = "databases say their types themselves"
+        message = "databases need no detection"
         hint = "read them with table = … or query = …"
         raise MicrodataError(message, code="format", where=str(path), hint=hint)
     known.refuse(kind, str(path))
@@ -278,8 +278,8 @@ def _encoding(raw: bytes) -> tuple[str, list[str]]:
     except UnicodeDecodeError:
         encoding = "latin-1"
     remark = (
-        f"the text is not UTF-8: {number:,} characters are read as {encoding}; other encodings "
-        "have other letters there, so look at names and codes"
+        f"the text is not UTF-8: {number:,} characters are read as {encoding}; check names and "
+        "codes, because other encodings give other letters"
     )
     return encoding, [remark]
 
@@ -303,8 +303,8 @@ def _layout(
     rivals = [mark for mark in marks if mark != best and scores[mark][0] >= share > 0]
     rivals = [mark for mark in rivals if scores[mark][1] == width]
     if rivals:
-        message = f"fields may be separated by {best!r} or {rivals[0]!r}"
-        return known, [Problem(message, str(path), 'say which: separator = ";"')]
+        message = f"the separator may be {best!r} or {rivals[0]!r}"
+        return known, [Problem(message, str(path), 'state it: separator = ";"')]
     if width > 1 and best != ",":
         known = replace(known, separator="tab" if best == "\t" else best)
     if "skip" not in known.given and width > 1:
@@ -312,8 +312,11 @@ def _layout(
     head = next(csv.reader(lines[known.skip : known.skip + 1], delimiter=best), [])
     numbers = sum(bool(_NUMBER.fullmatch(name.strip())) for name in head)
     if known.header == 1 and numbers and "skip" not in known.given:
-        message = f"line {known.skip + 1} holds {numbers} numbers; is it a header?"
-        hint = 'header = 0 with columns = ["id", "sex"] if not; rename if it is'
+        message = f"line {known.skip + 1} has {numbers} numbers; it may not be a header"
+        hint = (
+            'if it is a record, add header = 0 with columns = ["id", "sex"]; if it is the '
+            "header, add rename"
+        )
         return known, [Problem(message, str(path), hint)]
     return known, []
 

@@ -45,14 +45,14 @@ def format_of(path: Path, named: str | None) -> str:
     if named is not None:
         chosen = _ALIASES.get(named, named)
         if chosen not in FORMATS:
-            message, hint = f"there is no format {named!r}", f"formats: {', '.join(FORMATS)}"
+            message, hint = f"unknown format {named!r}", f"formats: {', '.join(FORMATS)}"
             raise MicrodataError(message, code="format", where=str(path), hint=hint)
         return chosen
     for file_format, suffixes in _SUFFIXES.items():
         if path.name.lower().endswith(suffixes):
             return file_format
-    message = "the name of the file does not tell its format"
-    hint = f"give format=…: {', '.join(FORMATS)}"
+    message = "unknown file type"
+    hint = f"add format=…: {', '.join(FORMATS)}"
     raise MicrodataError(message, code="format", where=str(path), hint=hint)
 
 
@@ -76,32 +76,32 @@ def check_content(path: Path, expected: str, encoding: str = "utf-8") -> None:
     if expected in ("csv", "fixed") and is_wide(encoding):
         fits = (*fits, "binary data of another kind")
     if kind not in fits:
-        message = f"this is not a file of format {expected}; it looks like {_LOOKS.get(kind, kind)}"
-        hint = _HINTS.get(kind, "check that the file is complete, or name its true format")
+        message = f"not a file of format {expected}; it looks like {_LOOKS.get(kind, kind)}"
+        hint = _HINTS.get(kind, "check that the file is complete, or state its true format")
         raise MicrodataError(message, code="file-content", where=str(path), hint=hint)
     if expected == "parquet" and tail != b"PAR1":
-        message, hint = "the Parquet file is cut off", "copy or write the file again"
+        message, hint = "the Parquet file is truncated", "copy or write the file again"
         raise MicrodataError(message, code="file-content", where=str(path), hint=hint)
 
 
 _LOOKS = {"excel": "a workbook or zip archive"}
 _HINTS = {
-    "excel": 'of a workbook say format = "excel"; unpack an archive',
-    "an old Excel workbook": "save it anew as .xlsx",
+    "excel": 'for a workbook add format = "excel"; unpack an archive',
+    "an old Excel workbook": "save it as .xlsx",
     "a page or document in XML or HTML": "save the table as CSV or .xlsx",
-    "text in UTF-16": 'say so: encoding = "utf-16"',
-    "text that is not UTF-8": 'say its encoding: encoding = "cp1252"; discreet detect finds out',
+    "text in UTF-16": 'add encoding = "utf-16"',
+    "text that is not UTF-8": 'add encoding = "cp1252", or detect it with: discreet detect',
     "an Arrow stream": "write an Arrow file (IPC file format), or Parquet",
     "encrypted Parquet": "decrypt the file first",
-    "encrypted cubes": "open them with their key: discreet cube join, with --key-file",
-    "gzip": "unpack the file first; only CSV is read compressed",
-    "a SQLite database": "name it as a URL: sqlite:///FILE, with table or query",
+    "encrypted partial aggregates": "open them with their key: discreet cube join, with --key-file",
+    "gzip": "unpack the file first; only CSV can be compressed",
+    "a SQLite database": "give it as a URL: sqlite:///FILE, with table or query",
 }
 
 _MAGIC = (
     (b"PAR1", "parquet"),
     (b"DCCUBES1", "cube"),
-    (b"DCCUBESX", "encrypted cubes"),
+    (b"DCCUBESX", "encrypted partial aggregates"),
     (b"PARE", "encrypted Parquet"),
     (b"ARROW1", "arrow"),
     (b"\xff\xff\xff\xff", "an Arrow stream"),

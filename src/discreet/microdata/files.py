@@ -31,7 +31,7 @@ def refuse_options(**options: Any) -> None:
     stated = [name for name, value in options.items() if value]
     if stated:
         message = "options do not apply to this source"
-        hint = "format is for files, table and query for databases"
+        hint = "use format for files, table and query for databases"
         raise MicrodataError(message, code="option", where=", ".join(stated), hint=hint)
 
 
@@ -61,8 +61,8 @@ def read_path(
             return _read_cubes(matching(path), path, options)
         return _read_parts(matching(path), path, named, table, query, options)
     if not path.exists():
-        message = "there is no such file"
-        hint = f"looked from {Path.cwd()}" if not path.is_absolute() else "check the path"
+        message = "file not found"
+        hint = f"current folder: {Path.cwd()}" if not path.is_absolute() else "check the path"
         raise MicrodataError(message, code="file-missing", where=str(path), hint=hint)
     if path.is_dir():
         return _read_parts(_inside(path), path, named, table, query, options)
@@ -83,7 +83,7 @@ def read_path(
 def _read_cubes(paths: list[Path], place: Path, options: ReadingOptions) -> NarwhalsFrame:
     options.refuse("cube", str(place))
     if not paths:
-        message, hint = "there are no cubes here", "discreet cube make makes some"
+        message, hint = "no partial aggregates here", "build them with: discreet cube make"
         raise MicrodataError(message, code="file-missing", where=str(place), hint=hint)
     return DistantCubes.of_paths(paths).plan()
 
@@ -139,7 +139,10 @@ def _opened(plan: pl.LazyFrame, path: Path) -> NarwhalsFrame:
         plan.collect_schema()
     except (pl.exceptions.PolarsError, OSError) as error:
         message = f"the columns cannot be read ({type(error).__name__})"
-        hint = "is the file complete, are its column names unique, do all parts have the same?"
+        hint = (
+            "check that the file is complete, its column names are unique, and all parts "
+            "have the same columns"
+        )
         raise MicrodataError(message, code="file-content", where=str(path), hint=hint) from None
     return open_frame(plan)
 
@@ -174,18 +177,18 @@ def _read_parts(
     refuse_options(table=table, query=query)
     options.refuse("parquet", str(place))
     if not files:
-        message = "there are no Parquet files here"
+        message = "no Parquet files here"
         hint = "a folder or pattern of several files works for Parquet"
         raise MicrodataError(message, code="file-missing", where=str(place), hint=hint)
     for file in files:
         if format_of(file, named) != "parquet":
-            message = "only Parquet can be read in several parts"
+            message = "only Parquet files can have several parts"
             raise MicrodataError(message, code="format", where=str(file), hint="name one file")
         check_content(file, "parquet")
     first = _opened(_scan(files[0], "parquet"), files[0]).collect_schema()
     for file in files[1:]:
         if _opened(_scan(file, "parquet"), file).collect_schema() != first:
-            message = f"its columns are not those of {files[0].name}"
+            message = f"its columns differ from those of {files[0].name}"
             hint = f"all parts of {place} need the same columns with the same types"
             raise MicrodataError(message, code="parts-differ", where=str(file), hint=hint)
     root = place if place.is_dir() else None

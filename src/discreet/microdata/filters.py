@@ -121,18 +121,18 @@ class Filter:
             name = self._name(node)
             if name not in schema:
                 known = ", ".join(list(schema)[:20])
-                message = f"column {name!r} is missing"
+                message = f"column {name!r} not found"
                 problems.append(Problem(message, self.text, f"found: {known}"))
                 continue
             texts = str(schema[name]).startswith(("String", "Categorical", "Enum"))
             if texts and any(isinstance(value, int | float) for value in literals):
                 hint = f"write the codes as texts: {name} == '1'"
-                message = f"column {name!r} holds texts, compared to a number"
+                message = f"column {name!r} has texts and is compared with a number"
                 problems.append(Problem(message, self.text, hint))
             numeric = hasattr(schema[name], "is_numeric") and schema[name].is_numeric()
             if numeric and any(isinstance(value, str) for value in literals):
                 hint = f"write the number without quotes: {name} == 1"
-                message = f"column {name!r} holds numbers, compared to a text"
+                message = f"column {name!r} has numbers and is compared with a text"
                 problems.append(Problem(message, self.text, hint))
         raise_all(FilterError, problems, code="filter-columns", where=self.text)
 
@@ -255,7 +255,7 @@ def parse_filter(text: str) -> Filter:
         return name
 
     if any(0xD800 <= ord(letter) <= 0xDFFF for letter in text):
-        raise _filter_error(ascii(text), "the filter holds half a character")
+        raise _filter_error(ascii(text), "the filter has an incomplete character")
     _refuse_unread(text)
     source = _outside_strings(text, lambda part: _NAMES.sub(stand_in, part)).strip()
     try:
@@ -264,7 +264,7 @@ def parse_filter(text: str) -> Filter:
             tree = ast.parse(source.replace("\n", " "), mode="eval").body
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         hint = "write == for equal, quotes around texts, and/or/not between conditions"
-        raise _filter_error(text, "the filter cannot be understood", hint) from None
+        raise _filter_error(text, "the filter is not valid", hint) from None
     parsed = Filter(text, tree, names)
     if _depth(tree) > _MAX_DEPTH:
         hint = "write it with fewer parentheses and negations"
@@ -293,7 +293,7 @@ def _refuse_unread(text: str) -> None:
     if "#" in rest or re.search(r"'\s*'", rest):
         raise _filter_error(
             text,
-            "there is a # outside quotes" if "#" in rest else "two texts stand side by side",
+            "a # is outside quotes" if "#" in rest else "two texts follow each other",
             "put texts in quotes, column names in back quotes, and commas between values",
         )
 
@@ -305,7 +305,7 @@ def _filter_error(text: str, message: str, hint: str = "") -> FilterError:
 def filter_failed(error: Exception) -> FilterError:
     """The error for a condition that a data engine refuses; its text may hold data."""
     hint = "compare numbers with numbers, texts with texts, and name a condition"
-    return FilterError("the data do not allow this condition", code="filter-types", hint=hint)
+    return FilterError("the condition does not fit the data", code="filter-types", hint=hint)
 
 
 def _outside_strings(text: str, change: Callable[[str], str]) -> str:
@@ -356,7 +356,7 @@ def _check_comparison(node: ast.Compare, parsed: Filter, text: str) -> None:
 
 def _check_side(node: ast.expr, parsed: Filter, text: str) -> None:
     if _is_null(node):
-        raise _filter_error(text, "nothing equals a missing value", "write: income is null")
+        raise _filter_error(text, "== cannot compare with a missing value", "write: income is null")
     if isinstance(node, ast.List | ast.Tuple | ast.Set):
         raise _filter_error(text, "a list goes with 'in'", "write: sex in ('m', 'w')")
     if not (_plain_name(node) and parsed._is_column(node)) and not _literals(node):

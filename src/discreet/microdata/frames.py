@@ -36,9 +36,9 @@ def open_frame(frame: Any) -> NarwhalsFrame:
         opened: NarwhalsFrame = nw.from_native(frame)
     except (TypeError, ValueError) as error:
         message = (
-            "this is not a frame of records"
+            "not a data frame of records"
             if isinstance(error, TypeError)
-            else "the frame cannot be used; are its column names unique?"
+            else "cannot use the frame; its column names may not be unique"
         )
         hint = "use polars, pandas, pyarrow, DuckDB or PySpark frames, or read_microdata(path)"
         raise MicrodataError(message, code="frame", where=type(frame).__name__, hint=hint) from None
@@ -74,21 +74,21 @@ def require_columns(frame: NarwhalsFrame, names: Sequence[str]) -> None:
     columns = frame.collect_schema().names()
     missing = [name for name in names if name not in columns]
     if missing:
-        hint = f"columns found: {', '.join(columns)}"
+        hint = f"columns: {', '.join(columns)}"
         raise MicrodataError(
-            "columns are missing" if len(missing) > 1 else "column is missing",
+            "columns not found" if len(missing) > 1 else "column not found",
             code="missing-column",
             where=", ".join(missing),
             hint=hint,
-            problems=[Problem("column is missing", name, hint) for name in missing],
+            problems=[Problem("column not found", name, hint) for name in missing],
         )
 
 
 def require_new(frame: NarwhalsFrame, column: str) -> None:
     """Raise an error if the frame already has a column of this name."""
     if column in frame.collect_schema().names():
-        message = "there is already a column of this name"
-        hint = "name another column, or drop this one first"
+        message = "the column exists already"
+        hint = "choose another name, or drop the column first"
         raise MicrodataError(message, code="existing-column", where=column, hint=hint)
 
 
@@ -154,7 +154,7 @@ def with_computed(
 def unsupported(frame: NarwhalsFrame) -> MicrodataError:
     """The error for engines that cannot compute keys."""
     return MicrodataError(
-        "frames of this engine cannot be given record keys",
+        "cannot add record keys to frames of this engine",
         code="engine",
         where=frame.implementation.name.lower(),
         hint="use polars, pandas, pyarrow, DuckDB or PySpark, or collect the frame first",

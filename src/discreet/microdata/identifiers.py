@@ -22,7 +22,7 @@ from discreet.microdata.frames import NarwhalsFrame, eager_columns, only_row, re
 
 #: Bytes that a record takes while identifiers are compared, and the share of memory for it.
 _BYTES, _SHARE = 24, 0.25
-_UNIQUE_HINT = "every record needs an identifier of its own"
+_UNIQUE_HINT = "every record needs a unique identifier"
 
 
 def identifier_texts(columns: pl.DataFrame) -> pl.Series:
@@ -62,7 +62,7 @@ def check_identifiers(frame: NarwhalsFrame, names: Sequence[str]) -> None:
         if count
     ]
     if repeated:
-        message = f"{repeated:,} of {total:,} records share their identifier with another"
+        message = f"{repeated:,} of {total:,} records have a repeated identifier"
         problems.append(Problem(message, ", ".join(names), _UNIQUE_HINT))
     many = "identifiers are missing or repeated"
     raise_all(MicrodataError, problems, code="identifiers", many=many, where="")

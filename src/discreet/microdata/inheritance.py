@@ -52,9 +52,9 @@ _UNIT = "discreet_unit_"
 _DERIVED = "discreet_derived"
 
 _SHARED_NOISE = (
-    "units have the sums of their parts' keys as keys, so both have the same noise and the "
-    "difference of their published numbers is the true one; name the kind of unit, "
-    'unit="household", or inheritance="plain" where it is to be so'
+    "units have the sums of the keys of their parts and therefore the same noise, so the "
+    'difference of their published numbers is a true value; add unit="household" for '
+    'independent noise, or confirm with inheritance="plain"'
 )
 
 
@@ -137,14 +137,16 @@ def _check_inheritance(unit: Any, inheritance: Any) -> None:
     """Refuse kinds of units without a name, and two ways at once; warn where none is named."""
     if unit is not None and not (isinstance(unit, str) and unit.strip()):
         hint = 'unit="household"'
-        raise MicrodataError("the kind of unit is a name", code="unit", where="unit", hint=hint)
+        raise MicrodataError(
+            "the kind of unit must be a name", code="unit", where="unit", hint=hint
+        )
     if inheritance not in (None, "plain"):
-        message = f"inheritance={inheritance!r} is not a choice"
+        message = f"unknown inheritance={inheritance!r}"
         hint = 'use unit="household", or inheritance="plain"'
         raise MicrodataError(message, code="inheritance", where="inheritance", hint=hint)
     if unit is not None and inheritance is not None:
         message = "unit and inheritance exclude each other"
-        hint = "keys are derived for a kind of unit, or they are the plain sums"
+        hint = "use unit for derived keys, or inheritance for plain sums"
         raise MicrodataError(message, code="inheritance", where="unit", hint=hint)
     if unit is None and inheritance is None:
         warnings.warn(_SHARED_NOISE, DisclosureWarning, stacklevel=4)  # where it was called
@@ -177,15 +179,15 @@ def _check_request(
 ) -> None:
     if orphans not in ("error", "drop"):
         hint = "use error or drop"
-        raise MicrodataError(f"orphans={orphans!r} is not a choice", code="orphans", hint=hint)
+        raise MicrodataError(f"unknown orphans={orphans!r}", code="orphans", hint=hint)
     if len({*units, *kept, key}) != len(units) + len(kept) + 1:
         message = "by, keep and record_key name a column twice"
         raise MicrodataError(message, code="columns", where=", ".join([*units, *kept, key]))
     if onto is not None and kept:
         raise MicrodataError("keep and onto exclude each other", code="columns", where="keep")
     if onto is None and secret is not None:
-        message = "a secret is of use only for units without parts, which onto names"
-        hint = "give the frame of units as onto=…, or leave out the secret"
+        message = "a secret is only used for units without parts, with onto="
+        hint = "give the frame of units as onto=…, or remove the secret"
         raise MicrodataError(message, code="columns", where="secret", hint=hint)
 
 
@@ -198,8 +200,8 @@ def _whole_keys(records: NarwhalsFrame, key: str, grid: KeyGrid) -> NarwhalsFram
         series = eager_columns(records, [key]).to_series()
         return with_values(records, key, grid_keys(series, grid, column=key))
     if not (kind.is_float() or (isinstance(kind, nw.Decimal) and kind.scale <= DECIMALS)):
-        message = f"keys of type {kind} cannot be added by a data engine"
-        hint = "take existing keys to the grid with import_record_keys"
+        message = f"this data engine cannot add keys of type {kind}"
+        hint = "convert existing keys to the grid with import_record_keys"
         raise RecordKeyError(message, code="key-type", where=key, hint=hint)
     usable, finer = decimal_keys(nw.col(key).cast(nw.Float64), grid)
     present = ~nw.col(key).is_null()
@@ -246,7 +248,7 @@ def _check_parts(
         raise off_grid(row["outside"], row["total"], key, grid)
     if row["homeless"] and orphans == "error":
         message = f"{row['homeless']:,} of {row['total']:,} records belong to no unit"
-        hint = "orphans='drop' leaves them out"
+        hint = "add orphans='drop' to drop them"
         raise MicrodataError(message, code="orphans", where=", ".join(units), hint=hint)
 
 
@@ -299,13 +301,13 @@ def _check_onto(
     check_identifiers(homes, units)
     here, there = records.collect_schema(), homes.collect_schema()
     problems = [
-        Problem(f"is {here[name]} in the parts and {there[name]} in the units", name)
+        Problem(f"type {here[name]} in the parts, {there[name]} in the units", name)
         for name in units
         if here[name].is_integer() != there[name].is_integer()
     ]
     if problems:
         raise MicrodataError(
-            "parts and units name the unit in different types",
+            "the identifier of the unit has different types in parts and units",
             code="unit-type",
             where=", ".join(units),
             hint="convert both to whole numbers, or both to text",
@@ -330,8 +332,8 @@ def _added(
     lost = keys.join(places.select(*on), on=on, how="anti")
     row = only_row(lost.select(nw.len().alias("units"), nw.col(_PARTS).sum().alias("parts")))
     if row["units"]:
-        message = f"{row['parts']:,} records belong to {row['units']:,} units that are not there"
-        hint = "add these units, or leave their parts out"
+        message = f"{row['parts']:,} records belong to {row['units']:,} missing units"
+        hint = "add these units, or drop their parts"
         raise MicrodataError(message, code="unknown-units", where=", ".join(units), hint=hint)
     vacant = places.join(keys.select(*on), on=on, how="anti").select(*units)
     number = only_row(vacant.select(nw.len().alias("number")))["number"]
@@ -342,7 +344,7 @@ def _added(
                 f"{number:,} units have no parts to inherit a key from",
                 code="units-without-parts",
                 where=", ".join(units),
-                hint="give a secret; these units then get keys of their own",
+                hint="give a secret, which makes keys for these units",
             )
         own: Any = open_frame(
             with_record_keys(vacant, id=units, secret=secret, column=key, grid=grid)

@@ -34,7 +34,7 @@ def derived_keys(
     [194, 194, 159]
     """
     if not isinstance(purpose, str) or not purpose:
-        raise RecordKeyError("derived keys have a purpose", code="purpose", where="purpose")
+        raise RecordKeyError("derived keys need a purpose", code="purpose", where="purpose")
     text = f"{_CONSTRUCTION}; grid {grid.size}; {purpose}"
     cipher = hashlib.sha256(text.encode()).digest() if secret is None else secret.derive(text)
     return KeyFunction(cipher, grid).of_numbers(np.asarray(keys, dtype=np.int64))

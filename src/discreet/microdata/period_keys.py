@@ -139,21 +139,19 @@ def _check_stated(
 ) -> None:
     """Refuse what does not go together; nothing is left to be guessed."""
     if option not in get_args(PeriodOption):
-        message, hint = f"option={option!r} is not a choice", "same, period or changed"
+        message, hint = f"unknown option={option!r}", "use same, period or changed"
         raise RecordKeyError(message, code="period-option", where="option", hint=hint)
     problems = []
     if not isinstance(period, str) or not period.strip():
-        problems.append(Problem("a period has a name", "period", 'such as period="2026"'))
+        problems.append(Problem("a period needs a name", "period", 'such as period="2026"'))
     if option == "changed" and not watched:
-        message, hint = "which columns count as a change is not said", "name all that tables show"
+        message, hint = "watch is missing", "name all columns that tables use"
         problems.append(Problem(message, "watched", hint))
     if option == "changed" and (previous is None) != first:
-        message = (
-            "it takes the keyed records of the period before, or that there are none: not both"
-        )
+        message = "give either previous= or first=True"
         problems.append(Problem(message, "previous", "previous=… or first=True"))
     if option != "changed" and (watched or first):
-        message = f"with {option!r} no change of a unit matters"
+        message = f"watch does not apply to option {option!r}"
         problems.append(Problem(message, "watched" if watched else "first", 'option="changed"'))
     raise_all(RecordKeyError, problems, code="period")
 
@@ -166,7 +164,7 @@ def _eager(frame: Any, label: str) -> nw.DataFrame[Any]:
     if opened.implementation.is_polars():
         return opened.collect()
     raise MicrodataError(
-        f"keys of periods are made in memory; {label} is a plan of another engine",
+        f"period keys are made in memory, but {label} belongs to another engine",
         code="engine",
         where=opened.implementation.name.lower(),
         hint="collect the columns that are needed into polars, pandas or pyarrow first",
@@ -197,8 +195,11 @@ def _previous(
     opened, since = _eager(previous, "previous"), since_column(column)
     there = opened.collect_schema().names()
     if maker.option != "same" and column in there and since not in there:
-        message = f"the keys of before are not of the option {maker.option!r}"
-        hint = "they say no period; begin the option with first=True, all keys being new"
+        message = f"previous holds keys of another option than {maker.option!r}"
+        hint = (
+            "the earlier keys lack a period; start this option with first=True, which "
+            "makes new keys"
+        )
         raise RecordKeyError(message, code="period-option", where=since, hint=hint)
     dated = [] if maker.option == "same" else [since]
     require_columns(opened, [*ids, *watched, column, *dated])
@@ -206,24 +207,24 @@ def _previous(
     before = eager_columns(opened, [*ids, *watched, column, *dated])
     of = before[since] if dated else pl.repeat("", before.height, dtype=pl.String, eager=True)
     if of.null_count() or of.dtype != pl.String:
-        message = f"{of.null_count():,} of {len(of):,} units do not say since when their key holds"
-        raise RecordKeyError(message, code="period", where=since, hint="do not change this column")
+        message = f"{of.null_count():,} of {len(of):,} units lack the first period of their key"
+        raise RecordKeyError(message, code="period", where=since, hint="restore this column")
     if (used := int((of == period).sum())) and dated:
         raise RecordKeyError(
-            f"{used:,} of {len(of):,} keys of before are of the period {period!r} itself",
+            f"previous holds keys of the same period {period!r}: {used:,} of {len(of):,}",
             code="period-used",
             where="period",
-            hint="name the records of the period before; for a revision those that the first "
-            "publication was keyed after",
+            hint="give the records of the previous period; for a revision, those used for the "
+            "first publication",
         )
     other = int((maker.keys(_texts(before, ids), of) != before[column].to_numpy()).sum())
     if other:
         raise RecordKeyError(
-            f"{other:,} of {before.height:,} keys of before are not those that secret, grid and "
-            f"option {maker.option!r} give",
+            f"{other:,} of {before.height:,} earlier keys were made with another secret, grid or "
+            f"option than {maker.option!r}",
             code="period-keys",
             where=column,
-            hint="use the secret, grid, identifiers and option of the period before",
+            hint="use the secret, grid, identifiers and option of the previous period",
         )
     return before
 
@@ -248,8 +249,8 @@ def _since(
     )
     joined = new.join(old, on="unit", how="left", suffix=" old", maintain_order="left")
     if units.height and before.height and joined["since"].null_count() == joined.height:
-        message = "no unit of this period was there before"
-        hint = "units keep their identifiers; begin anew with first=True if all are others"
+        message = "this period and the previous one share no unit"
+        hint = "units must keep their identifiers; if all units are new, start with first=True"
         raise RecordKeyError(message, code="period-units", where=", ".join(ids), hint=hint)
     kept = [
         pl.col(f"value {at}").eq_missing(pl.col(f"value {at} old")) for at in range(len(watched))
@@ -267,9 +268,9 @@ def _kind(dtype: pl.DataType) -> str:
 
 def _check_kinds(units: pl.DataFrame, before: pl.DataFrame, watched: Sequence[str]) -> None:
     """Values of two types are never equal, and all units would seem to have changed."""
-    hint = "convert one of them; what is watched is compared as it stands"
+    hint = "convert one of the two columns; watched values are compared without conversion"
     problems = [
-        Problem(f"was {was} in the period before and is {now}", name, hint)
+        Problem(f"the type changed from {was} to {now}", name, hint)
         for name in watched
         if (was := _kind(before[name].dtype)) != (now := _kind(units[name].dtype))
     ]

@@ -98,15 +98,15 @@ class ReadingOptions:
         """The options that are stated, over those of `base`; every mistake in one error."""
         known = [*cls.known(), "show_values"]
         problems = [
-            Problem("there is no such option", name, nearest(name, known))
+            Problem("unknown option", name, nearest(name, known))
             for name in stated
             if name not in known
         ]
         start: object = base
         if not isinstance(start, ReadingOptions | None):
-            hint = "options=ReadingOptions.of({...}), or each of them by its name"
-            problems.append(Problem("these are no ReadingOptions", "options", hint))
-        raise_all(MicrodataError, problems, code="option", many="{} options are not known")
+            hint = "give options=ReadingOptions.of({...}), or single options by name"
+            problems.append(Problem("not ReadingOptions", "options", hint))
+        raise_all(MicrodataError, problems, code="option", many="{} options are unknown")
         fields = {name: _plain(name, value) for name, value in stated.items() if value is not None}
         options = dataclasses.replace(cls() if base is None else base, **fields)
         options.check()
@@ -155,19 +155,19 @@ class ReadingOptions:
 
     def _number_problems(self) -> Iterator[Problem]:
         if self.decimal not in (".", ","):
-            yield Problem("the decimal mark is '.' or ','", "decimal", 'decimal = ","')
+            yield Problem("the decimal mark must be '.' or ','", "decimal", 'decimal = ","')
         if self.thousands not in _THOUSANDS:
-            hint = "a point, a comma, a blank or an apostrophe"
-            yield Problem("this cannot stand between thousands", "thousands", hint)
+            hint = "use a point, a comma, a blank or an apostrophe"
+            yield Problem("not a thousands separator", "thousands", hint)
         elif self.thousands == self.decimal:
             message = "decimals and thousands have the same mark"
-            yield Problem(message, "thousands", 'decimal = "," goes with thousands = "."')
+            yield Problem(message, "thousands", 'for example decimal = "," with thousands = "."')
         for key in ("skip", "header"):
             if getattr(self, key) < 0:
                 yield Problem("must be at least 0", key, "a number of lines")
         if (self.header == 0) != bool(self.columns):
             hint = 'header = 0 with columns = ["id", "sex"]'
-            message = "names of columns are for files without a header, which need them"
+            message = "header = 0 and columns must be given together"
             yield Problem(message, "columns", hint)
 
     def _text_problems(self) -> Iterator[Problem]:
@@ -178,12 +178,12 @@ class ReadingOptions:
             usable = False
         if not usable:
             hint = '"utf-8", "cp1252", "latin-1", "utf-16"'
-            yield Problem("there is no such encoding", "encoding", hint)
+            yield Problem("unknown encoding", "encoding", hint)
         if self.separator and (len(self.mark) != 1 or not self.mark.isascii()):
-            hint = 'one sign, such as ";", or "tab"'
-            yield Problem("fields are separated by one sign", "separator", hint)
+            hint = 'use one character, such as ";", or "tab"'
+            yield Problem("the separator must be one character", "separator", hint)
         elif self.mark in ('"', "\n", "\r") and self.mark:
-            yield Problem("this sign cannot separate fields", "separator", 'such as ";"')
+            yield Problem("this character cannot be a separator", "separator", 'such as ";"')
 
     def _column_problems(self) -> Iterator[Problem]:
         for name, kind in self.types.items():
@@ -192,18 +192,22 @@ class ReadingOptions:
                 hint = f"{', '.join(TYPES)}, or a date as it is written: date:%d.%m.%Y"
                 yield Problem(f"{name!r} cannot be of type {kind!r}", "types", hint)
             elif form and not {"%d", "%m", "%Y"} <= set(re.findall(r"%\w", form)):
-                hint = "date:%d.%m.%Y has day, month and year"
-                yield Problem(f"the date of {name!r} is not whole", "types", hint)
+                hint = "use day, month and year, such as date:%d.%m.%Y"
+                yield Problem(f"the date format of {name!r} is incomplete", "types", hint)
             if name in self.text and kind != "text":
-                yield Problem(f"{name!r} is said to be text and {kind}", "types", "say one of both")
+                yield Problem(
+                    f"{name!r} is declared as text and as {kind}", "types", "keep one of the two"
+                )
         named = [*self.rename.values()]
         for name in sorted({name for name in named if named.count(name) > 1}):
-            yield Problem(f"two columns would be called {name!r}", "rename", "choose another name")
+            yield Problem(
+                f"two columns would have the name {name!r}", "rename", "choose another name"
+            )
         for name in sorted({name for name in self.columns if list(self.columns).count(name) > 1}):
             yield Problem(f"{name!r} is named twice", "columns", "choose another name")
         for name in self.recode:
             if self.kind(name).partition(":")[0] in ("number", "date"):
-                message = f"{name!r} holds no codes but is stated to be a {self.kind(name)}"
+                message = f"{name!r} is declared as {self.kind(name)} and cannot be recoded"
                 yield Problem(message, "recode", "recode texts or whole numbers")
 
     def refuse(self, kind: str, where: str) -> None:
@@ -211,15 +215,17 @@ class ReadingOptions:
         wrong = [name for name in self.given if name not in APPLIES[kind]]
         if not wrong:
             return
-        hint = f"of {_CALLED.get(kind, kind)} can be said: {', '.join(sorted(APPLIES[kind]))}"
+        hint = f"options for {_CALLED.get(kind, kind)}: {', '.join(sorted(APPLIES[kind]))}"
         if kind in ("duckdb", "frame"):
-            hint += "; convert the rest in the query, or before"
+            hint += "; convert other columns in the query, or before"
         raise MicrodataError(
             "options do not apply to this source",
             code="option",
             where=", ".join(wrong),
             hint=hint,
-            problems=[Problem(f"this says nothing about {where}", name, hint) for name in wrong]
+            problems=[
+                Problem(f"the option does not apply to {where}", name, hint) for name in wrong
+            ]
             if len(wrong) > 1
             else (),
         )
@@ -303,4 +309,4 @@ def form_of(key: str, value: Any) -> str:
 def _form_problems(options: ReadingOptions) -> Iterator[Problem]:
     for name in _FORMS:
         if called := form_of(name, getattr(options, name)):
-            yield Problem("this is not what is needed here", name, called)
+            yield Problem("wrong type of value", name, called)

@@ -187,7 +187,7 @@ def add_keys_to_file(
     """
     place = Path(target)
     if place.suffix.lower() not in (".parquet", ".pq"):
-        message = "records with keys are written as Parquet"
+        message = "records with keys must be written as Parquet"
         hint = "give the target the suffix .parquet"
         raise MicrodataError(message, code="format", where=str(place), hint=hint)
     if place.resolve() == Path(source).resolve():

@@ -20,11 +20,11 @@ MINIMUM_BYTES = 16
 #: Secrets of fewer parts, or fewer different bytes, could be found by trial as well.
 _LEAST_PARTS = 10
 _LEAST_DIFFERENT = 6
-_MAKE = "make a good one: Secret.generate().write('secret.key')"
+_MAKE = "create one with Secret.generate().write('secret.key')"
 _SAID = {
-    "repeats": "it repeats itself",
-    "steps": "its characters follow one another",
-    "word": "it is made of words that everyone tries first",
+    "repeats": "it is repetitive",
+    "steps": "its characters are consecutive",
+    "word": "it consists of common words",
 }
 _WORDS = (
     *(b"password", b"passwort", b"kennwort", b"secret", b"geheimnis", b"geheim", b"letmein"),
@@ -50,8 +50,8 @@ class Secret(Unpicklable):
     Traceback (most recent call last):
         ...
     discreet.errors.RecordKeyError: [secret-weak] the secret: the secret is easy to guess: \
-its characters follow one another
-      Hint: make a good one: Secret.generate().write('secret.key')
+its characters are consecutive
+      Hint: create one with Secret.generate().write('secret.key')
     """
 
     __slots__ = ("_value",)
@@ -86,7 +86,7 @@ its characters follow one another
         if isinstance(value, str):
             return cls(_long_enough(_from_text(value), "the secret"))
         raise RecordKeyError(
-            f"a secret cannot be made of {type(value).__name__}",
+            f"a {type(value).__name__} cannot be a secret",
             code="secret",
             hint="give a Secret, bytes, a text, or a pathlib.Path of a secret file",
         )
@@ -108,8 +108,8 @@ its characters follow one another
         """Read a secret from the environment variable `name`."""
         text = os.environ.get(name)
         if text is None:
-            message = "there is no environment variable of this name"
-            hint = "set it to the secret's text, or name a secret file"
+            message = "environment variable not found"
+            hint = "set it to the text of the secret, or use a secret file"
             raise RecordKeyError(message, code="secret", where=name, hint=hint)
         return cls(_long_enough(_from_text(text), name))
 
@@ -150,7 +150,7 @@ def _from_text(text: str) -> bytes:
 
 def _long_enough(value: bytes, where: str) -> bytes:
     if len(value) < MINIMUM_BYTES:
-        message = f"a secret has at least {MINIMUM_BYTES} bytes; this one is shorter"
+        message = f"a secret needs at least {MINIMUM_BYTES} bytes"
         raise RecordKeyError(message, code="secret-short", where=where, hint=_MAKE)
     if (weakness := _weakness(value)) is not None:
         message = f"the secret is easy to guess: {weakness}"

@@ -52,7 +52,10 @@ def read_spark(place: str, master: str | None, near: Callable[[str], Path]) -> n
     except Exception as error:
         # Its text holds the plan, and paths of the cluster.
         message = f"Spark cannot read this ({type(error).__name__})"
-        hint = "name a table of the catalogue, or a path of Parquet or ORC files that workers see"
+        hint = (
+            "give a table of the catalogue, or a path of Parquet or ORC files that all "
+            "workers can read"
+        )
         where = shown_url(place) if "://" in place else place
         raise MicrodataError(message, code="spark", where=where, hint=hint) from None
     assert isinstance(opened, nw.LazyFrame)
@@ -83,9 +86,10 @@ def _session(master: str | None) -> Any:
     try:
         return builder.getOrCreate()
     except Exception as error:
-        message = f"no session of Spark can be opened ({type(error).__name__})"
+        message = f"cannot open a Spark session ({type(error).__name__})"
         hint = (
-            "is Java 17 there, is the cluster reachable? --master yarn, spark://host:7077, local[*]"
+            "check that Java 17 is installed and the cluster is reachable; use --master yarn, "
+            "spark://host:7077 or local[*]"
         )
         raise MicrodataError(message, code="spark", where=master or "spark", hint=hint) from None
 
@@ -212,5 +216,5 @@ def _zero() -> Any:
 
 def _fault(code: str, number: int, total: int, column: str) -> RecordKeyError:
     message = f"{number:,} of {total:,} records have {_FAULTS[code][1]}"
-    hint = "name the grid the keys were made for; digits='round' rounds decimals on purpose"
+    hint = "state the grid of the keys; add digits='round' to round decimals"
     return RecordKeyError(message, code=code, where=column, hint=hint)

@@ -71,13 +71,13 @@ def _engine(url: str, where: str) -> Any:
     except ImportError:
         raise _error(
             where,
-            "databases by URL need the package SQLAlchemy",
+            "databases with a URL need the package SQLAlchemy",
             "pip install 'discreet[sql]', and the driver of your database",
             code="missing-package",
         ) from None
     file = url.partition(":///")[2].partition("?")[0]
     if url.startswith("sqlite") and file not in ("", ":memory:") and not Path(file).is_file():
-        raise _error(where, "there is no such file", "sqlite:///FILE", code="file-missing")
+        raise _error(where, "file not found", "sqlite:///FILE", code="file-missing")
     try:
         engine = alchemy.create_engine(url, poolclass=alchemy.pool.NullPool, hide_parameters=True)
     except ImportError as error:
@@ -87,8 +87,8 @@ def _engine(url: str, where: str) -> Any:
         raise _error(where, message, hint, code="missing-package") from None
     except Exception:
         # The package quotes the whole URL.
-        hint = "kind://user@host/database; signs such as @ in passwords are written %40"
-        raise _error(where, "the URL cannot be understood", hint) from None
+        hint = "write kind://user@host/database; write characters such as @ in passwords as %40"
+        raise _error(where, "the URL is not valid", hint) from None
     if engine.dialect.name == "postgresql":
         # All that is asked in one connection sees the records as they are at its beginning.
         engine = engine.execution_options(
@@ -107,7 +107,7 @@ def reading(engine: Any, where: str) -> Iterator[Any]:
     except DiscreetError:
         raise
     except Exception as error:
-        hint = "is it reachable, are user and password right?"
+        hint = "check the host, the user and the password"
         raise _error(where, f"the database cannot be read ({_kind(error)})", hint) from None
 
 
@@ -145,7 +145,7 @@ class DatabaseTable(DistantRecords):
         known = _tables(alchemy.inspect(connection))
         if name not in known:
             hint = f"tables: {', '.join(known) or 'none'}"
-            raise _error(where, f"there is no table {name!r}", hint)
+            raise _error(where, f"table {name!r} not found", hint)
         schema, own = known[name]
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # of types that the package does not know
@@ -250,12 +250,12 @@ def _fetched(connection: Any, table: str | None, query: str | None, where: str) 
     inspector = alchemy.inspect(connection)
     if (table is None) == (query is None):
         hint = f"tables: {', '.join(_tables(inspector)) or 'none'}"
-        raise _error(where, "name either a table or a query", hint)
+        raise _error(where, "give either a table or a query", hint)
     if table is not None:
         known = _tables(inspector)
         if table not in known:
             hint = f"tables: {', '.join(known) or 'none'}"
-            raise _error(where, f"there is no table {table!r}", hint)
+            raise _error(where, f"table {table!r} not found", hint)
         schema, name = known[table]
         quote = connection.dialect.identifier_preparer.quote
         named = quote(name) if schema is None else f"{quote(schema)}.{quote(name)}"
@@ -263,7 +263,7 @@ def _fetched(connection: Any, table: str | None, query: str | None, where: str) 
     else:
         statement = str(query)
         if _SELECT.match(statement) is None or ";" in statement.rstrip().rstrip(";"):
-            raise _error(where, "the query is not one SELECT statement")
+            raise _error(where, "the query must be one SELECT statement")
     options = {"stream_results": True}
     try:
         result = connection.execution_options(**options).execute(
@@ -273,7 +273,7 @@ def _fetched(connection: Any, table: str | None, query: str | None, where: str) 
         frame = _joined(names, result.partitions(_BATCH), where)
     except alchemy.exc.DBAPIError as error:
         message = f"the query failed ({_kind(error)})"
-        raise _error(where, message, "try it with the database's own program") from None
+        raise _error(where, message, "test it with the client of the database") from None
     return frame
 
 

@@ -22,7 +22,7 @@ from discreet.microdata.frames import (
     require_new,
 )
 
-_HALF = "one coordinate only"
+_HALF = "only one coordinate"
 
 
 @without_values
@@ -48,7 +48,10 @@ def with_squares(
     ['CRS3035RES1000mN2684000E4334000', None]
     """
     if not isinstance(size, int) or isinstance(size, bool) or not 0 < size <= EXTENT:
-        message, hint = "the side of a square is a whole number of metres", "such as size=1000"
+        message, hint = (
+            "the side of a grid cell must be a whole number of metres",
+            "such as size=1000",
+        )
         raise MicrodataError(message, code="square-size", where="size", hint=hint)
     records = open_frame(frame)
     require_columns(records, [east, north])
@@ -69,7 +72,7 @@ def _check_coordinates(records: NarwhalsFrame, east: str, north: str) -> None:
     """Raise unless all coordinates are numbers within the grid, both or none of them missing."""
     types = records.collect_schema()
     problems = [
-        Problem(f"{name} is no column of numbers", hint="cast it, or name another column")
+        Problem(f"{name} is not a numeric column", hint="convert it, or use another column")
         for name in (east, north)
         if not types[name].is_numeric()
     ]
@@ -87,11 +90,11 @@ def _check_coordinates(records: NarwhalsFrame, east: str, north: str) -> None:
     )
     for name, number in row.items():
         if number and name == _HALF:
-            message = f"{number:,} records have one coordinate only"
-            hint = "complete both, or leave out both"
+            message = f"{number:,} records have only one coordinate"
+            hint = "complete both, or remove both"
             problems.append(Problem(message, f"{east}, {north}", hint))
         elif number:
-            message = f"{number:,} records lie outside of the European grid"
-            hint = "ETRS89-LAEA in metres (EPSG:3035); grid_coordinates converts degrees"
+            message = f"{number:,} records are outside the European grid"
+            hint = "use ETRS89-LAEA in metres (EPSG:3035); grid_coordinates converts degrees"
             problems.append(Problem(message, name, hint))
     raise_all(MicrodataError, problems, code="coordinates")

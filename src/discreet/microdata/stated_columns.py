@@ -53,26 +53,26 @@ def adapted(records: NarwhalsFrame, options: ReadingOptions, where: str) -> Narw
 def _check_names(known: Sequence[str], options: ReadingOptions, where: str) -> None:
     """Raise one error for all columns that are named and not there, or there twice."""
     problems = []
-    hint = f"columns found: {', '.join(list(known)[:30])}"
+    hint = f"columns: {', '.join(list(known)[:30])}"
     if any(_number(name) is not None for name in known):  # not listed: they may be values
-        hint = "some names are numbers: is the first record taken for a header? header = 0"
+        hint = "some names are numbers: if the first line is a record, add header = 0"
     problems += [
-        Problem(f"there is no column {name!r} to rename", "rename", hint)
+        Problem(f"column {name!r} to rename not found", "rename", hint)
         for name in options.rename
         if name not in known
     ]
     names = [options.rename.get(name, name) for name in known]
     problems += [
-        Problem(f"after renaming, two columns are called {name!r}", "rename")
+        Problem(f"after renaming, two columns have the name {name!r}", "rename")
         for name in dict.fromkeys(names)
         if names.count(name) > 1
     ]
     for key, name in dict.fromkeys(options.named_columns()):
         if name not in names:
             renamed = options.rename.get(name)
-            new = f"it is called {renamed!r} after renaming" if renamed else hint
-            problems.append(Problem(f"there is no column {name!r}", key, new))
-    code, many = "missing-column", "{} things said of columns do not fit"
+            new = f"its name is {renamed!r} after renaming" if renamed else hint
+            problems.append(Problem(f"column {name!r} not found", key, new))
+    code, many = "missing-column", "{} options for columns do not fit"
     raise_all(MicrodataError, problems, code=code, many=many, where=where)
 
 
@@ -172,7 +172,7 @@ class StatedColumns:
         if dtype.is_temporal() and kind == "date":
             return column.cast(pl.Date)
         message = f"a column of type {dtype} cannot be read as {kind}"
-        hint = "leave out what is said of it, or convert it before"
+        hint = "remove the option, or convert the column before"
         raise MicrodataError(message, code="column-type", where=name, hint=hint)
 
     def _refuse_wrong(
@@ -195,7 +195,7 @@ class StatedColumns:
                     message + shown, self.place(row, name), self._hint(name, stated[name], value)
                 )
             )
-        many = "{} columns hold values that are not what is stated"
+        many = "{} columns have values of another type than stated"
         raise_all(MicrodataError, problems, code="value-type", many=many)
 
     def _refuse_ambiguous(self, ready: pl.LazyFrame, names: Sequence[str]) -> None:
@@ -214,13 +214,13 @@ class StatedColumns:
         problems = [
             Problem(
                 f"{number:,} {'value' if number == 1 else 'values'} with a point between digits: "
-                "thousands or a code?",
+                "thousands or codes",
                 self.place(row, name),
-                f'thousands = "." if it is a number, text = ["{name}"] if it is a code',
+                f'for numbers add thousands = "."; for codes add text = ["{name}"]',
             )
             for name, (number, row) in counts.items()
         ]
-        many = "{} columns can be read in two ways"
+        many = "{} columns are ambiguous"
         raise_all(MicrodataError, problems, code="ambiguous-number", many=many)
 
     def _counted(
@@ -248,12 +248,12 @@ class StatedColumns:
         base, _, form = kind.partition(":")
         if base == "date":
             if form:
-                return f"it is not written as {form}, or there is no such day"
-            return 'a date is read as it is written: "date:%d.%m.%Y"; ISO dates need no format'
+                return f"not a date of the form {form}"
+            return 'state the date format, such as "date:%d.%m.%Y"; ISO dates need none'
         if _fits(value, self.spelling.loose):
             if base == "integer":
-                return f'of numbers with decimals say types = {{ {toml_key(name)} = "number" }}'
-            return "it has more digits than a number holds: read it as text, or round it"
+                return f'for numbers with decimals add types = {{ {toml_key(name)} = "number" }}'
+            return "too many digits for a number: read it as text, or round it"
         for text, more in ((value, []), (value.strip(BLANKS), ["trim = true"])):
             for decimal, thousands in ((".", ""), (",", ""), (",", "."), (".", ","), (",", " ")):
                 spelling = NumberSpelling(decimal, thousands)
@@ -261,10 +261,10 @@ class StatedColumns:
                     words = [*more]
                     words += [f'decimal = "{decimal}"'] if decimal != self.options.decimal else []
                     words += [f'thousands = "{thousands}"'] if thousands else []
-                    return f"it looks as if this were missing: {', '.join(words)}"
+                    return f"these may be missing values: {', '.join(words)}"
         if not any(sign.isdigit() for sign in value):
-            return f'if it stands for a missing value: null_values = {{ {toml_key(name)} = ["…"] }}'
-        return "correct it in the file; --show-values (show_values=True) quotes it"
+            return f'for a missing value add null_values = {{ {toml_key(name)} = ["…"] }}'
+        return "correct it in the file; --show-values (show_values=True) shows it"
 
 
 def _fits(text: str, pattern: str) -> bool:

@@ -54,7 +54,7 @@ def bad_store(folder: Path, what: str, hint: str = "") -> MicrodataError:
 
 
 def _damaged(folder: Path) -> MicrodataError:
-    return bad_store(folder, "this is no store, or its files were damaged or changed")
+    return bad_store(folder, "not a store, or its files are damaged or changed")
 
 
 class VersionFiles:
@@ -97,12 +97,12 @@ def publish(folder: Path, write: Callable[[VersionFiles], Mapping[str, Any]]) ->
     make_folder(folder, 0o700)
     others = [path.name for path in folder.iterdir()]
     if POINTER not in others and any(not name.startswith((VERSION, ".")) for name in others):
-        raise bad_store(folder, "this folder holds something else", "choose another folder")
+        raise bad_store(folder, "the folder is not empty and not a store", "choose another folder")
     with os.fdopen(os.open(folder / ".lock", os.O_RDWR | os.O_CREAT, 0o600)) as lock:
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError:
-            message = "somebody else is building this store"
+            message = "another process is building this store"
             raise bad_store(folder, message, "wait until that is done") from None
         before = _pointer(folder)["version"] if (folder / POINTER).is_file() else None
         place = Path(tempfile.mkdtemp(prefix=VERSION, dir=folder))  # mode 0700
@@ -181,7 +181,7 @@ class StoredRecords(KeyedBefore):
                     raise _damaged(folder) from None
             except (KeyError, ValueError, TypeError, AttributeError):
                 raise _damaged(folder) from None
-        raise bad_store(folder, "this store changes too often to be read", "try again")
+        raise bad_store(folder, "the store changed repeatedly during reading", "try again")
 
     def _file(self, name: str) -> Any:
         """What is in a file, once it was held against its digest."""
@@ -211,7 +211,7 @@ class StoredRecords(KeyedBefore):
         """What was found out about the keys when the store was built."""
         tested = self.manifest["keys"]
         if column != self.record_key or tested["grid"] != grid.size:
-            message = "it was built with other record keys, or keys of another grid"
+            message = "the store was built with other record keys or another key grid"
             raise bad_store(self.folder, message)
         check = KeyCheck(
             grid=grid,

@@ -183,7 +183,7 @@ class ProfileReading:
         points = [c for c in numbers if _sure(c, "point") or c.some("grouped_comma", "float")]
         if not stated and commas and points:
             message = f"decimals have a comma in {_listed(commas)} and a point in {_listed(points)}"
-            hint = f'decimal = "," with text = [{_quoted(points)}], or the other way round'
+            hint = f'add decimal = "," with text = [{_quoted(points)}], or the reverse'
             return options, [Problem(message, "decimal", hint)]
         if commas and not stated:
             options = replace(options, decimal=",")
@@ -200,7 +200,7 @@ class ProfileReading:
         gaps = sorted({gap for column in numbers for gap in column.gaps})
         grouped = [c for c in numbers if c.some(f"grouped_{word}")]
         if len(gaps) + bool(grouped) > 1:
-            message = "thousands are marked in several ways"
+            message = "several thousands separators occur"
             hint = "correct the file, or read them as text"
             return options, [Problem(message, "thousands", hint)]
         if gaps or grouped:
@@ -210,12 +210,14 @@ class ProfileReading:
             unclear += [c for c in numbers if c not in unclear and c.some("point_three")]
         return options, [
             Problem(
-                "a mark stands before three digits in every number that has one: "
-                "thousands or decimals?",
+                "every mark is followed by three digits: thousands or decimals",
                 f"column {column.name!r}",
-                'decimal = "," or thousands = ","; of codes say text = ["…"]'
+                'add decimal = "," or thousands = ","; for codes add text = ["…"]'
                 if column.some("comma_three")
-                else 'decimal = "." or decimal = "," with thousands = "."; of codes text = ["…"]',
+                else (
+                    'add decimal = ".", or decimal = "," with thousands = "."; for codes '
+                    'add text = ["…"]'
+                ),
             )
             for column in unclear
         ]
@@ -248,8 +250,8 @@ class ProfileReading:
             if options.decimal == "," or numbers[name].some("float"):
                 kinds[name] = "number"
                 continue
-            message = "some numbers have more decimals than others, as codes like 1.1 and 1.10 have"
-            hint = f'types = {{ {toml_key(name)} = "number" }}, or text = ["{name}"]'
+            message = "the number of decimals varies, as in codes such as 1.1 and 1.10"
+            hint = f'add types = {{ {toml_key(name)} = "number" }}, or text = ["{name}"]'
             problems.append(Problem(message, f"column {name!r}", hint))
         return kinds, problems
 
@@ -259,10 +261,13 @@ class ProfileReading:
             kept = [word for word in column.markers if word not in options.missing(column.name)]
             if kept:
                 words = ", ".join(map(repr, kept))
-                yield f"{column.name}: {words} is a code; if not, null_values = {{ … }} says so"
+                yield (
+                    f"{column.name}: {words} is read as a code; for a missing value add "
+                    "null_values = { … }"
+                )
             if column.date and not options.kind(column.name):
                 form = "" if column.date == "%Y-%m-%d" else f":{column.date}"
-                yield f'{column.name}: dates, kept as texts; types = "date{form}" makes dates'
+                yield f'{column.name}: dates are read as texts; for dates add types = "date{form}"'
 
 
 def _sure(column: TextProfile, word: str) -> bool:

@@ -54,7 +54,7 @@ def read_sheet(path: Path, options: ReadingOptions) -> Sheet:
     except Exception as error:
         # The package raises whatever a damaged archive brings about.
         message = f"the workbook cannot be read ({type(error).__name__})"
-        hint = "is it complete, and without a password? Save it anew as .xlsx"
+        hint = "check that it is complete and without password; save it as .xlsx"
         raise MicrodataError(message, code="file-content", where=str(path), hint=hint) from None
     try:
         sheet = _chosen(book, options, path)
@@ -105,17 +105,17 @@ def _chosen(book: Any, options: ReadingOptions, path: Path) -> Any:
     if isinstance(named, int):
         if 1 <= named <= len(sheets):
             return sheets[named - 1]
-        message = f"there is no sheet {named}; the workbook has {len(sheets)}"
+        message = f"sheet {named} not found; the workbook has {len(sheets)} sheets"
         raise MicrodataError(message, code="sheet", where=str(path), hint=hint)
     if named:
         if named in titles:
             return sheets[titles.index(named)]
-        message = f"there is no sheet {named!r}"
+        message = f"sheet {named!r} not found"
         raise MicrodataError(message, code="sheet", where=str(path), hint=hint)
     filled = [sheet for sheet in sheets if next(sheet.iter_rows(max_row=1, values_only=True), None)]
     if len(filled) != 1:
-        message = "it does not tell which sheet holds the records"
-        hint = f'{hint}; sheet = "…" names one'
+        message = "the sheet of the records is not clear"
+        hint = f'{hint}; add sheet = "…"'
         raise MicrodataError(message, code="sheet", where=str(path), hint=hint)
     return filled[0]
 
@@ -137,7 +137,7 @@ class _SheetReading:
         names = self._names(heads[self.options.skip :])
         for _, top, _, bottom in self.merged:
             if bottom > self.before:
-                hint = "undo the merging and fill in the value in every row"
+                hint = "split the merged cells and fill in the value in every row"
                 self._wrong("cells of records are merged", max(top, self.before + 1), None, hint)
         columns: list[list[Any]] = [[] for _ in names]
         formats: list[set[str]] = [set() for _ in names]
@@ -152,22 +152,20 @@ class _SheetReading:
                 below += 1
                 continue
             if below:
-                message = f"{below:,} rows with one text stand before this row"
-                self._wrong(message, number, None, "take them out: below the records stand notes")
+                message = f"{below:,} rows with one text precede this row"
+                self._wrong(message, number, None, "remove them, or move them below the records")
                 empty = below = 0
             if empty:
-                message = f"{empty:,} empty rows stand before this row"
-                hint = "take them out, and what stands below the records"
+                message = f"{empty:,} empty rows precede this row"
+                hint = "remove them and everything below the records"
                 self._wrong(message, number, None, hint)
                 empty = 0
             self._take(row, number, columns, formats)
         if below:
-            message = (
-                f"{self.where}: {below:,} rows below the records hold one text, and are not read"
-            )
+            message = f"{self.where}: {below:,} rows with one text below the records are not read"
             warnings.warn(message, DiscreetWarning, stacklevel=2)
         self._check_formulas()
-        many = "{} things on the sheet are no records"
+        many = "{} parts of the sheet are not records"
         raise_all(
             MicrodataError, self.problems, code="sheet", many=many, where=self.where, most=_SHOWN
         )
@@ -195,7 +193,7 @@ class _SheetReading:
                 "cells of the header are merged",
                 code="sheet",
                 where=f"{self.where}, row {self.before}",
-                hint="header = 2 if the header has two rows; skip = 1 if this is a title",
+                hint="for a header of two rows add header = 2; for a title add skip = 1",
             )
         texts = [["" if item is None else str(item).strip() for item in row] for row in heads]
         for row in texts:
@@ -206,7 +204,7 @@ class _SheetReading:
         filled = sum(bool(name) for name in names)
         if options.header == 1 and filled == 1 and (self.sheet.max_column or 1) > 1:
             message = "this row is a title and not a header"
-            hint = f"skip = {options.skip + 1}, or as many rows as stand before the header"
+            hint = f"add skip = {options.skip + 1}, the number of rows before the header"
             raise MicrodataError(message, code="sheet", where=f"{self.where}, {first}", hint=hint)
         check_header(names, self.where, first)
         return names
@@ -226,11 +224,13 @@ class _SheetReading:
             if at >= width:
                 if value is not None:
                     letter = _letters(at)
-                    self._wrong("this column has no name", number, letter, "name it in the header")
+                    self._wrong(
+                        "the column lacks a name", number, letter, "add its name to the header"
+                    )
                 continue
             if value is not None and cell.data_type == "e":
                 if not self._is_null(value):
-                    hint = "correct the formula, or name what stands for a missing value"
+                    hint = "correct the formula, or declare the code of missing values"
                     self._wrong("a formula ends in an error", number, _letters(at), hint)
                 value = str(value)
             columns[at].append(value)
@@ -257,7 +257,7 @@ class _SheetReading:
             for at, cell in enumerate(row):
                 known = at < len(values) and values[at] is not None
                 if not known and str(cell.value or "").startswith("="):
-                    hint = "open the workbook, let it calculate, and save it"
+                    hint = "open the workbook, recalculate and save it"
                     self._wrong("a formula has no stored value", number, _letters(at), hint)
         book.close()
 

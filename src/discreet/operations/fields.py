@@ -244,7 +244,7 @@ def _number(
     try:
         return kind(text)
     except ValueError:
-        message = "a whole number is needed" if kind is int else "a number is needed"
+        message = "must be a whole number" if kind is int else "must be a number"
         problems.append(Problem(message, field.name))
         return None
 
@@ -256,16 +256,19 @@ def _by_name(field: SettingField, lines: Sequence[str], problems: list[Problem])
         if field.kind == "pairs":
             name, sign, new = (part.strip() for part in line.partition("="))
             value: Any = new
-            right, hint = bool(sign and name), "old code = new code, each old code once"
+            right, hint = (
+                bool(sign and name),
+                "write old code = new code, each old code once",
+            )
         else:
             name, *parts = _parts(line) or [""]
             name = "+".join(part.strip() for part in name.split("+"))
             numbers = [_number(part, float, field, problems) for part in parts]
             value = dict(zip(field.members, numbers, strict=False))
             right = bool(name) and len(parts) <= len(field.members) and None not in numbers
-            hint = f"name, {', '.join(field.members)}; the last ones can be left out"
+            hint = f"write name, {', '.join(field.members)}; the last ones are optional"
         if not right or name in named:
-            problems.append(Problem(f"line {at} says something else", field.name, hint))
+            problems.append(Problem(f"line {at} has another form", field.name, hint))
             continue
         named[name] = value
     return named

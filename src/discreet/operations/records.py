@@ -52,7 +52,7 @@ def _as_written(step: Any, check: Any) -> dict[str, Any]:
     """A step as it is said."""
     del check
     if not isinstance(step, Mapping):
-        raise refused("a step is a table of keys and values")
+        raise refused("a step must be a table of keys and values")
     return dict(step)
 
 
@@ -155,10 +155,10 @@ def _studied(
     from discreet.assessment import assess_records
 
     before = source.records
-    _check_named(before, source, "there is no such column")
+    _check_named(before, source, "column not found")
     records = _changed(method, source, settings, secret)
     after = records.described.frame
-    _check_named(after, source, "after the steps there is no such column")
+    _check_named(after, source, "after the steps column not found")
     risk = None
     if source.keys:
         frames = (before, after)
@@ -178,7 +178,7 @@ def _check_named(frame: pl.DataFrame, source: ChangedSource, what: str) -> None:
     named += [(f"keys[{at}]", name) for at, name in enumerate(source.keys)]
     problems = [Problem(what, where) for where, name in named if name not in frame.columns]
     problems += [
-        Problem("a variable stands twice in a table", f"tables[{at}]")
+        Problem("a variable occurs twice in a table", f"tables[{at}]")
         for at, by in enumerate(source.tables)
         if len(set(by)) < len(by)
     ]
@@ -201,7 +201,7 @@ def _effect(before: pl.DataFrame, after: pl.DataFrame, by: Sequence[str], at: in
         few = plain.n_unique() <= _MOST_CELLS
         cells = tabulate(plain, names).to_polars().select(*names, "count") if few else plain
         if not few or cells.height > _MOST_CELLS:  # totals counted
-            what, hint = f"this table has more than {_MOST_CELLS} cells", "name fewer variables"
+            what, hint = f"the table has more than {_MOST_CELLS} cells", "name fewer variables"
             raise MicrodataError(what, code="too-many-cells", where=f"tables[{at}]", hint=hint)
         counts.append({tuple(row[:-1]): int(row[-1]) for row in cells.iter_rows()})
     every = sorted({*counts[0], *counts[1]}, key=lambda codes: [_first(code) for code in codes])

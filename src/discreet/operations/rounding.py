@@ -217,7 +217,9 @@ def _given(source: ProtectedSource, settings: AdditivitySettings) -> ProtectedTa
     table = source.table
     by = [dimension.name for dimension in table.dimensions]
     problems = [
-        Problem(f"{name!r} does not span the table", "official", f"by: {', '.join(by)}")
+        Problem(
+            f"{name!r} is not a spanning variable of the table", "official", f"by: {', '.join(by)}"
+        )
         for name in settings.official
         if name not in by
     ]
@@ -247,9 +249,9 @@ def _cost(
 
     cost = AdditivityCost.of([_given(source, settings)], [safe])
     text = (
-        f"{cost.changed:,} of {cost.cells:,} figures changed, by {cost.mean:.2f} on average and "
-        f"{cost.largest:.0f} at most. Each is estimated from {cost.exposure:.1f} independent "
-        "figures on average."
+        f"{cost.changed:,} of {cost.cells:,} values changed, by {cost.mean:.2f} on average and "
+        f"{cost.largest:.0f} at most. On average, {cost.exposure:.1f} independent values "
+        "estimate each one."
     )
     remark = StudyRemark(manner="quiet", text=cost.note(alone=True).texts)
     facts = asdict(cost)

@@ -167,7 +167,9 @@ def _audited(
     report = {key: each for key, each in done.described().items() if key not in ("cost", "seconds")}
     notes = list(done.notes)
     if source.computed:
-        notes.append(f"{source.computed:,} totals that the cells lack are taken as published")
+        notes.append(
+            f"{source.computed:,} missing totals were computed and are treated as published"
+        )
     report |= {"table": source.table.name, "notes": notes}
     if settings.bounds:
         report["bounds"] = done.intervals().drop("value").to_dicts()

@@ -110,7 +110,7 @@ class HeldRecords:
             message, hint = "name the columns that identify a record", 'id="person_id"'
             raise MicrodataError(message, code="columns", where="id", hint=hint)
         if set(changed) & set(self.ids):
-            message = "what changes is neither identifier nor stratum"
+            message = "a variable that changes cannot be an identifier or a stratum"
             raise MicrodataError(message, code="columns", where=", ".join(changed))
         self.columns(changed)
         check_identifiers(self.frame, self.ids)
@@ -120,7 +120,7 @@ class HeldRecords:
     def secret(self) -> Secret:
         """What draws come from. SECRET."""
         if self.stated_secret is None:
-            message, hint = "a secret is needed", "make one with: discreet keys secret"
+            message, hint = "a secret is required", "create one with: discreet keys secret"
             raise MicrodataError(message, code="secret", where="secret", hint=hint)
         return Secret.of(self.stated_secret)
 
@@ -382,7 +382,9 @@ def check_codes(records: HeldRecords, names: Sequence[str]) -> None:
     """Raise an error unless all columns hold codes: whole numbers, texts, dates, truth values."""
     types = records.columns(list(dict.fromkeys(names))).schema
     problems = [
-        Problem(f"a column of {kind} holds no codes", name, "make them whole numbers or text")
+        Problem(
+            f"a column of {kind} cannot be recoded", name, "convert them to whole numbers or text"
+        )
         for name, kind in types.items()
         if kind.is_float() or kind.is_nested() or kind.is_decimal()
     ]

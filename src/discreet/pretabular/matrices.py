@@ -47,9 +47,9 @@ class Invariant:
             *(self.stay.values() if isinstance(self.stay, Mapping) else [self.stay]),
         ]
         if not all(0 <= share <= 1 for share in [*shares, self.alpha]):
-            raise MicrodataError("shares lie between 0 and 1", code="pram", where="stay, alpha")
+            raise MicrodataError("shares must be between 0 and 1", code="pram", where="stay, alpha")
         if self.band is not None and self.band < 1:
-            raise MicrodataError("a band is 1 or wider", code="pram", where="band")
+            raise MicrodataError("a band must be at least 1", code="pram", where="band")
 
     def __repr__(self) -> str:
         return "<Invariant>"  # parameters stay out of logs
@@ -71,9 +71,7 @@ class Invariant:
         if isinstance(self.stay, Mapping):
             stay = np.array([self.stay.get(code, np.nan) for code in codes])
             if np.isnan(stay).any():
-                raise MicrodataError(
-                    "a share that stays is missing for some codes", code="pram", where="stay"
-                )
+                raise MicrodataError("stay is missing for some codes", code="pram", where="stay")
         else:
             stay = np.full(size, float(self.stay))
         stay[others == 0] = 1
@@ -117,13 +115,13 @@ class PramMatrix:
         size = len(self.codes)
         wrong = ""
         if rows.shape != (size, size) or len({str(code) for code in self.codes}) != size:
-            wrong = "a matrix has a row and a column for each of its different codes"
+            wrong = "a matrix needs one row and one column per code, without repetition"
         elif not np.isfinite(rows).all() or (rows < 0).any() or (rows.sum(1) <= 0).any():
-            wrong = "probabilities are not negative, and not all zero"
+            wrong = "probabilities must not be negative or all zero"
         elif not self.normalise and (np.abs(rows.sum(1) - 1) > _NEAR).any():
-            wrong = "the sums of some rows are not 1"
+            wrong = "some rows do not sum to 1"
         if wrong:
-            hint = "normalise=True divides rows by their sums" if wrong.endswith("1") else ""
+            hint = "add normalise=True to divide rows by their sums" if wrong.endswith("1") else ""
             raise MicrodataError(wrong, code="pram", where="matrix", hint=hint)
 
     def __repr__(self) -> str:
@@ -138,13 +136,13 @@ class PramMatrix:
         rows /= rows.sum(1, keepdims=True)
         known = {str(code): at for at, code in enumerate(self.codes)}
         if any(code not in known for code in codes):
-            raise MicrodataError("codes of the records have no row", code="pram", where="matrix")
+            raise MicrodataError("codes of the records lack a row", code="pram", where="matrix")
         at = np.array([known[code] for code in codes], dtype=np.int64)
         chosen: FloatArray = rows[np.ix_(at, at)]
         if (np.abs(chosen.sum(1) - 1) > _NEAR).any():
             raise MicrodataError(
-                "the matrix leads to codes that no record has", code="pram", where="matrix",
-                hint="leave them out of the matrix",
+                "the matrix leads to codes that do not occur", code="pram", where="matrix",
+                hint="remove them from the matrix",
             )  # fmt: skip
         return chosen
 

@@ -73,7 +73,7 @@ class MergedSquares:
         """
         size, north, east = read_squares(squares)
         if (size != self.sizes[-1]).any():
-            message = f"records have squares of {self.sizes[-1]} m, as the tree does"
+            message = f"records need grid cells of {self.sizes[-1]} m, as in the classification"
             raise MergedSquaresError(message, code="merged-squares", where="squares")
         named, places = None, np.zeros(1, dtype=np.int64)
         if self.areas is not None:
@@ -82,7 +82,7 @@ class MergedSquares:
             # The number of each area; one beyond all for areas that no table had.
             places = np.array([known.get(code, len(known)) for code in named], dtype=np.int64)
         if len(places) not in (1, len(north)):
-            message = "each square needs the area in which it lies, and no other"
+            message = "each grid cell needs exactly one area"
             raise MergedSquaresError(message, code="merged-squares", where="areas")
         codes = np.full(len(north), "", dtype=np.object_)
         open_, within = np.arange(len(north)), np.broadcast_to(places, len(north))
@@ -144,7 +144,7 @@ class MergedSquares:
         """
         records = open_frame(frame)
         if (area is None) != (self.areas is None):
-            message = "records need areas where squares were merged within areas, and else none"
+            message = "records need areas only if grid cells were aggregated within areas"
             raise MergedSquaresError(message, code="merged-squares", where="area")
         names = [square] if area is None else [square, area]
         require_columns(records, names)
@@ -263,7 +263,7 @@ def merge_squares(
     grids = [_SquareCells.of(one) for one, _ in wanted]
     for grid in grids[1:]:
         if grid.sizes != grids[0].sizes or (grid.areas is None) != (grids[0].areas is None):
-            message = "all tables have squares of the same sizes, with areas or without"
+            message = "all tables need grid cells of the same sizes, all with or all without areas"
             raise MergedSquaresError(message, code="merged-squares", where="also")
     sizes, areas = grids[0].sizes, grids[0].areas
     if areas is not None:
@@ -281,23 +281,23 @@ def _check(
     for table, least in wanted:
         value: object = table
         if not isinstance(value, ProtectedTable | Table):
-            problems.append(Problem("this is no table", "table", "make one with discreet.tabulate"))
+            problems.append(Problem("not a Table", "table", "create it with discreet.tabulate"))
             continue
         if isinstance(table, Table) != true_counts:
-            hint = "protect the table first; or say true_counts=True" * isinstance(table, Table)
-            message = "true counts are used where they are asked for, and only there"
-            problems.append(Problem(message, table.name, hint or "leave out true_counts"))
+            hint = "protect the table first, or add true_counts=True" * isinstance(table, Table)
+            message = "true counts need true_counts=True, protected counts do not"
+            problems.append(Problem(message, table.name, hint or "remove true_counts"))
         if isinstance(table, ProtectedTable):
             if table.figures:
-                problems.append(Problem("squares are merged by counts", table.name))
+                problems.append(Problem("grid cells are aggregated by counts", table.name))
             if table.parts is not None or table.suppressed_parts:
-                message = "whole levels of this table are not shown"
-                hint = "merge by a table of which all levels are shown"
+                message = "some levels of the table are suppressed"
+                hint = "use a table with all levels published"
                 problems.append(Problem(message, table.name, hint))
         if not isinstance(least, int) or isinstance(least, bool) or least < 1:
-            problems.append(Problem("a minimum is a whole number from 1 on", "least"))
+            problems.append(Problem("a minimum must be a whole number of at least 1", "least"))
     if not 0 <= share < 1:
-        problems.append(Problem("a share is from 0 to less than 1", "least_share"))
+        problems.append(Problem("a share must be at least 0 and below 1", "least_share"))
     raise_all(MergedSquaresError, problems, code="merged-squares")
 
 
@@ -319,12 +319,12 @@ class _SquareCells:
         """Read the codes of a table of squares, or of areas and squares."""
         hint = 'by=[squares], or by=["municipality", squares]'
         if len(table.dimensions) not in (1, 2):
-            message = "squares are merged by a table of squares, or of areas and squares"
+            message = "aggregation needs a table by grid cells, or by areas and grid cells"
             raise MergedSquaresError(message, code="merged-squares", where=table.name, hint=hint)
         squares = table.dimensions[-1]
         (tree, *others) = squares.classifications
         if others:
-            message = "squares are merged by a table of one classification of squares"
+            message = "aggregation needs one classification of grid cells"
             raise MergedSquaresError(message, code="merged-squares", where=table.name, hint=hint)
         listed = [at for at, code in enumerate(tree.codes) if at and code != tree.missing]
         parts = [np.zeros(len(tree.codes), dtype=np.int64) for _ in range(3)]
@@ -332,7 +332,7 @@ class _SquareCells:
             part[listed] = read
         sizes = tuple(sorted({*parts[0][listed].tolist()}, reverse=True))
         if len(sizes) < 2 or any(coarse % fine for coarse, fine in pairwise(sizes)):
-            message = "squares are of two sizes or more, each side a multiple of the next"
+            message = "grid cells need two or more sizes, each a multiple of the next"
             hint = "Classification.from_squares(…, sizes=[1_600, 800, 400, 200, 100])"
             raise MergedSquaresError(message, code="merged-squares", where=table.name, hint=hint)
         at = table.index[-1]

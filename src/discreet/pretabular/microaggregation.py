@@ -41,11 +41,11 @@ def microaggregate(records: HeldRecords, settings: MicroaggregateSettings) -> Ch
     """
     names, layers, k = settings.variables, settings.strata, settings.k
     if {*names} & {*layers}:
-        message = "what changes is neither identifier nor stratum"
+        message = "a variable that changes cannot be an identifier or a stratum"
         raise MicrodataError(message, code="microaggregate", where="variables")
     columns = records.columns(names)
     problems = [
-        Problem("this is no column of numbers, or values are missing", name, "recode them first")
+        Problem("not a numeric column, or values are missing", name, "recode them first")
         for name in names
         if not columns[name].dtype.is_numeric()
         or columns[name].null_count()
@@ -180,7 +180,7 @@ def local_suppression(records: HeldRecords, settings: LocalSuppressionSettings) 
     check_codes(records, names)
     ids = records.identifiers(names)
     if k > max(ids.height, 2):
-        message = "k is no more than there are records"
+        message = "k must not exceed the number of records"
         raise MicrodataError(message, code="local-suppression", where="k")
     columns = records.columns(names)
     codes = np.column_stack([places(columns.select(name)) for name in names])

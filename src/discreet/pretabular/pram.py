@@ -68,8 +68,8 @@ def pram(records: HeldRecords, settings: PramSettings) -> ChangedRecords:
         old, codes = coded(records.columns(names))
         texts = codes.select(pl.concat_str(pl.all().cast(pl.String), separator="/")).to_series()
         if len(texts) > _MOST_CODES:
-            message = f"{len(texts):,} codes are too many for a matrix"
-            hint = "take fewer variables together, or recode them"
+            message = f"too many codes for a matrix: {len(texts):,}"
+            hint = "combine fewer variables, or recode them"
             raise MicrodataError(message, code="pram", where="variables", hint=hint)
         frequencies = _tally(stratum, old, int(stratum.max(initial=0)) + 1, len(texts))
         matrices = _matrices(method, frequencies, texts.to_list())

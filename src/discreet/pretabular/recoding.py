@@ -62,7 +62,12 @@ def recode(records: HeldRecords, settings: RecodeSettings) -> ChangedRecords:
         level, above = settings.level or 0, list(tree.codes)
         if not 1 <= level <= tree.depth:
             message = f"the classification has {tree.depth} levels"
-            raise MicrodataError(message, code="recode", where="level", hint="1 is the coarsest")
+            raise MicrodataError(
+                message,
+                code="recode",
+                where="level",
+                hint="level 1 is the coarsest",
+            )
         for at, (parent, depth) in enumerate(zip(tree.parents, tree.levels.tolist(), strict=True)):
             above[at] = above[parent] if depth > level else above[at]
         # Each code's ancestor at the level, or itself where its branch ends before.
@@ -78,19 +83,23 @@ def _by_codes(values: pl.Series, codes: Mapping[str, str], where: str) -> pl.Ser
     unknown = unknown.filter(~unknown.is_in(list(codes)))
     if len(unknown):
         message = f"{len(unknown):,} codes of the records are not in {where}"
-        raise MicrodataError(message, code="recode", where=values.name, hint="name all that occur")
+        raise MicrodataError(
+            message, code="recode", where=values.name, hint="include all codes that occur"
+        )
     return texts.replace_strict(dict(codes), return_dtype=pl.String)
 
 
 def _by_intervals(values: pl.Series, bounds: Sequence[float]) -> pl.Series:
     if not values.dtype.is_numeric():
-        raise MicrodataError("this is no number", code="column-type", where=values.name)
+        raise MicrodataError("not a number", code="column-type", where=values.name)
     whole = values.dtype.is_integer() and all(float(one).is_integer() for one in bounds)
     tree = Classification.from_intervals(values.name, list(bounds), whole=whole)
     numbers = values.cast(pl.Float64)
     if (numbers.drop_nans() < bounds[0]).any():
-        message = "values lie below the first interval"
-        raise MicrodataError(message, code="recode", where=values.name, hint="begin lower")
+        message = "values are below the first interval"
+        raise MicrodataError(
+            message, code="recode", where=values.name, hint="lower the first bound"
+        )
     ends = np.asarray(bounds, dtype=np.float64)
     at = np.searchsorted(ends, numbers.fill_null(0).to_numpy(), side="right") - 1
     there = (numbers.is_not_null() & numbers.is_not_nan()).to_numpy()
@@ -134,8 +143,8 @@ def _coded_end(
     with np.errstate(invalid="ignore"):
         coded = sign * numbers > sign * end
     if not coded.sum() >= FEWEST:
-        message = f"fewer than {FEWEST} values would be coded, which tells them"
-        hint = "choose an end that more values lie beyond"
+        message = f"fewer than {FEWEST} values would be coded, which discloses them"
+        hint = "choose an end with more values beyond it"
         raise MicrodataError(message, code="recode", where=variable, hint=hint)
     put = float(numbers[coded].mean()) if mean else end
     new = np.where(coded, put, numbers)
@@ -166,7 +175,7 @@ def round_values(records: HeldRecords, settings: RoundValuesSettings) -> Changed
 def _numbers(records: HeldRecords, name: str) -> pl.Series:
     values = records.columns([name]).to_series()
     if not values.dtype.is_numeric():
-        raise MicrodataError("this is no column of numbers", code="column-type", where=name)
+        raise MicrodataError("not a numeric column", code="column-type", where=name)
     return values
 
 
@@ -192,14 +201,14 @@ def drop_identifiers(records: HeldRecords, settings: DropIdentifiersSettings) ->
     direct, harmless = settings.direct, settings.harmless
     columns = records.frame.collect_schema().names()
     records.columns([*dict.fromkeys([*direct, *harmless])])
-    hint = "leave them out too, or name them as harmless"
+    hint = "drop them, or declare them as harmless"
     problems = [
         Problem(reason, name, hint)
         for name in columns
         if name not in {*direct, *harmless}
         and (reason := suspicion(records.columns([name]).to_series()))
     ]
-    many = "{} columns look as if they named someone"
+    many = "{} columns may identify persons"
     raise_all(MicrodataError, problems, code="identifiers", many=many)
     log = pl.DataFrame({"dropped": list(direct)}, schema={"dropped": pl.String})
     return done(

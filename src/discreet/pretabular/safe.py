@@ -111,7 +111,7 @@ def safe_counts(
     if exact and len(count):
         value, least, change = _solved(count, control, at_least, least, value, error)
     if ((value != 0) & (value < at_least)).any():
-        raise MicrodataError("counts below the least number are left", code="safe")
+        raise MicrodataError("some counts are still below the minimum", code="safe")
     error = control.error(value - count)
     return SafeCounts(count=value, error=error, least_error=least, least_change=change)
 
@@ -387,8 +387,8 @@ class _Combinations:
         parts = [_numbered(layers, length), *(places(records.columns([name])) for name in names)]
         index = CellIndex(tuple(int(part.max(initial=-1)) + 1 for part in parts))
         if fill and index.size > _MOST_FILLED:
-            message = f"{index.size:,} combinations are too many to be filled"
-            hint = "recode variables, or leave out fill"
+            message = f"too many combinations to fill: {index.size:,}"
+            hint = "recode variables, or remove fill"
             raise MicrodataError(message, code="safe", where="fill", hint=hint)
         if fill:
             of, code = index.numbers(parts), [part.astype(np.int64) for part in index.every()]
@@ -456,7 +456,7 @@ def safe(records: HeldRecords, settings: SafeSettings) -> ChangedRecords:
     strata, zeros, record_key = settings.by, settings.structural_zeros, settings.record_key
     key = record_key if record_key in records.frame.columns or record_key != KEY else None
     if {*variables, *strata} & {*ids, key}:
-        message = "variables are neither identifier, record key nor stratum"
+        message = "variables cannot be identifier, record key or stratum"
         raise_all(MicrodataError, [Problem(message, "variables")], code="safe")
     check_codes(records, [*variables, *strata])
     problems = []
@@ -464,9 +464,14 @@ def safe(records: HeldRecords, settings: SafeSettings) -> ChangedRecords:
         check_identifiers(records.frame, ids)
         last = records.columns(ids[-1:]).dtypes[0]
         if not last.is_integer() and last != pl.String:
-            problems.append(Problem("copies need whole numbers or texts", ids[-1]))
+            problems.append(
+                Problem(
+                    "identifiers of copies need whole numbers or texts",
+                    ids[-1],
+                )
+            )
     if key is not None and not records.columns([key]).dtypes[0].is_integer():
-        problems.append(Problem("record keys are whole numbers", key, "import_record_keys"))
+        problems.append(Problem("record keys must be whole numbers", key, "import_record_keys"))
     raise_all(MicrodataError, problems, code="safe")
     combinations = _Combinations.found(records, variables, strata, zeros, fill=settings.fill)
     new, measures = _counts(combinations, tables, settings.at_least, held, settings.exact_up_to)
@@ -503,8 +508,8 @@ def _forbidden(combinations: _Combinations, texts: Sequence[str]) -> BoolArray:
             raise filter_failed(error) from None
         mask |= chosen.fill_null(value=False).to_numpy()
         if combinations.count[mask].any():
-            message = "there are records that cannot be"
-            hint = "correct them, or leave the condition out"
+            message = "some records have an impossible combination"
+            hint = "correct them, or remove the condition"
             raise MicrodataError(message, code="safe", where=text, hint=hint)
     return mask
 
@@ -674,7 +679,7 @@ def _new_ids(old: pl.Series, size: int) -> pl.Series:
     """Identifiers of copies: no record has them, and they are seen to be new."""
     if old.dtype == pl.String:
         if old.str.starts_with("+").any():
-            message = "identifiers begin with a plus sign, as those of copies do"
+            message = "identifiers must not start with a plus sign, which marks copies"
             raise MicrodataError(message, code="safe", where=old.name)
         return pl.Series([f"+{at}" for at in range(1, size + 1)], dtype=pl.String)
     highest: Any = max(old.max() or 0, 0)
@@ -682,5 +687,8 @@ def _new_ids(old: pl.Series, size: int) -> pl.Series:
     try:
         return new.cast(old.dtype)
     except pl.exceptions.InvalidOperationError:
-        message, hint = "identifiers of copies do not fit into the column", "make it 64 bits wide"
+        message, hint = (
+            "the column is too small for the identifiers of copies",
+            "convert it to 64 bits",
+        )
         raise MicrodataError(message, code="safe", where=old.name, hint=hint) from None

@@ -110,7 +110,7 @@ class SwapSettings(RecordSettings):
             *(name for profile in self.profiles for name in profile),
         }
         if len(set(self.moved)) != len(self.moved) or used & set(self.moved):
-            raise refused("areas are each named once, and nothing else", where="areas")
+            raise refused("name each area variable exactly once", where="areas")
         if not all(self.profiles):
             raise refused("name one or more variables", where="similar")
         return self
@@ -163,9 +163,11 @@ class PramSettings(RecordSettings):
         if not names or len(set(names)) != len(names):
             raise refused("name one or more variables, each once", where="variables")
         if set(names) & set(self.strata):
-            raise refused("what changes is neither identifier nor stratum", where="variables")
+            raise refused(
+                "a variable that changes cannot be an identifier or a stratum", where="variables"
+            )
         if self.exact and not all(isinstance(m, Invariant) for m in self.variables.values()):
-            raise refused("only invariant matrices can keep frequencies", where="exact")
+            raise refused("exact needs invariant matrices", where="exact")
         return self
 
 
@@ -202,7 +204,7 @@ class LocalSuppressionSettings(RecordSettings):
     def _keys_that_matter(self) -> Self:
         named = set(self.importance)
         if named - set(self.keys) or len(named) < len(self.importance):
-            raise refused("importance names keys, each once", where="importance")
+            raise refused("importance must list key variables, each once", where="importance")
         return self
 
     def promise(self) -> tuple[Sequence[str], int]:
@@ -225,7 +227,7 @@ class RecodeSettings(RecordSettings):
         tree = self.classification is not None
         ways = (bool(self.intervals), self.codes is not None, tree)
         if sum(ways) != 1 or (self.level is None) == tree:
-            raise refused("say one of: a classification with a level, intervals, codes")
+            raise refused("state one of: a classification with a level, intervals, codes")
         return self
 
 
@@ -248,7 +250,7 @@ class CodedEndSettings(RecordSettings):
     @model_validator(mode="after")
     def _one_way(self) -> Self:
         if (self.end is None) == (self.share is None):
-            raise refused("say from which value on, or a share between 0 and 1")
+            raise refused("state a limit, or a share between 0 and 1")
         return self
 
 
@@ -306,10 +308,10 @@ class SafeSettings(RecordSettings):
     @model_validator(mode="after")
     def _tables_of_variables(self) -> Self:
         if len(set(self.variables)) != len(self.variables) or set(self.variables) & set(self.by):
-            message = "name one or more variables, each once; they are neither key nor stratum"
+            message = "name one or more variables, each once, and no key or stratum"
             raise refused(message, where="variables")
         if not all(set(table) <= set(self.variables) for table in self.controls):
-            raise refused("control tables are made of the variables", where="controls")
+            raise refused("control tables must use the variables", where="controls")
         return self
 
     def promise(self) -> tuple[Sequence[str], int]:

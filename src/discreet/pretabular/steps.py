@@ -46,8 +46,8 @@ Place = Callable[[tuple[str | int, ...]], str]
 _AT = "\0at"
 #: What is done about warnings is the same for all threads.
 _ONE_AT_A_TIME = threading.Lock()
-_IDENTIFIES = "identifies a record: say whether it stays"
-_KEEP = "[output] drop = [...] leaves it out; keep = [...] lets it stay, for use inside the house"
+_IDENTIFIES = "the column identifies records: drop or keep it"
+_KEEP = "add it to [output] drop = [...], or to keep = [...] for internal use"
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
@@ -101,7 +101,7 @@ class RecordChain:
             placed = [
                 replace(one, where=f"{where}: {one.where}".rstrip(": ")) for one in error.problems
             ]
-            several = f"{where}: several things are wrong"
+            several = f"{where}: several problems"
             raise type(error).of(placed, several, code=error.code) from None
         return changed, [(f"{where}: {warning}", type(warning)) for warning in caught]
 
@@ -118,10 +118,8 @@ class RecordChain:
             if not kept or not records.height:
                 continue
             if int(records.group_by(kept).len()["len"].to_numpy().min()) < fewest:
-                message = (
-                    f"not every combination of {', '.join(kept)} occurs {fewest} times any more"
-                )
-                hint = "put it after the steps that change these variables"
+                message = f"some combinations of {', '.join(kept)} occur fewer than {fewest} times"
+                hint = "move the step after those that change these variables"
                 problems.append(Problem(message, f"{step.place}, {step.method}".lstrip(", "), hint))
         raise_all(ProgrammeError, problems, code="steps")
         decided, names_left = [*self.drop, *self.keep], set(records.columns)
@@ -135,7 +133,7 @@ class RecordChain:
             for name in records.columns
             if name not in {*decided, *self.ids} and (reason := suspicion(records[name]))
         ]
-        missing = "after the last step there is no such column"
+        missing = "column not found after the last step"
         problems += [
             Problem(missing, name, nearest(name, sorted(names_left)))
             for name in decided
@@ -179,7 +177,7 @@ def checked_steps(
         ready = stated.get("settings")  # of a method that is alone
         method = step.get("method")
         if not isinstance(method, str) or method not in METHODS:
-            message = f"there is no method {method!r}" if isinstance(method, str) else "is missing"
+            message = f"unknown method {method!r}" if isinstance(method, str) else "is missing"
             hint = nearest(str(method), list(METHODS))
             problems.append(Problem(message, place((*path, "method")), hint))
             continue
@@ -187,10 +185,10 @@ def checked_steps(
         own = step.get("id", ids)
         own = [own] if isinstance(own, str) else own
         if kind.identified and not own:
-            message, hint = f"{method} needs what identifies a record", 'id = "person_id"'
+            message, hint = f"{method} needs the identifier of a record", 'id = "person_id"'
             problems.append(Problem(message, place(("keys", "id")), hint))
         if kind.drawn and not secret_there:
-            message, hint = f"{method} needs a secret", "make one with: discreet keys secret"
+            message, hint = f"{method} needs a secret", "create one with: discreet keys secret"
             problems.append(Problem(message, place(("keys", "secret_file")), hint))
         try:
             settings = ready if isinstance(ready, kind) else kind.model_validate(stated)
@@ -263,7 +261,7 @@ def record_chain(
     chain = list(checked_steps(steps, problems, _dotted, ids=ids, secret_there=secret is not None))
     if not files:
         problems += [
-            Problem("files are not read here", f"{step.place}.{name}", "give intervals or codes")
+            Problem("files are not allowed here", f"{step.place}.{name}", "give intervals or codes")
             for step in chain
             for name in step.settings.files()
         ]
@@ -272,8 +270,8 @@ def record_chain(
     problems += undecided(steps, names, _dotted, ids=ids, decided=[*drop, *keep])
     if not steps:
         hint = f"methods: {', '.join(METHODS)}"
-        problems.append(Problem("no step is asked for", "steps", hint))
-    raise_all(ProgrammeError, problems, code="programme", many="the steps have {} mistakes")
+        problems.append(Problem("no steps given", "steps", hint))
+    raise_all(ProgrammeError, problems, code="programme", many="{} problems with the steps")
     return RecordChain(original=original, steps=chain, secret=secret, ids=ids, drop=drop, keep=keep)
 
 

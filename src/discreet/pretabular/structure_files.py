@@ -109,30 +109,28 @@ def structure_file(records: HeldRecords, settings: StructureSettings) -> Structu
     public, shares = settings.public, settings.shares
     listed = {"id": ids, "public": public, "shares": shares}
     problems = [
-        Problem("there is no such variable", f"{label}: {name}")
+        Problem("variable not found", f"{label}: {name}")
         for label, own in listed.items()
         for name in own
         if name not in names
     ]
     problems += [
-        Problem("an identifier cannot be public or keep its shares", name)
+        Problem("an identifier cannot be in public or shares", name)
         for name in ids
         if name in public or name in shares
     ]
     problems += [
-        Problem(f"variables of type {one.values.dtype} cannot be made up", one.name, "drop it")
+        Problem(f"cannot create dummy values of type {one.values.dtype}", one.name, "drop it")
         for one in original.variables
         if one.values.dtype.is_nested() or one.values.dtype in _UNUSUAL
     ]
     raise_all(MicrodataError, problems, code="structure-file")
     flat = [name for item in settings.together for name in item]
     problems = [
-        Problem("there is no such variable", f"together: {name}")
-        for name in flat
-        if name not in names
+        Problem("variable not found", f"together: {name}") for name in flat if name not in names
     ]
     if len(set(flat)) < len(flat):
-        problems.append(Problem("a variable is in one set only", "together"))
+        problems.append(Problem("a variable can be in one set only", "together"))
     raise_all(MicrodataError, problems, code="structure-file")
     units = original.variables[names.index(unit)].values if unit else None
     secret = Secret.generate() if records.stated_secret is None else records.secret
@@ -159,8 +157,8 @@ class _Maker:
             for names in settings.together
         ]
         named = {one.described.name: one for one in self.forms}
-        message = "only codes that enough units have together can be combined"
-        hint = "name fewer variables, or a lower threshold"
+        message = "too few units share these codes for a combination"
+        hint = "use fewer variables, or a lower threshold"
         problems = [
             Problem(message, f"together: {', '.join(names)}", hint)
             for names, rowwise in self.sets
@@ -200,7 +198,7 @@ class _Maker:
             findings={
                 **numbers,
                 "candidates rejected": rejected,
-                "patterns of missing values left out": self.patterns_left,
+                "patterns of missing values omitted": self.patterns_left,
                 "variables": {
                     form.described.name: {"kind": form.kind, "found": list(form.findings)}
                     for form in self.forms
@@ -242,10 +240,10 @@ class _Maker:
                 break
         if len(kept) < records or below > whole:
             raise MicrodataError(
-                "too many made-up records have values that together are those of few units",
+                "too many dummy records combine values of few units",
                 code="structure-file",
                 where=f"agree = {below}" if agree else f"{len(names)} variables",
-                hint="allow a larger agree, make fewer records, or put few codes together",
+                hint="raise agree, reduce records, or combine fewer codes",
             )
         return kept[:records], below, tried - len(kept)
 
@@ -337,9 +335,9 @@ class _Maker:
                     texts[place] = text
                     used.add(text)
         if any(text is None for text in texts):
-            message = "no identifiers of this form are left that the original does not have"
+            message = "no unused identifiers of this form are left"
             raise MicrodataError(
-                message, code="structure-file", where=one.name, hint="fewer records"
+                message, code="structure-file", where=one.name, hint="reduce records"
             )
         return pl.Series(texts[np.searchsorted(needed, owners)].tolist(), dtype=pl.String)
 

@@ -97,7 +97,7 @@ class FormFinder:
         kinds = missing.filter((pl.col("\0n") >= self.settings.threshold) | public)
         reasons, lost = kinds["reason"].to_list(), missing.height - kinds.height
         left = counts.height - kept.height
-        findings = (f"{left:,} codes left out",) if left else ()
+        findings = (f"{left:,} codes omitted",) if left else ()
         form = Form(kind="codes", described=one, codes=codes, reasons=reasons)
         filled, covered = (int(t["\0n"].sum()) for t in (counts, kept))
         if one.name in self.identifiers or _all_differ(one, values, self.settings.threshold):
@@ -120,7 +120,7 @@ class FormFinder:
             form = self._numbers(form, values, public=public)
         else:  # yes or no, of too few units each
             form = replace(form, codes=pl.Series("value", [False, True]))
-        also = (f"{lost:,} kinds of missing values left out",) if lost else ()
+        also = (f"{lost:,} kinds of missing values omitted",) if lost else ()
         shown = _described(form, public=public)
         return replace(form, described=shown, findings=(*form.findings, *also))
 
@@ -164,7 +164,7 @@ class FormFinder:
         ends: Any = (plain.min(), plain.max()) if known else self._ends(plain)
         form = replace(form, kind="numbers", codes=codes)
         if ends is None:
-            return replace(form, ranges=[_UNKNOWN], findings=("ends unknown: too few units",))
+            return replace(form, ranges=[_UNKNOWN], findings=("range unknown: too few units",))
         decimals = 0 if values.dtype.is_integer() else self._decimals(plain)
         low, high = ends
         if not known:
@@ -213,7 +213,7 @@ class FormFinder:
             return replace(form, ranges=[(0, _DAY - 1)], scale=_SECOND)
         days = values.cast(pl.Date).to_physical().cast(pl.Float64)
         ends: Any = (days.min(), days.max()) if public and days.count() else self._ends(days)
-        findings = () if ends else ("ends unknown: too few units",)
+        findings = () if ends else ("range unknown: too few units",)
         first, last = _calendar(*ends) if ends and not public else ends or _calendar(0, 18_262)
         clock, first, last, scale = 0, int(first), int(last), _DAY
         if values.dtype == pl.Datetime:

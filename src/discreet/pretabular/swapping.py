@@ -51,7 +51,7 @@ def swap_risk(
     """The risk of each household at each level, from the coarsest on."""
     at, households = coded(records.columns([household]))
     if (at < 0).any():
-        raise MicrodataError("records have no household", code="swap", where=household)
+        raise MicrodataError("records lack a household", code="swap", where=household)
     first = np.empty(households.height, dtype=np.int64)
     first[at[::-1]] = np.arange(len(at))[::-1]
     risks = np.empty((households.height, len(areas)))
@@ -89,8 +89,8 @@ def swap(records: HeldRecords, settings: SwapSettings) -> ChangedRecords:
     for name in (*moved, *alike):
         codes = places(records.columns([name]))
         if (codes != codes[risks.first][risks.household]).any():
-            message = "persons of one household differ"
-            hint = "areas and similar variables are those of the whole household"
+            message = "persons of one household have different values"
+            hint = "areas and similar variables must be equal within a household"
             raise MicrodataError(message, code="swap", where=name, hint=hint)
     ids = records.columns([household])[risks.first]
     groups = [places(records.columns(one)[risks.first]) for one in profiles]
@@ -99,7 +99,7 @@ def swap(records: HeldRecords, settings: SwapSettings) -> ChangedRecords:
     wanted = round(len(risks.first) * rate / 2)
     if pairing.pairs > wanted:
         warnings.warn(
-            "more households are swapped because they are rare than the rate asks for",
+            "rare households exceed the swapping rate",
             DiscreetWarning, stacklevel=3,
         )  # fmt: skip
     pairing.others(wanted)
@@ -281,7 +281,7 @@ def rank_swap(records: HeldRecords, settings: RankSwapSettings) -> ChangedRecord
     held, names, layers = records.secret, settings.variables, settings.strata
     numbers = _exchanging(records, names, layers)
     problems = [
-        Problem(f"a column of {kind} has no ranks", name, "rank swapping is for numbers")
+        Problem(f"a column of {kind} has no order", name, "rank swapping needs numbers")
         for name, kind in records.columns(names).schema.items()
         if not kind.is_numeric()
     ]
@@ -338,7 +338,7 @@ def permute(records: HeldRecords, settings: PermuteSettings) -> ChangedRecords:
 def _exchanging(records: HeldRecords, names: Sequence[str], alike: Sequence[str]) -> pl.DataFrame:
     """What identifies each record, after columns were looked up."""
     if set(names) & set(alike):
-        message = "what moves is neither identifier nor stratum"
+        message = "a swapped variable cannot be an identifier or a stratum"
         raise MicrodataError(message, code="swap", where="variables")
     records.columns([*names, *alike])
     return records.identifiers(names)

@@ -66,7 +66,7 @@ def file_problems(programme: FileView, path: Place, name: str, *, folder: bool =
         )
         hint = nearest(place.name, beside)
         hint = hint if hint.startswith("did") else f"paths are relative to {programme.path.parent}"
-        yield programme.at(path, f"there is no file {name!r}", hint)
+        yield programme.at(path, f"file {name!r} not found", hint)
     elif place.is_dir() and not folder:
         yield programme.at(path, f"{name!r} is a folder")
     elif not os.access(place, os.R_OK):
@@ -183,6 +183,6 @@ def warnings_about(path: str | os.PathLike[str]) -> tuple[str, ...]:
     if os.name != "posix" or not mode & _READABLE:
         return ()
     return (
-        "others on this computer can read the perturbation table; "
-        f"unless it is a published one: chmod 600 {place}",
+        "other users of this computer can read the perturbation table; unless it is public, "
+        f"run: chmod 600 {place}",
     )

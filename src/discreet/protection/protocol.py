@@ -378,7 +378,7 @@ class Protection(ABC):
         if unsaid := [name for name in ("name", "manner") if not getattr(cls, name)]:
             problem = f"does not say its {' and '.join(unsaid)}"
         elif own("opened") and not own("determinants"):
-            problem = "opens what determines its tables, and does not say how"
+            problem = "opens inputs without declaring how"
         elif own("reports") and not own("write_reports"):
             problem = "does not write its reports"
         elif cls.settings and cls.settings.model_config.get("extra") != "forbid":
@@ -506,7 +506,9 @@ class Protection(ABC):
     ) -> str:
         """A warning, if a table and the one it replaces tell more together; else nothing."""
         same = np.array_equal(before().value, after.value, equal_nan=True)
-        return "" if same else f"{name} had other figures before: both together tell more"
+        return (
+            "" if same else f"{name} had other values before; both releases together disclose more"
+        )
 
     def concluded(self, inputs: InputsView, names: Sequence[str]) -> Iterable[str]:
         """Warnings, when all of these tables are made."""

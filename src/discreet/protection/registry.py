@@ -46,7 +46,7 @@ def protection(name: str) -> Protection:
         DiscreetError: If there is none; lists those there are.
     """
     if name not in _methods():
-        message = f"there is no method of protection {name!r}"
+        message = f"unknown method of protection {name!r}"
         hint = f"known: {', '.join(_methods())}"
         raise DiscreetError(message, code="protection", where="protect", hint=hint)
     return _methods()[name]
@@ -64,7 +64,7 @@ def register(method: Protection) -> None:
         message = f"a report cannot be called {', '.join(sorted(own & OWN_REPORTS))}"
         raise DiscreetError(message, code="protection", where=method.name)
     if method.name in _methods() or taken & own:
-        message = "there is a method of this name, or with such a report"
+        message = "the method or its report exists already"
         raise DiscreetError(message, code="protection", where=method.name)
     _methods()[method.name] = method
 
@@ -78,7 +78,7 @@ def clash(first: str, second: str) -> tuple[str, ...]:
     """Why two methods must not publish figures of the same records and values.
 
     >>> clash("one", "another")
-    ('the figures of two methods tell more together than each alone',)
+    ('two methods on the same values disclose more together',)
     """
     pair = {first: second, second: first}
     reasons = [
@@ -86,4 +86,4 @@ def clash(first: str, second: str) -> tuple[str, ...]:
         for method in protections()
         if method.name in pair and pair[method.name] in method.beside
     ]
-    return tuple(reasons) or ("the figures of two methods tell more together than each alone",)
+    return tuple(reasons) or ("two methods on the same values disclose more together",)

@@ -97,7 +97,9 @@ def areas_of(table: ProtectedTable, options: WriteOptions) -> list[MapLevel]:
     for name, code in options.at.items():
         if name not in others:
             hint = f"variables: {', '.join(others)}"
-            problems.append(Problem(f"there is no variable {name!r} beside areas", "at", hint))
+            problems.append(
+                Problem(f"variable {name!r} not found among the other variables", "at", hint)
+            )
         elif code not in others[name].index:
             hint = f"codes: {', '.join(others[name].codes[:10])}"
             problems.append(Problem(f"{name} has no code {code!r}", "at", hint))
@@ -117,15 +119,18 @@ def areas_of(table: ProtectedTable, options: WriteOptions) -> list[MapLevel]:
             levels.append(MapLevel(name, at, layout, *placed))
     if not levels:
         message = f"no level of {dimension.name} has boundaries for its codes"
-        hint = f"levels: {', '.join(_level_names(dimension))}; give boundaries= with such codes"
+        hint = (
+            f"levels: {', '.join(_level_names(dimension))}; give boundaries= with codes of "
+            "one level"
+        )
         raise PublicationError(message, code="areas", where=table.name, hint=hint)
     names = _figure_names(levels[0].layout)
-    hint = "choose codes of the other variables: at={…}"
+    hint = "choose codes of the other variables with at={…}"
     if len(names) > _MOST_FIGURES:
-        message = f"an area has at most {_MOST_FIGURES:,} figures in one file, not {len(names):,}"
+        message = f"a file can have at most {_MOST_FIGURES:,} figures per area, not {len(names):,}"
         raise PublicationError(message, code="too-large", where=table.name, hint=hint)
     if len(set(names)) < len(names):
-        message = "two figures of an area would have one name"
+        message = "two figures of an area would have the same name"
         raise PublicationError(message, code="column-names", where=table.name, hint=hint)
     return levels
 
@@ -136,7 +141,7 @@ def check_boundaries(tree: Classification, boundaries: Boundaries) -> None:
     placed = [_placed(dimension, areas, boundaries) for _, areas in _levels(dimension, "")]
     if all(item is None for item in placed):
         message = f"no level of {tree.name} has boundaries for its codes"
-        hint = "name the property with the codes: boundary_key = …"
+        hint = "state the property with the codes: boundary_key = …"
         raise PublicationError(message, code="boundaries", where=tree.name, hint=hint)
 
 
@@ -145,7 +150,7 @@ def _variable(table: ProtectedTable, options: WriteOptions) -> int:
     names = [dimension.name for dimension in table.spanning]
     if options.geo:
         if len(options.geo) > 1:
-            message = "a map has the areas of one variable"
+            message = "a map can show the areas of one variable only"
             raise PublicationError(message, code="areas", where=table.name, hint="geo=[…]")
         return names.index(options.geo[0])
     known = set() if options.boundaries is None else set(options.boundaries.codes)
@@ -156,7 +161,7 @@ def _variable(table: ProtectedTable, options: WriteOptions) -> int:
     if len(places) == 1:
         return places[0]
     message = "several variables have areas" if places else "no variable of the table has areas"
-    hint = "name it: geo=[…]" if places else "give the boundaries of its codes: boundaries="
+    hint = "choose one with geo=[…]" if places else "add the boundaries of its codes: boundaries="
     raise PublicationError(message, code="areas", where=table.name, hint=hint)
 
 
@@ -211,7 +216,7 @@ def _placed(
     if boundaries is not None and len(lost) < len(listed):
         if lost:
             named = ", ".join(lost[:_NAMED]) + (", …" if len(lost) > _NAMED else "")
-            message = f"{len(lost):,} areas of {dimension.name} have no boundary: {named}"
+            message = f"{len(lost):,} areas of {dimension.name} lack a boundary: {named}"
             hint = "add them to the file, or name another level"
             raise PublicationError(message, code="boundaries", where=dimension.name, hint=hint)
         return boundaries, np.array([numbers.get(code, -1) for code in codes], dtype=np.int64)
@@ -253,7 +258,7 @@ def drawn(level: MapLevel) -> DrawnAreas:
     Points are moved to whole units: what neighbours share, they share then, too.
     """
     if len(level.places) > MOST_AREAS:
-        message = f"a picture holds at most {MOST_AREAS:,} areas, not {len(level.places):,}"
+        message = f"a picture can have at most {MOST_AREAS:,} areas, not {len(level.places):,}"
         hint = "draw a coarser level, or write geojson or geo.parquet"
         raise PublicationError(message, code="too-large", where=level.name, hint=hint)
     at = np.flatnonzero(level.places >= 0)

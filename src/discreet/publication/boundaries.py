@@ -37,10 +37,10 @@ _KNOWN: Mapping[str, Coordinates] = {
     "EPSG:4258": "EPSG:4326",
     "EPSG:3035": "EPSG:3035",
 }
-_MEND = "mend it, for example with ogr2ogr -makevalid"
+_MEND = "repair it, for example with ogr2ogr -makevalid"
 #: So many edges are held against their neighbours at a time.
 _EDGES = 20_000
-_KEY = "name the one with the codes: key=…, one of {}"
+_KEY = "state the property with the codes: key=…, one of {}"
 _CONVERT = "convert it: ogr2ogr -t_srs EPSG:4326 NEW OLD"
 #: The central meridian of the grid, east of its origin: parallels bend away from the pole there.
 _MERIDIAN = 4_321_000
@@ -91,7 +91,7 @@ class Boundaries:
         codes = [code for part in parts for code in part.codes]
         twice = [code for code, number in Counter(codes).items() if number > 1]
         if twice or not parts:
-            message = f"two files have the area {twice[0]!r}" if twice else "no file is named"
+            message = f"area {twice[0]!r} occurs in two files" if twice else "no file given"
             raise _wrong("boundaries", message)
         sizes = {
             name: _starts([n for part in parts for n in np.diff(getattr(part, name)).tolist()])
@@ -128,10 +128,10 @@ class Boundaries:
             else:
                 codes[code] = None
                 kept.append(outline)  # type: ignore[arg-type]
-        many = "{} areas of the file are wrong"
+        many = "{} areas of the file are not valid"
         raise_all(PublicationError, problems, code="boundaries", many=many, where=where)
         if not codes:
-            raise _wrong(where, "the file holds no areas")
+            raise _wrong(where, "the file contains no areas")
         every = [ring for polygons in kept for polygon in polygons for ring in polygon]
         points, names = np.concatenate(every), tuple(codes)
         rings = _starts([len(ring) for ring in every])
@@ -341,9 +341,9 @@ def _fault(
 ) -> tuple[str, str] | None:
     """What is wrong with an area, and what helps."""
     if not isinstance(code, str) or not code:
-        return "its code is no text", "write codes as text: numbers lose leading zeros"
+        return "its code is not text", "write codes as text, because numbers lose leading zeros"
     if code in before:
-        return f"the code {code!r} occurs twice", "join the polygons of an area to one feature"
+        return f"the code {code!r} occurs twice", "combine the polygons of an area in one feature"
     if isinstance(polygons, str):
         return f"{code!r} {polygons}", ""
     if not polygons or not all(polygons):
@@ -352,11 +352,11 @@ def _fault(
         if len(ring) < 4 or not bool((ring[0] == ring[-1]).all()):
             return f"a ring of {code!r} is not closed, or has fewer than four points", ""
         if not bool(np.isfinite(ring).all()):
-            return f"a ring of {code!r} has a coordinate that is no number", ""
+            return f"a ring of {code!r} has a coordinate that is not a number", ""
         if coordinates == "EPSG:4326" and bool((np.abs(ring) > (180, 90)).any()):
-            return f"a ring of {code!r} has coordinates that are no degrees", _CONVERT
+            return f"a ring of {code!r} has coordinates that are not degrees", _CONVERT
         if float(_sizes(ring, np.array([0, len(ring)]))[0]) == 0:
-            return f"a ring of {code!r} encloses nothing", ""
+            return f"a ring of {code!r} encloses no area", ""
     return None
 
 
@@ -379,7 +379,7 @@ def _read(place: Path, key: str) -> tuple[Iterator[tuple[Any, _Polygons | str]],
     except OSError as error:
         message = f"the boundaries cannot be read ({error.strerror})"
         raise _wrong(place, message, "give the path of a file") from None
-    raise _wrong(place, "the suffix names no form of boundaries", "use .geojson or .parquet")
+    raise _wrong(place, "unknown suffix of a boundary file", "use .geojson or .parquet")
 
 
 # -- GeoJSON ----------------------------------------------------------------------
@@ -393,7 +393,7 @@ def _geojson(place: Path, key: str) -> tuple[Iterator[tuple[Any, _Polygons | str
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
         kind, features, system = "", None, ""
     if kind != "FeatureCollection" or not isinstance(features, list):
-        raise _wrong(place, "this is no collection of GeoJSON features")
+        raise _wrong(place, "not a GeoJSON FeatureCollection")
     if features and not any(key in _properties(feature) for feature in features):
         names = sorted({name for each in features[:100] for name in _properties(each)})
         message = f"no feature has a property {key!r}"
@@ -412,7 +412,7 @@ def _polygons(feature: Any) -> _Polygons | str:
     geometry: Any = feature.get("geometry") if isinstance(feature, dict) else None
     kind = geometry.get("type") if isinstance(geometry, dict) else None
     if kind not in ("Polygon", "MultiPolygon"):
-        return "is no polygon"
+        return "is not a polygon"
     nested = geometry.get("coordinates")
 
     def points(ring: Any) -> FloatArray:
@@ -422,7 +422,7 @@ def _polygons(feature: Any) -> _Polygons | str:
         polygons = [nested] if kind == "Polygon" else nested
         return [[points(ring) for ring in polygon] for polygon in polygons]
     except (TypeError, ValueError):
-        return "has coordinates that are no numbers"
+        return "has coordinates that are not numbers"
 
 
 def geojson_texts(areas: Boundaries) -> pl.Series:
@@ -461,11 +461,11 @@ def _geoparquet(place: Path, key: str) -> tuple[Iterator[tuple[Any, _Polygons | 
         stated = about["columns"][column]
         names = list(pl.read_parquet_schema(place))
     except (pl.exceptions.PolarsError, ValueError, KeyError, TypeError):
-        raise _wrong(place, "this is no GeoParquet file") from None
+        raise _wrong(place, "not a GeoParquet file") from None
     if stated.get("encoding") != "WKB":
         raise _wrong(place, "its geometries are not in well-known binary (WKB)")
     if key not in names:
-        message = f"the file has no column {key!r}"
+        message = f"column {key!r} not found in the file"
         raise _wrong(place, message, _KEY.format(", ".join(names)))
     named = stated.get("crs", {"id": {"authority": "OGC", "code": "CRS84"}})
     own = (named or {}).get("id", {}) if isinstance(named, dict | None) else {}
@@ -483,8 +483,8 @@ def _from_wkb(blob: bytes | None) -> _Polygons | str:
     try:
         polygons, end = _wkb_polygons(blob or b"", 0)
     except (struct.error, ValueError):
-        return "is no polygon in well-known binary"
-    return polygons if end == len(blob or b"") else "has bytes behind its polygons"
+        return "is not a polygon in well-known binary"
+    return polygons if end == len(blob or b"") else "has extra bytes after its polygons"
 
 
 def _wkb_polygons(blob: bytes, at: int) -> tuple[_Polygons, int]:

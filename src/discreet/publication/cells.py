@@ -58,7 +58,7 @@ def flat_keys(sizes: Sequence[int], index: Sequence[PositionArray], length: int)
     """One number per cell that orders the cells as their positions do."""
     grid = CellIndex(tuple(sizes))
     if not grid.fits:
-        message = "the complete grid has more cells than can be numbered"
+        message = "the complete table has too many cells"
         hint = "write csv or parquet with complete=False"
         raise PublicationError(message, code="too-large", hint=hint)
     return grid.numbers(index, length)

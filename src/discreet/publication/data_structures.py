@@ -95,8 +95,8 @@ class SdmxNames:
             return TypeAdapter(cls).validate_python(document)
         except ValidationError:
             sections = ", ".join(item.name for item in fields(cls))
-            hint = f"sections with texts in quotes: {sections} (codes.VARIABLE)"
-            raise refuse("this is no list of names", hint) from None
+            hint = f"write sections with texts in quotes: {sections} (codes.VARIABLE)"
+            raise refuse("not a list of names", hint) from None
 
     def lines(self, lines: pl.DataFrame) -> pl.DataFrame:
         """Lines of observations by the names of SDMX."""
@@ -208,7 +208,7 @@ def parsed_reference(text: str) -> tuple[str, str, str]:
     """
     match = REFERENCE.fullmatch(text)
     if match is None:
-        message, hint = "this is no name of a structure", 'such as "OFFICE:POPULATION(1.0)"'
+        message, hint = "not the name of a structure", 'such as "OFFICE:POPULATION(1.0)"'
         raise PublicationError(message, code="structure", where=text[:80], hint=hint)
     return match[1], match[2], match[3]
 
@@ -227,20 +227,22 @@ def _check_names(table: str, dimensions: Sequence[StructureDimension]) -> None:
     for dimension in dimensions:
         codes = [code.code for code in dimension.codes]
         if names.count(dimension.name) > 1 or dimension.name in _TAKEN:
-            message = f"{dimension.name} would be two things"
-            problems.append(Problem(message, table, "name it otherwise"))
+            message = f"{dimension.name} would have two meanings"
+            problems.append(Problem(message, table, "choose another name"))
         if len(set(codes)) < len(codes):
-            message = f"two codes of {dimension.name} would be one"
-            problems.append(Problem(message, table, "name both"))
+            message = f"two codes of {dimension.name} would become equal"
+            problems.append(Problem(message, table, "give names to both"))
         if not _NAME.fullmatch(dimension.name):
             message = f"{dimension.name!r} cannot be the name of a dimension"
-            problems.append(Problem(message, table, "letters, digits, _ and - after a letter"))
+            problems.append(Problem(message, table, "use letters, digits, _ and - after a letter"))
         bad = [code for code in codes if not _CODE.fullmatch(code)]
         if bad:
-            message = f"{len(bad):,} codes of {dimension.name} are none of SDMX, such as {bad[0]!r}"
-            hint = "codes of SDMX have letters, digits, _, @, $ and -: say what it calls them"
+            message = (
+                f"{len(bad):,} codes of {dimension.name} are not valid in SDMX, such as {bad[0]!r}"
+            )
+            hint = "give SDMX names with letters, digits, _, @, $ and -"
             problems.append(Problem(message, table, hint))
-    many = "{} names are none of SDMX"
+    many = "{} names are not valid in SDMX"
     raise_all(PublicationError, problems, code="structure", many=many, where=table)
 
 
@@ -274,10 +276,10 @@ def read_structures(path: str | os.PathLike[str]) -> list[DataStructure]:
     except (ElementTree.ParseError, ValueError, KeyError, TypeError, RecursionError):
         structures = []
     if not structures:
-        hint = "it needs the message of a structure with its code lists: SDMX-ML or SDMX-JSON"
-        raise refuse("there is no data structure in this file", hint)
+        hint = "use a structure message with its code lists: SDMX-ML or SDMX-JSON"
+        raise refuse("no data structure in this file", hint)
     problems = [
-        Problem(f"{structure.name}: there is no code list {one.codelist}", str(file), "add it")
+        Problem(f"{structure.name}: code list {one.codelist} not found", str(file), "add it")
         for structure in structures
         for one in structure.dimensions
         if one.codelist and not one.codes
@@ -292,7 +294,7 @@ def _ordered(codes: Sequence[ListedCode]) -> tuple[ListedCode, ...]:
     below: dict[str, list[ListedCode]] = {}
     known = {item.code for item in codes}
     if len(known) < len(codes):
-        raise ValueError("a code stands twice")
+        raise ValueError("a code occurs twice")
     for code in codes:
         below.setdefault(code.above if code.above in known else "", []).append(code)
     ordered: list[ListedCode] = []
@@ -302,7 +304,7 @@ def _ordered(codes: Sequence[ListedCode]) -> tuple[ListedCode, ...]:
         ordered.append(replace(code, above=code.above if code.above in known else ""))
         waiting += below.get(code.code, [])[::-1]
     if len(ordered) < len(codes):
-        raise ValueError("codes stand above each other in a circle")
+        raise ValueError("the hierarchy of codes has a circle")
     return tuple(ordered)
 
 

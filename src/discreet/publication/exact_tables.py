@@ -54,7 +54,7 @@ def read_exact(path: str | os.PathLike[str]) -> ProtectedTable:
     try:
         about = pl.read_parquet_metadata(Path(path))[_VERSION]
     except (KeyError, OSError, pl.exceptions.PolarsError):
-        message, hint = "this file is no protected table", 'write it with the format "exact"'
+        message, hint = "not a protected table", 'write it with the format "exact"'
         raise PublicationError(message, code="exact-table", hint=hint) from None
     return with_cells(rebuilt(json.loads(about)), pl.read_parquet(Path(path)))
 

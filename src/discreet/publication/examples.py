@@ -42,8 +42,14 @@ def census_example() -> ProtectedTable:
             Note(
                 "non-additivity",
                 {
-                    "en": "Every figure is perturbed on its own; parts may differ from totals.",
-                    "de": "Jede Zahl wird für sich überlagert; Teile können von Summen abweichen.",
+                    "en": (
+                        "Every value is perturbed independently; sums of parts may differ "
+                        "from totals."
+                    ),
+                    "de": (
+                        "Jeder Wert ist einzeln überlagert; Summen der Teile können von "
+                        "Randsummen abweichen."
+                    ),
                 },
             ),
         ),

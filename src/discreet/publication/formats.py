@@ -202,7 +202,7 @@ def format_of(path: Path, format: str | None = None) -> str:  # noqa: A002 - the
     suffix = double if double in known else path.suffix.removeprefix(".")
     named = (suffix if format is None else format).lower()
     if named not in known:
-        message = f"{named!r} is not a format" if named else "the file name has no suffix"
+        message = f"unknown format {named!r}" if named else "the file name lacks a suffix"
         hint = f"formats: {', '.join(every)}"
         raise PublicationError(message, code="format", where=str(path), hint=hint)
     return known[named]
@@ -252,7 +252,7 @@ def check_protected(table: object) -> None:
 def place_of(path: Any) -> Path:
     """Where a file is to be written."""
     if not isinstance(path, str | os.PathLike):
-        message = f"the name of a file is needed, this is a {type(path).__name__}"
+        message = f"expected the name of a file, got a {type(path).__name__}"
         raise PublicationError(message, code="output-file", where="path")
     return Path(path)
 
@@ -261,5 +261,7 @@ def check_place(target: Path) -> None:
     """Raise an error unless a file can be written there."""
     check_writable(target.parent)
     if target.is_dir():
-        message = "this is a folder; it is not overwritten with a file"
-        raise PublicationError(message, code="output-file", where=str(target), hint="name a file")
+        message = "not a file but a folder"
+        raise PublicationError(
+            message, code="output-file", where=str(target), hint="give the name of a file"
+        )

@@ -156,24 +156,26 @@ def arrange(
     across, over the codes of the last variable, unless they are placed by name.
     """
     names = [dimension.name for dimension in table.dimensions]
-    variables = f"variables: {', '.join(names)}" if names else "this table has no variables"
+    variables = f"variables: {', '.join(names)}" if names else "the table has no variables"
     problems = []
     for where, placed in (("rows", rows), ("columns", columns)):
         if isinstance(placed, str):
-            problems.append(Problem("a list of names is needed, not a text", where))
+            problems.append(Problem("expected a list of names, got a text", where))
             continue
         lost = [name for name in placed or () if name not in names]
-        problems += [Problem(f"there is no variable {name!r}", where, variables) for name in lost]
+        problems += [Problem(f"variable {name!r} not found", where, variables) for name in lost]
     if not problems:
         times = Counter([*(rows or ()), *(columns or ())])
         wrong = [f"variable {name!r} is placed twice" for name in times if times[name] > 1]
         if rows is not None and columns is not None:
             known = {*times, *([FIGURE] if table.several_figures else [])}
-            wrong += [f"variable {name!r} is not placed" for name in names if name not in known]
+            wrong += [
+                f"variable {name!r} is missing in the layout" for name in names if name not in known
+            ]
         problems = [Problem(message, "rows and columns") for message in wrong]
     if problems:
         first = problems[0]
-        message = first.what if len(problems) == 1 else "the layout does not fit the table"
+        message = first.what if len(problems) == 1 else "the layout does not match the table"
         raise PublicationError(
             message,
             code="layout",
@@ -372,15 +374,15 @@ def _mark_places(table: ProtectedTable) -> list[tuple[Note, _Place]]:
     for number, remark in enumerate(table.cell_notes, 1):
         where, width = f"{table.name}, note {number}", len(remark.codes)
         if width not in sizes:
-            message = f"a note has {width} codes; the table spans {min(sizes)} variables"
+            message = f"a note has {width} codes, the table {min(sizes)} variables"
             problems.append(Problem(message, where, "give one code per variable; None for all"))
             continue
         codes = [*remark.codes, *[None] * (len(table.dimensions) - width)]
         wanted: list[int | None] = []
         for dimension, code in zip(table.dimensions, codes, strict=True):
             if code is not None and code not in dimension.index:
-                hint = f"note the codes of {dimension.name} that are printed"
-                problems.append(Problem(f"there is no code {code!r}", where, hint))
+                hint = f"use printed codes of {dimension.name}"
+                problems.append(Problem(f"code {code!r} not found", where, hint))
             wanted.append(None if code is None else dimension.index.get(code))
         mark_places.append((remark.note, tuple(wanted)))
     raise_all(PublicationError, problems, code="notes")

@@ -99,7 +99,7 @@ def great_table(
         library = importlib.import_module("great_tables")
     except ModuleNotFoundError:
         raise PublicationError(
-            "this needs the package great-tables",
+            "package great-tables not found",
             code="missing-package",
             hint="pip install 'discreet[notebooks]'",
         ) from None

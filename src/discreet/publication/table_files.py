@@ -97,7 +97,7 @@ def _check_columns(table: ProtectedTable, columns: CellColumns | None, *, labels
         every += [f"{name}_label" for name in names] if labels and columns.labels else []
     every += [FIGURE] if len(table.figures) == 1 else []
     problems = [
-        Problem(f"two columns would be called {name!r}", table.name, "rename the variable")
+        Problem(f"two columns would have the name {name!r}", table.name, "rename the variable")
         for name in dict.fromkeys(every)
         if every.count(name) > 1
     ]
@@ -107,13 +107,13 @@ def _check_columns(table: ProtectedTable, columns: CellColumns | None, *, labels
 def _type_problems(options: Any) -> Iterator[Problem]:
     """Texts for lists, words for yes and no: what would be taken for something else."""
     if not isinstance(options.complete, bool | None):
-        yield Problem("complete is True, False or None", "complete")
+        yield Problem("complete must be True, False or None", "complete")
     if not isinstance(options.labels, bool):
-        yield Problem("labels is True or False", "labels")
+        yield Problem("labels must be True or False", "labels")
     if isinstance(options.geo, str) or not isinstance(options.geo, Sequence):
-        yield Problem("a list of names is needed", "geo", 'such as ["region"]')
+        yield Problem("expected a list of names", "geo", 'such as ["region"]')
     if not isinstance(options.structure, str):
-        yield Problem("structure is a text", "structure", "write it as AGENCY:ID(1.0)")
+        yield Problem("structure must be a text", "structure", "write it as AGENCY:ID(1.0)")
 
 
 def _option_problems(
@@ -124,17 +124,17 @@ def _option_problems(
     for name in options.geo:
         if name not in names:
             variables = f"variables: {', '.join(names)}"
-            yield Problem(f"there is no variable {name!r}", "geo", variables)
+            yield Problem(f"variable {name!r} not found", "geo", variables)
     structure = options.structure
     if structure and not REFERENCE.fullmatch(structure):
         message = f"{structure!r} does not name a dataflow"
         yield Problem(message, "structure", "write it as AGENCY:ID(1.0)")
     elif structure and not form.dataflow:
-        message = f"files of format {form.name} name no dataflow"
+        message = f"format {form.name} has no dataflow"
         naming = ", ".join(item.name for item in FORMATS.values() if item.dataflow)
-        yield Problem(message, "structure", f"leave it out, or write {naming}")
+        yield Problem(message, "structure", f"remove it, or write {naming}")
     if options.sdmx not in ("2.0", "1.0"):
-        yield Problem("this is no version of SDMX-CSV", "sdmx", "versions: 2.0, 1.0")
+        yield Problem("unknown version of SDMX-CSV", "sdmx", "versions: 2.0, 1.0")
 
 
 def _map_problems(form: OutputFormat, options: Any) -> Iterator[Problem]:
@@ -143,12 +143,12 @@ def _map_problems(form: OutputFormat, options: Any) -> Iterator[Problem]:
     chosen = [name for name in _OF_MAPS if getattr(options, name) != getattr(plain, name)]
     if chosen and form.name not in MAPS:
         hint = f"write {', '.join(MAPS)}"
-        yield Problem(f"files of format {form.name} are no maps", chosen[0], hint)
+        yield Problem(f"format {form.name} has no maps", chosen[0], hint)
     if options.boundaries is not None and not hasattr(options.boundaries, "polygons"):
-        message = "the boundaries are no discreet.Boundaries"
+        message = "boundaries must be discreet.Boundaries"
         yield Problem(message, "boundaries", 'such as dc.Boundaries.read("areas.geojson")')
     if not isinstance(options.at, Mapping):
-        yield Problem("at is a table of codes", "at", 'such as {"sex": "w"}')
+        yield Problem("at must be a mapping of variables to codes", "at", 'such as {"sex": "w"}')
     if not isinstance(options.breaks, str):
         bounds: list[Any] = list(options.breaks)
         ordered = all(isinstance(bound, int | float) for bound in bounds) and all(
@@ -156,15 +156,17 @@ def _map_problems(form: OutputFormat, options: Any) -> Iterator[Problem]:
         )
         if not ordered or not 1 <= len(bounds) <= _MOST_CLASSES + 1:
             hint = f"such as [0, 100, 1000]; at most {_MOST_CLASSES} classes"
-            yield Problem("bounds are numbers that grow", "breaks", hint)
+            yield Problem("bounds must be increasing numbers", "breaks", hint)
     elif options.breaks not in ("quantiles", "equal"):
-        yield Problem("there are no such classes", "breaks", "quantiles, equal, or bounds")
+        yield Problem("unknown classes", "breaks", "use quantiles, equal or bounds")
     if isinstance(options.classes, bool) or options.classes not in range(2, _MOST_CLASSES + 1):
-        yield Problem(f"a map has 2 to {_MOST_CLASSES} classes", "classes")
+        yield Problem(f"a map needs 2 to {_MOST_CLASSES} classes", "classes")
     if options.coordinates not in ("EPSG:4326", "EPSG:3035"):
-        yield Problem("coordinates are EPSG:4326 or EPSG:3035", "coordinates")
+        yield Problem("coordinates must be EPSG:4326 or EPSG:3035", "coordinates")
     elif options.coordinates != "EPSG:4326" and form.name != "geoparquet":
-        yield Problem(f"{form.name} has longitude and latitude", "coordinates", "write geoparquet")
+        yield Problem(
+            f"{form.name} needs longitude and latitude", "coordinates", "write geoparquet"
+        )
 
 
 def write_workbook(
@@ -189,8 +191,8 @@ def write_workbook(
     row = row_of(format_of(target))
     if row.workbook is None or row.name in MAPS:
         names = [name for name, item in FORMATS.items() if item.workbook is not None]
-        message = f"a workbook is an {' or '.join(names)} file"
-        hint = f"name it ….{names[0]}"
+        message = f"a workbook needs the suffix {' or '.join(names)}"
+        hint = f"use a name such as tables.{names[0]}"
         raise PublicationError(message, code="format", where=target.name, hint=hint)
     listed = _listed(tables, language)
     check_place(target)
@@ -231,8 +233,8 @@ def write_atlas(
 def _listed(tables: Iterable[ProtectedTable], language: str) -> list[ProtectedTable]:
     """Several tables, each fit to be written."""
     if isinstance(tables, ProtectedTable) or not isinstance(tables, Iterable):
-        message = "a list of protected tables is needed"
-        hint = "a single table writes itself: table.write(…)"
+        message = "expected a list of protected tables"
+        hint = "for a single table use table.write(…)"
         raise PublicationError(message, code="workbook", where="tables", hint=hint)
     listed = list(tables)
     words(language)

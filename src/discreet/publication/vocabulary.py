@@ -48,7 +48,7 @@ def read_words(package: str) -> dict[str, dict[str, str]]:
     document = tomllib.loads(resources.files(package).joinpath("words.toml").read_text("utf-8"))
     for name, texts in document.items():
         if tuple(texts) != LANGUAGES or not all(texts.values()):
-            message = f"the text {name!r} is not there in all languages"
+            message = f"text {name!r} is missing in some languages"
             raise PublicationError(message, code="language", where=f"{package}, words.toml")
     return {one: {name: texts[one] for name, texts in document.items()} for one in LANGUAGES}
 
@@ -63,7 +63,7 @@ def words(language: str) -> Words:
     'Zeichenerklärung'
     """
     if language not in _WORDS:
-        message = f"there are no printed words in language {language!r}"
+        message = f"unknown language {language!r}"
         raise PublicationError(message, code="language", hint=f"languages: {', '.join(LANGUAGES)}")
     return _WORDS[language]
 

@@ -150,8 +150,7 @@ def anonymise(
     >>> anonymise("no-such-programme.toml", None)
     Traceback (most recent call last):
         ...
-    discreet.errors.ProgrammeError: [programme-file] no-such-programme.toml: the programme
-    cannot be read (No such file or directory)
+    discreet.errors.ProgrammeError: [programme-file] no-such-programme.toml: ...
       Hint: give the path of a TOML file
     """
     plan = _plan(Path(programme), show_values)
@@ -203,12 +202,12 @@ def _plan(path: Path, show_values: bool) -> _Plan:
     keys, output = document.keys, document.output
     source = main_source(document.data or DataEntry(), keys)
     if document.data is None:
-        problems.append(file.problem(("data",), "the section [data] is missing"))
+        problems.append(file.problem(("data",), "section [data] is missing"))
     else:
         problems += [each for _, each in check_sections(file, source.records, source.path)]
     if not document.steps and not file.reported(("steps",)):
         hint = f"add [[steps]] with method = one of {', '.join(METHODS)}"
-        problems.append(file.problem(("steps",), "no step is asked for", hint))
+        problems.append(file.problem(("steps",), "no steps given", hint))
     problems += [each for _, each in stated_secret_problems(file, ("keys",), keys)]
     secret_there, ids = bool(keys.secret_file or keys.secret_env), keys.id or []
     stated = [entry.model_dump() for entry in document.steps]
@@ -226,8 +225,8 @@ def _plan(path: Path, show_values: bool) -> _Plan:
         names, decided = [one.name for one in original.variables], [*output.drop, *output.keep]
         problems += undecided(stated, names, place, ids=ids, decided=decided)
         if output.order == "kept" and not output.keep:
-            message = "the order of the original can tell what was changed"
-            hint = 'leave it out, or keep = ["person_id"]'
+            message = "the order of the original records discloses changes"
+            hint = 'remove it, or add keep = ["person_id"]'
             problems.append(file.problem(("output", "order"), message, hint))
     raise_problems(str(path), problems)
     assert original is not None

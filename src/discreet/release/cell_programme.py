@@ -98,9 +98,11 @@ class CellProgramme:
         problems: list[Problem] = []
         entry = checked_entry(CellsEntry, "cells", cells, problems)
         if entry.hierarchies:
-            problems.append(Problem("files are not read here", "cells.hierarchies", "give trees"))
+            problems.append(
+                Problem("files are not allowed here", "cells.hierarchies", "give trees")
+            )
         problems += [
-            Problem("there is no such variable", f"trees.{tree}")
+            Problem("variable not found", f"trees.{tree}")
             for tree in trees or {}
             if tree not in (entry.by or ())
         ]
@@ -116,16 +118,16 @@ class CellProgramme:
         try:
             document = tomllib.loads(place.read_text("utf-8"))
         except OSError as error:
-            message = f"the programme cannot be read ({error.strerror})"
+            message = f"cannot read the programme ({error.strerror})"
             raise ProgrammeError(message, code="programme-file", where=str(place)) from None
         except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-            message = f"this is no TOML file: {error}"
+            message = f"not valid TOML: {error}"
             raise ProgrammeError(message, code="programme-file", where=str(place)) from None
         problems: list[Problem] = []
         entry = checked_entry(CellsEntry, "cells", document.pop("cells", {}), problems)
         known = ", ".join((*SECTIONS, "cells"))
         problems += [
-            Problem("there is no such section", name, f"known: {known}")
+            Problem("unknown section", name, f"known: {known}")
             for name in document
             if name not in SECTIONS
         ]
@@ -133,7 +135,7 @@ class CellProgramme:
         sections = {"perturbation": document.get("perturbation", {})}
         sections |= {f"magnitudes.{n}": s for n, s in document.get("magnitudes", {}).items()}
         problems += [
-            Problem("this is missing", f"{name}.table")
+            Problem("required", f"{name}.table")
             for name, section in sections.items()
             if not (isinstance(section, Mapping) and isinstance(section.get("table"), str))
         ]
@@ -183,7 +185,7 @@ def _missing(cells: CellsEntry) -> list[Problem]:
         },
     }
     return [
-        Problem("this is missing", f"{place}.{key}")
+        Problem("required", f"{place}.{key}")
         for place, (entry, keys) in needed.items()
         for key in keys
         if getattr(entry, key) is None
@@ -196,25 +198,25 @@ def _figure_problems(cells: CellsEntry, parameters: Parameters) -> list[Problem]
     for name, figure in cells.figures.items():
         where = f"cells.figures.{name}"
         if figure.where is not None:
-            hint = "the records are not here; name a count of the cells with of = …"
+            hint = "a programme for cells has no records; use of = … with a count of the cells"
             problems.append(Problem("cells cannot be filtered", f"{where}.where", hint))
         if figure.kind is None:
-            problems.append(Problem("this is missing", f"{where}.kind"))
+            problems.append(Problem("required", f"{where}.kind"))
         elif figure.kind == "count" and figure.of not in (None, *cells.counts):
-            hint = f"counts: {', '.join(cells.counts) or 'none besides the main one'}"
-            problems.append(Problem("there is no such count", f"{where}.of", hint))
+            hint = f"counts: {', '.join(cells.counts) or 'the main count only'}"
+            problems.append(Problem("count not found", f"{where}.of", hint))
         elif figure.kind in ("sum", "mean") and not (
             figure.of in cells.values and figure.of in parameters.magnitudes
         ):
-            hint = "name a value with a section [cells.values.…] and [magnitudes.…]"
-            problems.append(Problem("there is no such value", f"{where}.of", hint))
+            hint = "use a value with sections [cells.values.…] and [magnitudes.…]"
+            problems.append(Problem("value not found", f"{where}.of", hint))
     for name, magnitude in parameters.magnitudes.items():
         if (
             magnitude.entry.of == "range"
             and name in cells.values
             and not cells.values[name].smallest
         ):
-            message = "noise from the range needs the smallest value of each cell"
+            message = 'of = "range" needs the smallest value of each cell'
             problems.append(Problem(message, f"cells.values.{name}.smallest"))
     return problems
 

@@ -97,10 +97,10 @@ def _refuse_other_total(
     marked = cells.with_columns(pl.all_horizontal(half).alias("half"))
     alike = marked.group_by(name).agg(pl.col("half").all()).filter("half")[name].sort()
     if len(alike) and cells[sums[0]].sum():
-        message = f"the code {alike[0]!r} is everywhere the sum of the other codes"
+        message = f"code {alike[0]!r} is always the sum of the other codes"
         hint = (
-            f"state that it is the total: --total {name}={alike[0]}, or totals of the request; "
-            f"if it is not, add the rows of the code {TOTAL!r}"
+            f"declare it as the total: --total {name}={alike[0]}, or totals of the request; "
+            f"otherwise add rows of the code {TOTAL!r}"
         )
         raise SuppressionError(message, code="total-code", where=name, hint=hint)
 

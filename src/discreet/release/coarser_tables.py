@@ -80,7 +80,7 @@ class Savings:
             for rank, each in enumerate(self.ranked, 1)
         ]
         if not self.ranked:
-            lines.append(f"None of {self.tried} changes would hide less.")
+            lines.append(f"None of {self.tried} changes suppresses fewer cells.")
         return "\n".join(lines)
 
     def described(self, *, shares: bool = False) -> dict[str, Any]:
@@ -110,8 +110,8 @@ def _described(amount: HiddenAmount, *, shares: bool) -> dict[str, Any]:
 def _in_words(change: str, amount: HiddenAmount, *, shares: bool) -> str:
     share = f", {amount.share:.2%} of the value" if shares else ""
     return (
-        f"{change}: {amount.hidden:,} of {amount.cells:,} cells hidden "
-        f"({amount.sensitive:,} sensitive){share}, {amount.published:,} published."
+        f"{change}: {amount.hidden:,} of {amount.cells:,} cells suppressed ({amount.sensitive:,} "
+        f"sensitive){share}, {amount.published:,} published."
     )
 
 

@@ -44,7 +44,7 @@ def check_target(path: str | os.PathLike[str]) -> Path:
     """The path of a confidential file, if there is a format for it."""
     target = Path(path)
     if target.suffix.lower() not in (".parquet", ".csv"):
-        message = "confidential files are written as Parquet or CSV"
+        message = "confidential files must be Parquet or CSV"
         hint = "give the file the suffix .parquet or .csv"
         raise MicrodataError(message, code="format", where=str(target), hint=hint)
     return target
@@ -101,7 +101,7 @@ def tabulate_file(
 
     check_target(target)
     if not by:
-        raise TableError("no spanning variable is named", code="by", hint="--by region,sex")
+        raise TableError("no spanning variables given", code="by", hint="--by region,sex")
     trees = classifications or {}
     table = tabulate(
         source,

@@ -112,7 +112,7 @@ def join_cube_files(
     from discreet.tabulation import joined_files
 
     if not paths:
-        raise PackageError("name the cubes to join", code="cube-file", where="cubes")
+        raise PackageError("give the partial aggregates to join", code="cube-file", where="cubes")
     trusted = [read_verify_key(path) for path in verify_keys]
     with TemporaryDirectory(prefix=".cubes-", dir=Path(out).absolute().parent) as folder:
         opened = []
@@ -170,8 +170,8 @@ def _check_signature(place: Path, named: Path, trusted: Sequence[bytes]) -> str 
     end = file.start + sum(about["length"] for about in file.manifest["cubes"])
     if len(content) == end:
         if trusted:
-            message = "nobody signed these cubes"
-            raise _refused(named, "unsigned", message, "ask for a file that is signed")
+            message = "the partial aggregates are not signed"
+            raise _refused(named, "unsigned", message, "request a signed file")
         return None
     content, part = content[:end], content[end:]
     public = part[len(SIGNED) : -64]
@@ -180,11 +180,11 @@ def _check_signature(place: Path, named: Path, trusted: Sequence[bytes]) -> str 
             raise InvalidSignature
         Ed25519PublicKey.from_public_bytes(public).verify(part[-64:], _PURPOSE + content)
     except InvalidSignature:
-        message = "the signature is wrong: the file was changed after it was signed"
-        raise _refused(named, "signature", message, "ask for the file again") from None
+        message = "the signature is not valid: the file changed after signing"
+        raise _refused(named, "signature", message, "request the file again") from None
     if trusted and public not in trusted:
-        message = f"these cubes were signed by somebody else: key {key_id(public)}"
-        raise _refused(named, "signer", message, "name the public key of whoever made them")
+        message = f"another key signed the partial aggregates: {key_id(public)}"
+        raise _refused(named, "signer", message, "use the public key of their sender")
     return key_id(public)
 
 
@@ -240,8 +240,8 @@ def _opened(path: Path, temporary: Path, key: PackageKey | None) -> Path:
     if not content.startswith(ENCRYPTED):
         return path
     if key is None:
-        message = "these cubes are encrypted"
-        raise _refused(path, "key", message, "name the key: --key-file, or where its passphrase is")
+        message = "the partial aggregates are encrypted"
+        raise _refused(path, "key", message, "add --key-file FILE, or the place of the passphrase")
     at = len(ENCRYPTED) + _LENGTH
     size = int.from_bytes(content[len(ENCRYPTED) : at], "big")
     try:
@@ -257,8 +257,8 @@ def _opened(path: Path, temporary: Path, key: PackageKey | None) -> Path:
             for n, block in enumerate(blocks)
         ]
     except (InvalidTag, ValidationError, ValueError):
-        message = "the key does not fit, or the file is damaged"
-        raise _refused(path, "key", message, "ask for the file again, or for its key") from None
+        message = "the key is wrong, or the file is damaged"
+        raise _refused(path, "key", message, "request the file again, or for its key") from None
     if not plain[0].startswith(MAGIC):
-        raise _refused(path, "cube-file", "this is no file of cubes", "")
+        raise _refused(path, "cube-file", "not a file of partial aggregates", "")
     return write_cube_bytes(temporary, b"".join(plain))

@@ -114,14 +114,14 @@ class Draft:
         for name, keys in self.variables(by).items():
             if "labels" in keys:
                 continue
-            kind = "groups" if "intervals" in keys else "levels by leading signs of the codes"
+            kind = "groups" if "intervals" in keys else "levels by leading characters of the codes"
             yield f"{name}: {kind} are guessed"
         for name in by:
             if name not in self.variables(by) and self.columns[name].distinct > _MOST_CODES:
-                yield f"{name}: {self.columns[name].distinct:,} codes, without a tree above them"
+                yield f"{name}: {self.columns[name].distinct:,} categories without a hierarchy"
         values = [name for name in self.values if name not in by]
         if values:
-            yield f"values that could be added up: {', '.join(values[:8])}"
+            yield f"possible value columns: {', '.join(values[:8])}"
 
 
 @without_values
@@ -252,7 +252,7 @@ def write_draft(
     check_saved(path)
     unknown = [name for name in by if name not in draft.columns]
     if unknown or not by:
-        message = f"there is no column {unknown[0]!r}" if unknown else "no variable spans the table"
+        message = f"column {unknown[0]!r} not found" if unknown else "no spanning variables given"
         hint = f"columns: {', '.join(draft.columns)}"
         raise PublicationError(message, code="columns", where="new", hint=hint)
     document = {

@@ -111,7 +111,7 @@ def check_saved(path: str | os.PathLike[str]) -> None:
     target = Path(path)
     check_writable(target.parent)
     if target.exists():
-        what, hint = "there is a file already; programmes are not replaced", "take another name"
+        what, hint = "the file exists already; programmes are never replaced", "choose another name"
         raise PublicationError(what, code="exists", where=str(target), hint=hint)
 
 

@@ -55,7 +55,7 @@ if TYPE_CHECKING:
 #: What is said of a variable in files, or tells nothing of its cells.
 _ELSEWHERE = {"hierarchy", "codelist", "boundaries", "boundary_key"}
 
-_STATE_IT = 'state one in the programme: [release] secret_file = "office.secret"'
+_STATE_IT = 'state it in the programme: [release] secret_file = "office.secret"'
 
 
 def beside_programme(programme: ProgrammeFile, url: str) -> str:
@@ -337,8 +337,8 @@ class Inputs:
         if self.seals is not None:
             return self.seals.secret
         if not self._secret_place.exists():
-            message = "the secret that this release was made with is missing"
-            hint = f"put it back beside the programme; {_STATE_IT}"
+            message = "the secret of this release is missing"
+            hint = f"restore it next to the programme; {_STATE_IT}"
             raise PublicationError(
                 message, code="release-secret", where=str(self._secret_place), hint=hint
             )

@@ -68,7 +68,7 @@ def cell_table(
     """The table of cells made elsewhere. CONFIDENTIAL."""
     trees, where = classifications or {}, "classifications"
     problems = [
-        Problem(f"{name!r} does not span the table", where, nearest(name, list(by)))
+        Problem(f"{name!r} is not a spanning variable of the table", where, nearest(name, list(by)))
         for name in trees
         if name not in by
     ]

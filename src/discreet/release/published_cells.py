@@ -31,10 +31,10 @@ def audit_published_file(
     """Audit a file of published cells."""
     unknown = sorted(set(classifications) - set(by))
     if unknown:
-        message = f"{unknown[0]!r} does not span the table"
+        message = f"{unknown[0]!r} is not a spanning variable of the table"
         raise SuppressionError(message, code="by", where="classifications")
     if not place.is_file():
-        raise SuppressionError("there is no such file", code="file", where=str(place))
+        raise SuppressionError("file not found", code="file", where=str(place))
     try:
         if place.suffix == ".parquet":
             frame = pl.read_parquet(place)
@@ -42,20 +42,20 @@ def audit_published_file(
             texts = dict.fromkeys(by, pl.String)
             frame = pl.read_csv(place, schema_overrides=texts, infer_schema_length=None)
     except pl.exceptions.PolarsError:
-        message = "the file cannot be read as a table"
-        hint = "hand in published cells as .csv or .parquet"
+        message = "cannot read the file as a table"
+        hint = "give published cells as .csv or .parquet"
         raise SuppressionError(message, code="file", where=str(place), hint=hint) from None
     columns, wanted = frame.columns, [*by, value]
     twice = sorted({name for name in wanted if wanted.count(name) > 1})
     if twice:
-        message = f"the column {twice[0]!r} is named twice"
+        message = f"column {twice[0]!r} occurs twice"
         raise SuppressionError(message, code="by", where=str(place))
     missing = [name for name in wanted if name not in columns]
     if missing:
         few = len(missing) < len(wanted)
-        hint = f"columns found: {', '.join(columns)}" if few else "values are separated by commas"
-        message = f"the file has no column {missing[0]!r}"
-        hint = hint if few else f"{hint}, and the first line names the columns"
+        hint = f"columns: {', '.join(columns)}" if few else "separate values by commas"
+        message = f"column {missing[0]!r} not found"
+        hint = hint if few else f"{hint}; the first line must have the column names"
         raise SuppressionError(message, code="missing-column", where=str(place), hint=hint)
     spanning = [classifications.get(name, name) for name in by]
     if value in frame.columns and frame[value].dtype == pl.String:
@@ -76,8 +76,8 @@ def _numbers(column: Any, place: Path) -> Any:
     signs = set(bare.filter(numbers.is_null() & bare.is_not_null()).unique().to_list())
     wrong = signs - {"", ".", "x", "X", "/", "c", ":"}
     if wrong:
-        message = f"the column of values holds {len(wrong)} signs that are not known"
-        hint = "hidden cells are empty, or hold . x / c :"
+        message = f"{len(wrong)} unknown signs in the column of values"
+        hint = "suppressed cells must be empty or one of . x / c :"
         raise SuppressionError(
             message, code="values", where=f"{place.name}, {column.name}", hint=hint
         )

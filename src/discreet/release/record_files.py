@@ -44,7 +44,7 @@ def checked_table(
     named = _by_value(table, [_sensitive(item) for item in found])
     told: dict[str, Any] = {"table": table.name, "valid": True, "cells": len(cells)}
     told["values"] = named
-    lines = [f"{table.name} is in order: {len(cells):,} cells."]
+    lines = [f"{table.name} is valid: {len(cells):,} cells."]
     for value, each in named.items():
         reasons = ", ".join(f"{code} {number:,}" for code, number in each["reasons"].items())
         lines.append(
@@ -65,8 +65,8 @@ def _of_records(table: JudgedTable) -> RecordTable:
     """The table, if its records are there to be tabulated anew."""
     if isinstance(table, RecordTable):
         return table
-    message = "what would hide less is found out from records"
-    hint = "rules judge other categories anew; cells have one status"
+    message = "--hide-less needs microdata"
+    hint = "cells have one status and cannot be judged for merged categories"
     raise SuppressionError(message, code="option", where=table.name, hint=hint)
 
 
@@ -83,8 +83,8 @@ def suppress_table(
     target = Path(out)
     write_pattern = plugin("pattern", target.suffix.lower().removeprefix("."))
     if write_pattern and len(table.values) > 1:
-        message = f"a pattern ({target.suffix.lower()}) is of one value"
-        hint = "name one value"
+        message = f"a suppression pattern ({target.suffix.lower()}) needs exactly one value"
+        hint = "give one of them value"
         raise SuppressionError(message, code="output-file", where=str(target), hint=hint)
     judged = table.judged()
     done = table.suppressed(judged, **options)
@@ -132,23 +132,27 @@ def _hidden(found: Primary, done: Suppression) -> dict[str, Any]:
     return {"cells": len(found), "hidden": hidden, **_sensitive(found), **told}
 
 
-_COMPUTED = "totals that the cells lacked were computed; they are in the table, and protected"
+_COMPUTED = "missing totals were computed; they are in the table and protected"
 #: What is told of a pattern outside the internal report.
 _TOLD = ("unprotected", "gap", "nearness", "complete", "seconds")
 
 
 def _in_words(value: str, told: Mapping[str, Any]) -> str:
-    late = "" if told["complete"] else "; stopped by the time limit, proven all the same"
+    late = (
+        ""
+        if told["complete"]
+        else "; the time limit ended the search, the suppression pattern is proven safe"
+    )
     return (
         f"{value}: {told['sensitive']:,} sensitive cells and "
-        f"{told['hidden'] - told['sensitive']:,} others of "
-        f"{told['cells']:,} are hidden; {told['nearness']}{late}{_waived(told)}."
+        f"{told['hidden'] - told['sensitive']:,} other cells of {told['cells']:,} are "
+        f"suppressed; {told['nearness']}{late}{_waived(told)}."
     )
 
 
 def _waived(told: Mapping[str, Any]) -> str:
     number = told.get("waived", 0)
-    return f"; {number:,} are not sensitive because units have consented" if number else ""
+    return f"; {number:,} are not sensitive because of waivers" if number else ""
 
 
 def _write_internal(
@@ -166,6 +170,8 @@ def _write_internal(
         text = json.dumps(content, ensure_ascii=False, indent=2)
     else:
         words = [f"Value {value}\n{report.text()}" for value, report in reports.items()]
-        words += [] if less is None else [f"How less would be hidden\n{less.text(shares=True)}"]
+        words += (
+            [] if less is None else [f"Changes that suppress fewer cells\n{less.text(shares=True)}"]
+        )
         text = "\n\n".join(["CONFIDENTIAL", *words])
     write_text(place, text + "\n", private=True)

@@ -68,7 +68,7 @@ def rules_from(
         if key not in known_rules():
             short = ", ".join(f"{name} ({SHORT_NAMES[name]})" for name in SHORT_NAMES)
             hint = f"rules: {short}, {', '.join(known_rules())}"
-            problems.append(Problem("there is no such rule", f"rule {number}", hint))
+            problems.append(Problem("unknown rule", f"rule {number}", hint))
             continue
         before = stated.get(key, [])
         several = isinstance(before, list) and all(isinstance(one, dict | list) for one in before)
@@ -131,7 +131,7 @@ def checked_rules(stated: Mapping[str, Any], where: str) -> RuleSet:
     except ValidationError as error:
         problems = [
             Problem(
-                "this is no key of rules, or not what it needs",
+                "unknown key of rules, or wrong value",
                 str(item["loc"][0]) if item["loc"] else where,
                 nearest(str(item["loc"][0]), RuleSetEntry.names()) if item["loc"] else "",
             )
@@ -156,8 +156,8 @@ def spanning_of_cells(
 
     wrong = [name for name in (*trees, *totals) if name not in names]
     wrong += [name for name in totals if name in trees]
-    hint = f"by: {', '.join(names)}; a tree has its own total"
-    problems = [Problem("nothing can be said of this variable", name, hint) for name in wrong]
+    hint = f"spanning variables: {', '.join(names)}; a hierarchy has its own total"
+    problems = [Problem("the option does not apply to this variable", name, hint) for name in wrong]
     raise_all(SuppressionError, problems, code="by")
     classifications: dict[str, Classification] = dict(trees)
     codes = found_codes(read_columns(cells, list(names)), list(totals))
@@ -177,18 +177,18 @@ def spanning_of(
     from discreet.release.programme.variables import found_codes
 
     problems = [
-        Problem("it does not span the table", name, f"by: {', '.join(names)}")
+        Problem("not a spanning variable of the table", name, f"by: {', '.join(names)}")
         for name in (*trees, *prefixes)
         if name not in names
     ]
     problems += [
-        Problem("its tree is given twice", name, "a file, or prefixes")
+        Problem("two hierarchies given", name, "use a file or prefixes")
         for name in prefixes
         if name in trees
     ]
     lengths = {name: text.split(",") for name, text in prefixes.items()}
     wrong = [name for name, parts in lengths.items() if not all(p.strip().isdigit() for p in parts)]
-    problems += [Problem("lengths of prefixes are whole numbers", name, "1,3") for name in wrong]
+    problems += [Problem("prefix lengths must be whole numbers", name, "1,3") for name in wrong]
     raise_all(SuppressionError, problems, code="by", many="{} variables are wrong")
     classifications: dict[str, Classification] = dict(trees)
     codes = found_codes(read_columns(records, list(lengths)), list(lengths))
@@ -207,11 +207,11 @@ def read_columns(records: Any, wanted: Sequence[str]) -> Any:
     frame = read_microdata(records)
     known = list(frame.collect_schema())
     problems = [
-        Problem(f"there is no column {name!r}", "", nearest(name, known))
+        Problem(f"column {name!r} not found", "", nearest(name, known))
         for name in wanted
         if name not in known
     ]
-    raise_all(MicrodataError, problems, code="missing-column", many="{} columns are missing")
+    raise_all(MicrodataError, problems, code="missing-column", many="{} columns not found")
     return frame
 
 
@@ -266,11 +266,15 @@ class MarkedTable(JudgedTable):
 
         problems = []
         if self.decimals and not self.values:
-            problems.append(Problem("counts are whole numbers", "decimals", "name a value column"))
+            problems.append(
+                Problem("decimals need a value column", "decimals", "name a value column")
+            )
         if len(self.values) > 1:
-            problems.append(Problem("a status is that of one value", "", "name one value"))
+            problems.append(Problem("a status applies to one value", "", "give one of them value"))
         if len(self.levels) not in (0, 2):
-            problems.append(Problem("levels are two columns", "", "lower and upper ones"))
+            problems.append(
+                Problem("levels needs two columns", "", "name the lower and the upper level")
+            )
         raise_all(SuppressionError, problems, code="option")
         lower, upper = self.levels or (None, None)
         own_cost = None if self.cost in _OWN_COSTS else self.cost
@@ -355,21 +359,25 @@ class RecordTable(JudgedTable):
         object.__setattr__(self, "_columns", tuple(dict.fromkeys([*self.values, *extra])))
         problems = []
         if not self.by:
-            problems.append(Problem("no spanning variable is named", "by", "region, branch"))
+            problems.append(Problem("no spanning variables given", "by", "region, branch"))
         if self.rules.holdings and self.holding is None:
-            hint = "name the column that says which records belong together"
-            problems.append(Problem("a rule looks at holdings, and none are named", "", hint))
+            hint = "add the column of the holding"
+            problems.append(
+                Problem("a rule applies to holdings, but no holding is named", "", hint)
+            )
         if self.holding is not None and self.weight is not None:
-            hint = "leave out one of them"
-            message = "holdings of a weighted table cannot be told apart"
+            hint = "remove one of them"
+            message = "holdings cannot be identified in a weighted table"
             problems.append(Problem(message, self.holding, hint))
         if self.decimals and not self.values:
-            problems.append(Problem("counts are whole numbers", "decimals", "name a value column"))
+            problems.append(
+                Problem("decimals need a value column", "decimals", "name a value column")
+            )
         if self.shadow is not None and not self.values:
-            problems.append(Problem("counts have no shadow variable", self.shadow))
+            problems.append(Problem("counts cannot have a shadow variable", self.shadow))
         if not self.rules.judges(counts=not self.values):
             hint = "name a value column, or a rule such as n=3"
-            problems.append(Problem("none of these rules looks at counts", "", hint))
+            problems.append(Problem("none of these rules applies to counts", "", hint))
         raise_all(SuppressionError, problems, code="option", many="{} options do not fit")
 
     @without_values

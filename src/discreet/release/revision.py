@@ -31,11 +31,11 @@ class RevisionCheck:
         """What was found, and what to do about it; no cell is named."""
         lines = [table.text() for table in self.tables]
         if self.left_out:
-            lines.append(f"Not looked at, since of other records: {', '.join(self.left_out)}.")
+            lines.append(f"Not examined, because of other records: {', '.join(self.left_out)}.")
         if self.few:
             lines.append(
-                "Figures of both publications tell of these few units. Gather corrections until"
-                " more come together, correct the next period only, or leave these tables out."
+                "The values of both publications disclose these few units. Collect more "
+                "corrections, correct the next period only, or omit these tables."
             )
         return "\n".join(lines)
 

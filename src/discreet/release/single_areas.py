@@ -93,7 +93,7 @@ class AreaCut:
         above = level_of(areas, within)
         if above.tree != own.tree or above.depth >= own.depth:
             message = f"level {within!r} is not above level {level!r}"
-            hint = "areas are listed within those of a coarser level"
+            hint = "areas need a coarser level above them"
             raise PublicationError(message, code="area", where=areas.name, hint=hint)
         return own, above
 
@@ -249,15 +249,15 @@ def area_words(cut: AreaCut, codes: Sequence[str], *, labels: bool) -> dict[str,
         if labels and (label := file_word(cut.label(code))) != word:
             word = f"{word}-{label}"
         if (other := seen.setdefault(word.lower(), code)) != code:
-            message = f"areas {other!r} and {code!r} would be written to one file, {word!r}"
-            hint = "give the areas codes that differ more"
+            message = f"areas {other!r} and {code!r} would have the same file, {word!r}"
+            hint = "use codes that differ more"
             problems.append(Problem(message, cut.areas.name, hint))
         words[code] = word
     raise_all(
         PublicationError,
         problems,
         code="area-file",
-        many="{} areas would be written to files of others",
+        many="{} areas would have the file of another area",
         where=cut.areas.name,
         most=10,
     )

@@ -67,7 +67,7 @@ class StructureDraft:
             PublicationError,
             problems,
             code="structure",
-            many="{} dimensions are not told",
+            many="{} dimensions are missing",
             where=str(path),
         )
         return draft
@@ -76,16 +76,16 @@ class StructureDraft:
         every = {each.name: each for one in self.structures for each in one.dimensions}
         for name in (*self.columns, *self.constant, *self.squares):
             if name not in every:
-                yield Problem(f"there is no dimension {name!r}", "", f"known: {', '.join(every)}")
+                yield Problem(f"unknown dimension {name!r}", "", f"known: {', '.join(every)}")
         for name, each in every.items():
             if (name in self.columns) == (name in self.constant):
-                hint = f"{name}=COLUMN of the records, or {name}=CODE of all figures"
-                yield Problem(f"{name} is neither a column nor constant, or both", "", hint)
+                hint = f"add {name}=COLUMN of the microdata, or {name}=CODE of all values"
+                yield Problem(f"{name} must be either a column or a constant", "", hint)
             known = {code.code for code in each.codes}
             if each.codelist and name in self.constant and self.constant[name] not in known:
-                yield Problem(f"{self.constant[name]!r} is no code of {each.codelist}", name)
+                yield Problem(f"{self.constant[name]!r} is not a code of {each.codelist}", name)
             if not each.codelist and name in self.columns and name not in self.squares:
-                hint = "name it among the squares, or give the structure a code list"
+                hint = "add it to the grid cells, or give the structure a code list"
                 yield Problem(f"{name} has no code list", "", hint)
 
     def variables(self) -> dict[str, StructureDimension]:
@@ -151,8 +151,8 @@ def code_tree(dimension: StructureDimension, name: str, column: str) -> Classifi
     roots = [code.code for code in dimension.codes if not code.above]
     total = roots[0] if len(roots) == 1 else next((t for t in _TOTALS if t in roots), "")
     if not total:
-        message = f"{dimension.codelist} has several codes at the top, and none stands for all"
-        hint = f"a code for all is {', '.join(_TOTALS[:4])}"
+        message = f"{dimension.codelist} has several top codes and no total"
+        hint = f"add a total code: {', '.join(_TOTALS[:4])}"
         raise PublicationError(message, code="structure", where=dimension.name, hint=hint)
     above = {code.code: code.above or total for code in dimension.codes if code.code != total}
     parents = {code: None if one == total else one for code, one in above.items()}

@@ -88,7 +88,7 @@ class Transmission:
 
     def text(self) -> str:
         """The same for people."""
-        lines = [f"The transmission is in {self.out}. CONFIDENTIAL: it has true values."]
+        lines = [f"The transmission is in {self.out}. CONFIDENTIAL: it contains true values."]
         for name, each in self.tables.items():
             told = [
                 f"{count:,} {code} ({CONF_STATUS[code]['en']})"
@@ -129,8 +129,8 @@ def transmit(
     place, said = Path(out), names or SdmxNames()
     inner, outer = place.resolve(), Path(release).resolve()
     if inner.is_relative_to(outer) or outer.is_relative_to(inner):
-        message = "the transmission and the release would stand in one folder"
-        hint = "choose a folder beside the release: it is not for publication"
+        message = "the transmission must not be in the folder of the release"
+        hint = "choose another folder; the transmission is confidential"
         raise PublicationError(message, code="transmission-folder", where=str(place), hint=hint)
     inputs = open_inputs(programme)
     kept = remembered_tables(Path(release))
@@ -139,7 +139,7 @@ def transmit(
     spanning = {name for entry in tables.values() for name in entry.by or []}
     known = {"structures": set(tables), "dimensions": spanning, "codes": {*spanning, MEASURE}}
     problems = [  # names of what there is not would have no effect
-        Problem(f"there is no {name!r}", section, f"known: {', '.join(sorted(there))}")
+        Problem(f"{name!r} not found", section, f"known: {', '.join(sorted(there))}")
         for section, there in known.items()
         for name in getattr(said, section)
         if name not in there
@@ -176,7 +176,7 @@ def _check_release(inputs: Inputs, kept: Mapping[str, RememberedTable], release:
         PublicationError,
         problems,
         code="release-folder",
-        many="the release is not what the programme makes: {} differences",
+        many="the release differs from the programme in {} tables",
         where=str(release),
     )
 
@@ -193,7 +193,7 @@ def _truth(inputs: Inputs, kept: Mapping[str, RememberedTable]) -> dict[str, pl.
             verdicts, findings = method.audited(inputs, counted, context, kept, None)
             problems += [Problem(text, ", ".join(group)) for text in findings]
             problems += [
-                Problem(f"{value}: free cells open {cell}", names)
+                Problem(f"{value}: free cells disclose {cell}", names)
                 for (names, value), verdict in verdicts.items()
                 for cell in verdict.unprotected
             ]
@@ -205,7 +205,7 @@ def _truth(inputs: Inputs, kept: Mapping[str, RememberedTable]) -> dict[str, pl.
         PublicationError,
         problems,
         code="open",
-        many="what is free in the transmission opens hidden cells, in {} ways",
+        many="free values of the transmission disclose {} suppressed cells",
         where=str(inputs.programme.path),
     )
     return frames

@@ -42,10 +42,10 @@ def tune_programme(
         per = inputs.part_areas(name) or (areas.variable if areas else None)
         stated[name] = inputs.thresholds(name) or {}, per
     if unknown or not names or len({repr(item) for item in stated.values()}) > 1:
-        message = f"there is no table {unknown[0]!r}" if unknown else "there is no table to look at"
+        message = f"table {unknown[0]!r} not found" if unknown else "no tables to examine"
         if names and not unknown:
             message = "the tables have several thresholds, or several variables with areas"
-        hint = f"name tables of {', '.join(inputs.programme.tables)}"
+        hint = f"choose tables of {', '.join(inputs.programme.tables)}"
         raise ProgrammeError(message, code="tuning", where=str(inputs.programme.path), hint=hint)
     thresholds, per = stated[names[0]]
     # Every count behind the tables, and what each is held against.

@@ -93,7 +93,7 @@ def places_in(table: Table, other: Table, what: str) -> IntArray:
     names = [dimension.name for dimension in table.dimensions]
     if [dimension.name for dimension in other.dimensions] != names:
         what = f"the table of {what} has other spanning variables"
-        hint = f"make it by {', '.join(names) or 'nothing'}"
+        hint = f"tabulate it by {', '.join(names) or 'nothing'}"
         raise SuppressionError(what, code="other-table", where=table.name, hint=hint)
     problems, translated = [], []
     for own, theirs, part in zip(table.dimensions, other.dimensions, other.index, strict=True):
@@ -109,7 +109,7 @@ def places_in(table: Table, other: Table, what: str) -> IntArray:
             f"the table of {what} has codes that the table lacks",
             code="other-table",
             where=table.name,
-            hint="make both of the same records and classifications",
+            hint="tabulate both from the same records and classifications",
             problems=shortened(problems, _SHOWN),
         )
     places = CellLookup(table)

@@ -32,7 +32,7 @@ class CodeRules:
     >>> CodeRules({"country": ["DE", "AT"]}, [])
     Traceback (most recent call last):
         ...
-    discreet.errors.SuppressionError: [rule] CodeRules: rules is a list of rules
+    discreet.errors.SuppressionError: [rule] CodeRules: rules must be a list of rules
     """
 
     cells: Mapping[str, str | Sequence[str]]
@@ -46,8 +46,8 @@ class CodeRules:
         named = isinstance(value, Mapping) and len(value) > 0 and all(map(self.codes, value))
         raise_parameters(
             "CodeRules",
-            [] if fits else ["rules is a list of rules"],
-            [] if named else ["cells names codes of variables"],
+            [] if fits else ["rules must be a list of rules"],
+            [] if named else ["cells must map variables to codes"],
         )
 
     def codes(self, variable: str) -> tuple[str, ...]:
@@ -82,8 +82,8 @@ class CodeRules:
 def _family(dimension: Dimension, codes: Sequence[str]) -> tuple[BoolArray, BoolArray]:
     """Codes at or below those named; and these with all that may hold a part of them."""
     unknown = [code for code in codes if code not in dimension.index]
-    hint = "rules for codes that do not occur would be found by nobody; correct or leave them out"
-    problems = [Problem(f"there is no code {code!r}", dimension.name, hint) for code in unknown]
+    hint = "correct or remove rules for codes that do not occur"
+    problems = [Problem(f"code {code!r} not found", dimension.name, hint) for code in unknown]
     raise_all(SuppressionError, problems, code="rule", many="{} codes of rules are unknown")
     parents = dimension.parents.astype(np.int64)
     within = np.zeros(len(dimension), dtype=np.bool_)

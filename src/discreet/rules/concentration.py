@@ -169,7 +169,7 @@ class PQ(Rule):
             whole("n", self.n, 1, MOST - 1),
         ]
         if not (flaws[0] or flaws[1]) and not self.p < self.q <= 100:
-            flaws.append(["q is above p and at most 100"])
+            flaws.append(["q must be above p and at most 100"])
         self.check(*flaws)
 
     @property
@@ -236,7 +236,7 @@ class Request(Rule):
     def __post_init__(self) -> None:
         self.check(
             number("percent", self.percent, 0, 100, open_low=False),
-            [] if isinstance(self.asked, Table) else ["asked is a table"],
+            [] if isinstance(self.asked, Table) else ["asked must be a table"],
             whole("minimum", self.minimum, 0),
             number("safety_range", self.safety_range, 0, _INFINITE),
         )
@@ -244,7 +244,7 @@ class Request(Rule):
     def judge(self, cells: CellEvidence) -> RuleJudgement:
         """Which cells are sensitive, and how far they are to be protected."""
         total = cells.total(self.name)
-        place = places_in(cells.places.table, self.asked, "those who asked")
+        place = places_in(cells.places.table, self.asked, "the applicants")
         size = np.zeros(len(cells))
         size[place >= 0] = self._sizes(cells)[place[place >= 0]]
         limit = self.percent / 100 * total
@@ -260,7 +260,7 @@ class Request(Rule):
         assert cells.contributions is not None
         contribution = self.asked.contributions.get(cells.contributions.column)
         if contribution is None:
-            message = "the table of those who asked lacks the largest contributions"
+            message = "the table of the applicants lacks the largest contributions"
             where = cells.contributions.column
             hint = "tabulate it with the same values and contributions=1"
             raise SuppressionError(message, code="contributions", where=where, hint=hint)

@@ -97,7 +97,7 @@ class CellEvidence:
             listed = "give the value, and tabulate with contributions=…"
             hints = {"weights": "tabulate with weight=…, or count records"}
             hints |= {"values": listed, "nonzero": listed}
-            message = f"rule {rule} counts what the table does not have"
+            message = f"rule {rule} needs counts that the table lacks"
             where = self.places.table.name
             raise SuppressionError(
                 message, code="contributors", where=where, hint=hints.get(of, "")
@@ -142,13 +142,13 @@ class CellEvidence:
 
     def _contributions(self, rule: str) -> Contributions:
         if self.value is None:
-            message = f"rule {rule} looks at values, and the table is one of counts"
-            hint = 'name the value column: value="turnover"'
+            message = f"rule {rule} applies to values, but the table has counts only"
+            hint = 'add the value column, such as value="turnover"'
             raise SuppressionError(
                 message, code="rule-value", where=self.places.table.name, hint=hint
             )
         if self.contributions is None:
-            message = f"rule {rule} needs the largest contributions, and the table has none"
+            message = f"rule {rule} needs the largest contributions, which the table lacks"
             hint = f"tabulate with values=[{self.value!r}] and contributions=3"
             raise SuppressionError(message, code="contributions", where=self.value, hint=hint)
         return self.contributions
@@ -197,8 +197,8 @@ def record_evidence(
     table = places.table
     if value is None:
         if shadow is not None:
-            message = "a shadow variable stands in for a value, and no value is named"
-            hint = 'name the value column: value="turnover"'
+            message = "a shadow variable needs a value"
+            hint = 'add the value column, such as value="turnover"'
             raise SuppressionError(message, code="rule-value", where="shadow", hint=hint)
         published = table.count.astype(np.float64) if table.weight is None else table.weight
         return CellEvidence(places=places, counts=_counts(table, None), published=published)
@@ -206,7 +206,7 @@ def record_evidence(
         if column is not None and column not in table.sums:
             frame = ", ".join(table.sums) or "none"
             message = f"the table has no values of {column!r}"
-            hint = f"columns found: {frame}"
+            hint = f"columns: {frame}"
             raise SuppressionError(message, code="missing-column", where=table.name, hint=hint)
     published = table.sums[value]
     contributions = table.contributions.get(shadow or value)
@@ -228,13 +228,13 @@ def holding_evidence(records: CellEvidence, holdings: Table, column: str | None)
     """The evidence of the holdings of the same cells, in a table made by `count_holdings`."""
     table = records.places.table
     if table.weight is not None:
-        message = "rules per holding cannot be applied to weighted tables"
-        hint = "a weighted record stands for others, whose holdings nobody knows"
+        message = "rules per holding are not available for weighted tables"
+        hint = "a weighted record represents units whose holdings are unknown"
         raise SuppressionError(message, code="holdings", where=table.name, hint=hint)
     place = places_in(table, holdings, "holdings")
     if bool((place < 0).any()):
         message = "the table of holdings lacks cells that the table has"
-        hint = "make both of the same records, classifications and filter"
+        hint = "tabulate both with the same records, classifications and filter"
         raise SuppressionError(message, code="other-table", where=table.name, hint=hint)
     contribution = None if column is None else holdings.contributions.get(column)
     contributions = None if contribution is None else _aligned(contribution, place)
@@ -257,16 +257,16 @@ def holding_evidence(records: CellEvidence, holdings: Table, column: str | None)
 
 def with_unwaived(cells: CellEvidence, table: Table) -> CellEvidence:
     """The evidence of all, with that of those who have not consented in a table of their own."""
-    place = places_in(cells.places.table, table, "those who have not consented")
+    place = places_in(cells.places.table, table, "units without waiver")
     counts = {name: _filled(part, place, 0.0) for name, part in _counts(table, None).items()}
     message = ""
     if bool((counts["records"] > cells.counts["records"]).any()):
-        message = "the table of those who have not consented has more of them than the table"
+        message = "the table of units without waiver has more of them than the table"
     contributions = None
     if cells.contributions is not None:
         contribution = table.contributions.get(cells.contributions.column)
         if contribution is None:
-            message = "the table of those who have not consented lacks the largest contributions"
+            message = "the table of units without waiver lacks the largest contributions"
         else:
             parts = {item.name: getattr(contribution, item.name) for item in fields(contribution)}
             moved: dict[str, Any] = {
@@ -276,7 +276,7 @@ def with_unwaived(cells: CellEvidence, table: Table) -> CellEvidence:
             }
             contributions = replace(contribution, **moved)
     if message:
-        hint = "make it with rules.count_waivers of the same records, values and contributions"
+        hint = "create it with rules.count_waivers from the same records, values and contributions"
         raise SuppressionError(message, code="waivers", where=cells.places.table.name, hint=hint)
     absolute = None if contributions is None else _absolute(contributions, cells.weighted)
     own = replace(cells, counts=counts, contributions=contributions, absolute=absolute, _sums={})
@@ -318,8 +318,8 @@ def _absolute(contributions: Contributions, weighted: bool) -> npt.NDArray[np.fl
     if weighted or contributions.top_weight is None:
         return contributions.absolute
     if bool((contributions.low < 0).any()):
-        message = "there are negative values, whose absolute sum is known with weights only"
-        hint = "leave weighted=True, or tabulate without weights"
+        message = "negative values need weights for their absolute sum"
+        hint = "keep weighted=True, or tabulate without weights"
         raise SuppressionError(message, code="rule-weights", where=contributions.column, hint=hint)
     return contributions.plain
 

@@ -104,7 +104,7 @@ def count_holdings(
     tree = counted.dimensions[-1].classifications[0]
     if tree.missing in tree.index:
         message = "some records belong to no holding"
-        hint = "give records on their own a holding of their own"
+        hint = "give single records a separate holding"
         raise MicrodataError(message, code="holding", where=holding, hint=hint)
     if having is None:
         return _without_holdings(counted, listed, contributions)

@@ -79,13 +79,13 @@ def _separator(text: str) -> str:
 
 def _wrong_header(header: Sequence[str], variables: Sequence[str]) -> Iterator[Problem]:
     if not set(header) & set(_BOUNDS):
-        yield Problem("the file has no column low or high", "line 1")
+        yield Problem("the file needs a column low or high", "line 1")
     for name in dict.fromkeys(header):
         if header.count(name) > 1:
-            yield Problem(f"column {name!r} stands twice", "line 1")
+            yield Problem(f"column {name!r} occurs twice", "line 1")
         if name not in (*variables, *_BOUNDS, _VALUE):
             hint = f"columns: {', '.join([*variables, _VALUE, *_BOUNDS])}"
-            yield Problem(f"the table has no variable {name!r}", "line 1", hint)
+            yield Problem(f"variable {name!r} not found in the table", "line 1", hint)
 
 
 def _row(cells: dict[str, str], ragged: bool) -> dict[str, str] | str:
@@ -99,11 +99,11 @@ def _row(cells: dict[str, str], ragged: bool) -> dict[str, str] | str:
             try:
                 numbers.append(float(read[name]))
             except ValueError:
-                return f"{name} is no number; write 1234.5"
+                return f"{name} is not a number; write it like 1234.5"
             if not math.isfinite(numbers[-1]):
-                return f"{name} is no number; leave it empty for no bound"
+                return f"{name} is not a number; leave it empty for no bound"
     if not numbers:
-        return "the row gives neither low nor high"
+        return "the row needs low or high"
     if len(numbers) == len(_BOUNDS) and numbers[0] > numbers[1]:
         return "low is above high"
     return read

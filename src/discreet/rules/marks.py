@@ -113,23 +113,23 @@ class Marks:
 
 def _wrong(mark: Any) -> Iterator[str]:
     if not isinstance(mark, Mark):
-        yield "this is not a Mark"
+        yield "not a Mark"
         return
     cells: Any = mark.cells
     if not isinstance(cells, Mapping):
-        yield "cells is a mapping of variables to codes"
+        yield "cells must map variables to codes"
     if mark.status is not None and mark.status not in STATUSES:
-        yield f"status is one of {', '.join(STATUSES)}"
+        yield f"status must be one of {', '.join(STATUSES)}"
     numbers = {name: mark.number(name) for name in NUMBERS if mark.number(name) is not None}
     if mark.status is None and not numbers:
-        yield "the mark says nothing"
+        yield "the mark has no status, level, bound or cost"
     wrong = [name for name, value in numbers.items() if not is_number(value)]
-    yield from (f"{name} is a number" for name in wrong)
+    yield from (f"{name} must be a number" for name in wrong)
     if wrong:
         return
     for name in _NOT_NEGATIVE:
         if not 0 <= (mark.number(name) or 0) < math.inf:
-            yield f"{name} is at least 0 and finite"
+            yield f"{name} must be finite and at least 0"
     if mark.low is not None and mark.high is not None and mark.low > mark.high:
         yield "low is above high"
 
@@ -252,7 +252,7 @@ def _unknown(places: CellLookup, mark: Mark, where: str) -> Iterator[Problem]:
     for name, code in mark.cells.items():
         if name not in dimensions:
             hint = f"its variables are {', '.join(dimensions)}"
-            yield Problem(f"the table has no variable {name!r}", where, hint)
+            yield Problem(f"variable {name!r} not found in the table", where, hint)
         elif code not in dimensions[name].index:
             near = get_close_matches(code, dimensions[name].codes, cutoff=0.5)
             hint = f"near codes: {', '.join(map(repr, near))}; " if near else ""
@@ -263,7 +263,7 @@ def _unknown(places: CellLookup, mark: Mark, where: str) -> Iterator[Problem]:
 def _absent(mark: Mark, where: str) -> Problem:
     codes = ", ".join(f"{name}={code}" for name, code in mark.cells.items())
     hint = 'empty cells need no mark; unmatched="ignore" lets such marks pass'
-    return Problem(f"the table has no cell {codes}", where, hint)
+    return Problem(f"cell {codes} not found in the table", where, hint)
 
 
 def _all_of(places: CellLookup, mark: Mark) -> IntArray:

@@ -162,7 +162,7 @@ class Primary:
 
         if len(table) != len(self):
             raise SuppressionError(
-                "these are the primaries of another table", code="primary", where=table.name
+                "the primaries belong to another table", code="primary", where=table.name
             )
         codes = {
             dimension.name: pl.Series(dimension.codes, dtype=pl.String).gather(part)
@@ -270,7 +270,7 @@ def _guarded(cells: CellEvidence, waivers: Waivers) -> CellEvidence:
     """The evidence with that of those who have not consented."""
     table = waivers.records if cells.per == "record" else waivers.holdings
     if table is None:
-        message = "a rule looks at holdings, and the waivers say nothing of them"
+        message = "a rule applies to holdings, but the waivers lack holdings"
         hint = "count_waivers(…, holding=…)"
         raise SuppressionError(message, code="waivers", where=cells.places.table.name, hint=hint)
     return with_unwaived(cells, table)
@@ -293,34 +293,37 @@ def _sorted_out(
     listed: object = rules
     if isinstance(listed, str) or not isinstance(listed, Sequence):
         raise SuppressionError(
-            "rules is a list", code="rules", where="rules", hint="write rules=[PPercent(10)]"
+            "rules must be a list", code="rules", where="rules", hint="write rules=[PPercent(10)]"
         )
     known = Rule | CodeRules | MissingSafe | NothingSensitive
     wrong = [at for at, rule in enumerate(rules, 1) if not isinstance(rule, known)]
     if wrong:
         numbers = ", ".join(str(at) for at in wrong)
-        message = f"number {numbers} of the rules is no rule"
-        hint = "rules are objects such as rules.MinimumFrequency(3)"
+        message = f"number {numbers} of the rules is not a rule"
+        hint = "use objects such as rules.MinimumFrequency(3)"
         raise SuppressionError(message, code="rules", where="rules", hint=hint)
     judging = [rule for rule in rules if isinstance(rule, Rule | CodeRules)]
     nothing = any(isinstance(rule, NothingSensitive) for rule in rules)
     if nothing and judging:
-        message = "that nothing is sensitive cannot be said beside rules"
-        raise SuppressionError(message, code="rules", where="rules", hint="leave out one of them")
+        message = "NothingSensitive cannot be combined with rules"
+        raise SuppressionError(message, code="rules", where="rules", hint="remove one of them")
     if not (judging or nothing or marked):
         raise SuppressionError(
-            "there is no rule and no mark: no cell would be hidden",
+            "no sensitivity rule and no mark: no cell would be suppressed",
             code="no-rules",
             where="rules",
-            hint="if that is meant, say so: rules=[rules.NothingSensitive()]",
+            hint=(
+                "add a rule such as rules=[rules.MinimumFrequency(3)], or confirm with "
+                "rules=[rules.NothingSensitive()]"
+            ),
         )
     return judging, [rule for rule in rules if isinstance(rule, MissingSafe)]
 
 
 def _of_holdings(records: CellEvidence, holdings: Table | None, column: str | None) -> CellEvidence:
     if holdings is None:
-        message = "a rule looks at holdings, and there is no table of them"
-        hint = "make it with rules.count_holdings and give it as holdings="
+        message = "a rule applies to holdings, but the table of holdings is missing"
+        hint = "create it with rules.count_holdings and pass it as holdings="
         raise SuppressionError(message, code="holdings", where=records.places.table.name, hint=hint)
     return holding_evidence(records, holdings, column)
 
@@ -416,12 +419,12 @@ def _contradictions(sensitive: BoolArray, places: CellLookup, marked: MarkedCell
     """Marks that cannot be followed, given which cells are sensitive."""
     fixed = np.flatnonzero(sensitive & marked.are("protected"))
     message = "the cell is sensitive by a rule and marked as protected"
-    hint = "a sensitive cell cannot be published; to let it go, mark it as safe"
+    hint = "sensitive cells cannot be published; to publish it, mark it as safe"
     problems = [Problem(message, places.name(int(at)), hint) for at in fixed]
     stated = np.zeros(len(sensitive), dtype=np.bool_)
     for name in _LEVELS:
         stated |= ~np.isnan(marked.numbers[name])
     idle = np.flatnonzero(stated & marked.named & ~sensitive)
-    message = "protection levels are given for a cell that is not sensitive"
-    hint = "mark it as unsafe as well, or leave the levels out"
+    message = "protection levels for a cell that is not sensitive"
+    hint = "mark it as unsafe, or remove the levels"
     return problems + [Problem(message, places.name(int(at)), hint) for at in idle]

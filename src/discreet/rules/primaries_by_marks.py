@@ -89,7 +89,7 @@ def marked_cells(
     """
     raise_parameters("marked_cells", number("manual_range", manual_range, 0, float("inf")))
     if value is None and count is None:
-        raise SuppressionError("name the column of values, or that of counts", code="value")
+        raise SuppressionError("add the column of values, or the column of counts", code="value")
     frame = to_polars(cells)
     _check_columns(frame, [status, *(item for item in (value, lower, upper, cost) if item)])
     sums = {item: _numbers(frame, item) for item in dict.fromkeys((value, cost)) if item}
@@ -121,9 +121,9 @@ def _table(frame: pl.DataFrame, by: Sequence[Spanning], count: str | None, name:
 
 
 def _check_columns(frame: pl.DataFrame, wanted: Sequence[str]) -> None:
-    hint = f"columns found: {', '.join(frame.columns[:_SHOWN])}"
+    hint = f"columns: {', '.join(frame.columns[:_SHOWN])}"
     problems = [
-        Problem(f"column {item!r} is missing", "cells", hint)
+        Problem(f"column {item!r} not found", "cells", hint)
         for item in wanted
         if item not in frame.columns
     ]
@@ -139,8 +139,8 @@ def _numbers(frame: pl.DataFrame, column: str, *, empty: bool = False) -> FloatA
     if empty:
         bad &= frame[column].is_not_null()
     if bad.any() or not (frame[column].dtype.is_numeric() or frame[column].null_count()):
-        message = f"{int(bad.sum()):,} cells have no number, in a column of {frame[column].dtype}"
-        hint = "true values are needed of hidden cells, too"
+        message = f"{int(bad.sum()):,} cells lack a number, in a column of {frame[column].dtype}"
+        hint = "include the true values of suppressed cells"
         raise SuppressionError(message, code="values", where=column, hint=hint)
     return numbers.to_numpy().astype(np.float64)
 
@@ -151,7 +151,7 @@ def _levels(frame: pl.DataFrame, column: str | None, required: FloatArray) -> Fl
         return required
     stated = _numbers(frame, column, empty=True)
     if (stated < 0).any():
-        message = "protection levels are at least 0"
+        message = "protection levels must be at least 0"
         raise SuppressionError(message, code="values", where=column)
     return np.where(np.isnan(stated), required, stated)
 
@@ -161,21 +161,19 @@ def _verdicts(column: pl.Series, meaning: Mapping[str, str]) -> Any:
 
     wrong = [item for item in meaning.values() if item not in get_args(Status)]
     if wrong:
-        message = "a status means unsafe, safe, protected or secondary"
+        message = "a status must mean unsafe, safe, protected or secondary"
         raise SuppressionError(message, code="status", where="meaning")
     own = {text.strip().casefold(): verdict for text, verdict in meaning.items()}
     words = column.cast(pl.String).fill_null("").str.strip_chars().to_list()
     distinct = sorted(set(words))
     known = {**MEANINGS, **own}
     unknown = [word for word in distinct if word.casefold() not in known]
-    hint = "say what it means: meaning={…: 'unsafe'} (safe, protected, secondary), --meaning"
+    hint = "declare it: meaning={…: 'unsafe'} (safe, protected, secondary), --meaning"
     problems = [
-        Problem(
-            f"the status {word!r} is not known" if word else "cells lack one", column.name, hint
-        )
+        Problem(f"unknown status {word!r}" if word else "cells lack a status", column.name, hint)
         for word in unknown[:_SHOWN]
     ]
-    raise_all(SuppressionError, problems, code="status", many="{} statuses are not known")
+    raise_all(SuppressionError, problems, code="status", many="{} statuses are unknown")
     number_of = {word: int(_VERDICTS[known[word.casefold()]]) for word in distinct}
     return np.array([number_of[word] for word in words], dtype=np.int8)
 
@@ -189,8 +187,8 @@ def _passing(frame: pl.DataFrame, text: str) -> BoolArray:
     passed = nw.from_native(frame).select(out=parsed.to_narwhals())["out"]
     native = passed.to_native()
     if native.null_count():
-        message = f"of {native.null_count():,} cells it cannot be told whether they are published"
-        hint = "a code is missing there: fill it in, or let the filter ask for it: … is null"
+        message = f"the filter is undecided for {native.null_count():,} cells"
+        hint = "fill in the missing code, or add … is null to the filter"
         raise SuppressionError(message, code="published", where="published", hint=hint)
     mask: BoolArray = native.to_numpy().astype(np.bool_)
     return mask

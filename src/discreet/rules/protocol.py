@@ -36,7 +36,9 @@ def is_number(value: Any) -> bool:
 
 def number(name: str, value: Any, low: float, high: float, *, open_low: bool = True) -> list[str]:
     """What is wrong with a number between bounds; the lower one excluded, the upper one too."""
-    words = f"{name} is a number above {low:g}" if open_low else f"{name} is at least {low:g}"
+    words = (
+        f"{name} must be a number above {low:g}" if open_low else f"{name} must be at least {low:g}"
+    )
     words += f" and below {high:g}" if math.isfinite(high) else ""
     if not is_number(value) or math.isinf(value):
         return [words]
@@ -46,7 +48,7 @@ def number(name: str, value: Any, low: float, high: float, *, open_low: bool = T
 
 def whole(name: str, value: Any, low: int, high: int | None = None) -> list[str]:
     """What is wrong with a whole number between bounds."""
-    words = f"{name} is a whole number of at least {low}"
+    words = f"{name} must be a whole number of at least {low}"
     words += f" and at most {high}" if high is not None else ""
     if isinstance(value, bool) or not isinstance(value, Integral):
         return [words]
@@ -56,7 +58,7 @@ def whole(name: str, value: Any, low: int, high: int | None = None) -> list[str]
 
 def choice(name: str, value: Any, options: Sequence[str]) -> list[str]:
     """What is wrong with a word out of a few."""
-    return [] if value in options else [f"{name} is one of {', '.join(options)}"]
+    return [] if value in options else [f"{name} must be one of {', '.join(options)}"]
 
 
 def raise_parameters(rule: str, *found: list[str]) -> None:
@@ -83,7 +85,7 @@ class Reason(int):
     def __new__(cls, number: int) -> Reason:
         """The reason of a number."""
         if number not in cls._known:
-            raise ValueError(f"{int(number)} is no reason")
+            raise ValueError(f"unknown reason {int(number)}")
         return cls._known[number]
 
     @classmethod
@@ -103,7 +105,7 @@ class Reason(int):
         """
         taken = number in cls._known or name in [reason.name for reason in cls.all()]
         if taken or not 0 <= number <= 127 or not (name.isidentifier() and en and de):
-            raise TypeError(f"reason {name!r} needs a name, words and a number of its own")
+            raise TypeError(f"reason {name!r} needs a unique name, texts and a unique number")
         reason = int.__new__(cls, number)
         reason.name, reason.texts = name, {"en": en, "de": de}
         cls._known[number] = reason
@@ -118,7 +120,7 @@ class Reason(int):
     def text(self, language: str = "en") -> str:
         """Its name in words: English ("en") or German ("de")."""
         if language not in self.texts:
-            message = f"there are no words in the language {language!r}"
+            message = f"unknown language {language!r}"
             raise SuppressionError(message, code="language", where="language", hint="use en or de")
         return self.texts[language]
 
@@ -165,9 +167,9 @@ class Rule(ABC):
         said = ("key", "bare", "filters", "reason", "per", "contributions", "of_counts")
         missing = [name for name in (*said, "judge", "inference") if name not in cls.__dict__]
         if missing:
-            raise TypeError(f"rule {cls.__name__} does not say its {', '.join(missing)}")
+            raise TypeError(f"rule {cls.__name__} lacks {', '.join(missing)}")
         if not isinstance(cls.reason, Reason) or cls.reason in (Reason.none, Reason.manual):
-            raise TypeError(f"the reason of rule {cls.__name__} is not one of its own")
+            raise TypeError(f"rule {cls.__name__} has an unknown reason")
         for rule in _RULES.values():
             same = (rule.__module__, rule.__qualname__) == (cls.__module__, cls.__qualname__)
             if not same and (rule.key == cls.key or rule.reason == cls.reason):

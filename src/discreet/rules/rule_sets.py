@@ -200,18 +200,18 @@ def rule_problems(entry: Any) -> Iterator[tuple[str, Problem]]:
 
     >>> from discreet.release.programme.schema import RuleSetEntry
     >>> [problem.what for _, problem in rule_problems(RuleSetEntry(p_percent=-1))]
-    ['p is a number above 0']
+    ['p must be a number above 0']
     """
     for own, path in [(entry, ""), *((code, "codes") for code in entry.codes)]:
         if not any(True for _ in _rules(own)) and (path or not entry.codes):
-            yield path, Problem("there is no rule", "", f"known: {', '.join(known_rules())}")
+            yield path, Problem("no rule given", "", f"known: {', '.join(known_rules())}")
         for stated, key in _rules(own):
             if stated is None:
                 kind = known_rules()[key]
                 hint = f"write {key} = [{', '.join(kind.bare)}] or a table of keys"
                 if not kind.bare[1:]:
                     hint = f"keys: {', '.join(_Stated(kind, {}).keys)}"
-                yield path or key, Problem("this is not what the rule needs", "", hint)
+                yield path or key, Problem("wrong value for the rule", "", hint)
                 continue
             yield from ((path or key, problem) for problem in _wrong(stated))
     if not all(code.cells for code in entry.codes):
@@ -228,10 +228,10 @@ def rule_problems(entry: Any) -> Iterator[tuple[str, Problem]]:
 def _wrong(stated: _Stated) -> Iterator[Problem]:
     unknown = [setting for setting in stated.settings if setting not in stated.keys]
     for item in unknown:
-        yield Problem(f"there is no such key: {item}", "", nearest(item, stated.keys))
+        yield Problem(f"unknown key: {item}", "", nearest(item, stated.keys))
     for name, text in zip(stated.kind.filters.values(), stated.filters, strict=True):
         if not isinstance(text, str) or not text.strip():
-            yield Problem(f"{name} is missing", "", f"a filter: {name} = \"asked == 'yes'\"")
+            yield Problem(f"{name} is missing", "", f"write a filter: {name} = \"asked == 'yes'\"")
     if unknown:
         return
     try:

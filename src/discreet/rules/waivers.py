@@ -45,8 +45,8 @@ def without_consent(consent: str) -> str:
     """
     columns = sorted(parse_filter(consent).columns)
     if not columns:
-        message = "consent looks at a column of the data"
-        hint = "write, for example, consent == 'yes'"
+        message = "the filter of waivers needs a column of the data"
+        hint = "for example consent == 'yes'"
         raise SuppressionError(message, code="waivers", where="waivers", hint=hint)
     named = [name if name.isidentifier() else f"`{name}`" for name in columns]
     return " or ".join([f"not ({consent.strip()})", *(f"{name} is null" for name in named)])

@@ -53,10 +53,10 @@ class ValueColumns:
 
     def __post_init__(self) -> None:
         if isinstance(self.largest, str) or not self.largest:
-            message = "the columns of the largest contributions are a list of one or more"
+            message = "give the columns of the largest contributions as a list"
             raise TableError(message, code="values", where=self.total)
         if (self.nonzero is None) != (self.nonzero_key is None):
-            message = "nonzero and nonzero_key come together"
+            message = "nonzero and nonzero_key need each other"
             raise TableError(message, code="values", where=self.total)
 
     @property
@@ -111,15 +111,13 @@ class CellValues:
         fewer = np.minimum(self.count, self.top.shape[1])
         flaws = {
             "have negative values": (self.total < 0) | (sums < 0).any(axis=1),
-            "have contributions that are larger than those before them": (
-                ordered[:, 1:] > ordered[:, :-1]
-            ).any(axis=1),
+            "have contributions in wrong order": (ordered[:, 1:] > ordered[:, :-1]).any(axis=1),
             "have contributions above their sum": (
                 sums.sum(axis=1) > self.total * (1 + _ROUNDING) + _ROUNDING
             ),
-            "lack contributions that they have records for": present.sum(axis=1) < fewer,
+            "have fewer contributions than records": present.sum(axis=1) < fewer,
             "have more contributions than records": present.sum(axis=1) > self.count,
-            "have more records with another value than 0 than records": self.nonzero > self.count,
+            "have more nonzero records than records": self.nonzero > self.count,
         }
         for flaw, cells in flaws.items():
             if number := int(np.count_nonzero(cells)):
@@ -133,7 +131,7 @@ def _numbers(series: pl.Series, empty: float) -> FloatArray:
     import polars as pl
 
     if not series.dtype.is_numeric() and series.dtype != pl.Null:
-        message = f"values are numbers, the column is of type {series.dtype}"
+        message = f"values must be numbers; the column has type {series.dtype}"
         raise TableError(message, code="values", where=series.name)
     numbers = series.cast(pl.Float64).fill_null(empty).to_numpy()
     if np.isinf(numbers).any():

@@ -54,7 +54,7 @@ class Dimension:
                 problems.append(Problem(f"{tree.name} has another total code", self.name))
             for code in tree.codes[1:] if several else ():
                 if code in seen:
-                    message = f"code {code!r} stands in {seen[code]} and in {tree.name}"
+                    message = f"code {code!r} occurs in {seen[code]} and in {tree.name}"
                     hint = "give the codes different names"
                     if code == tree.missing:
                         hint = "give one of them another code for missing values (missing=…)"

@@ -23,7 +23,7 @@ def by_language(texts: Any, where: str) -> dict[str, str]:
     >>> by_language(None, "titles")
     {}
     """
-    return texts_by(texts, where, "texts by language are needed", 'such as {"en": …, "de": …}')
+    return texts_by(texts, where, "expected texts by language", 'such as {"en": …, "de": …}')
 
 
 def texts_by(texts: Any, where: str, what: str, hint: str) -> dict[str, str]:
@@ -64,10 +64,10 @@ class Figure:
             problems.append(Problem("a figure needs a name", "name"))
         if self.kind not in get_args(FigureKind):
             known = ", ".join(get_args(FigureKind))
-            problems.append(Problem("this is no kind of figure", "kind", f"known: {known}"))
+            problems.append(Problem("unknown kind of figure", "kind", f"known: {known}"))
         whole = isinstance(self.decimals, int) and not isinstance(self.decimals, bool)
         if not whole or not 0 <= self.decimals <= 15:
-            problems.append(Problem("decimals is a whole number from 0 to 15", "decimals"))
+            problems.append(Problem("decimals must be a whole number from 0 to 15", "decimals"))
         raise_all(TableError, problems, code="figure", where=str(self.name))
 
     @property

@@ -100,7 +100,7 @@ class Ingredient:
         if len(lengths) > 1:
             raise TableError("the columns of an ingredient differ in length", code="ingredient")
         if len(self.protected.figures) > 1:
-            raise TableError("an ingredient is a single figure", code="ingredient")
+            raise TableError("an ingredient must be a single figure", code="ingredient")
 
     @property
     def dimensions(self) -> tuple[Dimension, ...]:

@@ -61,7 +61,7 @@ class Withheld:
         columns: list[Any] = [*self.index, self.reason]
         columns += [part for part in (self.low, self.high) if part is not None]
         if len({len(part) for part in columns}) > 1 or (self.low is None) != (self.high is None):
-            raise TableError("the columns of hidden cells differ in length", code="table")
+            raise TableError("the columns of suppressed cells differ in length", code="table")
 
     def __len__(self) -> int:
         return len(self.reason)
@@ -298,10 +298,10 @@ class ProtectedTable:
         last = self.dimensions[-1] if self.dimensions else None
         if axis and (last is None or last.name != FIGURE or last.codes != names):
             raise TableError(
-                "the last dimension of a table with several figures is that of the figures",
+                "the last dimension of a table with several figures must be that of the figures",
                 code="table",
                 where=self.name,
-                hint="make it with figure_dimension",
+                hint="create it with figure_dimension",
             )
 
     @property
@@ -425,13 +425,13 @@ class ProtectedTable:
         names = [dimension.name for dimension in self.dimensions]
         if wide not in names:
             hint = f"variables: {', '.join(names)}"
-            raise TableError(f"there is no variable {wide!r}", code="wide", hint=hint)
+            raise TableError(f"variable {wide!r} not found", code="wide", hint=hint)
         across = self.dimensions[names.index(wide)]
         own = [f"{name}{end}" for name in names if name != wide for end in ("", "_label")]
         heads = across.codes if labels is None else across.labels(labels)
         if len({*heads, *own}) < len(heads) + len(own):
-            message = f"two columns would have one name if {wide!r} is spread"
-            raise TableError(message, code="wide", hint="leave out labels=, or rename the variable")
+            message = f"spreading {wide!r} gives two columns the same name"
+            raise TableError(message, code="wide", hint="remove labels=, or rename the variable")
         cells = self.to_polars(complete=complete, labels=labels)
         kept = [name for name in own if name in cells.columns]
         shown = cells.pivot(wide, index=kept or None, values="value", on_columns=across.codes)
@@ -444,7 +444,7 @@ class ProtectedTable:
         try:
             pandas = importlib.import_module("pandas")
         except ModuleNotFoundError:
-            message = "pandas is not installed"
+            message = "package pandas not found"
             raise TableError(message, code="missing-package", hint="pip install pandas") from None
         cells = self.to_polars(**options)
         return pandas.DataFrame(cells.to_dict(as_series=False), columns=cells.columns)
@@ -488,17 +488,17 @@ class ProtectedTable:
         """The spanning variables, each with the code that is meant."""
         names = [dimension.name for dimension in self.dimensions]
         if codes and named:
-            message, hint = "a cell is named by codes or by names of variables, not both", ""
+            message, hint = "name a cell by codes or by variables, not both", ""
             raise TableError(message, code="cell", hint=hint)
         wrong = [name for name in named if name not in names]
         if wrong:
             hint = f"variables: {', '.join(names)}"
-            raise TableError(f"there is no variable {wrong[0]!r}", code="cell", hint=hint)
+            raise TableError(f"variable {wrong[0]!r} not found", code="cell", hint=hint)
         if named and self.several_figures and FIGURE not in named:
             hint = f'write {FIGURE}="{self.figures[0].name}"'
             raise TableError("the table has several figures", code="cell", hint=hint)
         if not named and len(codes) != len(names):
-            message = f"{len(names)} codes are needed, {len(codes)} given"
+            message = f"expected {len(names)} codes, got {len(codes)}"
             raise TableError(message, code="cell", hint=f"variables: {', '.join(names)}")
         stated = [named.get(d.name, d.total) for d in self.dimensions] if named else list(codes)
         meanings = [
@@ -546,7 +546,7 @@ class ProtectedTable:
 def _language(labels: bool | str | None, language: str | None) -> str | None:
     """The language in which labels are asked for; None for no labels."""
     if isinstance(labels, str) and language not in (None, labels):
-        message = f"labels are asked for in {labels!r} and in {language!r}"
+        message = f"labels are requested in {labels!r} and in {language!r}"
         raise TableError(message, code="labels", hint="write labels=True, and one language")
     if labels is False or (labels is None and language is None):
         return None
@@ -570,14 +570,14 @@ def _meant(dimension: Dimension, text: str) -> str | Problem:
         hint = f"codes with this label: {', '.join(sorted(matches))}"
         return Problem(f"several codes have the label {text!r}", dimension.name, hint)
     hint = _listed(text, dimension.codes)
-    return Problem(f"there is no code {text!r}", dimension.name, hint)
+    return Problem(f"code {text!r} not found", dimension.name, hint)
 
 
 def _listed(code: str, codes: Sequence[str]) -> str:
     """A hint for a code that is not listed: the nearest ones, else the first ones."""
     near = get_close_matches(str(code), codes, n=3)
     if near:
-        return f"did you mean {' or '.join(repr(code) for code in near)}?"
+        return f"closest match: {' or '.join(repr(code) for code in near)}"
     return f"codes: {', '.join(codes[:10])}{', …' * (len(codes) > 10)}"
 
 

@@ -107,10 +107,10 @@ def to_polars(frame: Any) -> pl.DataFrame:
         raise
     except Exception as error:  # each engine has its own; their texts may hold data
         raise TableError(
-            f"this is not a frame that can be read ({type(error).__name__})",
+            f"cannot read the frame ({type(error).__name__})",
             code="frame",
             where=type(frame).__name__,
-            hint="column names are unique, and the values of a column of one type",
+            hint="use unique column names, and one type per column",
         ) from None
     return converted
 
@@ -138,7 +138,7 @@ def code_texts(series: pl.Series, where: str) -> pl.Series:
 def fractions(where: str) -> TableError:
     """The error for codes that are numbers with decimals."""
     return TableError(
-        "numbers with decimals cannot serve as codes",
+        "numbers with decimals cannot be codes",
         code="codes",
         where=where,
         hint="group them with Classification.from_intervals",
@@ -221,7 +221,7 @@ def read_values(
 def check_by(by: Sequence[Spanning], where: str = "by", names: str = "cells") -> None:
     """Raise unless `by` is a list of variables with names that a table can have."""
     if isinstance(by, str | Classification) or not isinstance(by, Sequence):
-        raise TableError("by is a list", code="by", where=where, hint='write by=["sex"]')
+        raise TableError("by must be a list", code="by", where=where, hint='write by=["sex"]')
     sound = all(
         isinstance(item, str | Classification)
         or (
@@ -233,7 +233,7 @@ def check_by(by: Sequence[Spanning], where: str = "by", names: str = "cells") ->
     )
     if not sound:
         raise TableError(
-            "a spanning variable is a column name, a classification, or a list of those",
+            "give a spanning variable as a column name, a classification, or a list of them",
             code="by",
             where="by",
         )
@@ -242,10 +242,10 @@ def check_by(by: Sequence[Spanning], where: str = "by", names: str = "cells") ->
 
 def _raise_name_problems(names: Sequence[str], where: str) -> None:
     """Raise if variables share a name, or have that of a column of every table."""
-    hint = "rename the column, or give a classification of another name with column="
+    hint = "rename the column, or give a classification with another name and column="
     doubled = sorted({name for name in names if names.count(name) > 1})
     taken = sorted({*COLUMNS, "value", "status"} & set(names))
-    problems = [Problem(f"variable {name!r} spans the table twice", "by") for name in doubled]
+    problems = [Problem(f"variable {name!r} occurs twice in the table", "by") for name in doubled]
     problems += [
         Problem(f"a spanning variable cannot be called {name!r}", "by", hint) for name in taken
     ]
@@ -261,7 +261,7 @@ def _name(item: Spanning) -> str:
 def _check_names(names: Sequence[str], confidential: Sequence[str]) -> None:
     """Codes are published: true counts, keys and weights cannot be codes."""
     problems = [
-        Problem(f"column {name!r} is confidential and cannot span a table", "by")
+        Problem(f"column {name!r} is confidential and cannot be a spanning variable", "by")
         for name in names
         if name in confidential
     ]
@@ -273,12 +273,12 @@ def _check_columns(frame: pl.DataFrame, wanted: Sequence[str]) -> None:
     if missing:
         columns = ", ".join(frame.columns[:20])
         raise TableError(
-            f"column {missing[0]!r} is missing",
+            f"column {missing[0]!r} not found",
             code="missing-column",
             where="cells",
-            hint=f"columns found: {columns}",
+            hint=f"columns: {columns}",
             problems=[
-                Problem(f"column {column!r} is missing", "cells", f"columns found: {columns}")
+                Problem(f"column {column!r} not found", "cells", f"columns: {columns}")
                 for column in missing
             ],
         )
@@ -295,7 +295,7 @@ def _check_unique(dimensions: Sequence[Dimension], index: Sequence[Any], height:
             f"{doubled:,} cells are listed more than once",
             code="cells",
             where=", ".join(names),
-            hint="one row per cell; add the missing spanning variable, or sum the rows first",
+            hint="add the missing spanning variable, or sum the rows first",
         )
 
 
@@ -342,7 +342,7 @@ def _counts(series: pl.Series, where: str) -> IntArray:
     bad = (numbers.is_null()) | (numbers < 0) | (numbers != numbers.floor()) | (numbers > 2.0**53)
     if not series.dtype.is_numeric():
         raise TableError(
-            f"counts are whole numbers, the column is of type {series.dtype}",
+            f"counts must be whole numbers; the column has type {series.dtype}",
             code="counts",
             where=where,
         )
@@ -362,7 +362,7 @@ def _weights(series: pl.Series, where: str) -> FloatArray:
     bad = numbers.is_null() | ~numbers.is_finite()
     if bool(bad.any()):
         raise TableError(
-            f"{int(bad.sum()):,} cells have no finite sum of weights", code="weights", where=where
+            f"{int(bad.sum()):,} cells lack a finite sum of weights", code="weights", where=where
         )
     return numbers.to_numpy()
 
@@ -433,7 +433,7 @@ class Table:
         object.__setattr__(self, "sums", MappingProxyType(dict(self.sums)))
         object.__setattr__(self, "contributions", MappingProxyType(dict(self.contributions)))
         if (self.cell_key is None) != (self.grid is None):
-            raise TableError("cell keys and their grid come together", code="table")
+            raise TableError("cell keys and their grid need each other", code="table")
         optional: list[IntArray | FloatArray | None] = [self.cell_key, self.weight]
         lengths = {len(part) for part in self.index} | {len(part) for part in self.sums.values()}
         lengths |= {len(part) for part in optional if part is not None}

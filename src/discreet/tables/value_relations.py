@@ -26,7 +26,7 @@ _TERM = re.compile(
 _WITHIN = re.compile(r"\swithin\s+(?P<number>\d+(?:\.\d+)?)\s*(?P<share>%)?\s*$")
 _PLAIN = re.compile(r"[^\W\d][\w.]*")
 _NOTHING = re.compile(r"\s*0\s*")
-_HINT = 'write "total = home + foreign"; names with other signs stand in `…`'
+_HINT = 'write "total = home + foreign"; put names with special characters in `…`'
 
 #: What counts are called in relations.
 COUNT = "count"
@@ -88,7 +88,7 @@ class ValueRelation:
         near = _WITHIN.search(text) if isinstance(text, str) else None
         sides = (text[: near.start()] if near else text).split("=") if isinstance(text, str) else []
         if len(sides) != 2:
-            message = "a relation has two sides, with = between them"
+            message = "a relation needs two sides, separated by ="
             raise TableError(message, code="relations", where=where, hint=_HINT)
         factors: dict[str, Fraction] = {}
         for side, turn in zip(sides, (-1, 1), strict=True):
@@ -97,7 +97,7 @@ class ValueRelation:
         scale = math.lcm(*(factor.denominator for factor in factors.values()))
         coefs = tuple((name, int(factor * scale)) for name, factor in factors.items() if factor)
         if len(coefs) < 2:
-            message = "a relation is about two values or more"
+            message = "a relation needs at least two values"
             raise TableError(message, code="relations", where=where, hint=_HINT)
         number = Fraction(near["number"]) if near else Fraction(0)
         if near and near["share"]:
@@ -179,7 +179,7 @@ def _terms(side: str, where: str) -> list[tuple[str, Fraction]]:
     while at < len(side.rstrip()):
         match = _TERM.match(side, at)
         if match is None or (terms and match["sign"] is None):
-            message = "this side of a relation is no sum or difference of values"
+            message = "not a sum or difference of values"
             raise TableError(
                 message, code="relations", where=f"{where}: {side.strip()}", hint=_HINT
             )

@@ -172,7 +172,7 @@ def _found_tree(name: str, codes: tuple[str, ...]) -> Classification:
 def _with_missing(tree: Classification) -> Classification:
     if tree.missing in tree.index:
         raise ClassificationError(
-            f"code {tree.missing!r} occurs, and there are missing values too",
+            f"code {tree.missing!r} occurs together with missing values",
             code="missing-code",
             where=tree.name,
             hint="give the classification another code for missing values (missing=…)",
@@ -215,9 +215,9 @@ def _unknown(tree: Classification, codes: Sequence[str]) -> Problem:
     inner = [code for code in codes if code in tree.index]
     hint = f"add them to the classification, or correct column {tree.source!r}"
     if inner:
-        hint = f"records carry the finest codes; {inner[0]!r} has codes below it"
+        hint = f"records need codes of the finest level; {inner[0]!r} has codes below it"
     return Problem(
-        f"codes in the data that the classification lacks: {shown}{more}", tree.name, hint
+        f"codes of the data that are not in the classification: {shown}{more}", tree.name, hint
     )
 
 

@@ -49,11 +49,13 @@ def cubes_of_records(
     cubes: dict[_About, Cube] = {}
     for group, cube in counted:
         if any(axis.levels for axis in cube.axes):
-            message = "levels that columns tell cannot be told from cubes"
-            hint = "give the variable a hierarchy: a file with the parent of each code"
+            message = "partial aggregates do not contain levels from columns"
+            hint = "give the variable a hierarchy file with the parent of each code"
             raise MicrodataError(message, code="cube-levels", where=cube.axes[0].column, hint=hint)
         if group.where and not isinstance(group.where, str):
-            raise MicrodataError("cubes need filters that are texts", code="where", where="where")
+            raise MicrodataError(
+                "partial aggregates need filters as texts", code="where", where="where"
+            )
         layout = cube.layout.with_shares(cube.layout.possible)
         complete = replace(cube, measures=cube.layout.select(cube.measures, layout), layout=layout)
         axes = sorted(cube.axes, key=repr)
@@ -82,8 +84,8 @@ def joined_files(paths: Sequence[Path]) -> bytes:
         for file in files[first : first + _TOGETHER]:
             own = dict(_read(file))
             if (first or held) and set(own) != set(held or own):
-                message = "its cubes are not those of the other files"
-                hint = "make all of them with the same programme"
+                message = "its partial aggregates differ from those of the other files"
+                hint = "build all of them with the same programme"
                 raise MicrodataError(message, code="cubes-differ", where=str(file.path), hint=hint)
             for about, cube in own.items():
                 held.setdefault(about, []).append(cube)
@@ -242,8 +244,8 @@ def checked_keys(cubes: DistantCubes, grid: KeyGrid, *, allowed: bool) -> KeyChe
     """What tests of the keys found where they were added up."""
     tested = _joint_keys(cubes.files)
     if tested is None or cubes.files[0].manifest["grid"] != grid.size:
-        message = "these cubes were made of records without keys, or of keys of another grid"
-        raise MicrodataError(message, code="cubes-only", where="keys", hint="make them with keys")
+        message = "the partial aggregates have no keys, or keys of another grid"
+        raise MicrodataError(message, code="cubes-only", where="keys", hint="build them with keys")
     return KeyCheck(
         grid=grid,
         records=min(cubes.records, MOST),
@@ -269,8 +271,8 @@ def codes_in_cubes(cubes: DistantCubes, column: str) -> list[str]:
 
 
 def _absent(where: str) -> MicrodataError:
-    message = "the cubes do not hold what this needs"
-    hint = "make them with the programme that they are for: discreet cube make"
+    message = "the partial aggregates lack data for this table"
+    hint = "build them with the programme of the table: discreet cube make"
     return MicrodataError(message, code="cubes-only", where=where, hint=hint)
 
 

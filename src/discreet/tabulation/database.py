@@ -203,7 +203,7 @@ class DatabaseEngine(Engine):
                 first = [self._answer(connection, plan, one) for plan in self.largest(one)]
                 if stumbled(frame):
                     raise_flaws(task.records.lazy(), one, task.record_key, task.grid)
-                    message = "the records changed while they were counted"
+                    message = "the records changed during the count"
                     raise MicrodataError(message, code="engine-failed", where=source.where)
                 yield cube_of(frame, first, one, task.record_key, task.grid, task.schema)
 

@@ -131,9 +131,9 @@ class Engine(ABC):
     def __init_subclass__(cls) -> None:
         missing = [item for item in ("name", "rank", "takes", "cubes") if item not in vars(cls)]
         if missing:
-            raise TypeError(f"engine {cls.__name__} does not say its {', '.join(missing)}")
+            raise TypeError(f"engine {cls.__name__} lacks {', '.join(missing)}")
         if _ENGINES.setdefault(cls.name, cls).__qualname__ != cls.__qualname__:
-            raise TypeError(f"two engines are called {cls.name!r}")
+            raise TypeError(f"two engines have the name {cls.name!r}")
 
     def __init__(self, task: TabulationTask) -> None:
         self.task = task
@@ -190,7 +190,7 @@ class Engine(ABC):
             for one in passes:
                 cube = next(cubes)
                 if cube.axes != one.axes or set(one.layout.rows) - set(cube.layout.rows):
-                    raise TypeError(f"engine {self.name} made another cube than was asked for")
+                    raise TypeError(f"engine {self.name} returned another cube than requested")
                 yield cube
 
 
@@ -228,8 +228,8 @@ def unusable_numbers(kind: str, number: int, name: str) -> MicrodataError:
     """The error for weights or values that cannot be summed."""
     hints = {
         "missing": "give every record a weight",
-        "negative": "weights are at least 0",
-        "too large": "values up to 10^14 can be summed exactly; change the unit",
+        "negative": "weights must be at least 0",
+        "too large": "change the unit: exact sums need values up to 10^14",
         "infinite": "remove or correct these records first",
     }
     return MicrodataError(
@@ -244,4 +244,4 @@ def wrong_type(what: str, dtype: object, name: str) -> MicrodataError:
     """The error for a column that holds no numbers."""
     # Only the kind: a type may list the values of its column.
     kind = str(dtype).partition("(")[0]
-    return MicrodataError(f"{what}, the column is of type {kind}", code="column-type", where=name)
+    return MicrodataError(f"{what}; the column has type {kind}", code="column-type", where=name)

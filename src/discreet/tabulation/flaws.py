@@ -73,7 +73,7 @@ def engines_add(dtype: Any) -> bool:
 def number(name: str, schema: nw.Schema) -> nw.Expr:
     """A column of weights or values."""
     if not (schema[name].is_numeric() or schema[name] == nw.Boolean):
-        raise wrong_type("numbers are needed", schema[name], name)
+        raise wrong_type("expected numbers", schema[name], name)
     return nw.col(name).cast(nw.Float64)
 
 
@@ -110,7 +110,7 @@ def key_columns(
     finer: nw.Expr
     if not engines_add(dtype):
         raise RecordKeyError(
-            f"keys of type {type(dtype).__name__} cannot be added by this data engine",
+            f"this data engine cannot add keys of type {type(dtype).__name__}",
             code="key-type",
             where=record_key,
             hint="convert them first with discreet.import_record_keys",

@@ -382,7 +382,7 @@ def _filled(values: FloatArray) -> FloatArray:
 def read_numbers(series: pl.Series, name: str) -> FloatArray:
     """A column of weights or values as floats, NaN for missing."""
     if not (series.dtype.is_numeric() or series.dtype == pl.Boolean):
-        raise wrong_type("numbers are needed", series.dtype, name)
+        raise wrong_type("expected numbers", series.dtype, name)
     floats = series.cast(pl.Float64)
     infinite = int(floats.is_infinite().sum())
     if infinite:

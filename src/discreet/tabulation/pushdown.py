@@ -258,9 +258,7 @@ class PushdownEngine(Engine):
         for result, first, one in zip(frames, largest, passes, strict=True):
             if stumbled(result):
                 raise_flaws(frame, one, record_key, grid)
-                raise MicrodataError(
-                    "the records changed while they were counted", code="engine-failed"
-                )
+                raise MicrodataError("the records changed during the count", code="engine-failed")
             yield cube_of(result, first, one, record_key, grid, schema)
 
 

@@ -107,20 +107,20 @@ class Query:
         """Texts where names are, lists where lists are, a condition where one is."""
         listed = isinstance(self.values, Sequence) and not isinstance(self.values, str)
         wrong = {
-            "name": (not isinstance(self.name, str), "the name of a table is a text", ""),
+            "name": (not isinstance(self.name, str), "the name of a table must be a text", ""),
             "weight": (
                 not isinstance(self.weight, str | None),
-                "weight is the name of a column",
+                "weight must be the name of a column",
                 'write weight="…"',
             ),
             "values": (
                 not listed or not all(isinstance(name, str) for name in self.values),
-                "values is a list",
+                "values must be a list",
                 'write values=["rent"]',
             ),
             "where": (
                 not isinstance(self.where, str | nw.Expr | None),
-                "where is a filter text or a narwhals expression",
+                "where must be a filter text or a narwhals expression",
                 "write where=\"sex == 'w'\", or build it with narwhals.col",
             ),
         }
@@ -133,7 +133,7 @@ class Query:
         clashes = [name for name in dict.fromkeys(self.values) if name in (*COLUMNS, *names)]
         problems = [
             Problem(
-                f"a column of sums cannot be called {name!r}: the table has another of this name",
+                f"a column of sums cannot be called {name!r}, a name already used in the table",
                 "values",
                 "rename the column",
             )
@@ -148,7 +148,7 @@ class Query:
         listed: dict[Any, Any] = dict(wanted) if named else {"contributions": wanted}
         problems = [
             Problem(
-                f"the number of largest contributions is a whole number from 0 to {LARGEST_K}",
+                f"contributions must be a whole number from 0 to {LARGEST_K}",
                 str(name),
                 "write contributions=2",
             )
@@ -158,9 +158,9 @@ class Query:
         absent = [name for name in listed if name not in self.values] if named else []
         if not named and not problems and wanted and not self.values:
             absent = ["contributions"]
-        hint = 'name the columns too: values=["rent"]'
+        hint = 'add the value columns: values=["rent"]'
         problems += [
-            Problem("contributions are those to value columns", str(name), hint) for name in absent
+            Problem("contributions need value columns", str(name), hint) for name in absent
         ]
         raise_all(TableError, problems, code="contributions", where=self.name)
 

@@ -241,22 +241,22 @@ def _check_columns(schema: nw.Schema, queries: Sequence[Query], record_key: str 
     problems, keyed = [], list[Problem]()
     if not isinstance(record_key, str | None):
         raise MicrodataError(
-            "record_key is the name of a column",
+            "record_key must be the name of a column",
             code="record-key",
             where="record_key",
             hint='write record_key="…"',
         )
     if record_key is not None and record_key not in schema:
-        problems.append(Problem(f"column {record_key!r} (record keys) is missing", "records"))
+        problems.append(Problem(f"column {record_key!r} of record keys not found", "records"))
     for query in queries:
         if record_key is not None and record_key in query.columns:
-            message = f"column {record_key!r} holds the record keys; no table is made of it"
-            keyed.append(Problem(message, query.name, "keys choose the noise and nothing else"))
+            message = f"column {record_key!r} contains the record keys and cannot be used in tables"
+            keyed.append(Problem(message, query.name, "record keys only determine the noise"))
         filtered = query.filter.columns if query.filter else frozenset()
         problems += [
-            Problem(f"column {column!r} is missing", query.name, f"columns found: {frame}")
+            Problem(f"column {column!r} not found", query.name, f"columns: {frame}")
             for column in query.columns
             if column not in schema and column not in filtered
         ]
     raise_all(RecordKeyError, keyed, code="key-use", where="")
-    raise_all(MicrodataError, problems, code="missing-column", many="{} columns are missing")
+    raise_all(MicrodataError, problems, code="missing-column", many="{} columns not found")

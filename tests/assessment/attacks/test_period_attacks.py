@@ -197,10 +197,16 @@ def test_every_period_of_other_keys_is_one_more_estimate(noise: PerturbationTabl
 @pytest.mark.parametrize(
     ("more", "message"),
     [
-        ({"option": "other"}, "there are no keys 'other'"),
-        ({"unknown": ["colour"]}, "no table is by 'colour'"),
-        ({"before": pl.DataFrame({"area": ["nowhere"]})}, "not among the finest"),
-        ({"after": pl.DataFrame({"area": ["a", "b"]})}, "the same columns in both periods"),
+        ({"option": "other"}, "unknown key option 'other'"),
+        ({"unknown": ["colour"]}, "no table has the spanning variable 'colour'"),
+        (
+            {"before": pl.DataFrame({"area": ["nowhere"]})},
+            "are not on the finest level of the tables",
+        ),
+        (
+            {"after": pl.DataFrame({"area": ["a", "b"]})},
+            "both periods need the same columns, with one row per unit",
+        ),
     ],
 )
 def test_what_cannot_be_attacked_is_said(
@@ -254,21 +260,21 @@ def successes(size: int, option: KeyOption, noise: PerturbationTable) -> dict[st
 def test_three_years_of_a_panel_under_each_option(noise: PerturbationTable) -> None:
     """1,000 persons; bounds are those of docs/methods/periods.md, with room for chance."""
     found = {option: successes(1_000, option, noise) for option in OPTIONS}
-    cells = {option: each["cells proven to hold other units"] for option, each in found.items()}
-    happened = "cells proven to hold somebody to whom something happened"
+    cells = {option: each["cells whose units provably changed"] for option, each in found.items()}
+    happened = "cells in which a unit provably changed"
     assert all(each.right == 1.0 for each in cells.values())
     assert all(each[happened].right == 1.0 for each in found.values())
     assert found["changed"][happened].found > 0.6
     assert cells["same"].found > 0.6
     assert cells["period"].found < 0.03
-    quiet = "unit known to have changed, nothing else happening"
+    quiet = "unit known to have changed, without other changes"
     for option in ("same", "changed"):
         one = found[option][quiet]
         assert one.alone is not None
         assert one.found > one.alone + 0.1
         assert one.right is None or one.right > 0.95
     assert found["period"][quiet].sure < found["same"][quiet].sure
-    stayed = "count of a cell known to have stayed"
+    stayed = "count of a cell known to be unchanged"
     assert found["period"][stayed].low > (found["period"][stayed].alone or 1.0)
     assert found["same"][stayed].found < found["period"][stayed].low
     assert wilson(0, 0) == (0.0, 1.0)

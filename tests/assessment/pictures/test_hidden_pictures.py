@@ -270,8 +270,8 @@ def test_labels_cannot_break_out_of_the_page(monkeypatch: pytest.MonkeyPatch) ->
     [
         ({"rows": "age"}, "no variable 'age'"),
         ({"rows": "sex", "columns": "sex"}, "the same variable"),
-        ({"at": {"sex": "m"}}, "'sex' is in the wrong place"),
-        ({"under": {"sex": "x"}}, "there is no code 'x'"),
+        ({"at": {"sex": "m"}}, "'sex' is in the wrong argument"),
+        ({"under": {"sex": "x"}}, "code 'x' not found"),
         ({"figure": "rent"}, "no figure 'rent'"),
         ({"language": "fr"}, "use en or de"),
     ],
@@ -284,7 +284,7 @@ def test_words_that_fit_no_table(options: dict[str, Any], message: str) -> None:
 def test_true_tables_are_not_drawn() -> None:
     table = Table.from_cells(cells_of(VALUES), by=["sex", "branch"], count="n")
     for draw in DRAWINGS:
-        with pytest.raises(PublicationError, match="neither a table to publish nor"):
+        with pytest.raises(PublicationError, match="not a protected table or a suppression"):
             draw(table)  # type: ignore[operator]
 
 
@@ -301,7 +301,7 @@ def test_one_of_several_tables_is_named() -> None:
     with pytest.raises(PublicationError, match=r"name one of the tables.*\n.*T, U"):
         hidden_cells(done)
     assert len(records(hidden_cells(done, which="U"), "row")) == 3
-    with pytest.raises(PublicationError, match="not one table 'V'"):
+    with pytest.raises(PublicationError, match="there is not exactly one table 'V'"):
         hidden_by_part(done, which="V")
     with pytest.raises(PublicationError, match="nested in itself"):
         hidden_by_code(done, "sex", nested="sex", which="T")

@@ -101,7 +101,7 @@ def test_only_tables_to_publish_are_drawn() -> None:
 @for_all_rows(
     ("options", "said"),
     [
-        ({"kind": "pie"}, "no kind of picture 'pie'"),
+        ({"kind": "pie"}, "unknown kind of picture 'pie'"),
         ({"rows": "region"}, "no variable 'region'"),
         ({"kind": "pyramid", "columns": "age"}, "two codes"),
         ({"kind": "heat map", "rows": "age", "columns": "age"}, "the same variable"),

@@ -120,11 +120,13 @@ def test_wrong_input_is_refused() -> None:
         log.only("T2")
     with pytest.raises(TableError, match="differ in their spanning variables"):
         log.add("T2", other, perturb(table, PTABLE))
-    with pytest.raises(TableError, match="by their ingredients"):
+    with pytest.raises(
+        TableError, match="figures other than counts are assessed through their ingredients"
+    ):
         log.add("T3", None, perturb(table, PTABLE))
     parts = {"n": count_ingredient(table, PTABLE)}
     figures = [KeyFigure(name="n", kind="count", of="n")]
-    with pytest.raises(TableError, match="not the figures of the table"):
+    with pytest.raises(TableError, match="the key figures do not belong to the table"):
         log.add("T4", None, perturb(table, PTABLE), ingredients=parts, figures=figures)
     assert list(log.tables) == ["T"]
 

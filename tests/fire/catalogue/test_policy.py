@@ -218,7 +218,7 @@ shown = ["min"]
     for place in ("command", "commands.a", "'b-c'", "commands.d", "commands.e", "commands.f",
                   "commands.g", "header.adopath", "stored.r"):  # fmt: skip
         assert place in found
-    assert "did you mean 'allowed'?" in found
+    assert "closest match: 'allowed'" in found
 
 
 def test_what_is_no_toml_is_told_with_its_line(tmp_path: Path) -> None:

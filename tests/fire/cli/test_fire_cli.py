@@ -219,7 +219,7 @@ def test_a_wrong_policy_is_told_before_anything_is_written(folder: Path) -> None
     policy.write_text('[commands]\nx = "alowed"\n')
     done = run("fire", "pre", folder / "master.do", "--policy", policy)
     assert done.exit_code == 2
-    assert "did you mean 'allowed'?" in done.output
+    assert "closest match: 'allowed'" in done.output
     assert not (folder / "master_FiRe.do").exists()
 
 
@@ -298,7 +298,7 @@ def test_an_original_comes_back_under_its_name_or_it_is_said_why_not(folder: Pat
     missing = run("fire", "undo", folder / "CAPS_FiRe.json")
     for wrong in (differs, missing):
         assert wrong.exit_code == 2
-        assert "--overwrite" not in wrong.output  # there is no such option
+        assert "--overwrite" not in wrong.output  # unknown option
 
 
 def test_programs_beside_a_do_file_are_counted_and_in_the_manifest(folder: Path) -> None:

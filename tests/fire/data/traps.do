@@ -1979,9 +1979,9 @@ putdocx text ("x")
 putdocx image x.png
 * ---- review 1: data in a document
 putdocx table t = data(wage)
-* ---- review 1: a file that is read
+* ---- review 1: an input file
 file open f using other.csv, read
-* ---- review 1: a file that is read and written
+* ---- review 1: an input file and written
 file open f using other.csv, read write
 * ---- review 2: a posted record in a temporary file
 tempfile f
@@ -2446,8 +2446,7 @@ postclose `h'
 use `f', clear
 mata: x = 1
 twoway line b k
-* ---- refused 9: records by a command nobody knows
-tempname h
+* ---- refused 9: records by a command unknown prior knowledge tempname h
 tempfile f
 postfile `h' k b using `f'
 regress wage age

@@ -58,7 +58,7 @@ def test_the_notebook_runs(tmp_path: Path) -> None:
 def test_a_mistake_in_a_cell_is_seen(tmp_path: Path) -> None:
     """Otherwise a notebook that stops in its middle would pass."""
     cell = nbformat.v4.new_code_cell("import discreet_fire as fire\nfire.session('p', data=None)")
-    with pytest.raises(CellExecutionError, match="not a frame of records"):
+    with pytest.raises(CellExecutionError, match="not a data frame of records"):
         _executed(nbformat.v4.new_notebook(cells=[cell]), tmp_path)
 
 

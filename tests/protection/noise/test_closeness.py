@@ -129,7 +129,9 @@ def test_the_report_of_the_gate() -> None:
 
 @pytest.mark.parametrize("options", [{"p_percent": 100}, {"p_percent": -1}, {"chance": 2}])
 def test_gates_that_cannot_be(options: dict[str, Any]) -> None:
-    with pytest.raises(DiscreetError, match="p_percent is a number"):
+    with pytest.raises(
+        DiscreetError, match="p_percent must be at least 0 and below 100, chance from 0 to 1"
+    ):
         perturb_magnitudes(counted(homes(4)), WEAK, "rent", **options)
 
 

@@ -151,7 +151,7 @@ def test_one_name_in_two_encodings_is_one_name():
 
 def test_sharing_keys_is_said_where_the_records_have_another_column(records: pl.DataFrame):
     shared = NOISE.with_options(keys="shared")
-    said = "the noise of 'rent' and 'area' and 'aid' is drawn by the same keys"
+    said = "the noise of 'rent' and 'area' and 'aid' uses the same keys"
     with pytest.warns(DisclosureWarning, match=said) as caught:
         perturb_magnitudes(table(records), shared, "rent", p_percent=0)
     assert caught[0].filename == __file__
@@ -169,10 +169,10 @@ def test_sharing_keys_is_said_where_the_records_have_another_column(records: pl.
         ({"keys": "own"}, "known: column, shared"),
         ({"period": 2026}, "period: must be a text"),
         ({"keys": "shared", "period": "2026"}, "the same in every period"),
-        ({"same_key": True}, "does not use the key of counts"),
+        ({"same_key": True}, "independent noise of a column does not use the keys of counts"),
         ({"mu_c_for": "second"}, "known: first, all"),
-        ({"range_floor": 0.2}, "only a range has a floor"),
-        ({"range_floor": 1.5}, "range_floor is a share"),
+        ({"range_floor": 0.2}, 'range_floor needs of = "range"'),
+        ({"range_floor": 1.5}, "range_floor must be a share of the largest value, from 0 to 1"),
         ({"range_floor": "half"}, "range_floor: must be a number"),
     ],
 )

@@ -241,7 +241,7 @@ def test_counts_beyond_the_table_use_its_block() -> None:
     ("count", "key", "message"),
     [
         ([1, 2], [3], "differ in number"),
-        ([-1, 2], [3, 4], "a count is negative"),
+        ([-1, 2], [3, 4], "counts must not be negative"),
         ([1, 2], [-1, 4], "1 of 2 cell keys are not on the grid"),
         ([1, 2], [100, 100], "2 of 2 cell keys are not on the grid"),
         ([1, 2], [-1, 100], "2 of 2 cell keys are not on the grid"),

@@ -118,16 +118,18 @@ def test_tables_of_a_programme_agree() -> None:
     assert (alone.value != together.value).any()
     shared = invariant_table([first, second], P)
     assert together.to_polars().equals(dc.perturb(first, shared).to_polars())
-    with pytest.raises(PerturbationError, match="does not name the table"):
+    with pytest.raises(PerturbationError, match="the programme lacks a perturbation table"):
         matrix(first, P, programme=[second])
 
 
 def test_forbidden_counts_contradict_invariance() -> None:
-    with pytest.raises(PerturbationError, match="published as often") as told:
+    with pytest.raises(
+        PerturbationError, match="its frequency is not zero and must be kept"
+    ) as told:
         dc.perturb_invariant(worked(), P, forbidden=[1, 2])
     assert len(told.value.problems) == 2
     never_one = ((0, 0.5, 0.5), (0, 0.8, 0.2), (0, 0.2, 0.8))
-    with pytest.raises(PerturbationError, match="count 1 is never published by the matrix, but"):
+    with pytest.raises(PerturbationError, match="count 1 is never a result of the matrix, but"):
         dc.perturb_invariant(table_of([1, 2, 3]), never_one)
     safe = dc.perturb_invariant(table_of([2, 3] * 50), never_one, forbidden=[1])
     assert 1 not in safe.value

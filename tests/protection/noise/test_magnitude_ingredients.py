@@ -242,9 +242,9 @@ def test_means_without_counts_are_refused(rents: Table):
 
 @pytest.mark.parametrize("make", [magnitude_ingredient, mean_ingredient])
 def test_ingredients_keep_all_their_codes(rents: Table, make: Callable[..., object]):
-    with pytest.raises(PerturbationError, match="keeps all of its codes"):
+    with pytest.raises(PerturbationError, match="an ingredient must keep all codes"):
         make(rents, NOISE, "rent", ptable=COUNTS, found_codes="hide")
-    with pytest.raises(PerturbationError, match="keeps all of its codes"):
+    with pytest.raises(PerturbationError, match="an ingredient must keep all codes"):
         count_ingredient(rents, COUNTS, found_codes="hide")
 
 

@@ -59,14 +59,14 @@ def test_contributions_are_few(top: object):
 
 
 def test_there_is_one_weight_for_each_contribution():
-    with pytest.raises(PerturbationError, match="3 numbers are needed"):
+    with pytest.raises(PerturbationError, match="3 expected numbers"):
         noise(top=3)
 
 
 @pytest.mark.parametrize("of", ["mean", "range", "sum"])
 def test_a_cell_has_one_mean_one_range_and_one_sum(of: str):
     assert noise(of=of).top == 1
-    with pytest.raises(PerturbationError, match='of = "top" only'):
+    with pytest.raises(PerturbationError, match='this needs of = "top"'):
         noise(of=of, top=2, epsilon=(1, 0.5))
 
 

@@ -81,7 +81,9 @@ def test_a_share_is_a_number_up_to_one(share: object):
 
 
 def test_large_contributions_never_get_the_larger_share():
-    with pytest.raises(PerturbationError, match="above that for small"):
+    with pytest.raises(
+        PerturbationError, match="the share for large contributions exceeds that for small ones"
+    ):
         FlexStrength(point=100, small=0.03, large=0.2, exponent=2)
 
 

@@ -85,7 +85,7 @@ def test_numbers_of_any_kind_are_thresholds(cells: Table, kind: Any) -> None:
 
 @for_all_rows("wrong", [None, 3, b"ptable.csv", [], True])
 def test_a_perturbation_table_is_read_from_a_path(wrong: Any) -> None:
-    with pytest.raises(PerturbationError, match="the path of a file is needed"):
+    with pytest.raises(PerturbationError, match="expected the path of a file, got a"):
         PerturbationTable.read(wrong)
 
 

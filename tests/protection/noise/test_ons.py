@@ -234,7 +234,9 @@ def test_a_repeating_block_is_the_reason_and_not_the_number_of_keys(
     rows = {0: {0: 1}, 1: {-1: 0.5, 1: 0.5}, 2: {-1: 0.25, 0: 0.5, 1: 0.25}}
     closed = "right" if kind == "argus" else "left"
     table = PerturbationTable.from_rows(rows, beyond=(1, 2)).with_closed(closed)
-    with pytest.raises(PerturbationError, match="a repeating block, has no place") as caught:
+    with pytest.raises(
+        PerturbationError, match="cannot store the repeated block for counts beyond the table"
+    ) as caught:
         table.write(tmp_path / "p.csv", format=kind)
     assert caught.value.hint == 'format="json" holds any table'
     table.write(tmp_path / "p.json")

@@ -67,7 +67,7 @@ def test_transition_matrix_with_named_targets() -> None:
         ({0: {0: 1}, 2: {0: 1}}, "1 row is missing: 1"),
         ({0: {0: 1}, 1: {}}, "the row is empty"),
         ({0: {0: 1}, 1: {0.5: 1}}, "whole numbers"),
-        ({}, "there are no rows"),
+        ({}, "no rows"),
     ],
 )
 def test_rows_that_are_no_table(rows: Any, expected: str) -> None:
@@ -175,7 +175,7 @@ def test_order_and_pieces_do_not_matter(reference: Path) -> None:
 @pytest.mark.parametrize(
     ("count", "key", "expected"),
     [
-        ([-1], [0], "a count is negative"),
+        ([-1], [0], "counts must not be negative"),
         ([1], [CENSUS], "1 of 1 cell keys are not on the grid"),
         ([1], [-1], "not on the grid"),
         ([1, 2], [0], "differ in number"),

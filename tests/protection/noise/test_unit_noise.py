@@ -188,9 +188,9 @@ def test_what_contributors_can_work_out() -> None:
 @pytest.mark.parametrize(
     ("change", "words"),
     [
-        ({"least": 0.2}, "least is smaller than most"),
-        ({"least": 0.0}, "more than 0 and less than 1"),
-        ({"shape": "flat"}, "shape is"),
+        ({"least": 0.2}, "least must be below most"),
+        ({"least": 0.0}, "must be above 0 and below 1"),
+        ({"shape": "flat"}, 'shape must be "falling" or "even"'),
         ({"unit": ""}, "column of units is missing"),
     ],
 )
@@ -204,9 +204,9 @@ def test_noise_that_cannot_be(change: dict[str, Any], words: str) -> None:
     [
         (firms().with_columns(firm=pl.lit(1.5)), "units cannot be of type"),
         (firms().with_columns(firm=pl.lit("")), "600 of 600 records belong to no unit"),
-        (firms().with_columns(sales=pl.lit("many")), "the column holds no numbers"),
+        (firms().with_columns(sales=pl.lit("many")), "not a numeric column"),
         (firms().with_columns(sales=pl.lit(float("inf"))), "infinite or too large"),
-        (firms().drop("area"), "column is missing"),
+        (firms().drop("area"), "column not found"),
     ],
 )
 def test_records_that_cannot_be_used(frame: pl.DataFrame, words: str) -> None:
@@ -267,7 +267,10 @@ def test_a_release(edited: Callable[..., Path], tmp_path: Path) -> None:
     assert "random share" in (out / "branches.html").read_text("utf-8")
     assert protect(edited(), out).fresh == 0
     changed = edited(('balance = ["area"]', "least = 0.1"))
-    assert any("had other figures before" in each for each in protect(changed, out).warnings)
+    assert any(
+        "had other values before; both releases together disclose more" in each
+        for each in protect(changed, out).warnings
+    )
 
 
 def dominated_cells(by: list[str]) -> int:
@@ -299,7 +302,9 @@ def test_the_function_refuses_noise_that_lets_a_guess_come_too_near() -> None:
         dc.perturb_units(firms(90), by, "sales", wide, **ask, p_percent=20)
     assert dc.perturb_units(firms(90), ["branch"], "sales", NOISE, **ask).get("u")  # none of so few
     for wrong in ({"p_percent": 100}, {"chance": 1.5}):
-        with pytest.raises(DiscreetError, match="p_percent is a number"):
+        with pytest.raises(
+            DiscreetError, match="p_percent must be at least 0 and below 100, chance from 0 to 1"
+        ):
             dc.perturb_units(firms(90), by, "sales", NOISE, **ask, **wrong)
     for noise, refused in ((NOISE, number), (wide, 0)):
         gate = unit_risk(firms(90), by, "sales", noise, **ask).closeness
@@ -351,7 +356,7 @@ def test_noise_that_lets_a_guess_come_too_near_is_refused(
     assert public.exit_code != 0
     assert not (tmp_path / "public.html").exists()
     none = edited(("chance = 1", "p_percent = 0"))
-    assert any("leave out p_percent = 0" in one for one in protect(none, out).warnings)
+    assert any("remove p_percent = 0" in one for one in protect(none, out).warnings)
     sales = ('value = ["sales", "staff"]', 'value = "sales"')
     coarse = edited(("chance = 1\n", ""), ('["area", "branch"]', '["branch"]'), sales)
     assert protect(coarse, tmp_path / "coarse").fresh == 2  # no cell rests on so few
@@ -365,7 +370,7 @@ def test_noise_that_lets_a_guess_come_too_near_is_refused(
         (('secret_file = "secret.key"\n', ""), "secret_file is missing"),
         (('unit = "firm"', 'unit = "firm"\nsecret_env = "NO_SECRET"'), "exclude each other"),
         (('value = "sales"', 'value = "sales"\nweight = "staff"'), "without weights"),
-        (('unit = "firm"', 'unit = "firm"\nleast = 0.5'), "least is smaller than most"),
+        (('unit = "firm"', 'unit = "firm"\nleast = 0.5'), "least must be below most"),
         (('unit = "firm"', 'unit = "company"'), "company"),
         (('"staff"]', '"sales"]'), "named twice"),
     ],

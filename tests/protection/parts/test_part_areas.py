@@ -160,9 +160,9 @@ def test_shares_are_told_per_level_and_per_state() -> None:
 
 
 def test_a_wrong_variable_and_a_wrong_level_are_refused() -> None:
-    with pytest.raises(SuppressionError, match="there is no spanning variable 'place'"):
+    with pytest.raises(SuppressionError, match="spanning variable 'place' of areas not found"):
         check_parts(village(), RULES, areas="place")
-    with pytest.raises(SuppressionError, match="there is no level 'village' of areas"):
+    with pytest.raises(SuppressionError, match="unknown level 'village' of areas"):
         level_of(village().dimensions[0], "village")
 
 

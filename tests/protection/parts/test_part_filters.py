@@ -227,19 +227,21 @@ def test_a_filtered_table_needs_its_universe_or_a_waiver() -> None:
     people = crowd(40, 1)
     table = count(people, ["place"], "sex == 'm'", pl.col("sex") == "m")
     assert "universe='none'" in refused(table, None)
-    assert 'universe is the table without the filter, or "none"' in refused(table, "all")
+    assert 'universe must be the table without the filter, or "none"' in refused(table, "all")
 
 
 def test_a_universe_has_no_filter_and_the_same_variables_and_codes() -> None:
     people = crowd(40, 1)
     table = count(people, ["place"], "sex == 'm'", pl.col("sex") == "m")
-    assert "filtered itself" in refused(table, table)
+    assert "the population has a filter" in refused(table, table)
     assert "other variables" in refused(table, count(people, ["age"]))
     fewer = Classification.flat("place", ["a", "b"])
     cells = pl.DataFrame({"place": ["Total", "a"], "n": [9, 9]})
     assert "other codes" in refused(table, Table.from_cells(cells, by=[fewer], count="n"))
     only_inner = pl.DataFrame({"place": ["a"], "n": [9]})
-    assert "lacks parts" in refused(table, Table.from_cells(only_inner, by=[PLACE], count="n"))
+    assert "the population lacks subtables of the table" in refused(
+        table, Table.from_cells(only_inner, by=[PLACE], count="n")
+    )
 
 
 def test_records_outside_the_universe_are_an_error_without_numbers() -> None:
@@ -247,5 +249,5 @@ def test_records_outside_the_universe_are_an_error_without_numbers() -> None:
     table = count(people, ["place"], "sex == 'm'", pl.col("sex") == "m")
     universe = count(people.head(7), ["place"])
     message = refused(table, universe)
-    assert "counts records that are not in its universe" in message
+    assert "the table counts records outside its population" in message
     assert not any(character.isdigit() for character in message)

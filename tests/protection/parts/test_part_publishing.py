@@ -152,7 +152,7 @@ def test_decisions_that_leave_a_part_open_are_refused() -> None:
 
 def test_the_confidential_table_is_refused() -> None:
     decisions = check_parts(table(), PartRules(max_share_small=0.4))
-    with pytest.raises(SuppressionError, match="a ProtectedTable is needed, this is a Table"):
+    with pytest.raises(SuppressionError, match="expected a ProtectedTable, got a Table"):
         suppress_parts(table(), decisions)  # type: ignore[arg-type]
 
 
@@ -185,6 +185,6 @@ def test_shares_are_those_of_a_list_of_decisions(wrong: Any) -> None:
 
 
 def test_only_a_table_has_measures() -> None:
-    with pytest.raises(SuppressionError, match="a Table is needed, this is a NoneType"):
+    with pytest.raises(SuppressionError, match="expected a Table, got a NoneType"):
         measure_parts(None)  # type: ignore[arg-type]
     assert measure_parts(table(), universe="none").equals(measure_parts(table()))

@@ -45,7 +45,7 @@ def test_the_strictest_set_that_meets_the_target_is_chosen() -> None:
     assert found.rules is not None
     assert found.rules.max_share_small == met["max_share_small"].min()
     assert found.described()["rules"] == found.rules.to_dict()
-    assert "The strictest that shows 50.00% completely" in found.text()
+    assert "The strictest set that publishes 50.00% completely" in found.text()
     again = tune_parts(tables, SHARES, target=0.5, areas="region")
     assert again.tried.equals(found.tried)
 
@@ -73,7 +73,7 @@ def test_tables_can_be_read_one_by_one_or_together() -> None:
                 shares[each.within] = [complete + each.complete, areas + each.areas]
     assert row["pooled"] == min(complete / areas for complete, areas in shares.values())
     assert "in all tables together at least" in together.text()
-    assert "for the reading all-tables" in together.text()
+    assert "The target applies to all-tables." in together.text()
     assert together.described()["reading"] == "all-tables"
     with pytest.raises(SuppressionError, match="unknown reading 'both'"):
         tune_parts(tables, vary, reading="both", areas="region")  # type: ignore[arg-type]
@@ -84,7 +84,7 @@ def test_a_target_that_no_set_meets_is_told() -> None:
     found = tune_parts([table], {"min_average_size": [5, 50]}, target=1, areas="region")
     assert found.rules is None
     assert found.tried["min_average_size"].to_list() == [50, 5]
-    assert found.text().endswith("None of them shows 100.00% completely everywhere.")
+    assert found.text().endswith("No set of thresholds publishes 100.00% completely everywhere.")
     assert repr(found) == "<PartTuning (confidential): 2 sets of thresholds>"
 
 
@@ -100,11 +100,15 @@ def test_without_areas_the_target_is_a_share_of_the_tables() -> None:
 @for_all_rows(
     ("vary", "target", "says"),
     [
-        ({}, 0.9, "there is nothing to try"),
-        ({"max_share": [1]}, 0.9, "there is no threshold 'max_share'"),
-        ({"max_share_small": []}, 0.9, "a list of values to try is needed"),
-        ({"max_share_small": [0.5]}, 98, "a share is a number from 0 to 1"),
-        ({"max_share_small": list(range(1_001))}, 0.9, "1,001 sets of thresholds are more"),
+        ({}, 0.9, "no values to try"),
+        ({"max_share": [1]}, 0.9, "unknown threshold 'max_share'"),
+        ({"max_share_small": []}, 0.9, "expected a list of values to try"),
+        ({"max_share_small": [0.5]}, 98, "a share must be from 0 to 1"),
+        (
+            {"max_share_small": list(range(1_001))},
+            0.9,
+            "too many sets of thresholds: 1,001; the limit is",
+        ),
     ],
 )
 def test_what_cannot_be_tried_is_refused(

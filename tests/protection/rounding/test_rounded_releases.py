@@ -122,7 +122,8 @@ def test_conventional_rounding_needs_no_keys_and_its_audit_says_what_sums_tell(
         ('[keys]\ncolumn = "record_key"\n', ""), ("base = 5", 'base = 5\nmethod = "conventional"')
     )
     assert any(
-        "other data, or by other rules" in each for each in audit_release(fewer, out).findings
+        "the release used other data or other rules" in each
+        for each in audit_release(fewer, out).findings
     )
 
 
@@ -139,14 +140,14 @@ def test_estimates_are_rounded_and_not_audited(edited: Callable[..., Path], tmp_
         ([("base = 5", "base = 1")], "greater than or equal to 2|at least 2"),
         ([("base = 5", 'method = "random"')], "needs a seed"),
         ([("base = 5", 'method = "controlled"\nmargins = 10')], "the base of their parts"),
-        ([('[keys]\ncolumn = "record_key"\n', "")], "no keys to round by"),
+        ([('[keys]\ncolumn = "record_key"\n', "")], "have no record keys"),
         ([("base = 5", 'method = "random"\nseed_env = "NO_SUCH_VARIABLE_1"')], "no environment"),
         (
             [
                 ("base = 5", 'method = "controlled"'),
                 ("[defaults]", '[defaults]\nweight = "weight"'),
             ],
-            "cannot be rounded so that totals are sums",
+            "cannot be rounded additively",
         ),
         ([("base = 5", "bases = 5")], "bases"),
     ],
@@ -171,7 +172,10 @@ def test_a_seed_comes_from_the_environment(
     again = protect(path, out)
     assert again.fresh == 2
     assert figures(out, "ages") != first
-    assert any("had other figures before" in text for text in again.warnings)
+    assert any(
+        "had other values before; both releases together disclose more" in text
+        for text in again.warnings
+    )
 
 
 # -- the command ---------------------------------------------------------------------------------
@@ -267,7 +271,10 @@ def test_tables_have_bases_of_their_own_if_one_is_a_multiple_of_the_other(
     ten = ('by = ["age", "sex"]', 'by = ["age", "sex"]\nround_to = 10')
     out = tmp_path / "release"
     done = protect(edited(ten), out)
-    assert any("two bases narrow counts down" in text for text in done.warnings)
+    assert any(
+        "two bases narrow down counts in tables of both bases: see" in text
+        for text in done.warnings
+    )
     assert all(value % 10 == 0 for value in figures(out, "ages").values())
     assert any(value % 10 for value in figures(out, "sexes").values())
     assert audit_release(edited(ten), out).safe
@@ -284,11 +291,11 @@ def test_tables_have_bases_of_their_own_if_one_is_a_multiple_of_the_other(
                 ("base = 5", 'base = 5\nmethod = "controlled"'),
                 ('by = ["sex"', 'round_to = 10\nby = ["sex"'),
             ],
-            "have one base",
+            "tables rounded together, or with margins, need the same base",
         ),
         (
             [("base = 5", "base = 5\nmargins = 10"), ('by = ["sex"', 'round_to = 10\nby = ["sex"')],
-            "have one base",
+            "tables rounded together, or with margins, need the same base",
         ),
         (
             [('by = ["sex", "region"]', 'by = ["sex"]\nfigures.m = { kind = "mean", of = "age" }')],

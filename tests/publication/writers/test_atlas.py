@@ -125,7 +125,7 @@ def test_several_tables_share_their_shapes(squares, tmp_path):
 
 
 def test_an_atlas_needs_tables_with_areas(tmp_path):
-    with pytest.raises(PublicationError, match="a list of protected tables is needed"):
+    with pytest.raises(PublicationError, match="expected a list of protected tables"):
         write_atlas(square_example(), tmp_path / "a.html", title="A")
     with pytest.raises(PublicationError, match="an atlas needs a table"):
         write_atlas([], tmp_path / "a.html", title="A")

@@ -178,7 +178,7 @@ def test_a_grid_beyond_all_numbers_can_only_be_written_sparse(make_table, tmp_pa
     cells = {("Total",) * 6: (7, SHOWN)}
     table = make_table(trees, cells)
     assert len(rows_of(write(table, tmp_path / "a.csv"))) == 1
-    with pytest.raises(PublicationError, match="more cells than can be numbered"):
+    with pytest.raises(PublicationError, match="the complete table has too many cells"):
         write(table, tmp_path / "b.csv", complete=True)
     assert not (tmp_path / "b.csv").exists()
 
@@ -187,6 +187,6 @@ def test_a_grid_beyond_all_numbers_can_only_be_written_sparse(make_table, tmp_pa
 def test_variables_cannot_share_their_name_with_a_figure(make_table, sex, tmp_path, name):
     other = Classification.flat(name, ["a"])
     table = make_table([sex, other], {("m", "a"): (3, SHOWN)})
-    with pytest.raises(PublicationError, match=f"two columns would be called '{name}'"):
+    with pytest.raises(PublicationError, match=f"two columns would have the name '{name}'"):
         write(table, tmp_path / "x.csv")
     assert list(tmp_path.iterdir()) == []

@@ -206,15 +206,18 @@ def test_zeros_of_any_kind_give_the_same_bytes(make_table, sex, outlines, tmp_pa
     ("change", "message"),
     [
         (lambda f: f.append(feature("S", ring(1, 1))), "'S' occurs twice"),
-        (lambda f: f.append(feature(7, ring(1, 1))), "its code is no text"),
+        (lambda f: f.append(feature(7, ring(1, 1))), "its code is not text"),
         (lambda f: f.append(feature("X", ring(1, 1)[:4])), "is not closed"),
-        (lambda f: f.append(feature("X", [[1, 1]] * 5)), "encloses nothing"),
+        (lambda f: f.append(feature("X", [[1, 1]] * 5)), "encloses no area"),
         (lambda f: f.append(feature("X", BOWTIE)), "a ring of 'X' crosses itself"),
-        (lambda f: f.append(feature("X", ring(432_000, 5_000_000))), "are no degrees"),
+        (
+            lambda f: f.append(feature("X", ring(432_000, 5_000_000))),
+            "has coordinates that are not degrees",
+        ),
         (lambda f: f.append(feature("X", [["a", "b"]] * 4)), "are no numbers"),
         (lambda f: f.append(feature("X", parts=[])), "has no polygon"),
         (lambda f: f.append(feature("X") | {"geometry": {"type": "Point"}}), "is no polygon"),
-        (lambda f: f.clear(), "holds no areas"),
+        (lambda f: f.clear(), "the file contains no areas"),
     ],
 )
 def test_boundaries_that_are_wrong_are_named(outlines, change, message):
@@ -274,14 +277,14 @@ def test_other_coordinates_are_refused_and_those_of_the_grid_are_read(outlines, 
     [
         ({"boundaries": None}, "no variable of the table has areas"),
         ({"geo": ["sex"]}, "no level of sex has boundaries"),
-        ({"boundaries": "areas.geojson"}, "are no discreet.Boundaries"),
-        ({"at": ["w"]}, "at is a table of codes"),
+        ({"boundaries": "areas.geojson"}, "boundaries must be discreet.Boundaries"),
+        ({"at": ["w"]}, "at must be a mapping of variables to codes"),
         ({"level": "5"}, "region has no level '5'"),
         ({"at": {"sex": "x"}}, "sex has no code 'x'"),
-        ({"at": {"age": "1"}}, "no variable 'age' beside areas"),
-        ({"format": "csv"}, "files of format csv are no maps"),
-        ({"coordinates": "EPSG:3035"}, "has longitude and latitude"),
-        ({"breaks": [3, 1]}, "bounds are numbers that grow"),
+        ({"at": {"age": "1"}}, "variable 'age' not found among the other variables"),
+        ({"format": "csv"}, "format csv has no maps"),
+        ({"coordinates": "EPSG:3035"}, "needs longitude and latitude"),
+        ({"breaks": [3, 1]}, "bounds must be increasing numbers"),
         ({"classes": 40}, "2 to 7 classes"),
     ],
 )
@@ -301,7 +304,7 @@ def test_areas_without_boundaries_are_counted_and_named(regions, outlines, tmp_p
     whole["features"] = [each for each in whole["features"] if each["properties"]["ags"] != "N2"]
     outlines.write_text(json.dumps(whole))
     areas = Boundaries.read(outlines, key="ags")
-    with pytest.raises(PublicationError, match="1 areas of region have no boundary: N2"):
+    with pytest.raises(PublicationError, match="1 areas of region lack a boundary: N2"):
         regions.write(tmp_path / "T1.geojson", boundaries=areas)
 
 
@@ -313,7 +316,7 @@ def test_files_of_several_levels_are_read_together(outlines, tmp_path):
     both = Boundaries.read(outlines, other, key="ags")
     assert both.codes == ("N", "N1", "N2", "S", "E")
     assert both.select(np.array([4])).points[0].tolist() == [3, 3]
-    with pytest.raises(PublicationError, match="two files have the area 'N'"):
+    with pytest.raises(PublicationError, match="area 'N' occurs in two files"):
         Boundaries.read(outlines, outlines, key="ags")
 
 

@@ -74,6 +74,6 @@ def test_one_figure_is_a_measure_too(mean_rents, tmp_path):
 @pytest.mark.parametrize("name", ["OBS_VALUE", "MEASURE", "ACTION"])
 def test_variables_cannot_be_called_like_a_column(make_table, sex, tmp_path, name):
     table = make_table([sex.replace(name=name)], {("m",): (3, CellStatus.published)})
-    with pytest.raises(PublicationError, match=f"two columns would be called '{name}'"):
+    with pytest.raises(PublicationError, match=f"two columns would have the name '{name}'"):
         write(table, tmp_path / "t.sdmx.csv")
     assert list(tmp_path.iterdir()) == []

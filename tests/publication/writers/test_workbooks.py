@@ -62,7 +62,7 @@ def test_names_are_those_that_spreadsheets_allow(names):
 
 @pytest.mark.parametrize(
     ("names", "message"),
-    [(["a", "b", "a"], "two tables are called 'a'"), ([], "a workbook needs a table")],
+    [(["a", "b", "a"], "two tables have the name 'a'"), ([], "a workbook needs a table")],
 )
 def test_tables_that_do_not_make_a_workbook(tmp_path, names, message):
     tables = [dataclasses.replace(census_example(), name=name) for name in names]
@@ -74,7 +74,7 @@ def test_tables_that_do_not_make_a_workbook(tmp_path, names, message):
 def test_bad_input_writes_nothing(mixed, tmp_path, monkeypatch):
     with pytest.raises(PublicationError, match="only a ProtectedTable"):
         write_workbook([mixed, None], tmp_path / "a.xlsx", title="x")  # type: ignore[list-item]
-    with pytest.raises(PublicationError, match="no printed words"):
+    with pytest.raises(PublicationError, match="unknown language"):
         write_workbook([mixed], tmp_path / "a.xlsx", title="x", language="fr")
     monkeypatch.setattr("discreet.publication.writers.xlsx.CELL_LIMIT", 20)
     with pytest.raises(PublicationError, match="at most 20 cells; these tables have 33"):
@@ -86,7 +86,7 @@ def test_a_workbook_is_made_of_a_list_of_tables(tmp_path):
     for wrong in (census_example(), None):
         with pytest.raises(PublicationError, match="a list of protected tables"):
             write_workbook(wrong, tmp_path / "all.xlsx", title="Census")
-    with pytest.raises(PublicationError, match="a workbook is an xlsx file"):
+    with pytest.raises(PublicationError, match="a workbook needs the suffix xlsx"):
         write_workbook([census_example()], tmp_path / "all.csv", title="Census")
     assert not list(tmp_path.iterdir())
 

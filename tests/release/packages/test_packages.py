@@ -163,7 +163,7 @@ def test_what_stands_openly_in_a_package(
         "statistic": "census-2026",
         "version": "3",
         "made_with": dc.__version__,
-        "kinds": ["counts", "magnitudes", "parts", "figures", "official figures"],
+        "kinds": ["counts", "magnitudes", "parts", "figures", "exempt cells"],
         "key_grid": 10**15,
         "encryption": "AES-256-GCM",
         "opened_with": "key-file",
@@ -228,7 +228,7 @@ def test_a_public_key_neither_signs_nor_opens(
     parameters: Parameters, office: KeyPair, tmp_path: Path
 ) -> None:
     for mistake in ({"sign_key": office.public}, {"key": office.public}):
-        with pytest.raises(PackageError, match="holds a public key"):
+        with pytest.raises(PackageError, match="the file contains a public key, not a signing key"):
             packed(parameters, tmp_path, office, **mistake)
     assert list(tmp_path.iterdir()) == []
 
@@ -253,7 +253,7 @@ def test_an_unsigned_package_is_verified_by_opening_it(
 ) -> None:
     package = packed(parameters, tmp_path, office, sign_key=None)
     assert describe_package(package).described()["signature"] == "none"
-    with pytest.raises(PackageError, match="not signed: without its key nothing can be checked"):
+    with pytest.raises(PackageError, match="the package is not signed: a check needs its key"):
         verify_package(package)
     with pytest.raises(PackageError, match="whoever can open packages could have made it"):
         verify_package(package, key=KEY)
@@ -274,7 +274,7 @@ def test_an_unsigned_package_is_verified_by_opening_it(
         ({"passphrase": PASSPHRASE}, "give one of them"),
         ({"key": None}, "give one of them"),
         ({"key": None, "passphrase": "too short"}, "at least 12 characters"),
-        ({"key": bytes(16)}, "a package key has 32 bytes"),
+        ({"key": bytes(16)}, "a package key needs 32 bytes"),
     ],
 )
 def test_a_package_that_cannot_be_made(

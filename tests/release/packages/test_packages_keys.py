@@ -40,7 +40,7 @@ def private(path: Path, text: str | bytes) -> Path:
 def test_a_key_file_holds_a_key_and_nothing_else(tmp_path: Path, text: str | bytes) -> None:
     with pytest.raises(PackageError, match="64 hexadecimal digits") as caught:
         PackageKey.from_file(private(tmp_path / "package.key", text))
-    assert "sentence" not in str(caught.value).replace("sentences are", "")
+    assert "sentence" not in str(caught.value).replace("for sentences use passphrases", "")
     assert KEY.hex()[:8] not in str(caught.value)
 
 
@@ -95,8 +95,8 @@ def test_other_keys_cannot_sign(office: KeyPair, tmp_path: Path) -> None:
     locked = own.private_bytes(*pem, BestAvailableEncryption(b"words"))
     wrong = {
         "another kind": elliptic.private_bytes(*pem, NoEncryption()),
-        "holds a public key": office.public.read_bytes(),
-        "holds no signing key": b"a sentence",
+        "the file contains a public key, not a signing key": office.public.read_bytes(),
+        "the file contains no signing key": b"a sentence",
         "locked with a passphrase": locked,
     }
     for message, text in wrong.items():
@@ -109,7 +109,7 @@ def test_other_keys_cannot_verify(office: KeyPair, tmp_path: Path) -> None:
     public = elliptic.public_bytes(Encoding.PEM, PublicFormat.SubjectPublicKeyInfo)
     wrong = {
         "another kind": private(tmp_path / "x.pub", public),
-        "holds no public key": office.signing,
+        "the file contains no public key": office.signing,
         "No such file": tmp_path / "none.pub",
     }
     for message, path in wrong.items():

@@ -105,7 +105,9 @@ def test_rules_that_do_not_fit_the_tables() -> None:
         parameters_of({"keys": {"grid": 256}}, FINE)
     assert caught.value.where.startswith("keys.grid")
     weak = {"kind": "flex", "point": 1000, "small": 0.02, "large": 0.3, "exponent": 2}
-    with pytest.raises(PackageError, match="above that for small") as caught:
+    with pytest.raises(
+        PackageError, match="the share for large contributions exceeds that for small ones"
+    ) as caught:
         parameters_of({"magnitudes": {"rent": {"strength": weak}}}, PTABLE, {"rent": MAGNITUDES})
     assert caught.value.problems[0].where.startswith("magnitudes.rent")
     with pytest.raises(PackageError, match="strength is missing"):

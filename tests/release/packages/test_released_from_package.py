@@ -66,7 +66,12 @@ def test_a_package_gives_the_same_release_elsewhere(finished: Path, tmp_path: Pa
         ('column = "record_key"', 'column = "record_key"\ngrid = 256', "keys.grid", "key grid"),
         ('of = "persons" }', 'of = "weight" }', "persons.of", "no noise for 'weight'"),
         ("min_average_size = 60", "min_average_size = -1", "parts.min_average_size", "at least 0"),
-        ('column = "record_key"', 'id = "record_key"', "keys.id", "holds no secret"),
+        (
+            'column = "record_key"',
+            'id = "record_key"',
+            "keys.id",
+            "the package has no secret for record keys",
+        ),
     ],
 )
 def test_mistakes_with_packages(

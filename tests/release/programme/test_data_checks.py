@@ -97,7 +97,7 @@ WRONG: dict[str, tuple[str, dict[int, Any], list[tuple[str, str]], list[str]]] =
         "age", {0: -1}, [], ["variables.ages.intervals", "1 record is outside", "0 ≤ age"],
     ),
     "undeclared sex": ("sex", {7: "d"}, [], ["variables.sex.codes", "1 record is of", "'d'"]),
-    "repeated ids": ("person_id", {1: 0}, [IDS], ["keys.id", "2 of 500 records share"]),
+    "repeated ids": ("person_id", {1: 0}, [IDS], ["keys.id", "2 of 500 records have a repeated"]),
     "missing ids": ("person_id", {1: None}, [IDS], ["keys.id", "1 of 500 records have no id"]),
     "missing keys": ("record_key", {1: None}, [], ["keys.column", "1 of 500 records have no key"]),
     "keys off the grid": ("record_key", {1: 10**15}, [], ["keys.column", "off the grid"]),
@@ -106,7 +106,7 @@ WRONG: dict[str, tuple[str, dict[int, Any], list[tuple[str, str]], list[str]]] =
     "missing weight": ("weight", {2: None}, [WEIGHTED], ["tables.T1.weight", "missing"]),
     "infinite weight": ("weight", {2: float("inf")}, [WEIGHTED], ["tables.T1.weight", "infinite"]),
     "code above the leaves": (
-        "municipality", {0: "N"}, [], ["1 record is of", "'N'", "records carry the finest codes"],
+        "municipality", {0: "N"}, [], ["1 record is of", "'N'", "records need codes of the"],
     ),
     "a gap in an alternative": (
         "age", {}, [
@@ -115,17 +115,17 @@ WRONG: dict[str, tuple[str, dict[int, Any], list[tuple[str, str]], list[str]]] =
              '[variables.both]\nalternatives = ["region", "lands"]\n[variables.sex]\n'),
             ('["region", "sex"]', '["both", "sex"]'),
         ],
-        ["variables.lands.codes", "codes that the classification lacks: '22'"],
+        ["variables.lands.codes", "of codes that are not in the classification: '22'"],
     ),
     "codes too short for prefixes": ("municipality", {0: "1"}, [PREFIXES], ["region.prefixes"]),
     "levels that do not nest": ("land", {0: "9"}, [LEVELS], ["region.levels"]),
     "codes with decimals": (
-        "weight", {}, [('column = "municipality"\nhierarchy = "region.csv"', 'column = "weight"')],
-        ["decimals cannot serve as codes"],
+        "weight", {}, [('column =', 'use it with column = "weight", or rename it')],
+        ["numbers with decimals cannot be codes"],
     ),
     "missing twice": (
         "nationality", {0: MISSING, 1: None}, [('["region", "sex"]', '["nationality"]')],
-        ["tables.T1.by", f"{MISSING!r} occurs, and there are missing values"],
+        ["tables.T1.by", f"{MISSING!r} occurs together with missing values"],
     ),
     "sums too large": (
         "income", {0: 1e15}, [("[tables.T2]", RULES + SUM + "[tables.T2]")],
@@ -202,7 +202,7 @@ def test_contents_of_confidential_columns_are_not_told(folder: Path, whole: bool
     bounds = ('column = "age"\nintervals = [0, 18, 65]', 'column = "income"\nintervals = [0, 1800]')
     said = "\n".join(refused(made(folder, frame, IDS, WEIGHTED, bounds)))
     assert "1 record is outside all intervals" in said
-    assert "share their identifier" in said
+    assert "have a repeated identifier" in said
     assert "negative" in said
     assert not any(value in said for value in ("123456789", "123,456,789", "77.125"))
 
@@ -227,7 +227,7 @@ by = ["size"]
 
 @pytest.mark.parametrize(
     ("units", "words"),
-    [([0, 1, 2], "125 records belong to 1 units that are not there"), ([0, 1, 2, 3, 3], "share")],
+    [([0, 1, 2], "125 records belong to 1 missing units"), ([0, 1, 2, 3, 3], "share")],
 )
 def test_units_and_their_parts_are_checked(folder: Path, units: list[int], words: str) -> None:
     frame = wrong_persons("age", {}).with_columns(household_id=pl.int_range(500) % 4)
@@ -244,7 +244,7 @@ def test_the_command_says_it_in_one_go(folder: Path) -> None:
     path = made(folder, changed(wrong_persons("sex", {7: "d"}), "age", {0: -1}))
     done = CliRunner().invoke(app, ["protect", str(path), "--check"])
     assert done.exit_code == 2
-    assert "the programme has 2 mistakes" in done.stderr
+    assert "the programme has 2 problems" in done.stderr
     right = made(folder, wrong_persons("age", {}))
     assert CliRunner().invoke(app, ["protect", str(right), "--check"]).exit_code == 0
 

@@ -50,11 +50,21 @@ ONE = [
         'part = "vacant", whole = "all", dec',
         'part = "growth", whole = "all", dec',
         "vacancy.part",
-        "itself made of other figures",
+        "is derived from other figures",
     ),
     ('part = "all", over = ["year"]', 'part = "all"', "structure.whole", "needs whole or over"),
-    ('over = ["year"]', 'over = ["yeer"]', "structure.over", "not spanned by 'yeer'"),
-    ('base = { year = "2015" }', 'base = { yeer = "2015" }', "price.base", "not spanned by 'yeer'"),
+    (
+        'over = ["year"]',
+        'over = ["yeer"]',
+        "structure.over",
+        "'yeer' is not a spanning variable of the table",
+    ),
+    (
+        'base = { year = "2015" }',
+        'base = { yeer = "2015" }',
+        "price.base",
+        "'yeer' is not a spanning variable of the table",
+    ),
     ('base = { year = "2015" }', 'base = { year = "2014" }', "price.base", "no code '2014'"),
     ('kind = "balance", part', 'kind = "balance", of = "rent", part', "surplus.of", "does not go"),
     ('kind = "ratio", part', 'kind = "ratio", factor = "x", part', "density.factor", "a number"),
@@ -67,12 +77,27 @@ ONE = [
     ("bracket_above = 0.15", "bracket_abov = 1", "figures.bracket_abov", "'bracket_above'"),
     # magnitudes
     ('table = "rent.csv"\nof', 'table = "rnt.csv"\nof', "rent.table", "there is no file"),
-    ('table = "rent.csv"\nof', "of", "magnitudes.rent.table", "table is missing"),
-    ("top = 2", "top = 3", "magnitudes.rent.epsilon", "3 numbers are needed"),
+    (
+        'table = "rent.csv"\nof',
+        "of",
+        "looks like a perturbation table for counts; check that it is",
+        "table is missing",
+    ),
+    ("top = 2", "top = 3", "magnitudes.rent.epsilon", "3 expected numbers"),
     ("top = 2", "top = 17", "magnitudes.rent.top", "at most 16"),
     ('of = "top"', 'of = "tops"', "magnitudes.rent.of", "known: top, mean, range, sum"),
-    ('of = "top"', 'of = "mean"', "magnitudes.rent.top", 'of = "top" only'),
-    ("[1, 0.5]", "[0.5, 1]", "magnitudes.rent.epsilon", "epsilon begins with 1"),
+    (
+        'of = "top"',
+        'of = "mean"',
+        "looks like a perturbation table for counts; check that it is",
+        'this needs of = "top"',
+    ),
+    (
+        "[1, 0.5]",
+        "[0.5, 1]",
+        "looks like a perturbation table for counts; check that it is",
+        "epsilon must start with 1, not increase and stay above 0",
+    ),
     ("share = 0.1", "share = -0.1", "magnitudes.persons", "share"),
     ("share = 0.1", "point = 3", "persons.strength.share", "share is missing"),
     ("share = 0.1", "share = 0.1, large = 1", "persons.strength.large", "goes with flex only"),
@@ -84,8 +109,13 @@ ONE = [
     ("min_average_size = 60", "min_average_siz = 60", "min_average_siz", "'min_average_size'"),
     ("min_average_size = 60", "min_average_size = -1", "parts.min_average_size", "at least 0"),
     ("min_average_size = 60", 'universe = "some"', "parts.universe", "known: all, none"),
-    ("min_average_size = 60", "min_cells = 4", "tables.thinned.parts", "there is no threshold"),
-    ('cells = { region = "11" }', 'cells = { regon = "11" }', "cells.regon", "not spanned"),
+    ("min_average_size = 60", "min_cells = 4", "tables.thinned.parts", "no threshold given"),
+    (
+        'cells = { region = "11" }',
+        'cells = { regon = "11" }',
+        "cells.regon",
+        "is not a spanning variable of the table",
+    ),
     ('cells = { region = "11" }', 'cells = { figure = "no" }', "cells.figure", "no figure 'no'"),
     ('cells = { region = "11" }', "cells = { region = 11 }", "cells.region", "a text"),
     ('text = { en = "Boundary changed in 2015.", ', "text = { ", "notes[0].text", "English"),
@@ -157,7 +187,9 @@ def test_a_part_larger_than_its_whole_is_named_with_its_line(figures: Path, tmp_
     )
     figures.write_text(text, encoding="utf-8")
     line = next(n for n, row in enumerate(text.split("\n"), 1) if row.startswith("vacancy"))
-    with pytest.raises(TableError, match="original part is the larger one") as caught:
+    with pytest.raises(
+        TableError, match="the part of the share is larger than the whole"
+    ) as caught:
         protect(figures, tmp_path / "out")
     assert f"figures.toml, line {line}, tables.rents.figures.vacancy" in str(caught.value)
     assert not list((tmp_path / "out").glob("*.csv"))
@@ -191,7 +223,10 @@ def test_no_figure_of_keys_or_of_nothing(figures: Path) -> None:
     text = figures.read_text("utf-8")
     keys = text.replace('"persons"', '"record_key"').replace(".persons]", ".record_key]")
     figures.write_text(keys, encoding="utf-8")
-    assert any("holds keys or identifiers" in text for text in mistakes(figures))
+    assert any(
+        "contains keys or identifiers and cannot be used in tables" in text
+        for text in mistakes(figures)
+    )
     hidden = text.replace('homes = { kind = "count" }', 'homes = { kind = "count", hidden = true }')
     hidden = hidden.replace('rent = { kind = "mean", of = "rent" }', "")
     figures.write_text(hidden, encoding="utf-8")

@@ -79,17 +79,17 @@ COLUMN = '{ column = "rkey" }'
 @for_all_rows(
     ("old", "new", "expected"),
     [
-        ('from = "households"', 'from = "housholds"', "tables.homes.from: there is no source"),
+        ('from = "households"', 'from = "housholds"', "tables.homes.from: unknown source"),
         ('source = "households.parquet"', "", "sources.households.source: source is missing"),
         ("households.parquet", "homes.parquet", "households.source: there is no file"),
-        (f"keys = {COLUMN}", "", "sources.dwellings.keys: no record keys are named"),
+        (f"keys = {COLUMN}", "", "sources.dwellings.keys: no record keys given"),
         (COLUMN, '{ column = "rkey", id = "home" }', "keys.id: column and id exclude"),
         (COLUMN, '{ column = "rky" }', "keys.column: the records of 'dwellings' have no column"),
-        (COLUMN, '{ column = "rkey", by = "home" }', "keys.by: this goes with inherit only"),
+        (COLUMN, '{ column = "rkey", by = "home" }', "keys.by: this needs inherit"),
         (
             COLUMN,
             '{ column = "rkey", secret_file = "secret.key" }',
-            "keys.secret_file: keys that are in the data need no secret",
+            "keys.secret_file: keys in the data need no secret",
         ),
         (
             COLUMN,
@@ -98,17 +98,17 @@ COLUMN = '{ column = "rkey" }'
         ),
         (COLUMN, '{ id = "home", secret_file = "other.key" }', "secret_file: there is no file"),
         (COLUMN, '{ id = "home", secret_env = "NOT_SET_9" }', "NOT_SET_9 is not set"),
-        (COLUMN, '{ colum = "rkey" }', "sources.dwellings.keys.colum: there is no such key"),
+        (COLUMN, '{ colum = "rkey" }', "sources.dwellings.keys.colum: unknown key"),
         (INHERIT, '{ inherit = "data" }', "households.keys.by: by is missing"),
-        (INHERIT, '{ inherit = "people", by = "x" }', "keys.inherit: there is no source 'people'"),
-        (INHERIT, INHERIT.replace(" }", ', orphans = "keep" }'), "this value is not known"),
-        (COLUMN, '{ column = "rkey", unit = "home" }', "keys.unit: this goes with inherit only"),
+        (INHERIT, '{ inherit = "people", by = "x" }', "keys.inherit: unknown source 'people'"),
+        (INHERIT, INHERIT.replace(" }", ', orphans = "keep" }'), "unknown value"),
+        (COLUMN, '{ column = "rkey", unit = "home" }', "keys.unit: this needs inherit"),
         (
             COLUMN,
             '{ column = "rkey", inheritance = "plain" }',
-            "keys.inheritance: this goes with inherit only",
+            "keys.inheritance: this needs inherit",
         ),
-        (INHERIT, INHERIT.replace(" }", ', inheritance = "derived" }'), "this value is not known"),
+        (INHERIT, INHERIT.replace(" }", ', inheritance = "derived" }'), "unknown value"),
         (
             INHERIT,
             INHERIT.replace(" }", ', unit = "household", inheritance = "plain" }'),
@@ -120,11 +120,15 @@ COLUMN = '{ column = "rkey" }'
         (
             INHERIT,
             '{ inherit = "households", by = "household_id" }',
-            "keys go round in a circle: households ← households",
+            "the inheritance of keys has a circle: households ← households",
         ),
-        ("[sources.dwellings]", "[sources.data]", "sources.data: the main source is called"),
-        ('by = ["size"]', 'by = ["sex"]', "neither a variable nor a column 'sex'"),
-        ('by = ["size"]', 'by = ["household_id"]', "holds keys or identifiers"),
+        ("[sources.dwellings]", "[sources.data]", "sources.data: the main source has the name"),
+        ('by = ["size"]', 'by = ["sex"]', "no variable or column 'sex'"),
+        (
+            'by = ["size"]',
+            'by = ["household_id"]',
+            "contains keys or identifiers and cannot be used in tables",
+        ),
         ('by = ["tenure"]', 'by = ["tenure"]\nwhere = "age > 1"', "tables.flats.where"),
         (COLUMN, f"{COLUMN}\nofficial = \"sex == 'Total'\"", "sources.dwellings.official"),
         ("[defaults]", "[defaults]\nofficial = \"size == 'Total'\"", "defaults.official"),
@@ -164,7 +168,7 @@ def test_main_keys_in_a_column_lend_no_secret(mistakes: Mistakes) -> None:
         ('id = "person_id"\nsecret_file = "secret.key"', 'column = "person_id"'),
         (COLUMN, '{ id = "home" }'),
     )
-    assert found == ["line 12, sources.dwellings.keys.id: there is no secret to make keys with"]
+    assert found == ["line 12, sources.dwellings.keys.id: no secret for record keys"]
 
 
 def test_parts_and_units_name_the_unit_in_one_type(mistakes: Mistakes, programme: Path) -> None:

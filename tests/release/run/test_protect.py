@@ -284,7 +284,7 @@ def test_estimates_are_published_in_tens(edited: Edit, tmp_path: Path) -> None:
     page = (tmp_path / "out" / "T1.de.html").read_text("utf-8")
     assert "auf Vielfache von 10 gerundet" in page
     edited(('table = "ptable.json"', 'table = "ptable.json"\ndecimals = 1'))
-    with pytest.raises(ProgrammeError, match="have no digits after the decimal point"):
+    with pytest.raises(ProgrammeError, match="values rounded to multiples have no decimals"):
         protect(path, tmp_path / "again")
     edited(("round_to = 10\n", ""), ("\nround_to = 1\n", "\n"))
     summary = protect(path, tmp_path / "digits")
@@ -305,7 +305,11 @@ def test_a_missing_value_does_not_make_stated_codes_found_ones(
     )
     people.write_parquet(path.parent / "persons.parquet")
     warnings = protect(path, tmp_path / "out").warnings
-    (found,) = [text for text in warnings if "are those found in the data" in text]
+    (found,) = [
+        text
+        for text in warnings
+        if "come from the data, so each listed code discloses that it" in text
+    ]
     assert "the codes of nationality are" in found
     (missing,) = [text for text in warnings if text.startswith("missing values of")]
     assert "missing values of ages, sex are listed" in missing

@@ -95,7 +95,7 @@ def test_a_folder_without_permission(
     out = tmp_path / "closed"
     out.mkdir()
     monkeypatch.setattr("discreet.files.tempfile.TemporaryFile", refused)
-    with pytest.raises(PublicationError, match="no file can be written here"):
+    with pytest.raises(PublicationError, match="cannot write here"):
         protect(programme, out)
     assert not list(out.iterdir())
 

@@ -152,9 +152,9 @@ def test_a_table_with_alternatives_takes_the_boundaries_of_one(programme, tmp_pa
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        (('"counties.geojson"', '"nowhere.geojson"'), "there is no file 'nowhere.geojson'"),
+        (('"counties.geojson"', '"nowhere.geojson"'), "file 'nowhere.geojson' not found"),
         (('boundary_key = "id"', 'boundary_key = "ags"'), "no feature has a property 'ags'"),
-        (("boundaries = [", "#"), "this goes with boundaries only"),
+        (("boundaries = [", "#"), "this needs boundaries"),
         (("breaks = [2, 3]", "breaks = [3, 2]"), "must be 'quantiles', 'equal' or bounds"),
         (('level = "state"', "classes = 12"), "less than or equal to 7|at most 7"),
         (('level = "state"', 'level = "village"'), "region has no level 'village'"),
@@ -172,5 +172,5 @@ def test_maps_that_cannot_be_drawn_leave_no_release(programme, tmp_path, change,
 def test_an_area_without_a_border_is_named(programme, tmp_path):
     outline(tmp_path, "counties.geojson", {"N1": 8, "N2": 9, "S1": 10})
     programme.write_text(programme.read_text().replace('level = "state"', 'level = "county"'))
-    with pytest.raises(PublicationError, match="1 areas of region have no boundary: S2"):
+    with pytest.raises(PublicationError, match="1 areas of region lack a boundary: S2"):
         dc.protect(programme, tmp_path / "release")

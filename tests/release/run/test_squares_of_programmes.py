@@ -115,12 +115,16 @@ def test_a_store_has_the_squares_already(programme: Path) -> None:
     [
         ("[10000, 1000, 100]", "[100, 1000]", "coarsest first"),
         ("[10000, 1000, 100]", "[1000, 300]", "coarsest first"),
-        ('north = "y"\n', "", "squares are made of east and north"),
-        ("squares = [10000, 1000, 100]\n", "", "this goes with squares only"),
-        ('north = "y"', 'north = "y"\ncolumn = "sq"', "in a column, or made of coordinates"),
-        ('north = "y"', 'north = "z"', "column is missing"),
+        ('north = "y"\n', "", "grid cells need east and north"),
+        ("squares = [10000, 1000, 100]\n", "", "this needs squares"),
+        (
+            'north = "y"',
+            'north = "y"\ncolumn = "sq"',
+            "grid cells come from a column or from coordinates",
+        ),
+        ('north = "y"', 'north = "z"', "column not found"),
         ('north = "y"', 'north = "sex"', "no column of numbers"),
-        ("[variables.square]", "[variables.sex]", "already a column of this name"),
+        ("[variables.square]", "[variables.sex]", "the column exists already"),
     ],
 )
 def test_mistakes_are_named(programme: Path, old: str, new: str, said: str) -> None:
@@ -159,7 +163,9 @@ def test_slivers_stop_a_release(programme: Path, text: str) -> None:
             dc.protect(programme, folder / f"release{moved}")
             continue
         for run in (check_release, lambda path: dc.protect(path, folder / "none")):
-            with pytest.raises(ProgrammeError, match="slivers of fewer than 10 records") as error:
+            with pytest.raises(
+                ProgrammeError, match="differences of areas with fewer than 10 records"
+            ) as error:
                 run(programme)
             assert "t1" not in str(error.value)
         assert not (folder / "none").exists()
@@ -173,7 +179,7 @@ def test_slivers_stop_a_release(programme: Path, text: str) -> None:
 def test_mistakes_in_slivers_are_named(programme: Path) -> None:
     wrong = {
         'areas = ["town"]\nleast = 10': "at least 2",
-        'areas = ["town", "street"]\nleast = 10': "no table is made of 'street'",
+        'areas = ["town", "street"]\nleast = 10': "'street' cannot be used in tables",
         'areas = ["town", "place"]\nleast = 10': "'place' has no areas",
         'areas = ["town", "town"]\nleast = 10': "named twice",
         'areas = ["town", "square"]\nleast = 1': "2",
@@ -191,8 +197,8 @@ def test_what_is_searched_in_part_is_no_release(programme: Path) -> None:
     text += '\n[tables.both]\nby = ["square", "post"]\nformats = ["csv"]\n'
     text += '[slivers]\nareas = ["post", "square"]\n'
     programme.write_text(f"{text}least = 2\neffort = 1\n")
-    with pytest.raises(ProgrammeError, match="searched in part"):
+    with pytest.raises(ProgrammeError, match="not all unions of more than"):
         check_release(programme)
     programme.write_text(f"{text}least = 2\neffort = 1\npartly = true\n")
-    with pytest.raises(ProgrammeError, match="slivers of fewer than 2"):
+    with pytest.raises(ProgrammeError, match="differences of areas with fewer than 2 records"):
         check_release(programme)

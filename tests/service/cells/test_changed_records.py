@@ -156,7 +156,7 @@ WRONG = [
     ({"steps": [{"variable": "age"}]}, "steps[0].method", "missing"),
     ({"steps": [{"method": "recode", "variable": "age", "classification": "/etc/passwd",
                  "level": 1}]},
-     "steps[0].classification", "files are not read here"),
+     "steps[0].classification", "files are not allowed here"),
     ({"steps": [{"method": "recode", "variable": "age", "intervals": [0], "settings": {}}]},
      "steps[0].settings", "no such key"),
     ({"steps": [{"method": "recode", "variable": "age", "format": "csv"}]},
@@ -207,7 +207,7 @@ def test_what_a_study_cannot_show_is_said(office: Office, more: dict[str, Any], 
 def test_promises_that_later_steps_break_are_refused(office: Office) -> None:
     answer = office.change(asked("local_suppression", "pram"))
     assert answer.status_code == 422
-    assert "put it after the steps" in answer.text
+    assert "move the step after those that change these variables" in answer.text
 
 
 def test_columns_that_name_somebody_do_not_go_out(office: Office) -> None:

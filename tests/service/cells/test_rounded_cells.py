@@ -221,7 +221,7 @@ def test_large_tables_rounded_together_become_a_sealed_job(
         ({"rounding": {"method": "keyed"}}, "cell_key", "goes by cell keys"),
         ({"rounding": {"method": "controlled", "base": 1}}, "rounding.base", "at least 2"),
         ({"rounding": {"method": "controlled", "margins": 10}}, "rounding.margins", "totals that"),
-        ({"rounding": {"method": "magic"}}, "rounding.method", "this value is not known"),
+        ({"rounding": {"method": "magic"}}, "rounding.method", "unknown value"),
         ({"rounding": {"method": "conventional", "seed": 5}}, "rounding.seed", "no such key"),
         ({"rounding": {"method": "random", "unbiased": True}}, "rounding.unbiased", "controlled"),
         ({"cell_key": "n"}, "by", "two purposes"),

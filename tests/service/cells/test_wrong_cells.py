@@ -34,18 +34,18 @@ def problems_of(answer: Any) -> dict[str, str]:
 @for_all_rows(
     ("columns", "where", "said"),
     [
-        ({"n": [1.5, TRUE[0]], "key": [1, 2]}, "n", "whole numbers are needed"),
+        ({"n": [1.5, TRUE[0]], "key": [1, 2]}, "n", "expected whole numbers"),
         ({"n": [-TRUE[0], 1], "key": [1, 2]}, "n", "1 of 2 cells have a number below 0"),
         ({"n": [1, None], "key": [1, 2]}, "n", "1 of 2 cells have no value"),
         ({"n": [1, TRUE[0]], "key": [1, 10**15]}, "key", "1 of 2 cells have a key off the grid"),
-        ({"n": [1, 2], "key": [0.25, 0.5]}, "key", "whole numbers are needed"),
-        ({"n": [1, 2], "key": ["a", "b"]}, "key", "whole numbers are needed"),
-        ({"n": [1, 2]}, "key", "the column is missing"),
+        ({"n": [1, 2], "key": [0.25, 0.5]}, "key", "expected whole numbers"),
+        ({"n": [1, 2], "key": ["a", "b"]}, "key", "expected whole numbers"),
+        ({"n": [1, 2]}, "key", "column not found"),
         ({"n": [1], "key": [2], "731731": [3]}, "cells", "1 columns have other names"),
         ({"n": [1, 2], "key": [TRUE[1]] * 2}, "key", "1 keys come with different numbers"),
         ({"n": [1], "key": [2], "weight": [float("inf")]}, "weight", "no number of at least 0"),
         ({"n": [0], "key": [2], "weight": [1.0]}, "weight", "weights without records"),
-        ({"n": [1], "key": [2], "official": [True]}, "official", "no official figures"),
+        ({"n": [1], "key": [2], "official": [True]}, "official", "no exempt cells"),
         ({"n": [1], "key": [2], "official": ["x"]}, "official", "true or false"),
     ],
 )

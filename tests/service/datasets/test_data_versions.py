@@ -109,13 +109,13 @@ _SOURCE, _NUMBER = 'source = "data"', 'version = "1"'
         ("", 'variables = ["key"]', "the records have no column for 'key'"),
         (_NUMBER, f'{_NUMBER}\ngeography = ["b"]', "the programme has no variable 'b'"),
         (_NUMBER, f'{_NUMBER}\nparameter_set = "p@1"', "there are no parameter sets here"),
-        ('id = "people"', 'id = "../etc"', "is not in the form that is needed"),
-        (_NUMBER, f'{_NUMBER}\ntitel = "x"', "there is no such key"),
-        ("", "[units.person.values.age]", "there is no noise for the column 'age'"),
+        ('id = "people"', 'id = "../etc"', "has the wrong form"),
+        (_NUMBER, f'{_NUMBER}\ntitel = "x"', "unknown key"),
+        ("", "[units.person.values.age]", "no noise for the column 'age'"),
         (
             "",
             '[units.person.figures.old]\nkind = "share"\npart = "x"\nwhole = "count"',
-            "there is no figure 'x'",
+            "figure 'x' not found",
         ),
     ],
 )

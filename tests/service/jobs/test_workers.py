@@ -196,13 +196,13 @@ def test_problems_tell_nothing_of_the_inside(tmp_path: Path) -> None:
     for error in (
         full,
         memory,
-        MicrodataError("column is missing", code="c", where=place),
+        MicrodataError("column not found", code="c", where=place),
         MicrodataError("missing", code="c", hint=f"chmod 600 {place}"),
         MicrodataError(f"the file '{place}' is missing", code="c"),
         ValueError(place),
     ):
         assert str(tmp_path) not in json.dumps(problem_of(error, "1"))
-    kept = problem_of(MicrodataError("column is missing", code="c", where="rent", hint="a"), "1")
+    kept = problem_of(MicrodataError("column not found", code="c", where="rent", hint="a"), "1")
     assert kept["problems"][0]["where"] == "rent"
 
 

@@ -146,7 +146,7 @@ def test_a_filter_on_a_spanning_variable_picks_cells(census: DataVersion) -> Non
 @for_all_rows(
     ("document", "code", "where", "hint"),
     [
-        ({"by": ["sx"]}, "unknown-variable", "by[0].variable", "did you mean 'sex'?"),
+        ({"by": ["sx"]}, "unknown-variable", "by[0].variable", "closest match: 'sex'"),
         ({"by": ["sex", "sex"]}, "invalid-query", "by[1]", "name it once"),
         (
             {"by": [{"variable": "sex", "codes": ["M"]}]},
@@ -158,7 +158,7 @@ def test_a_filter_on_a_spanning_variable_picks_cells(census: DataVersion) -> Non
             {"by": [{"variable": "region", "level": "distrikt"}]},
             "invalid-query",
             "by[0].level",
-            "did you mean 'district'?",
+            "closest match: 'district'",
         ),
         (
             {"by": ["sex"], "where": [{"variable": "region", "codes": ["01", "01001"]}]},

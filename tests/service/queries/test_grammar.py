@@ -20,15 +20,15 @@ from tests.helpers.rows import for_all_rows
 @for_all_rows(
     ("document", "problems"),
     [
-        ({"wher": []}, [("wher", "there is no such member", "did you mean 'where'?")]),
+        ({"wher": []}, [("wher", "there is no such member", "closest match: 'where'")]),
         ([], [("", "an object with members is needed here", "")]),
         (None, [("", "an object with members is needed here", "")]),
         ({"by": 3}, [("by", "a list is needed here", "")]),
         (
             {"by": [{"varible": "sex"}]},
             [
-                ("by[0].variable", "this is missing", ""),
-                ("by[0].varible", "there is no such member", "did you mean 'variable'?"),
+                ("by[0].variable", "required", ""),
+                ("by[0].varible", "there is no such member", "closest match: 'variable'"),
             ],
         ),
         (

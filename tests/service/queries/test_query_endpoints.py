@@ -159,12 +159,12 @@ def test_mistakes_are_told_all_at_once(anna: KnownCaller) -> None:
     told = wrong.json()["problems"]
     assert (wrong.status_code, wrong.json()["type"].rpartition("/")[2]) == (422, "invalid-query")
     assert [(each["where"], each["hint"]) for each in told] == [
-        ("by[0].variable", "did you mean 'sex'?"),
-        ("by[1].variable", "did you mean 'region'?"),
+        ("by[0].variable", "closest match: 'sex'"),
+        ("by[1].variable", "closest match: 'region'"),
     ]
     address = anna.get(f"{API}/census/data?by=sex&unit=person&where.regoin=01")
     assert address.status_code == 404
-    assert address.json()["problems"][0]["hint"] == "did you mean 'region'?"
+    assert address.json()["problems"][0]["hint"] == "closest match: 'region'"
 
 
 @pytest.mark.parametrize(

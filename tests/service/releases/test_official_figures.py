@@ -147,8 +147,8 @@ def test_only_variables_of_the_same_source_may_be_named_without_a_table(version,
 @pytest.mark.parametrize(
     ("slip", "message"),
     [
-        ("agee == 'Total'", "there is no variable 'agee'"),
-        ("tenure == 'Total'", "there is no variable 'tenure'"),
+        ("agee == 'Total'", "variable 'agee' not found"),
+        ("tenure == 'Total'", "variable 'tenure' not found"),
         ("building_type == 'Total'", "no column 'building_type'"),  # of dwellings
     ],
 )

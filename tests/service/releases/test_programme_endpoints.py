@@ -286,7 +286,7 @@ figures.x = { kind = "mean" }
     found = anna.post(f"{API}/{programme}:validate").json()
     assert found["valid"] is False
     told = {each["where"]: each for each in found["problems"]}
-    assert told["line 4, tables.a.by[0]"]["hint"] == "did you mean 'region'?"
+    assert told["line 4, tables.a.by[0]"]["hint"] == "closest match: 'region'"
     assert "line 4, tables.a.by[1]" in told
     assert "identifies" in told["line 5, tables.a.where"]["message"]
     assert any(where.startswith("line 8, tables.b.from") for where in told)

@@ -188,7 +188,7 @@ def test_places_above_all_sections_have_lines_too() -> None:
         ('dataset = "census"', "asks for no table"),
         ('dataset = "nothing"\n[tables.a]\nby = ["sex"]', "Line 1 :"),
         ('dataset = "census"\nversion = "9"\n[tables.a]\nby = ["sex"]', "Line 2 :"),
-        (PEOPLE.replace("[defaults]", "[defalts]"), "did you mean 'defaults'?"),
+        (PEOPLE.replace("[defaults]", "[defalts]"), "closest match: 'defaults'"),
         (f'{PEOPLE}\n[sources.x]\nsource = "../../etc/passwd"', "this cannot be said here"),
         (f'{PEOPLE}\n[data]\nsource = "../../etc"', "this cannot be said here"),
         (f'{PEOPLE}\n[tables."../../etc"]\nby = ["sex"]', "cannot be a file name"),

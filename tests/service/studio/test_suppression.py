@@ -161,10 +161,10 @@ def test_both_rules_of_dominance(readers: Any) -> None:
     [
         ({"cells": ""}, "there are no cells"),
         ({"minimum_frequency": "", "p_percent": ""}, "no rule says what is sensitive"),
-        ({"p_percent": "much"}, "a number is needed"),
-        ({"by": "region"}, "there is no such column"),
+        ({"p_percent": "much"}, "must be a number"),
+        ({"by": "region"}, "column not found"),
         ({"method": "magic"}, "suppression.method"),
-        ({"trees": "branch"}, "line 1 says something else"),
+        ({"trees": "branch"}, "line 1 has another form"),
         ({"waived": ["C"]}, "this is no cell of the table"),
         ({"cells": "branch,n\nTotal,x\n"}, "largest"),
         ({"format": "exe"}, "this format is not offered"),

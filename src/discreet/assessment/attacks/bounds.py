@@ -46,7 +46,7 @@ class NoiseRange:
         [2, 3, 4, 5]
         """
         if largest < 0:
-            message = "the largest noise is a whole number, 0 or more"
+            message = "the largest noise must be a whole number of at least 0"
             raise PerturbationError(message, code="attack", where="max_noise")
         shown = np.arange(2 * largest + 2, dtype=np.int64)
         low = np.maximum(shown - largest, np.minimum(shown, 1))

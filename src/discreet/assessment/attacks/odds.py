@@ -86,14 +86,16 @@ class NoiseOdds:
     def partitions_for(self, success: float = 0.95) -> int:
         """The fewest partitions that succeed so often."""
         if not 0 < success < 1:
-            message, hint = "a success lies between 0 and 1", "success=0.95"
+            message, hint = "the success rate must lie between 0 and 1", "success=0.95"
             raise PerturbationError(message, code="attack", where="success", hint=hint)
         low, high = 1, 1
         while self.partitions(high) < success:
             low, high = high, 2 * high
             if high > _MOST:
                 raise PerturbationError(
-                    "no number of partitions succeeds so often", code="attack", where="success"
+                    "no number of partitions reaches this success rate",
+                    code="attack",
+                    where="success",
                 )
         while low < high:
             middle = (low + high) // 2

@@ -100,9 +100,7 @@ def attacked_panel(
     """
     known = [name for name in by if name not in unknown]
     if len(years) < 2 or not known or not unknown or not set(unknown) <= set(by):
-        message = (
-            "there are two periods or more, known variables and unknown ones, all of the tables"
-        )
+        message = "give two or more periods, known and unknown variables, all of them in the tables"
         raise PerturbationError(message, code="attack", where="years")
     panel = _Panel(years, id, list(by), known, list(unknown))
     chances = NoiseChances.of(ptable)
@@ -232,9 +230,9 @@ def _success(
 
 #: What is proven of cells; whether by changes of any kind; whether of the finest layer only.
 _KINDS = (
-    ("cells proven to hold other units", False, False),
-    ("cells proven to hold somebody to whom something happened", True, False),
-    ("the same of cells by all variables", True, True),
+    ("cells whose units provably changed", False, False),
+    ("cells in which a unit provably changed", True, False),
+    ("the same for cells by all variables", True, True),
 )
 
 
@@ -285,7 +283,7 @@ def _units(panel: _Panel, pairs: _Pairs, event: str, *, quiet: bool) -> AttackSu
         hits.append(guess.best == at)
         alone.append(np.argmax(guess.prior, axis=1) == at)
         sure.append(guess.sureness >= _SURE)
-    name = f"unit known to have {event}" + (", nothing else happening" if quiet else "")
+    name = f"unit known to have {event}" + (", without other changes" if quiet else "")
     none = [np.zeros(0, dtype=np.bool_)]
     return _success(name, *(np.concatenate(item or none) for item in (hits, alone, sure)))
 
@@ -321,7 +319,7 @@ def _counts(
                 last.count[rows],
                 smoothed.chance[rows] >= _SURE,
             )
-    yield stayed.success("count of a cell known to have stayed")
+    yield stayed.success("count of a cell known to be unchanged")
     yield every.success("count of any cell")
 
 

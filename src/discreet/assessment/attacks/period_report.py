@@ -87,16 +87,17 @@ class PeriodReport:
         for pair in self.pairs:
             named = f"{pair.universe}, " if pair.universe else ""
             lines.append(
-                f"{named}{pair.first} and {pair.second}: {_KEPT[pair.keys]}; {pair.equal:,} of"
-                f" {pair.cells:,} figures are equal. In {pair.proven:,} cells somebody surely"
-                f" {_HAPPENED[pair.keys]}, in {pair.told:,} of them by all codes of the tables."
+                f"{named}{pair.first} and {pair.second}: {_KEPT[pair.keys]}; {pair.equal:,} "
+                f"of {pair.cells:,} values are equal. In {pair.proven:,} cells a unit certainly "
+                f"{_HAPPENED[pair.keys]}; {pair.told:,} of these cells show all categories of "
+                "the unit."
             )
-            lines += [f"  somebody {_HAPPENED[pair.keys]} in {cell}" for cell in pair.examples]
+            lines += [f"  a unit {_HAPPENED[pair.keys]} in {cell}" for cell in pair.examples]
         for name, share in self.average.items():
             named = f"{name}: counts" if name else "Counts"
             lines.append(
-                f"{named} that do not change are expected to be found in {100 * share:.0f} % by"
-                " the mean of all crossings and periods, where most is found."
+                f"{named} that do not change: the mean over all tables and periods is expected "
+                f"to reveal {100 * share:.0f} % in the worst case."
             )
         return "\n".join(lines)
 
@@ -106,8 +107,8 @@ class PeriodReport:
 
 _KEPT = {
     "same": "units keep their keys",
-    "period": "each period has keys of its own",
-    "changed": "units that changed have new keys",
+    "period": "new keys in each period",
+    "changed": "changed units have new keys",
     "kept": "keys stay",
 }
 _HAPPENED = dict.fromkeys(("same", "period"), "came or left")
@@ -123,7 +124,7 @@ def attacked_periods(
     odds, pairs, average = NoiseOdds.of(ptable), [], {}
     for universe, periods in universes.items():
         if len(periods) < _TWO:
-            message, hint = "only one period has tables of these units", "name two periods or more"
+            message, hint = "only one period has tables of these units", "name two or more periods"
             raise PerturbationError(message, code="attack", where=universe or "periods", hint=hint)
         systems = list(PublishedFigures.of(periods).systems.values())
         own = []
@@ -148,7 +149,7 @@ def _found(
 
 def _compared(universe: str, pair: PeriodPair, *, stated: bool) -> ComparedPeriods:
     if not pair.layers:
-        message, hint = "the two periods have no table in common", "name releases of one programme"
+        message, hint = "the two periods share no table", "name releases of the same programme"
         where = f"{pair.first.name}, {pair.second.name}"
         raise PerturbationError(message, code="attack", where=where, hint=hint)
     cells = equal = proven = certain = 0

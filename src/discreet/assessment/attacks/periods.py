@@ -100,7 +100,10 @@ class PeriodPair:
         beside: tuple[Sequence[PublishedCells], Sequence[PublishedCells]] = ((), ()),
     ) -> None:
         if option not in get_args(KeyOption):
-            message, hint = f"there are no keys {option!r}", "same, period or changed"
+            message, hint = (
+                f"unknown key option {option!r}",
+                "use same, period or changed",
+            )
             raise PerturbationError(message, code="attack", where="option", hint=hint)
         self.first, self.second, self.chances, self.option = first, second, chances, option
         systems, place = [*beside[0], first, second, *beside[1]], len(beside[0])
@@ -382,7 +385,10 @@ class Codes:
 
     def _number(self, name: str) -> int:
         if name not in self.names:
-            message, hint = f"no table is by {name!r}", f"classifications: {', '.join(self.names)}"
+            message, hint = (
+                f"no table has the spanning variable {name!r}",
+                f"classifications: {', '.join(self.names)}",
+            )
             raise PerturbationError(message, code="attack", where=name, hint=hint)
         return self.names.index(name)
 
@@ -394,7 +400,9 @@ class Codes:
             codes = units[name].cast(pl.String).to_list()
             lost = sorted({code for code in codes if code is not None and code not in known})
             if lost:
-                message = f"{len(lost):,} codes of {name!r} are not among the finest of the tables"
+                message = (
+                    f"{len(lost):,} codes of {name!r} are not on the finest level of the tables"
+                )
                 raise PerturbationError(
                     message, code="attack", where=name, hint=f"such as {lost[0]}"
                 )
@@ -430,7 +438,7 @@ def guessed_units(
     All crossings of all tables are taken together. What is unknown does not change.
     """
     if before.columns != after.columns or before.height != after.height or not before.width:
-        message, hint = "units are known by the same columns in both periods, a row for each", ""
+        message, hint = "both periods need the same columns, with one row per unit", ""
         raise PerturbationError(message, code="attack", where="after", hint=hint)
     codes = Codes(pair.first)
     values = pl.DataFrame({name: codes.leaves(name) for name in unknown[:1]})

@@ -64,7 +64,9 @@ def reconstruct(
     number = math.prod(sizes)
     if not equations or number > _MOST:
         message = (
-            f"there are {number:,} combinations" if equations else "no figure is about this code"
+            f"too many combinations: {number:,}"
+            if equations
+            else "no published value concerns this code"
         )
         raise PerturbationError(
             f"the records cannot be reconstructed: {message}",
@@ -160,8 +162,8 @@ def _solved(solver: Any, number: int) -> Any:
     solver.run()
     if not is_optimal(solver):
         raise PerturbationError(
-            "no numbers of records fit the figures: the noise is larger than assumed, or they "
-            "are not of the same records",
+            "no record counts fit the published values: the noise is larger than assumed, or "
+            "the values come from different records",
             code="attack",
             where="reconstruct",
         )

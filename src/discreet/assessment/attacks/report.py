@@ -73,8 +73,10 @@ def attacked(
     0
     """
     if knows not in ("table", "maximum"):
-        hint = 'knows="table" or "maximum"'
-        raise PerturbationError(f"nobody knows {knows!r}", code="attack", where="knows", hint=hint)
+        hint = 'use knows="table" or knows="maximum"'
+        raise PerturbationError(
+            f"unknown prior knowledge {knows!r}", code="attack", where="knows", hint=hint
+        )
     published = (
         universes
         if isinstance(universes, PublishedFigures)

@@ -240,9 +240,9 @@ def exceeded_limits(
     for name, limit in limits.items():
         rate = rates.get(name)
         if rate is None:
-            message = f"there is no rate {name!r}"
+            message = f"unknown rate {name!r}"
             if name in rates:
-                message = f"{name} cannot be worked out without knowledge of the noise"
+                message = f"{name} cannot be computed without the noise parameters"
             hint = f"rates: {', '.join(rates)}"
             raise PerturbationError(message, code="attack", where="fail-over", hint=hint)
         if rate > limit:

@@ -265,20 +265,20 @@ class CellKinds:
 
             if not isinstance(table, Suppression):
                 raise _wrong(
-                    "this is neither a table to publish nor a suppression",
+                    "not a protected table or a suppression",
                     "table",
-                    "hand in what discreet.suppress or Suppression.of gave you",
+                    "give the result of discreet.suppress or Suppression.of",
                 )
             names = [item.name for item in table.tables]
             if names.count(which or "") != 1 and not (which is None and len(names) == 1):
-                message = f"there is not one table {which!r}"
+                message = f"there is not exactly one table {which!r}"
                 message = "name one of the tables" if which is None else message
                 raise _wrong(message, "which", f"tables: {', '.join(names)}")
             kinds = cls(table=_told(table, 0 if which is None else names.index(which)), secret=True)
         figures = [item.name for item in kinds.table.figures]
         if figure is not None and figure not in figures:
             hint = f"figures: {', '.join(figures)}" if figures else "the table has counts only"
-            raise _wrong(f"there is no figure {figure!r}", "figure", hint)
+            raise _wrong(f"figure {figure!r} not found", "figure", hint)
         return replace(kinds, figure=0 if figure is None else figures.index(figure))
 
     @property
@@ -399,7 +399,7 @@ def printed_value(value: float, language: str, decimals: int, kind: str) -> str:
 def place_of(dimension: Dimension, code: str) -> int:
     """The position of a code that someone named."""
     if code not in dimension.index:
-        raise _wrong(f"there is no code {code!r}", dimension.name, "name a code of the variable")
+        raise _wrong(f"code {code!r} not found", dimension.name, "name a code of the variable")
     return dimension.index[code]
 
 

@@ -68,10 +68,10 @@ def _points(
     try:
         columns = nw.from_native(frame, eager_only=True)
     except TypeError:
-        raise _wrong(Problem("this is not a data frame", where)) from None
+        raise _wrong(Problem("not a data frame", where)) from None
     missing = [name for name in (x, y) if name not in columns.columns]
     if missing:
-        raise _wrong(*(Problem("the column is missing", f"{where}: {name}") for name in missing))
+        raise _wrong(*(Problem("column not found", f"{where}: {name}") for name in missing))
 
     def drawable(value: Any) -> bool:
         return isinstance(value, int | float) and 0 <= value < math.inf
@@ -79,10 +79,10 @@ def _points(
     pairs = list(zip(columns[x].to_list(), columns[y].to_list(), strict=True))
     good = [drawable(at) and (drawable(v) or (gaps and v is None)) for at, v in pairs]
     if not all(good):
-        message = f"{good.count(False)} values are missing, negative or no numbers"
+        message = f"{good.count(False)} values are missing, negative or not numbers"
         raise _wrong(Problem(message, f"{where}: {x}, {y}"))
     if all(value is None for _, value in pairs):
-        raise _wrong(Problem("there is nothing to draw", where))
+        raise _wrong(Problem("no values to draw", where))
     return [
         (float(at), None if value is None else factor * float(value)) for at, value in sorted(pairs)
     ]
@@ -93,7 +93,9 @@ def _curves(
 ) -> dict[str, Any]:
     """The body of a picture with one or several lines."""
     if len(lines) > len(SERIES):
-        raise _wrong(Problem(f"{len(lines)} lines cannot be told apart", f"at most {len(SERIES)}"))
+        raise _wrong(
+            Problem(f"too many lines for one picture: {len(lines)}", f"at most {len(SERIES)}")
+        )
     records = [
         {"line": name, "x": at, "y": value} for name, line in lines.items() for at, value in line
     ]
@@ -160,7 +162,7 @@ def _wrong(*problems: Problem) -> PerturbationError:
     return PerturbationError(
         "this cannot be drawn",
         code="picture-data",
-        hint="give what the assessment functions return, or a frame with the same columns",
+        hint="give the result of an assessment function, or a frame with the same columns",
         problems=problems,
     )
 
@@ -226,8 +228,8 @@ def risk_curve(data: Any, *, limit: float | None = None, language: str = "en") -
     for name, table in (data if isinstance(data, Mapping) else {text["series"]: data}).items():
         risk = disclosure_risk(table) if isinstance(table, PerturbationTable) else table
         if not isinstance(risk, DisclosureRisk):
-            message = "this is neither a perturbation table nor its risk"
-            hint = "give what disclosure_risk returns"
+            message = "not a perturbation table or its disclosure risk"
+            hint = "give the result of disclosure_risk"
             raise PerturbationError(message, code="picture-data", where=str(name), hint=hint)
         risks[str(name)] = risk
     parts, origins = {}, {}

@@ -85,22 +85,22 @@ def plot(
         kind = "bars" if len(table.spanning) < 2 or (rows and not columns) else "heat map"
     drawn = {"bars": _bars, "heat map": _heat_map, "pyramid": _pyramid}
     if kind not in drawn:
-        raise _wrong(f"there is no kind of picture {kind!r}", f"kinds: {', '.join(drawn)}")
+        raise _wrong(f"unknown kind of picture {kind!r}", f"kinds: {', '.join(drawn)}")
     text = hidden_words(language) if words(language) else {}
     looked = CellKinds.of(table, None, figure)
     dimensions = looked.dimensions
     if not dimensions:
-        raise _wrong("the table has no variables", "print its only figure instead")
+        raise _wrong("the table has no variables", "print its only value instead")
     places = {dimension.name: place for place, dimension in enumerate(dimensions)}
     for name in (*(item for item in (rows, columns) if item is not None), *(at or {})):
         if name not in places:
             hint = f"variables: {', '.join(places)}"
-            raise _wrong(f"no variable {name!r} spans the table", hint)
+            raise _wrong(f"{name!r} is not a spanning variable of the table", hint)
     down, across = _placed(dimensions, (rows, columns), kind)
     fixed = {}
     for name, code in (at or {}).items():
         if places[name] in (down, across):
-            raise _wrong(f"{name!r} is drawn, so at cannot name one of its codes", "leave one")
+            raise _wrong(f"{name!r} is drawn: remove it from at", "leave one")
         fixed[places[name]] = place_of(dimensions[places[name]], code)
     most = {"bars": len(SERIES), "heat map": _MOST_COLUMNS, "pyramid": 2}[kind]
     side = Side(labels=("",))
@@ -151,7 +151,7 @@ def _placed(
         across = next((place for place in sorted(free) if sizes[place] == 2), None)
         free = [place for place in free if place != across]
     if kind == "pyramid" and (across is None or sizes[across] != 2):
-        raise _wrong("a pyramid needs a variable with two codes", "name it: columns=…")
+        raise _wrong("a pyramid needs a variable with two categories", "name it: columns=…")
     if down is None:
         down = free.pop(0) if free else None
     if across is None and kind == "heat map":

@@ -94,11 +94,13 @@ def hidden_cells(
     places = {dimension.name: place for place, dimension in enumerate(dimensions)}
     for name in (*(item for item in (rows, columns) if item is not None), *codes, *tops):
         if name not in places:
-            raise _wrong(f"no variable {name!r} spans the table", ", ".join(places) or "none")
+            raise _wrong(
+                f"{name!r} is not a spanning variable of the table", ", ".join(places) or "none"
+            )
     shown = _placed(list(places), rows, columns)
     for name in (*(set(codes) & set(shown)), *(set(tops) - set(shown))):
-        hint = "at names codes of variables that are not shown, under of those that are"
-        raise _wrong(f"{name!r} is in the wrong place", hint)
+        hint = "use at for variables that are not drawn, under for variables that are drawn"
+        raise _wrong(f"{name!r} is in the wrong argument", hint)
     fixed = {places[name]: place_of(dimensions[places[name]], code) for name, code in codes.items()}
     step = _step(looked, language)
     sides = [Side(), Side()]
@@ -251,9 +253,11 @@ def hidden_by_code(
     wanted += [] if nested is None else [nested]
     for name in wanted:
         if name not in places:
-            raise _wrong(f"no variable {name!r} spans the table", ", ".join(places), where)
+            raise _wrong(
+                f"{name!r} is not a spanning variable of the table", ", ".join(places), where
+            )
     if len(set(wanted)) < len(wanted):
-        raise _wrong("a variable is nested in itself", "name another one", where)
+        raise _wrong("a variable cannot be nested in itself", "name another one", where)
     outer = looked.dimensions[places[wanted[0]]]
     top = 0 if under is None else place_of(outer, under)
     axes = [places[name] for name in wanted]

@@ -77,10 +77,10 @@ def check_picture_place(path: str | os.PathLike[str]) -> Path:
     """
     target = Path(path)
     if target.suffix.lower() not in _SUFFIXES:
-        message, hint = "the suffix names no form of picture", f"use {', '.join(_SUFFIXES)}"
+        message, hint = "unknown suffix of a picture", f"use {', '.join(_SUFFIXES)}"
         raise PublicationError(message, code="picture-format", where=target.name, hint=hint)
     if target.is_dir():
-        message = "this is a folder, not a file"
+        message = "not a file but a folder"
         raise PublicationError(message, code="picture-format", where=str(target))
     _library()  # an error if what draws is not there
     return target

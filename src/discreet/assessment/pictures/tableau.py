@@ -115,13 +115,15 @@ def rows_of(
     if wanted is not None:
         counts = sorted(set(wanted))
         strange = [count for count in counts if not 0 <= count <= last]
-        problems = [Problem("the table has no such row", f"rows: {count}") for count in strange]
+        problems = [Problem("row not found in the table", f"rows: {count}") for count in strange]
         if problems or not counts:
             raise PerturbationError(
                 "these rows cannot be drawn",
                 code="picture-rows",
-                hint="name original counts that the table has rows for, or none for all",
-                problems=problems or [Problem("no row is named", "rows")],
+                hint=(
+                    "name original counts with a row in the table, or leave rows out to draw all"
+                ),
+                problems=problems or [Problem("rows is empty", "rows")],
             )
     rows = []
     for count, upper, noise in content.rows():
@@ -143,7 +145,7 @@ def rows_of(
 def check_table(ptable: object) -> None:
     """Raise a clear error for anything but a table for counts."""
     if not isinstance(ptable, PerturbationTable):
-        message, hint = "only a perturbation table for counts can be drawn", "a PerturbationTable"
+        message, hint = "only perturbation tables for counts can be drawn", "a PerturbationTable"
         raise PerturbationError(message, code="picture-data", hint=f"give {hint}")
 
 

@@ -49,7 +49,7 @@ def words(language: str) -> Mapping[str, str]:
     'Überlagerung'
     """
     if language not in LANGUAGES:
-        message, hint = "pictures have no words in this language", f"use {' or '.join(LANGUAGES)}"
+        message, hint = "unknown language of pictures", f"use {' or '.join(LANGUAGES)}"
         raise PublicationError(message, code="picture-language", where="language", hint=hint)
     return texts_of("discreet.assessment", "pictures", language)
 

@@ -166,7 +166,7 @@ def table_quality(
         known = {"count": Pairs.of_table(table, protected, grid)}
     else:
         raise TableError(
-            "figures other than counts are assessed by their ingredients",
+            "figures other than counts are assessed through their ingredients",
             code="quality",
             where=protected.name,
             hint='give ingredients={"name": ingredient}',
@@ -282,7 +282,7 @@ class QualityLog:
         """A log with some of the tables."""
         missing = [name for name in names if name not in self._tables]
         if missing:
-            message = "nothing is known of this table"
+            message = "table not found in the log"
             raise TableError(message, code="quality", where=", ".join(missing))
         return QualityLog({name: self._tables[name] for name in names})
 
@@ -347,7 +347,7 @@ def _cipher(key: bytes) -> Any:
 
     if not isinstance(key, bytes) or len(key) < _SHORTEST_KEY:
         raise PublicationError(
-            f"the key of a quality log has at least {_SHORTEST_KEY} bytes", code="quality-key"
+            f"the key of a quality log needs at least {_SHORTEST_KEY} bytes", code="quality-key"
         )
     derived = HKDF(algorithm=SHA256(), length=_KEY_BYTES, salt=None, info=_CONTEXT).derive(key)
     return AESSIV(derived)
@@ -360,7 +360,7 @@ def _twice(name: str) -> TableError:
 
 def _unreadable() -> PublicationError:
     return PublicationError(
-        "these are no statistics of this release, or they are damaged",
+        "not the statistics of this release, or damaged",
         code="quality-log",
-        hint="make all tables of the release anew",
+        hint="run the programme again for all tables",
     )

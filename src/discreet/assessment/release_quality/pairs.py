@@ -226,7 +226,7 @@ def places_in(
             "the two tables differ in their spanning variables or codes",
             code="quality",
             where=where,
-            hint="give a table and what was made of it",
+            hint="give a table and its protected table",
         )
     listed: npt.NDArray[np.bool_] | None = None
     places = []
@@ -307,10 +307,10 @@ def key_figure_pairs(
     shown = [figure for figure in figures if not figure.hidden]
     if {figure.name for figure in shown} != {figure.name for figure in protected.figures}:
         raise TableError(
-            "these are not the figures of the table",
+            "the key figures do not belong to the table",
             code="quality",
             where=protected.name,
-            hint="give the key figures that it was derived with",
+            hint="give the key figures with which it was derived",
         )
     counts = [figure for figure in shown if figure.kind == "count"]
     pairs = {

@@ -113,8 +113,8 @@ def best_moves(problem: MoveProblem, rounds: int) -> Moves:
 
 
 def _without_moves(number: int) -> AdjustmentError:
-    message = f"{number:,} sensitive figures cannot move far enough while sums stay sums"
-    hint = "let fewer totals stay as they are, let other figures move farther, or use suppression"
+    message = f"{number:,} sensitive values cannot move far enough in an additive table"
+    hint = "fix fewer totals, allow larger changes, or use suppression"
     return AdjustmentError(message, code="moves", hint=hint)
 
 
@@ -222,7 +222,7 @@ class _MoveProgram:
         self._linear.run()
         if not is_optimal(self._linear):
             raise AdjustmentError(
-                "the moves of these figures are not found", code="solver", hint="report this"
+                "no changes of these values found", code="solver", hint="report this"
             )
         return column_values(self._linear)
 
@@ -281,8 +281,8 @@ class _MoveProgram:
             or (links.residuals(change) + links.rhs).any()
             or not self._reached(change, goes_up)
         ):
-            message = "no moves in whole units are found that keep every sum"
-            hint = "publish one more decimal, or let fewer totals stay as they are"
+            message = "no whole-number changes found that keep every sum"
+            hint = "publish one more decimal, or fix fewer totals"
             raise AdjustmentError(message, code="whole", hint=hint)
         return change
 

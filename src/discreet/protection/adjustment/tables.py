@@ -76,8 +76,10 @@ class Adjustment:
         if value is None:
             value = next((getattr(found, "value", None) for _, found in sources), None)
         if value is None and any(table.weight is not None for table, _ in sources):
-            message = "estimates from weights are not adjusted"
-            raise AdjustmentError(message, code="weight", hint="leave the weights out, or round")
+            message = "weighted estimates cannot be adjusted"
+            raise AdjustmentError(
+                message, code="weight", hint="remove the weights, or use rounding"
+            )
         problem, members = build_problem(
             sources, value=value, decimals=decimals, records=records, cost="unity"
         )
@@ -124,7 +126,7 @@ class Adjustment:
                         version=__version__,
                         method=METHOD,
                         digests=texts_by(
-                            digests, "digests", "digests have a name each", 'as {"data": …}'
+                            digests, "digests", "every fingerprint needs a name", 'as {"data": …}'
                         ),
                     ),
                     parts=table.parts,
@@ -202,8 +204,8 @@ def adjust(
         titles=titles, universe=universe, digests=digests,
     )  # fmt: skip
     if opened := done.audit.judgement.opened:
-        message = f"the side of the true one can be worked out of {len(opened):,} sensitive figures"
-        hint = "let fewer totals stay as they are, let other figures move farther, or suppress"
+        message = f"the direction of the change of {len(opened):,} sensitive values can be computed"
+        hint = "fix fewer totals, allow larger changes, or use suppression"
         raise AdjustmentError(message, code="side", hint=hint)
     return done.tables[0] if alone else done.tables
 
@@ -221,8 +223,8 @@ def _spread(
 ) -> FloatArray:
     """By which share of its level each sensitive cell moves farther; by secret and name. SECRET."""
     if secret is None:
-        message = "how far figures move beyond their level is drawn from a secret"
-        hint = "state one, or spread=0: then readers can guess that figures moved by their level"
+        message = "spread needs a secret for random draws"
+        hint = "add a secret, or use spread=0, which lets readers guess the size of the changes"
         raise AdjustmentError(message, code="secret", hint=hint)
     plain = b"plain\0" + secret.encode() if isinstance(secret, str) else secret.derive("adjustment")
     key = hashlib.sha256(b"discreet adjustment 1\0" + plain).digest()
@@ -238,7 +240,7 @@ def _official(table: Table, variables: Sequence[str]) -> BoolArray:
     by = [dimension.name for dimension in table.dimensions]
     unknown = [name for name in variables if name not in by]
     if unknown:
-        message = f"{', '.join(unknown)} spans no variable of {table.name}"
+        message = f"{', '.join(unknown)} is not a spanning variable of {table.name}"
         raise AdjustmentError(message, code="by", where="official", hint=f"by: {', '.join(by)}")
     stays = np.zeros(len(table), dtype=np.bool_)
     for name in variables:
@@ -271,8 +273,8 @@ def _move_problem(
     floor[cells] = far_up + 1
     most_down = np.where(problem.low >= 0, np.clip(problem.value - floor, 0, most_down), most_down)
     if stuck := int(official[cells].sum()):
-        message = f"{stuck:,} sensitive figures are totals that stay as they are"
-        hint = "leave their variables out of the official ones, or use suppression"
+        message = f"{stuck:,} sensitive values are fixed totals"
+        hint = "remove their variables from official, or use suppression"
         raise AdjustmentError(message, code="official", where="official", hint=hint)
     power = {"equal": 0.0, "root": 0.5, "relative": 1.0}[settings.weights]
     weight = np.maximum(size, 1).astype(np.float64) ** -power

@@ -34,7 +34,7 @@ _STEPS = 256
 def check_gate(p_percent: float, chance: float) -> None:
     """Refuse numbers that no gate can have."""
     if not 0 <= p_percent < 100 or not 0 <= chance <= 1:
-        message = "p_percent is a number from 0 to below 100, chance one from 0 to 1"
+        message = "p_percent must be at least 0 and below 100, chance from 0 to 1"
         raise PerturbationError(message, code="gate", where="p_percent")
 
 

@@ -68,7 +68,7 @@ def official_cells(
 
     condition = text if isinstance(text, Filter) else parse_filter(text)
     if not condition.columns:
-        raise PerturbationError("the filter names no variable", code="official", where=str(text))
+        raise PerturbationError("the filter has no variable", code="official", where=str(text))
     spanning = {dimension.name: at for at, dimension in enumerate(dimensions)}
     _check_names(condition, list(spanning), totals)
     _check_codes(condition, dimensions)
@@ -100,14 +100,16 @@ def _check_names(condition: Filter, spanning: Sequence[str], totals: Mapping[str
     """
     named = {name.removesuffix(LEVEL) for name in condition.columns - set(spanning)}
     problems = [
-        Problem(f"the table has no variable {name!r}", str(condition), _advice(name, spanning))
+        Problem(
+            f"variable {name!r} not found in the table", str(condition), _advice(name, spanning)
+        )
         for name in sorted(named - set(spanning) - set(totals))
     ]
     raise_all(
         PerturbationError,
         problems,
         code="official",
-        many="{} variables are not known",
+        many="{} variables are unknown",
         where=str(condition),
     )
 
@@ -116,7 +118,7 @@ def _check_codes(condition: Filter, dimensions: Sequence[Dimension]) -> None:
     """Raise if the filter excludes codes that there are not: all cells would be official."""
     codes = {dimension.name: dimension.index for dimension in dimensions}
     problems = [
-        Problem(f"{name} has no code {value!r}, so that nothing is excluded", str(condition))
+        Problem(f"{name} has no code {value!r}; nothing is excluded", str(condition))
         for name, value in condition.excluded()
         if name in codes and isinstance(value, str) and value not in codes[name]
     ]
@@ -127,8 +129,8 @@ def _check_codes(condition: Filter, dimensions: Sequence[Dimension]) -> None:
 def _advice(name: str, spanning: Sequence[str]) -> str:
     known = {variable.casefold(): variable for variable in spanning}
     near = get_close_matches(name.casefold(), known, n=1)
-    meant = f"did you mean {known[near[0]]!r}? " if near else ""
-    return f"{meant}a variable of other tables is named with its total: totals={{{name!r}: …}}"
+    meant = f"closest match: {known[near[0]]!r}; " if near else ""
+    return f"{meant}for a variable of other tables state its total: totals={{{name!r}: …}}"
 
 
 #: Rules that speak about every combination of codes need the complete grid, up to this size.
@@ -252,9 +254,7 @@ def perturb(
 
 
 #: What is said of a perturbation table without noise.
-WITHOUT_NOISE = (
-    "the perturbation table changes no count: what is published are the true ones, unprotected"
-)
+WITHOUT_NOISE = "the perturbation table changes no count: the published counts would be true"
 
 
 def _warn(table: Table, ptable: PerturbationTable, decimals: int | None) -> None:
@@ -263,15 +263,15 @@ def _warn(table: Table, ptable: PerturbationTable, decimals: int | None) -> None
         warnings.warn(WITHOUT_NOISE, DisclosureWarning, stacklevel=4)
     if table.sums:
         warnings.warn(
-            f"the value columns of {table.name!r} are not in the result, which has counts only: "
-            f"{', '.join(table.sums)}; perturb_magnitudes protects sums and means",
+            f"the result of {table.name!r} has counts only, without the value columns "
+            f"{', '.join(table.sums)}; use perturb_magnitudes for sums and means",
             DiscreetWarning,
             stacklevel=4,
         )
     if table.weight is not None and decimals != 0:
         warnings.warn(
-            f"digits of the weighted figures of {table.name!r} tell how many records there are: "
-            "publish them with decimals=0",
+            f"decimals of the weighted values of {table.name!r} disclose the number of records; "
+            "use decimals=0",
             DisclosureWarning,
             stacklevel=4,
         )
@@ -334,30 +334,32 @@ def _check(table: Table, ptable: PerturbationTable, zeros: str) -> KeyGrid:
     for name, (value, kind) in wanted.items():
         if not isinstance(value, kind):
             raise PerturbationError(
-                f"a {kind.__name__} is needed, this is a {type(value).__name__}",
+                f"expected a {kind.__name__}, got a {type(value).__name__}",
                 code="argument",
                 where=name,
-                hint="make it with discreet.tabulate, Table.from_cells or PerturbationTable.read",
+                hint=(
+                    "create it with discreet.tabulate, Table.from_cells or PerturbationTable.read"
+                ),
             )
     if table.cell_key is None or table.grid is None:
         raise PerturbationError(
             "the table has no cell keys",
             code="no-cell-keys",
             where=table.name,
-            hint='tabulate with record_key="…", or name cell_key= for cells made elsewhere',
+            hint='tabulate with record_key="…", or add cell_key= for cells from other tools',
         )
     if zeros not in ("keep", "table"):
-        raise PerturbationError('zeros is "keep" or "table"', code="zeros", where=table.name)
+        raise PerturbationError('zeros must be "keep" or "table"', code="zeros", where=table.name)
     if zeros == "table" and not ptable.changes_zeros:
         raise PerturbationError(
-            "the perturbation table holds no noise for zeros",
+            "the perturbation table has no noise for zeros",
             code="zeros",
             where=table.name,
             hint='use zeros="keep", or a perturbation table with such a row 0',
         )
     if zeros == "table" and table.weight is not None:
         raise PerturbationError(
-            "zeros of a weighted table cannot be perturbed: they have no mean weight",
+            "zeros of a weighted table cannot be perturbed, because they have no mean weight",
             code="zeros",
             where=table.name,
             hint='use zeros="keep"',
@@ -369,7 +371,7 @@ def check_found_codes(table: Table, found_codes: str) -> None:
     """Raise unless found codes are listed or hidden."""
     if found_codes not in ("list", "hide"):
         raise PerturbationError(
-            'found_codes is "list" or "hide"',
+            'found_codes must be "list" or "hide"',
             code="found-codes",
             where=getattr(table, "name", "table"),
         )
@@ -379,10 +381,10 @@ def keep_found_codes(table: Table, options: dict[str, Any]) -> None:
     """Take the option of found codes away, which no ingredient has."""
     if options.pop("found_codes", "list") != "list":
         raise PerturbationError(
-            "an ingredient keeps all of its codes",
+            "an ingredient must keep all codes",
             code="found-codes",
             where=table.name,
-            hint="leave found codes out of the finished table",
+            hint="use found_codes for the final table only",
         )
 
 
@@ -390,31 +392,31 @@ def _check_options(table: Table, decimals: Any, round_to: Any, totals: Any) -> N
     digits = isinstance(decimals, Integral) and not isinstance(decimals, bool)
     if decimals is not None and not (digits and 0 <= decimals <= MOST_DECIMALS):
         raise PerturbationError(
-            f"decimals is a whole number from 0 to {MOST_DECIMALS}, or None",
+            f"decimals must be a whole number from 0 to {MOST_DECIMALS}, or None",
             code="decimals",
             where=table.name,
         )
     whole = isinstance(round_to, Integral) and not isinstance(round_to, bool)
     if not whole or not 1 <= round_to <= MOST_ROUNDED:
         raise PerturbationError(
-            f"round_to is a whole number from 1 to {MOST_ROUNDED:,}",
+            f"round_to must be a whole number from 1 to {MOST_ROUNDED:,}",
             code="round-to",
             where=table.name,
             hint="round_to=10 rounds to tens",
         )
     if round_to > 1 and decimals != 0:
         raise PerturbationError(
-            "figures rounded to multiples have no digits after the decimal point",
+            "values rounded to multiples have no decimals",
             code="round-to",
             where=table.name,
-            hint="leave out decimals",
+            hint="remove decimals",
         )
     texts = isinstance(totals, Mapping) and all(
         isinstance(text, str) for entry in totals.items() for text in entry
     )
     if totals is not None and not texts:
         raise PerturbationError(
-            "totals names variables and the codes of their totals",
+            "totals must map variables to the codes of their totals",
             code="totals",
             where=table.name,
             hint='such as totals={"age": "Total"}',
@@ -429,7 +431,7 @@ def _threshold(table: Table, below: Any) -> float | None:
     number = float(below) if plain else np.nan
     if not 0 <= number < np.inf:
         raise PerturbationError(
-            "suppress_below is a number of at least 0", code="suppress-below", where=table.name
+            "suppress_below must be at least 0", code="suppress-below", where=table.name
         )
     return number
 
@@ -441,7 +443,7 @@ def _cells(table: Table, official: object) -> CountCells:
         mask = np.asarray(official)
         if mask.dtype != np.bool_ or mask.shape != (len(table),):
             raise PerturbationError(
-                f"one boolean for each of the {len(table):,} cells is needed",
+                f"expected one boolean for each of the {len(table):,} cells",
                 code="official",
                 where=table.name,
             )
@@ -465,7 +467,7 @@ def _complete(table: Table, cells: CountCells) -> CountCells:
             f"rules for zero cells need the complete grid, which has {size:,} cells here",
             code="grid-size",
             where=table.name,
-            hint=f"at most {GRID_LIMIT:,} are possible: leave out a variable or a level",
+            hint=f"the limit is {GRID_LIMIT:,}: remove a variable or a level",
         )
     flat = grid.numbers(cells.index, len(table))
 
@@ -543,7 +545,7 @@ def _status(
 def _provenance(
     table: Table, ptable: PerturbationTable, grid: KeyGrid, digests: Mapping[str, str]
 ) -> Provenance:
-    named = texts_by(digests, "digests", "digests have a name each", 'such as {"data": …}')
+    named = texts_by(digests, "digests", "every fingerprint needs a name", 'such as {"data": …}')
     key = table.fingerprint()
     if key is not None:  # a digest keyed by few cells could be found by trial
         named["perturbation_table"] = ptable.digest(key)

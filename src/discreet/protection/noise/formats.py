@@ -63,18 +63,18 @@ def _parse(source: PerturbationFile) -> pl.DataFrame:
             io.BytesIO(source.text.encode()), separator=source.delimiter, infer_schema=False
         )
     except pl.exceptions.PolarsError:
-        raise file_error(source.name, "the lines differ in their number of columns") from None
+        raise file_error(source.name, "lines have different numbers of columns") from None
     frame = frame.rename({name: name.strip().strip('"').lower() for name in frame.columns})
     missing = [name for name in _COLUMNS if name not in frame.columns]
     if missing:
-        raise file_error(source.name, f"columns are missing: {', '.join(missing)}")
+        raise file_error(source.name, f"columns not found: {', '.join(missing)}")
     texts = frame.select(pl.col(name).str.strip_chars() for name in _COLUMNS)
     numbers = texts.select(pl.all().cast(pl.Float64, strict=False))
     problems = []
     for name in _COLUMNS:
         unread = int((numbers[name].is_null() | ~numbers[name].is_finite()).sum())
         if unread:
-            problems.append(Problem(f"{unread:,} lines hold no number", f"column {name}"))
+            problems.append(Problem(f"{unread:,} lines lack a number", f"column {name}"))
     raise_problems(source.name, problems)
     fractions = int((numbers["pvalue"] != numbers["pvalue"].floor()).sum())
     if fractions:
@@ -83,19 +83,19 @@ def _parse(source: PerturbationFile) -> pl.DataFrame:
     for name in _COLUMNS[:2]:
         bad = int((whole[name].cast(pl.Float64) != numbers[name]).fill_null(value=True).sum())
         if bad:
-            problems.append(Problem(f"{bad:,} lines hold no whole number", f"column {name}"))
+            problems.append(Problem(f"{bad:,} lines lack a whole number", f"column {name}"))
     raise_problems(source.name, problems)
     return whole
 
 
 def _problems(pcv: IntArray, ckey: IntArray, noise: IntArray) -> list[Problem]:
     if not len(pcv):
-        return [Problem("there are no rows")]
+        return [Problem("no rows")]
     keys = int(ckey.max()) + 1
     if keys not in KEYS or int(ckey.min()) != 0:
-        return [Problem("the keys are neither 0 to 255 nor 0 to 4095", "column ckey")]
+        return [Problem("keys must be 0 to 255 or 0 to 4095", "column ckey")]
     if int(pcv.min()) < 0 or int(pcv.max()) > FULL_ROWS:
-        hint = f"rows are those of the counts 0 or 1 to {FULL_ROWS}; larger counts use 501 to 750"
+        hint = f"rows are the counts 0 or 1 to {FULL_ROWS}; larger counts use 501 to 750"
         return [Problem(f"rows are below 0 or above {FULL_ROWS}", "column pcv", hint)]
     lines = np.bincount(pcv * keys + ckey, minlength=(int(pcv.max()) + 1) * keys).reshape(-1, keys)
     rows = np.flatnonzero(lines.any(axis=1)).tolist()
@@ -164,7 +164,7 @@ def as_text(content: Intervals, kind: Format, *, name: str, version: str) -> str
     closed = "right" if kind == "argus" else "left"
     if content.beyond != "last":
         raise PerturbationError(
-            f"the rule for counts beyond the table, a repeating block, has no place in {kind!r}",
+            f"{kind!r} cannot store the repeated block for counts beyond the table",
             code="perturbation-format",
             hint=_ANY_TABLE,
         )
@@ -176,7 +176,7 @@ def as_text(content: Intervals, kind: Format, *, name: str, version: str) -> str
         )
     if content.closed != closed:
         raise PerturbationError(
-            f"intervals of this table are closed on the other side than those of {kind!r}",
+            f"intervals of the table and of {kind!r} are closed on different sides",
             code="perturbation-format",
             hint=f'convert first: table.with_closed("{closed}"), or use format="json"',
         )

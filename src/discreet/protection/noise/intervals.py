@@ -262,8 +262,8 @@ def thresholds(content: Intervals, grid: KeyGrid) -> IntArray:
     if content.scale != grid.size:
         if content.scale != DECIMAL_SCALE:
             raise PerturbationError(
-                f"the perturbation table is made for {content.scale} keys, "
-                f"the cell keys lie on a grid of {grid}",
+                f"the perturbation table has {content.scale} keys, the cell keys have a grid of "
+                f"{grid}",
                 code="key-grid",
                 hint=f"tabulate with key_grid={content.scale} and record keys of that grid",
             )
@@ -342,11 +342,11 @@ def rows_of(content: Intervals, count: IntArray) -> IntArray:
 
 def _check(count: IntArray, cell_key: IntArray, grid: KeyGrid) -> None:
     if len(count) != len(cell_key):
-        raise PerturbationError("counts and cell keys differ in number", code="lookup")
+        raise PerturbationError("the numbers of counts and cell keys differ", code="lookup")
     if not len(count):
         return
     if int(count.min()) < 0:
-        raise PerturbationError("a count is negative", code="lookup", where="count")
+        raise PerturbationError("counts must not be negative", code="lookup", where="count")
     if int(cell_key.min()) < 0 or int(cell_key.max()) >= grid.size:
         outside = int(((cell_key < 0) | (cell_key >= grid.size)).sum())
         raise PerturbationError(
@@ -504,7 +504,7 @@ def _share(probability: float | Fraction | Decimal) -> Fraction:
     except ValueError:
         share = None
     if share is None or not 0 <= share <= 1:
-        raise PerturbationError("a stay probability lies between 0 and 1", code="stay")
+        raise PerturbationError("a stay probability must be between 0 and 1", code="stay")
     return share
 
 

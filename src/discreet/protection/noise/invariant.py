@@ -30,15 +30,18 @@ INVARIANT = note_of("discreet.protection.noise", "invariant")
 
 #: What is said where values have none to be exchanged with.
 STAYS = (
-    "some counts are published as they are: where no other value that occurs leads to a count, "
-    "invariance leaves it unchanged; take the frequencies of more tables together"
+    "invariance leaves some counts unchanged, because no other value leads to them; combine "
+    "the frequencies of more tables"
 )
 
 #: Rows are worked out in exact fractions, whose cost grows with the third power.
 MOST_VALUES = 100
 
 _Rows = list[list[Fraction]]
-_HINT = "forbid what never occurs, or use discreet.design_perturbation, which keeps no frequencies"
+_HINT = (
+    "forbid only values that do not occur, or use discreet.design_perturbation, which does "
+    "not keep frequencies"
+)
 
 
 @without_values
@@ -135,7 +138,7 @@ def perturb_invariant(
     """
     several = [table] if programme is None else list(programme)
     if not any(item is table for item in several):
-        message = "the programme does not name the table itself"
+        message = "the programme lacks a perturbation table"
         raise PerturbationError(message, code="invariant", where="programme")
     ptable = invariant_table(
         several, transition, alpha=alpha, forbidden=forbidden, normalise=normalise
@@ -195,7 +198,7 @@ def invariant_risk(
     count = np.concatenate([table.count for table in several])
     often = np.bincount(count[(count > 0) & (count <= length)], minlength=length + 1)[1:]
     if not often.any():
-        message = "no count of these tables has a row of its own in the matrix"
+        message = "no count of these tables has a separate row in the matrix"
         raise PerturbationError(message, code="invariant", where="transition")
     joint = often[:, np.newaxis] * ptable.transition_matrix()[1 : length + 1, 1 : length + 1]
     guess = joint.argmax(axis=0)
@@ -232,17 +235,17 @@ def check_transition(rows: Any, *, normalise: bool) -> None:
 
 def _check_tables(tables: Sequence[Table]) -> None:
     problems = [
-        Problem("a Table is needed", "tables") for table in tables if not isinstance(table, Table)
+        Problem("expected a Table", "tables") for table in tables if not isinstance(table, Table)
     ]
     if not problems:
-        hint = "leave weights out: frequencies of estimates are not kept"
+        hint = "remove the weights: frequencies of estimates are not kept"
         problems = [
             Problem("the table is weighted", table.name, hint)
             for table in tables
             if table.weight is not None
         ]
     if not tables:
-        problems = [Problem("at least one table is needed", "tables")]
+        problems = [Problem("give at least one table", "tables")]
     raise_all(PerturbationError, problems, code="invariant", where="tables")
 
 
@@ -250,17 +253,17 @@ def _checked(rows: _Rows) -> _Rows:
     """The rows of a square matrix of moderate size."""
     if not 2 <= len(rows) <= MOST_VALUES or any(len(row) != len(rows) for row in rows):
         raise PerturbationError(
-            f"the matrix is square, for the counts 1 to L, with 2 to {MOST_VALUES} rows",
+            f"the matrix must be square, for the counts 1 to L, with 2 to {MOST_VALUES} rows",
             code="invariant",
             where="transition",
-            hint="zeros stay zero: leave out their row and column",
+            hint="remove the row and column of zero; zeros stay zero",
         )
     return rows
 
 
 def _share(alpha: float) -> Fraction:
     if isinstance(alpha, bool) or not isinstance(alpha, int | float) or not 0 < alpha <= 1:
-        message = "alpha is a number above 0, at most 1"
+        message = "alpha must be above 0 and at most 1"
         raise PerturbationError(message, code="invariant", where="alpha")
     return Fraction(repr(float(alpha)))
 
@@ -273,18 +276,18 @@ def _check_forbidden(rows: _Rows, frequency: IntArray, forbidden: Sequence[Any])
     length = len(rows)
     bad = [item for item in forbidden if type(item) is not int or not 1 <= item <= length]
     if bad:
-        message = "forbidden counts are whole numbers from 1 to the last row of the matrix"
+        message = "forbidden counts must be whole numbers from 1 to the last row of the matrix"
         raise PerturbationError(message, code="invariant", where="forbidden")
-    kept = "its frequency, which is not zero, is to be kept: it has to be published as often"
+    kept = "its frequency is not zero and must be kept"
     problems = []
     for value in range(1, length + 1):
         never = not any(row[value - 1] for row in rows)
         if frequency[value - 1] and (never or value in forbidden):
-            why = "is forbidden" if value in forbidden else "is never published by the matrix"
+            why = "is forbidden" if value in forbidden else "is never a result of the matrix"
             problems.append(Problem(f"the count {value} {why}, but {kept}", "forbidden", _HINT))
         elif value in forbidden and not never:
             why = "the count is forbidden, but the matrix leads to it"
-            problems.append(Problem(why, f"transition, column {value}", "give it no probability"))
+            problems.append(Problem(why, f"transition, column {value}", "set its probability to 0"))
     many = "{} counts contradict the invariance"
     raise_all(PerturbationError, problems, code="invariance", many=many, where="transition")
 

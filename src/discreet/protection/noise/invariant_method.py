@@ -48,11 +48,11 @@ class InvariantProtection(Protection):
     name = "invariant"
     manner = "invariant noise"
     beside: Mapping[str, str] = MappingProxyType(
-        {"noise": "two noises on one count narrow it down"}
+        {"noise": "two independent perturbations of one count narrow it down"}
     )
     table_keys = ("additive",)
     hints: Mapping[str, str] = MappingProxyType(
-        {"figures": "frequencies are kept of plain counts: leave figures out"}
+        {"figures": "only frequencies of counts are kept: remove figures"}
     )
     settings = InvariantEntry
     record_keys = True
@@ -61,8 +61,8 @@ class InvariantProtection(Protection):
         """A matrix that is missing, and weights."""
         name = programme.settings(self.name).transition if tables else None
         if tables and (name is None or not programme.file(name).is_file()):
-            placed = "transition is missing" if name is None else "there is no such file"
-            hint = "name a file with a line for each row, and commas between numbers"
+            placed = "transition is missing" if name is None else "file not found"
+            hint = "give a file with one line per row and commas between numbers"
             yield _PLACE, programme.problem(_PLACE, placed, hint)
         for table in tables:
             if programme.tables[table].weight:
@@ -85,7 +85,7 @@ class InvariantProtection(Protection):
         except DiscreetError as error:
             problems += [programme.problem(_PLACE, p.what, p.hint) for p in error.problems]
         except ValueError:
-            problems.append(programme.problem(_PLACE, "the file is no text in UTF-8"))
+            problems.append(programme.problem(_PLACE, "the file is not UTF-8 text"))
         else:
             return rows
         return None

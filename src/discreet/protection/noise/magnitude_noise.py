@@ -100,7 +100,7 @@ class FlexStrength:
         )
         if not problems and self.large > self.small:
             problems = [
-                Problem("the share for large contributions is above that for small", "large")
+                Problem("the share for large contributions exceeds that for small ones", "large")
             ]
         raise_noise("strength", problems)
 
@@ -124,9 +124,9 @@ class FlexStrength:
         return "<FlexStrength: secret>"
 
 
-_POSITIVE = "is a number above 0"
-_SHARE = "is a share: a number above 0, at most 1"
-_POWER = f"is a whole number from 1 to {HIGHEST_EXPONENT}"
+_POSITIVE = "must be above 0"
+_SHARE = "must be a share above 0 and at most 1"
+_POWER = f"must be a whole number from 1 to {HIGHEST_EXPONENT}"
 
 
 def plain_number(value: Any) -> float | None:
@@ -163,10 +163,10 @@ def raise_noise(where: str, problems: list[Problem]) -> None:
 
 def _table_for_ordinary_cells(value: Any) -> MagnitudePerturbationTable:
     if not isinstance(value, MagnitudePerturbationTable):
-        hint = "MagnitudePerturbationTable.read or design_magnitude_perturbation make one"
-        raise refused("a perturbation table for magnitudes is needed", hint)
+        hint = "create one with MagnitudePerturbationTable.read or design_magnitude_perturbation"
+        raise refused("a perturbation table for magnitudes is required", hint)
     if "all" not in value.kinds and not {"even", "odd"} <= set(value.kinds):
-        hint = 'a part "all", or parts "even" and "odd"'
+        hint = 'add a part "all", or parts "even" and "odd"'
         raise refused("the table has no rows for ordinary cells", hint)
     return value
 
@@ -174,7 +174,7 @@ def _table_for_ordinary_cells(value: Any) -> MagnitudePerturbationTable:
 def _known_strength(value: Any) -> FlexStrength | SimpleStrength:
     if not isinstance(value, FlexStrength | SimpleStrength):
         hint = "FlexStrength(…) or SimpleStrength(…)"
-        raise refused("the strength of the noise is needed", hint)
+        raise refused("the strength of the noise is required", hint)
     return value
 
 

@@ -59,7 +59,7 @@ def check_kind(kind: object) -> Kind:
     """Raise unless `kind` is one."""
     if kind not in _KINDS:
         raise PerturbationError(
-            f"there is no kind {kind!r} of perturbation table for magnitudes",
+            f"unknown kind {kind!r} of perturbation table for magnitudes",
             code="magnitude-table",
             where="kind",
             hint="kinds: " + ", ".join(_KINDS),
@@ -75,7 +75,7 @@ def raise_magnitude(name: str, problems: Sequence[Problem]) -> None:
 
 def read_parts(source: PerturbationFile, form: str | None) -> list[MagnitudePart]:
     """Read and check the parts of a file."""
-    hint = "tables for counts are read by PerturbationTable"
+    hint = "read tables for counts with PerturbationTable"
     places = source.places(("i", "v", "upper", "type"), hint)
     kind = form or ("intervals" if "lower" in places else "argus")
     closed: Closed = "right" if kind == "argus" else "left"
@@ -89,12 +89,12 @@ def read_parts(source: PerturbationFile, form: str | None) -> list[MagnitudePart
         part_kind = _READ.get(stated.pop("type").lower())
         line = _line(number, stated)
         if part_kind is None or line is None:
-            message = "the type is unknown" if part_kind is None else "a column holds no number"
+            message = "the type is unknown" if part_kind is None else "a column lacks numbers"
             problems.append(Problem(message, f"line {number}"))
             continue
         lines.setdefault(part_kind, []).append(line)
     if not lines and not problems:
-        problems.append(Problem("there are no rows", source.name))
+        problems.append(Problem("no rows", source.name))
     parts = [
         _part(cast("Kind", part_kind), rows, closed, problems) for part_kind, rows in lines.items()
     ]
@@ -154,11 +154,11 @@ def _row_problems(row: Sequence[StatedInterval]) -> Iterator[Problem]:
     """Everything wrong with the intervals of one size class."""
     below: Bound = 0
     for line in row:
-        yield from bound_problems(line, below, "cumulative probabilities go upward")
+        yield from bound_problems(line, below, "cumulative probabilities must increase")
         if line.count + line.noise < 0:
             yield Problem("the noise can change the sign", line.line)
         if line.target is not None and abs(line.target - line.count - line.noise) > NEAR:
-            yield Problem("class plus noise is not the target stated", line.line)
+            yield Problem("class plus noise differs from the stated target", line.line)
         below = line.upper
     if abs(Fraction(below) - 1) > NEAR:
         message = f"the probabilities of class {row[-1].count} do not sum to one"
@@ -170,15 +170,15 @@ def as_text(parts: Sequence[MagnitudePart], form: str) -> str:
     closed = "right" if form == "argus" else "left"
     if parts[0].content.closed != closed:
         raise PerturbationError(
-            f"intervals of this table are closed on the other side than those of {form!r}",
+            f"intervals of the table and of {form!r} are closed on different sides",
             code="perturbation-format",
             hint=f'convert first: table.with_closed("{closed}")',
         )
     if form == "argus" and len(parts) > 1 and any(part.kind == "small" for part in parts):
         raise PerturbationError(
-            "τ-ARGUS keeps small cells in a file of their own",
+            "τ-ARGUS needs a separate file for small cells",
             code="perturbation-format",
-            hint='write them apart: table.part("small").write(…)',
+            hint='write them separately: table.part("small").write(…)',
         )
     lines = _argus(parts) if form == "argus" else _intervals(parts)
     return "\n".join([*lines, ""])

@@ -56,16 +56,16 @@ class MagnitudePerturbationTable(SecretTable):
     def __post_init__(self) -> None:
         kinds = [part.kind for part in self.parts]
         problems = [
-            Problem(f"the part {kind!r} is there twice", "parts")
+            Problem(f"part {kind!r} occurs twice", "parts")
             for kind in sorted({kind for kind in kinds if kinds.count(kind) > 1})
         ]
         if "all" in kinds and ("even" in kinds or "odd" in kinds):
-            problems.append(Problem("a part 'all' stands beside parts 'even' or 'odd'", "parts"))
+            problems.append(Problem("part 'all' excludes parts 'even' and 'odd'", "parts"))
         if len({part.content.closed for part in self.parts}) > 1:
             hint = 'convert first: table.with_closed("left")'
             problems.append(Problem("parts are closed on different sides", "parts", hint))
         if not kinds:
-            problems.append(Problem("there are no parts", "parts"))
+            problems.append(Problem("no parts given", "parts"))
         files.raise_magnitude(self.name, problems)
 
     # -- making one ----------------------------------------------------------
@@ -109,7 +109,7 @@ class MagnitudePerturbationTable(SecretTable):
         if kind is not None:
             if len(parts) != 1:
                 raise PerturbationError(
-                    f"the file has {len(parts)} parts; a kind can be stated for a single one",
+                    f"the file has {len(parts)} parts; kind= needs a single part",
                     code="magnitude-table",
                     where=source.name,
                 )
@@ -135,7 +135,7 @@ class MagnitudePerturbationTable(SecretTable):
         Bounds move by 10^-15, so that every key of the 10^15 grid keeps its noise.
         """
         if closed not in ("left", "right"):
-            raise PerturbationError('closed is "left" or "right"', code="perturbation-format")
+            raise PerturbationError('closed must be "left" or "right"', code="perturbation-format")
         parts = (replace(part, content=closed_on(part.content, closed)) for part in self.parts)
         return replace(self, parts=tuple(parts))
 
@@ -155,10 +155,10 @@ class MagnitudePerturbationTable(SecretTable):
         kind = format or _SUFFIXES.get(Path(path).suffix.lower())
         if kind is None:
             raise PerturbationError(
-                "the suffix names no format of perturbation tables for magnitudes",
+                "unknown suffix of a perturbation table for magnitudes",
                 code="perturbation-format",
                 where=Path(path).name,
-                hint="use .csv or .txt, or name the format",
+                hint="use .csv or .txt, or state the format",
             )
         write_text(path, files.as_text(self.parts, kind), private=True)
         return Path(path)
@@ -189,7 +189,7 @@ class MagnitudePerturbationTable(SecretTable):
         wanted, keys = (np.asarray(column) for column in (size_class, cell_key))
         for column, where in ((wanted, "size_class"), (keys, "cell_key")):
             if column.size and column.dtype.kind not in "iu":
-                raise PerturbationError("whole numbers are needed", code="lookup", where=where)
+                raise PerturbationError("expected whole numbers", code="lookup", where=where)
         rows = find_sorted(known, wanted)
         missing = int(np.count_nonzero(rows < 0))
         if missing:
@@ -198,7 +198,7 @@ class MagnitudePerturbationTable(SecretTable):
                 "without a row",
                 code="lookup",
                 where="size_class",
-                hint="take each value to the class of its row first",
+                hint="map each value to a class with a row first",
             )
         keys = keys.astype(np.int64, copy=False)
         return look_up(part.content, rows, keys, KeyGrid.of(grid))
@@ -261,7 +261,7 @@ class MagnitudePerturbationTable(SecretTable):
         part = self._part(kind)
         if i is not None and i not in part.classes:
             raise PerturbationError(
-                f"there is no size class {i}",
+                f"size class {i} not found",
                 code="magnitude-table",
                 hint="classes: " + ", ".join(map(str, part.classes)),
             )
@@ -300,7 +300,7 @@ class MagnitudePerturbationTable(SecretTable):
 def _check_format(name: str | None) -> None:
     if name not in (None, *_SUFFIXES.values()):
         raise PerturbationError(
-            f"there is no format {cast('str', name)!r} for magnitudes",
+            f"unknown format {cast('str', name)!r} for magnitudes",
             code="perturbation-format",
             hint="formats: intervals, argus",
         )

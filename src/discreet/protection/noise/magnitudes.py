@@ -89,7 +89,7 @@ class SumTreatment:
         check_gate(self.p_percent, self.chance)
         number = plain_number(self.grain)
         if number is None or number <= 0:
-            _raise([("grain", Problem("the grain is a number above 0, such as 0.01", "grain"))])
+            _raise([("grain", Problem("the grain must be above 0, such as 0.01", "grain"))])
         object.__setattr__(self, "grain", number)
 
 
@@ -239,12 +239,12 @@ def _check_kinds(table: object, noise: object, how: SumTreatment) -> None:
     if how.ptable is not None:
         wanted.append(("ptable", how.ptable, PerturbationTable))
     problems = [
-        ("argument", Problem(f"a {kind.__name__} is needed, not a {type(value).__name__}", name))
+        ("argument", Problem(f"expected a {kind.__name__}, got a {type(value).__name__}", name))
         for name, value, kind in wanted
         if not isinstance(value, kind)
     ]
     if how.publish not in ("sums", "means"):
-        problems.append(("publish", Problem('publish is "sums" or "means"', "publish")))
+        problems.append(("publish", Problem('publish must be "sums" or "means"', "publish")))
     _raise(problems)
 
 
@@ -255,14 +255,14 @@ def _problems(table: Table, noise: MagnitudeNoise | None, value: str) -> Iterato
         yield "no-cell-keys", Problem("the table has no cell keys", table.name, hint)
     contribution = table.contributions.get(value)
     if contribution is None:
-        message = f"the table holds no contributions to {value!r}"
+        message = f"the table has no contributions to {value!r}"
         hint = f'tabulate with values=["{value}"] and contributions=1'
         yield "contributions", Problem(message, table.name, hint)
     elif table.grid is not None and (contribution.key is None or contribution.nonzero_key is None):
-        message = f"there are no cell keys of the records with a value of {value!r}"
+        message = f"the table has no cell keys of records with a value of {value!r}"
         yield "no-cell-keys", Problem(message, table.name)
     elif noise is not None and noise.of == "top" and contribution.k < noise.top:
-        message = f"the noise looks at {noise.top} contributions, the table holds {contribution.k}"
+        message = f"the noise needs {noise.top} contributions, the table has {contribution.k}"
         hint = f"tabulate with contributions={noise.top}"
         yield "contributions", Problem(message, f"{table.name}, {value}", hint)
 
@@ -271,14 +271,14 @@ def _treatment_problems(table: Table, how: SumTreatment) -> Iterator[Coded]:
     """What does not fit the table, or what else is asked for."""
     marked = None if how.sensitive is None else np.asarray(how.sensitive)
     if marked is not None and (marked.dtype != np.bool_ or marked.shape != (len(table),)):
-        message = f"one boolean for each of the {len(table):,} cells is needed"
+        message = f"expected one boolean for each of the {len(table):,} cells"
         yield "sensitive", Problem(message, f"{table.name}, sensitive")
-    hint = "give the perturbation table of the counts: ptable=…"
+    hint = "add the perturbation table of the counts: ptable=…"
     if how.ptable is None and how.publish == "means":
-        message = "accurate means need the perturbed number of records"
+        message = "means need the perturbed number of records"
         yield "ptable", Problem(message, table.name, hint)
     if how.ptable is None and how.suppress_below is not None:
-        message = "suppress_below looks at the perturbed number of records"
+        message = "suppress_below needs the perturbed number of records"
         yield "ptable", Problem(message, table.name, hint)
 
 
@@ -423,8 +423,8 @@ def shared_keys_warning(columns: Iterable[str]) -> str:
     """What to know of value columns of the same records whose noise has the same keys."""
     named = " and ".join(repr(column) for column in columns)
     return (
-        f"the noise of {named} is drawn by the same keys: who knows one of them of a cell computes "
-        'the other; keys = "column" gives each its own noise'
+        f"the noise of {named} uses the same keys: one known value of a cell discloses the "
+        'other; use keys = "column" for independent noise'
     )
 
 
@@ -472,13 +472,13 @@ def _protected(
 ) -> ProtectedTable:
     """The table to publish."""
     if figure not in ("sum", "mean"):
-        raise PerturbationError('figure is "sum" or "mean"', code="figure", where=table.name)
+        raise PerturbationError('figure must be "sum" or "mean"', code="figure", where=table.name)
     if figure == "mean" and sums.counts is None:
         raise PerturbationError(
             "means need the perturbed number of records",
             code="ptable",
             where=table.name,
-            hint="give the perturbation table of the counts: ptable=…",
+            hint="add the perturbation table of the counts: ptable=…",
         )
     decimals = texts.decimals
     if decimals is None:
@@ -527,7 +527,7 @@ def _texts(
     whole = number is not None and number == int(number) and 0 <= number <= MOST_DECIMALS
     if decimals is not None and not whole:
         raise PerturbationError(
-            f"decimals is a whole number from 0 to {MOST_DECIMALS}, or None",
+            f"decimals must be a whole number from 0 to {MOST_DECIMALS}, or None",
             code="decimals",
             where="decimals",
         )
@@ -536,7 +536,9 @@ def _texts(
         titles=by_language(titles, "titles"),
         unit=by_language({"en": unit, "de": unit} if isinstance(unit, str) else unit, "unit"),
         universe=by_language(universe, "universe"),
-        digests=texts_by(digests, "digests", "digests have a name each", 'such as {"data": …}'),
+        digests=texts_by(
+            digests, "digests", "every fingerprint needs a name", 'such as {"data": …}'
+        ),
     )
 
 

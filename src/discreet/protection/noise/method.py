@@ -45,7 +45,7 @@ class NoiseProtection(Protection):
     name = "noise"
     manner = "noise"
     beside: Mapping[str, str] = MappingProxyType(
-        {"suppress": "noise around hidden values opens them"}
+        {"suppress": "noise on values that are suppressed elsewhere discloses them"}
     )
     table_keys = ("figures", "parts", "official", "round_to", "additive")
     sections = ("perturbation",)
@@ -57,14 +57,17 @@ class NoiseProtection(Protection):
         stated = programme.perturbation
         for name in tables:
             if programme.additive_with(name) and stated.suppress_below:
-                message = "figures that are suppressed do not add up"
+                message = "suppressed values are not additive"
                 yield programme.at(programme.setting(name, "additive"), message)
             if (programme.tables[name].round_to or 1) > 1 and stated.decimals:
-                message = "figures rounded to multiples have no digits after the decimal point"
-                hint = "leave out decimals in [perturbation]"
+                message = "values rounded to multiples have no decimals"
+                hint = "remove decimals from [perturbation]"
                 yield programme.at(programme.setting(name, "round_to"), message, hint)
             if programme.tables[name].weight and stated.zeros == "table":
-                message = "zeros of a weighted table cannot be perturbed: they have no mean weight"
+                message = (
+                    "zeros of a weighted table cannot be perturbed, because they have no "
+                    "mean weight"
+                )
                 place = programme.setting(name, "weight")
                 yield programme.at(place, message, 'use zeros = "keep"')
 
@@ -77,14 +80,14 @@ class NoiseProtection(Protection):
             for column, magnitude in inputs.parameters.magnitudes.items():
                 if magnitude.p_percent == 0:
                     yield (
-                        f"nothing keeps figures of {column!r} from coming near a single "
-                        "contribution: leave out p_percent = 0"
+                        f"values of {column!r} may come close to a single contribution: remove "
+                        "p_percent = 0"
                     )
             weighted = [name for name in tables if programme.tables[name].weight]
             if weighted and inputs.parameters.rules.decimals:
                 yield (
                     f"digits of the weighted figures of {', '.join(weighted)} tell how many "
-                    "records there are: leave out decimals in [perturbation]"
+                    "records there are: remove decimals from [perturbation]"
                 )
         yield from unused_noise(programme)
         for source in {item.name: item for item in map(programme.source_of, tables)}.values():
@@ -92,10 +95,9 @@ class NoiseProtection(Protection):
                 place = programme.problem(source.keys_path, "").where
                 yield (
                     f"the units of {source.name!r} have the sums of the keys of "
-                    f"{source.plain_parts!r} as keys, so both have the same noise and the "
-                    "difference of their published numbers is the true one; name the kind of unit "
-                    f"in {place}: "
-                    'unit = "household", or inheritance = "plain" where it is to be so'
+                    f"{source.plain_parts!r} and therefore the same noise, so the difference of "
+                    'their published numbers is a true value; add unit = "household" in '
+                    f'{place} for independent noise, or confirm with inheritance = "plain"'
                 )
 
     def margin(self, inputs: InputsView, table: str) -> int | None:
@@ -331,8 +333,8 @@ def noise_warnings(parameters: Any) -> tuple[str, ...]:
 
     without = (WITHOUT_NOISE,) if parameters.perturbation_table.changes_nothing else ()
     return without + tuple(
-        f"the table of [magnitudes.{column}] has the form of a perturbation table for counts; "
-        "check that it is meant for magnitudes"
+        f"the table of [magnitudes.{column}] looks like a perturbation table for counts; check "
+        "that it is one for magnitudes"
         for column, magnitude in parameters.magnitudes.items()
         if magnitude.table.resembles_counts
     )

@@ -89,7 +89,7 @@ class ContributionSettings(Settings):
     @classmethod
     def _only_of_the_largest(cls, value: int, info: ValidationInfo) -> int:
         if value > 1 and info.data.get("of", "top") != "top":
-            raise refused('this goes with of = "top" only')
+            raise refused('this needs of = "top"')
         return value
 
     @field_validator("epsilon")
@@ -98,16 +98,16 @@ class ContributionSettings(Settings):
         wanted, weights = info.data.get("top"), value or [1]
         if wanted is not None and len(weights) != wanted:
             hint = "such as epsilon = [1, 0.5] for top = 2"
-            raise refused(f"{wanted} numbers are needed, one per contribution", hint)
+            raise refused(f"expected {wanted} numbers, one per contribution", hint)
         if weights[0] != 1 or weights[-1] <= 0 or weights != sorted(weights, reverse=True):
-            raise refused("epsilon begins with 1, does not rise and stays above 0")
+            raise refused("epsilon must start with 1, not increase and stay above 0")
         return value
 
     @field_validator("period")
     @classmethod
     def _periods_have_keys_of_their_own(cls, value: str | None, info: ValidationInfo) -> Any:
         if value and info.data.get("keys") == "shared":
-            hint = 'keys="column" has it part of the derived keys'
+            hint = 'with keys="column" it is part of the derived keys'
             raise refused("shared keys are the same in every period", hint)
         return value
 
@@ -115,19 +115,19 @@ class ContributionSettings(Settings):
     @classmethod
     def _same_key_of_shared_ones(cls, value: bool, info: ValidationInfo) -> bool:
         if value and info.data.get("keys") == "column":
-            hint = 'leave same_key out; keys="shared" keeps the figures of earlier releases'
-            raise refused("noise of a column's own does not use the key of counts", hint)
+            hint = 'remove same_key; keys="shared" keeps the values of earlier releases'
+            raise refused("independent noise of a column does not use the keys of counts", hint)
         return value
 
     @field_validator("range_floor")
     @classmethod
     def _floor_of_a_range(cls, value: Any, info: ValidationInfo) -> Any:
         if not 0 <= value <= 1:
-            message = "range_floor is a share of the largest value: a number from 0 to 1"
+            message = "range_floor must be a share of the largest value, from 0 to 1"
             raise refused(message)
         usual = cls.model_fields["range_floor"].default
         if value != usual and info.data.get("of", "range") != "range":
-            raise refused("only a range has a floor", 'leave it out, or take of = "range"')
+            raise refused('range_floor needs of = "range"', 'remove it, or use of = "range"')
         return value
 
 
@@ -177,7 +177,7 @@ class MagnitudeSettings(MagnitudeNoiseSettings, SecretSettings):
             ("suppress_below", self.suppress_below is not None),
         ):
             if goes and self.ptable is None:
-                raise refused("this needs the perturbation table of the counts", "ptable", name)
+                raise refused("the perturbation table of the counts is required", "ptable", name)
         return self
 
     def options(self) -> dict[str, Any]:
@@ -222,5 +222,5 @@ class UnitNoiseSettings(SecretSettings):
     @classmethod
     def _above_the_least(cls, value: float, info: ValidationInfo) -> float:
         if value <= info.data.get("least", 0.0):
-            raise refused("this is not above the least share", "least is smaller than most")
+            raise refused("must be above the least share", "least must be below most")
         return value

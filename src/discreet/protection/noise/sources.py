@@ -44,7 +44,7 @@ from discreet.protection.noise.intervals import (
 NEAR = Fraction(1, 10**9)  # rows sum to one, bounds meet
 _ROUNDED = Fraction(1, 10**7)  # stated probabilities are rounded
 _CUT = Fraction(1, 10)  # rows that were printed cut off lack less
-_SCALE = "a matrix that was printed rounded or cut off is scaled by normalise=True"
+_SCALE = "for a rounded or truncated matrix add normalise=True"
 _SHOWN = 20
 _SHOWN_ROWS = 5
 
@@ -66,13 +66,13 @@ def check_entries(
     for entry in entries:
         rows.setdefault(entry.count, []).append(entry)
     if not rows and not flaws:
-        flaws.append(Problem("there are no rows", name))
+        flaws.append(Problem("no rows", name))
     flaws += missing_rows(rows, first=0)
     flaws += _beyond_problems(beyond, max(rows, default=0))
     for count, row in rows.items():
         flaws += _row_problems(row, closed, one)
         if count == 0 and not zeros and not _certain_zero(row, closed):
-            hint = "if zeros are to be changed on purpose, declare it: zeros=True"
+            hint = "to perturb zeros, add zeros=True"
             flaws.append(Problem("row 0 changes zeros", row[0].line, hint))
     raise_problems(name, flaws)
     changes_zeros = zeros and not _certain_zero(rows[0], closed)
@@ -94,7 +94,7 @@ def _row_problems(row: Sequence[StatedInterval], closed: Closed, one: int) -> It
     """Everything wrong with the intervals of one original count."""
     below: Bound = 0
     seen: set[tuple[Bound, Bound]] = set()
-    upward = "intervals, and cumulative probabilities, go upward"
+    upward = "intervals and cumulative probabilities must increase"
     for entry in row:
         if (entry.upper, entry.noise) in seen:
             yield Problem("the interval is listed twice", entry.line)
@@ -104,7 +104,7 @@ def _row_problems(row: Sequence[StatedInterval], closed: Closed, one: int) -> It
         if occurs and entry.count + entry.noise < 0:
             yield Problem("the noise can make the count negative", entry.line)
         if entry.target is not None and entry.target != entry.count + entry.noise:
-            yield Problem("count plus noise is not the target stated", entry.line)
+            yield Problem("count plus noise differs from the stated target", entry.line)
         below = entry.upper
     if not one - NEAR * one <= below <= one + NEAR * one:
         message = f"the probabilities of row {row[-1].count} do not sum to one"
@@ -115,12 +115,12 @@ def bound_problems(entry: StatedInterval, below: Bound, upward: str) -> Iterator
     """What is wrong with the bounds of an interval that begins where the one before ends."""
     if entry.lower is not None and abs(entry.lower - below) > NEAR:
         gap = entry.lower > below
-        message = "there is a gap before the interval" if gap else "the interval overlaps another"
-        yield Problem(message, entry.line, "intervals follow one another, in order")
+        message = "a gap precedes the interval" if gap else "the interval overlaps another"
+        yield Problem(message, entry.line, "list the intervals in order, without gaps")
     elif entry.upper < below:
         yield Problem("the upper bound falls", entry.line, upward)
     elif entry.share is not None and abs(entry.upper - below - entry.share) > _ROUNDED:
-        yield Problem("probability and bounds contradict each other", entry.line)
+        yield Problem("probability and bounds do not match", entry.line)
 
 
 def _certain_zero(row: Sequence[StatedInterval], closed: Closed) -> bool:
@@ -139,13 +139,13 @@ def missing_rows(rows: Iterable[int], *, first: int) -> list[Problem]:
         return []
     problems = []
     if min(counts) < first:
-        problems.append(Problem("an original count is negative", "rows"))
+        problems.append(Problem("original counts must not be negative", "rows"))
     number = max(counts) + 1 - first - sum(count >= first for count in counts)
     if number > 0:
         missing = (count for count in range(first, max(counts)) if count not in counts)
         shown = ", ".join(str(count) for count in islice(missing, _SHOWN_ROWS))
         more = ", …" if number > _SHOWN_ROWS else ""
-        hint = "each count from 0 to the last needs one; size classes belong to magnitude tables"
+        hint = "each count from 0 to the last needs a row; size classes are for magnitude tables"
         message = "1 row is missing" if number == 1 else f"{number} rows are missing"
         problems.append(Problem(f"{message}: {shown}{more}", "rows", hint))
     return problems
@@ -158,20 +158,20 @@ def _beyond_problems(beyond: Beyond, n_max: int) -> list[Problem]:
     pair = isinstance(value, tuple | list) and len(value) == 2
     if not pair or not all(type(part) is int for part in beyond):
         hint = 'write beyond="last" or beyond=(501, 250)'
-        return [Problem("this is neither the last row nor a block of rows", "beyond", hint)]
+        return [Problem("not the last row or a block of rows", "beyond", hint)]
     start, length = beyond
     if start >= 1 and length >= 1 and start + length - 1 == n_max:
         return []
-    return [Problem("the repeating block does not end at the last row", "beyond")]
+    return [Problem("the repeated block must end at the last row", "beyond")]
 
 
 def magnitude_error(name: str, what: str) -> PerturbationError:
     """The error for a table of another kind: for sums, not for counts."""
     return PerturbationError(
-        f"this is a perturbation table for magnitudes: {what}",
+        f"not for counts but for magnitudes: {what}",
         code="magnitude-table",
         where=name,
-        hint="counts need a table with whole-number noise and one row per count, type 'all'",
+        hint="use a table with whole-number noise and one row per count, type 'all'",
     )
 
 
@@ -207,9 +207,9 @@ COLUMNS = {
 }
 
 _KNOWN = (
-    "known: interval CSV (i, j, p, v, lower and upper bound), τ-ARGUS (i;j;p;v;upper bound), "
-    "pcv/ckey/pvalue, cumulative matrix (count, then one column per noise), JSON of this package, "
-    "YAML of cellKey"
+    "known formats: interval CSV (i, j, p, v, lower and upper bound), τ-ARGUS (i;j;p;v;upper "
+    "bound), pcv/ckey/pvalue, cumulative matrix (count, then one column per noise), JSON of "
+    "this package, YAML of cellKey"
 )
 
 
@@ -271,7 +271,7 @@ class PerturbationFile(Unpicklable):
         places = {name: at for name in COLUMNS if (at := self.place(name)) is not None}
         missing = [name for name in needed if name not in places]
         if missing:
-            raise file_error(self.name, f"columns are missing: {', '.join(missing)}", hint)
+            raise file_error(self.name, f"columns not found: {', '.join(missing)}", hint)
         return places
 
     def detect(self) -> Format:
@@ -286,7 +286,7 @@ class PerturbationFile(Unpicklable):
                 return "argus" if self.place("lower") is None else "intervals"
         elif len(self.header) > 1 and all(_whole(name) for name in self.header[1:]):
             return "cumulative"
-        raise file_error(self.name, "this is not a perturbation table of a known format", _KNOWN)
+        raise file_error(self.name, "unknown format of the perturbation table", _KNOWN)
 
     def json(self) -> object:
         """The content as JSON."""
@@ -311,7 +311,7 @@ def check_format(name: str | None) -> None:
     """Raise unless `name` is a format or None."""
     if name is not None and name not in FORMATS:
         raise PerturbationError(
-            f"there is no format {name!r}",
+            f"unknown format {name!r}",
             code="perturbation-format",
             hint="formats: " + ", ".join(FORMATS),
         )
@@ -322,7 +322,7 @@ def open_source(path: str | os.PathLike[str]) -> PerturbationFile:
     value: object = path
     if not isinstance(value, str | os.PathLike):
         raise PerturbationError(
-            f"the path of a file is needed, this is a {type(value).__name__}",
+            f"the path of expected a file, got a {type(value).__name__}",
             code="perturbation-file",
             hint='such as PerturbationTable.read("ptable.csv")',
         )
@@ -332,7 +332,7 @@ def open_source(path: str | os.PathLike[str]) -> PerturbationFile:
         if content.startswith(b"\x1f\x8b"):
             content = gzip.decompress(content)
     except (OSError, EOFError, zlib.error) as error:
-        why = getattr(error, "strerror", None) or "it is damaged"
+        why = getattr(error, "strerror", None) or "the file is damaged"
         raise file_error(place, f"the perturbation table cannot be read ({why})") from None
     return opened(place.name, content, place)
 
@@ -363,9 +363,9 @@ def _yaml_table(name: str, text: str) -> str:
             columns[-1].append(item[1])
         else:
             where = f"{name}, line {starts[0] + number}"
-            raise file_error(where, "this is not what cellKey writes", "one value on each line")
+            raise file_error(where, "not a file of cellKey", "one value on each line")
     if len(set(map(len, columns))) != 1 or len({column[0] for column in columns}) < len(columns):
-        raise file_error(name, "there is no table of different, equally long columns under params")
+        raise file_error(name, "params lacks a table of different columns of equal length")
     return "\n".join(map(",".join, zip(*columns, strict=True)))
 
 
@@ -392,7 +392,7 @@ def exact(text: str) -> Fraction | None:
 
 def read_intervals(source: PerturbationFile, *, closed: Closed, zeros: bool = False) -> Intervals:
     """Read a list of intervals: one line per count and noise, with upper bounds."""
-    hint = "columns found: " + ", ".join(source.header[:10])
+    hint = "columns: " + ", ".join(source.header[:10])
     places = source.places(("i", "v", "upper"), hint=hint)
     entries, problems = [], []
     fractions = 0
@@ -407,7 +407,7 @@ def read_intervals(source: PerturbationFile, *, closed: Closed, zeros: bool = Fa
             other_types.add(number)
         numbers = {name: exact(text) for name, text in stated.items()}
         bad = [name for name, value in numbers.items() if value is None]
-        problems += [Problem(f"column {name!r} holds no number", line) for name in bad]
+        problems += [Problem(f"column {name!r} lacks numbers", line) for name in bad]
         if bad:
             continue
         fractions += any(numbers[name].denominator != 1 for name in ("i", "v"))  # type: ignore[union-attr]
@@ -440,7 +440,7 @@ def read_cumulative(source: PerturbationFile, *, zeros: bool = False) -> Interva
     noise = [_integer(name) for name in source.header[1:]]
     problems = []
     if None in noise or len(set(noise)) != len(noise) or not noise:
-        message = "the columns after the first must be named by different whole numbers"
+        message = "the columns after the first must have different whole numbers as names"
         raise file_error(source.name, message)
     entries = []
     seen: set[int] = set()
@@ -449,7 +449,7 @@ def read_cumulative(source: PerturbationFile, *, zeros: bool = False) -> Interva
         count = _integer(cells[0])
         bounds = [exact(cell) for cell in cells[1:]]
         if count is None or len(bounds) != len(noise) or None in bounds:
-            problems.append(Problem("the line holds something that is not a number", line))
+            problems.append(Problem("the line contains text that is not a number", line))
             continue
         if count in seen:
             problems.append(Problem(f"row {count} is listed twice", line))
@@ -469,7 +469,7 @@ def read_json(source: PerturbationFile) -> tuple[Intervals, str, str]:
     """Read this package's own format: the intervals, the table's name and version."""
     data: Any = source.json()
     if not isinstance(data, dict) or data.get("format") != JSON_NAME:
-        raise file_error(source.name, "this JSON file holds no perturbation table")
+        raise file_error(source.name, "the JSON file contains no perturbation table")
     if data.get("format_version") != JSON_VERSION:
         raise file_error(
             source.name,
@@ -503,7 +503,7 @@ def _check_fields(data: dict[str, Any], name: str) -> None:
         "rows": isinstance(rows, list) and all(_is_row(row) for row in rows),
     }
     problems = [
-        Problem(f"{field!r} is missing or not of the expected form", name)
+        Problem(f"{field!r} is missing or has the wrong form", name)
         for field, good in sound.items()
         if not good
     ]
@@ -587,7 +587,7 @@ def stated_probabilities(matrix: Any, *, normalise: bool, first: int = 0) -> lis
         total = sum(known, Fraction(0))
         problems += _number_problems(numbers, count)
         if any(value < 0 for value in known):
-            problems.append(Problem("a probability is negative", f"row {count}"))
+            problems.append(Problem("probabilities must not be negative", f"row {count}"))
         elif abs(total - 1) > (_CUT if normalise else NEAR):
             message = f"the probabilities of row {count} do not sum to one"
             problems.append(Problem(message, f"row {count}", "" if normalise else _SCALE))
@@ -607,7 +607,7 @@ def row_intervals(
 ) -> Intervals:
     """Intervals from {count: {noise: probability}}, laid out by ascending noise."""
     if not isinstance(rows, Mapping) or not all(isinstance(row, Mapping) for row in rows.values()):
-        raise _not_of_form("rows are written {count: {noise: probability}}", "rows")
+        raise _not_of_form("write rows as {count: {noise: probability}}", "rows")
     flaws = list(problems)
     entries = []
     for count in _integers(rows, "rows"):
@@ -616,7 +616,7 @@ def row_intervals(
         wrong = _number_problems(shares, count)
         known = [share for share in shares if share is not None]
         if any(share < 0 for share in known):
-            wrong.append(Problem("a probability is negative", f"row {count}"))
+            wrong.append(Problem("probabilities must not be negative", f"row {count}"))
         if wrong or not known:
             flaws += wrong or [Problem("the row is empty", f"row {count}")]
             entries.append(StatedInterval(f"row {count}", count, max(0, -count), Fraction(1)))
@@ -643,7 +643,9 @@ def _matrix(matrix: Any) -> list[list[Any]]:
     try:
         rows: list[list[Any]] = [list(row) for row in matrix]
     except TypeError:
-        raise _not_of_form("a matrix is a list of rows, an array or a frame", "matrix") from None
+        raise _not_of_form(
+            "give the matrix as a list of rows, an array or a frame", "matrix"
+        ) from None
     return rows
 
 
@@ -667,14 +669,14 @@ def _integers(values: Iterable[Any], where: str) -> list[int]:
     try:
         numbers = list(values)
     except TypeError:
-        raise _not_of_form("a list of whole numbers is needed", where) from None
+        raise _not_of_form("expected a list of whole numbers", where) from None
     for value in numbers:
         if isinstance(value, bool) or not isinstance(value, int | np.integer):
             raise PerturbationError(
-                "these must be whole numbers",
+                "must be whole numbers",
                 code="perturbation-table",
                 where=where,
-                hint="noise in fractions belongs to perturbation tables for magnitudes",
+                hint="fractional noise needs a perturbation table for magnitudes",
             )
     return [int(value) for value in numbers]
 

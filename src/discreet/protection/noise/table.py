@@ -222,7 +222,7 @@ class PerturbationTable(SecretTable):
         """
         if closed not in ("left", "right"):
             raise PerturbationError(
-                'closed is "left" or "right"', code="perturbation-format", where="closed"
+                'closed must be "left" or "right"', code="perturbation-format", where="closed"
             )
         if closed == self.content.closed:
             return self
@@ -264,10 +264,10 @@ class PerturbationTable(SecretTable):
         kind = _SUFFIXES.get(path.suffix.lower())
         if kind is None:
             raise PerturbationError(
-                "the suffix names no format of perturbation tables",
+                "unknown suffix of a perturbation table",
                 code="perturbation-format",
                 where=path.name,
-                hint="use .json, .csv or .txt, or name the format",
+                hint="use .json, .csv or .txt, or state the format",
             )
         return "ons" if kind == "intervals" and self.content.scale != DECIMAL_SCALE else kind
 
@@ -286,10 +286,10 @@ class PerturbationTable(SecretTable):
             numbers = np.asarray(column)
             if numbers.dtype.kind not in "iu" and numbers.size:
                 raise PerturbationError(
-                    "whole numbers are needed",
+                    "expected whole numbers",
                     code="lookup",
                     where=label,
-                    hint="discreet.keygrid.grid_keys takes decimal keys to the grid",
+                    hint="convert decimal keys with discreet.keygrid.grid_keys",
                 )
             columns.append(numbers.astype(np.int64, copy=False))
         return look_up(self.content, columns[0], columns[1], KeyGrid.of(grid))

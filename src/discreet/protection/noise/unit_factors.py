@@ -75,14 +75,14 @@ class UnitNoise:
 
     def __post_init__(self) -> None:
         problems = [
-            Problem("a number of more than 0 and less than 1 is needed", name)
+            Problem("must be above 0 and below 1", name)
             for name in ("least", "most")
             if type(getattr(self, name)) not in (int, float) or not 0 < getattr(self, name) < 1
         ]
         if not problems and self.least >= self.most:
-            problems.append(Problem("least is smaller than most", "least"))
+            problems.append(Problem("least must be below most", "least"))
         if self.shape not in ("falling", "even"):
-            problems.append(Problem('shape is "falling" or "even"', "shape"))
+            problems.append(Problem('shape must be "falling" or "even"', "shape"))
         if not isinstance(self.unit, str) or not self.unit:
             problems.append(Problem("the column of units is missing", "unit"))
         if isinstance(self.balance, str):
@@ -164,7 +164,7 @@ def with_unit_noise(
     records = open_frame(frame)
     kinds = ("is_polars", "is_pandas", "is_pyarrow", "is_duckdb")
     if not any(getattr(records.implementation, kind)() for kind in kinds):
-        message = "records of this engine cannot be given noise by unit"
+        message = "multiplicative noise is not available for this engine"
         hint = "use polars, pandas, pyarrow or DuckDB, or collect the frame first"
         raise PerturbationError(message, code="engine", hint=hint)
     _check_columns(records, list(values), noise)
@@ -189,12 +189,10 @@ def _check_columns(records: NarwhalsFrame, values: Sequence[str], noise: UnitNoi
     schema, texts = records.collect_schema(), (nw.String, nw.Categorical, nw.Enum)
     unit, problems = schema[noise.unit], []
     if not unit.is_integer() and unit not in texts:
-        hint = "name units by whole numbers or text"
+        hint = "use whole numbers or text as unit identifiers"
         problems.append(Problem(f"units cannot be of type {unit}", noise.unit, hint))
     problems += [
-        Problem("the column holds no numbers", value)
-        for value in values
-        if not schema[value].is_numeric()
+        Problem("not a numeric column", value) for value in values if not schema[value].is_numeric()
     ]
     raise_all(PerturbationError, problems, code="unit-noise", where="records")
 
@@ -204,7 +202,7 @@ def _whole(column: pl.Series, decimals: int) -> IntArray:
     value = column.cast(pl.Float64).fill_null(0.0).fill_nan(0.0).to_numpy()
     value = value * 10.0**decimals
     if not np.isfinite(value).all() or np.abs(value).sum() >= _MOST:
-        message = "values are infinite or too large to be added up exactly"
+        message = "values are infinite or too large for exact sums"
         hint = "publish fewer digits, or count in thousands"
         raise PerturbationError(message, code="unit-noise", where=column.name, hint=hint)
     return np.rint(value).astype(np.int64)
@@ -218,7 +216,7 @@ def _noisy(
     units = columns.select(pl.col(unit).cast(pl.String).alias("unit"))
     shift = units.join(shifts, on="unit", how="left", maintain_order="left")["shift"]
     if shift.null_count():
-        message = "records have other units than before: they changed while they were read"
+        message = "the units of the records changed during reading"
         raise PerturbationError(message, code="unit-noise", where=unit)
     whole = _whole(columns[value], digits)
     return whole + _moved(whole, shift.to_numpy(), least)
@@ -248,7 +246,7 @@ def _factors(
     missing = texts.null_count() + int((texts == "").sum())
     if missing:
         message = f"{missing:,} of {len(texts):,} records belong to no unit"
-        hint = "give records on their own a unit of their own"
+        hint = "give single records a separate unit"
         raise PerturbationError(message, code="unit-noise", where=noise.unit, hint=hint)
     units = texts.unique().sort()
     draw = KeyFunction(secret.derive(_PURPOSE.format(value)), KeyGrid())

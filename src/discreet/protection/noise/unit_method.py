@@ -68,12 +68,12 @@ class UnitNoiseProtection(Protection):
     manner = "noise of their units"
     beside: Mapping[str, str] = MappingProxyType(
         {
-            "noise": "two noises on one value narrow it down",
-            "suppress": "noisy figures bound hidden values, and true ones tell the factors",
+            "noise": "two independent perturbations of one value narrow it down",
+            "suppress": "perturbed values bound suppressed ones, true values disclose factors",
         }
     )
     table_keys = ("value",)
-    hints: Mapping[str, str] = MappingProxyType({"figures": "name value columns: value = …"})
+    hints: Mapping[str, str] = MappingProxyType({"figures": "add value = …"})
     settings = UnitNoiseEntry
     attacked = "units"
 
@@ -86,10 +86,10 @@ class UnitNoiseProtection(Protection):
         for source in {name: programme.source_of(name) for name in tables}.values():
             keys = source.keys
             if self._unit(programme, source.name) is None:
-                hint = 'name the column that says whose a record is: unit = "firm"'
+                hint = 'add the column of the unit, such as unit = "firm"'
                 yield programme.at((*_PLACE, "unit"), "unit is missing", hint)
             if not any((entry.secret_file, entry.secret_env, keys.secret_file, keys.secret_env)):
-                hint = "make one with: discreet keys secret"
+                hint = "create one with: discreet keys secret"
                 yield programme.at((*_PLACE, "secret_file"), "secret_file is missing", hint)
         for name in tables:
             yield from self._check_table(programme, name)
@@ -98,16 +98,16 @@ class UnitNoiseProtection(Protection):
         table = programme.tables[name]
         path = ("tables", name, "value")
         if COUNT in table.values:
-            message = "units have noise for their values, not for counts"
-            hint = "name value columns; protect counts in tables of their own"
+            message = "multiplicative noise protects values, not counts"
+            hint = "name value columns; protect counts in separate tables"
             yield programme.at(path, message, hint)
         for doubled in named_twice(table.values):
             yield programme.at(path, f"{doubled!r} is named twice")
         if FIGURE in (table.by or []):
-            message = f"a table of values has no variable called {FIGURE!r}"
+            message = f"a table of values cannot have a variable called {FIGURE!r}"
             yield programme.at(("tables", name, "by"), message, "rename the variable")
         if table.weight:
-            message = "noise of units is for values without weights"
+            message = "multiplicative noise needs values without weights"
             yield programme.at(programme.setting(name, "weight"), message)
 
     def _unit(self, programme: ProgrammeView, source: str) -> str | None:
@@ -201,15 +201,12 @@ class UnitNoiseProtection(Protection):
         }
         said = tuple(
             f"{each.areas - each.kept:,} of {each.areas:,} areas do not keep their total of "
-            f"{value}: in {each.outweighed:,} of them one unit outweighs the others"
+            f"{value}: in {each.outweighed:,} of them one unit dominates"
             for value, each in copy.factors.items()
             if each.kept < each.areas
         )
         if not entry.p_percent:
-            said += (
-                "nothing keeps figures from coming near a single contribution: leave out "
-                "p_percent = 0",
-            )
+            said += ("values may come close to a single contribution: remove p_percent = 0",)
         yield ProtectedGroup(tables=tables, internal=None, warnings=said)
 
     def _noisy_copy(self, inputs: InputsView, names: Sequence[str]) -> NoisyRecords:

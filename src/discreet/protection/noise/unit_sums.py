@@ -111,7 +111,7 @@ def perturb_units(
 def check_decimals(decimals: Any) -> None:
     """Refuse what is no number of digits."""
     if type(decimals) is not int or not 0 <= decimals <= 9:
-        message = "decimals is a whole number from 0 to 9"
+        message = "decimals must be a whole number from 0 to 9"
         raise PerturbationError(message, code="decimals", where="decimals")
 
 
@@ -142,7 +142,9 @@ def noisy_sums(
         provenance=Provenance(
             version=__version__,
             method="noise by unit",
-            digests=texts_by(digests, "digests", "digests have a name each", 'as {"data": …}'),
+            digests=texts_by(
+                digests, "digests", "every fingerprint needs a name", 'as {"data": …}'
+            ),
         ),
         parts=table.parts,
         notes=(UNIT_NOISE,),
@@ -225,12 +227,12 @@ def near_problems(gates: Mapping[str, GateReport], chance: float, where: str) ->
     Nothing is hidden instead: noisy sums add up, so a hidden one is what the others leave.
     """
     hint = (
-        'raise the noise, such as most = 0.95 and shape = "even"; make coarser tables; or state '
-        "the p_percent = … and chance = … that you stand for"
+        'raise the noise, such as most = 0.95 and shape = "even"; use coarser tables; or state '
+        "the accepted p_percent = … and chance = …"
     )
     return [
         Problem(
-            f"{value}: cells that rest on a single or dominating contribution: {gate.failed:,}; a "
+            f"{value}: in {gate.failed:,} cells with a single or dominating contribution, a "
             f"guess comes within {gate.p_percent:g} % of it more often than {chance:.0%}",
             where,
             hint,

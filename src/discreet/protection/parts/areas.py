@@ -55,7 +55,7 @@ def place_of(variable: str, dimensions: Sequence[Dimension], table: str) -> int:
     names = [dimension.name for dimension in dimensions]
     if variable not in names:
         raise SuppressionError(
-            f"there is no spanning variable {variable!r} whose codes could be areas",
+            f"spanning variable {variable!r} of areas not found",
             code="area",
             where=table,
             hint=f"variables: {', '.join(names)}",
@@ -74,7 +74,7 @@ def level_of(dimension: Dimension, level: str | int) -> Level:
     >>> level_of(place, "village")
     Traceback (most recent call last):
         ...
-    discreet.errors.SuppressionError: [area] region: there is no level 'village' of areas
+    discreet.errors.SuppressionError: [area] region: unknown level 'village' of areas
       Hint: levels: state (1), district (2)
     """
     known: dict[str, Level] = {}
@@ -89,7 +89,7 @@ def level_of(dimension: Dimension, level: str | int) -> Level:
             known.setdefault(called, item)
     if isinstance(level, bool) or str(level) not in known:
         raise SuppressionError(
-            f"there is no level {level!r} of areas",
+            f"unknown level {level!r} of areas",
             code="area",
             where=dimension.name,
             hint=f"levels: {', '.join(listed)}",

@@ -147,7 +147,7 @@ class PartDecisions:
         """The log in words: English ("en") or German ("de")."""
         if language not in LANGUAGES:
             raise SuppressionError(
-                f"there are no words in the language {language!r}",
+                f"unknown language {language!r}",
                 code="language",
                 where="language",
                 hint="use en or de",
@@ -189,10 +189,10 @@ class PartDecisions:
         """The log from plain data, as `to_dict` made them."""
         if not isinstance(data, Mapping) or data.get("form") != FORM:
             raise SuppressionError(
-                "this is no log of table parts of a known form",
+                "unknown form of the log of subtables",
                 code="part-decisions",
                 where="form",
-                hint="give what to_dict made",
+                hint="give the result of to_dict",
             )
         try:
             return cls(
@@ -208,10 +208,10 @@ class PartDecisions:
             )
         except (KeyError, TypeError) as error:
             raise SuppressionError(
-                f"the log of table parts is damaged: {error}",
+                f"the log of subtables is damaged: {error}",
                 code="part-decisions",
                 where="parts",
-                hint="give what to_dict made",
+                hint="give the result of to_dict",
             ) from None
 
     def __repr__(self) -> str:
@@ -361,10 +361,10 @@ def _check(protected: object, decisions: object) -> None:
         known = decisions.released | decisions.suppressed
         if names != decisions.variables or not _parts(protected) <= known:
             raise SuppressionError(
-                "the decisions are about a table with other variables or levels",
+                "the decisions belong to a table with other variables or levels",
                 code="part-decisions",
                 where=protected.name,
-                hint="check the table that the protected one was made from",
+                hint="check the original table of the protected one",
             )
 
 
@@ -424,10 +424,10 @@ def release_shares(
     logs: list[Any] = list(decisions) if isinstance(decisions, Iterable) else [None]
     if not all(isinstance(log, PartDecisions) for log in logs):
         raise SuppressionError(
-            "a list of PartDecisions is needed",
+            "expected a list of PartDecisions",
             code="argument",
             where="decisions",
-            hint="hand in what check_parts made of each table",
+            hint="give the results of check_parts",
         )
     outcomes: dict[_Key, list[tuple[bool, bool]]] = {}
     names: dict[_Key, Mapping[str, str]] = {}

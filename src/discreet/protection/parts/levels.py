@@ -28,7 +28,7 @@ def check_kinds(*wanted: tuple[str, object, type]) -> None:
     """Raise unless each argument, given with its name, is of the kind wanted."""
     for name, value, kind in wanted:
         if not isinstance(value, kind):
-            message = f"a {kind.__name__} is needed, this is a {type(value).__name__}"
+            message = f"expected a {kind.__name__}, got a {type(value).__name__}"
             raise SuppressionError(message, code="argument", where=name)
 
 

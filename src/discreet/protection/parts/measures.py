@@ -404,7 +404,7 @@ def _deviations(values: Any, length: int, where: str) -> FloatArray:
         np.all(np.isfinite(deviations) & (deviations >= 0))
     ):
         raise SuppressionError(
-            "a standard deviation, at least 0, is needed for every cell",
+            "every cell needs a standard deviation of at least 0",
             code="deviation",
             where=where,
             hint="give one number per cell of the table, or a function of counts",
@@ -506,10 +506,10 @@ def _passing(query: PartCells, every: PartCells, name: str) -> IntArray:
 
 def _no_universe(name: str) -> SuppressionError:
     return SuppressionError(
-        "the table counts records that are not in its universe",
+        "the table counts records outside its population",
         code="universe",
         where=name,
-        hint="count both from the same records, the universe without the filter",
+        hint="tabulate both from the same records, the population without the filter",
     )
 
 
@@ -520,7 +520,7 @@ def _positions(here: Dimension, there: Dimension) -> npt.NDArray[np.int32]:
     return np.array([there.index.get(code, -1) for code in here.codes], dtype=np.int32)
 
 
-_SAME_CODES = "use the same by=; state the classification if the filter leaves codes out"
+_SAME_CODES = "use the same by=; state the classification if the filter removes codes"
 
 
 def _check(table: Table, universe: Table) -> None:
@@ -529,34 +529,34 @@ def _check(table: Table, universe: Table) -> None:
     names = [[d.name for d in item.dimensions] for item in (table, universe)]
     if names[0] != names[1]:
         problems.append(
-            Problem("the universe has other variables", universe.name, "use the same by=")
+            Problem("the population has other variables", universe.name, "use the same by=")
         )
     else:
         pairs = zip(table.dimensions, universe.dimensions, strict=True)
         problems += [
-            Problem("the universe has other codes, or other levels", here.name, _SAME_CODES)
+            Problem("the population has other codes or levels", here.name, _SAME_CODES)
             for here, there in pairs
             if not _same_tree(here, there)
         ]
     if universe.where:
         problems.append(
             Problem(
-                "the universe is filtered itself",
+                "the population has a filter",
                 universe.name,
-                "count it without a filter; a filter that is the statistic's population "
-                "belongs into the records",
+                "tabulate it without a filter; apply a filter that defines the population to "
+                "the records",
             )
         )
     lacking = universe.parts is not None and (
         table.parts is None or not table.parts <= universe.parts
     )
     if lacking:
-        problems.append(Problem("the universe lacks parts that the table has", universe.name))
+        problems.append(Problem("the population lacks subtables of the table", universe.name))
     raise_all(
         SuppressionError,
         problems,
         code="universe",
-        many="this is not the universe of the table",
+        many="not the population of the table",
         where=table.name,
         most=_SHOWN,
     )

@@ -315,7 +315,7 @@ def _judge(
             "the expected relative error needs the standard deviation of the noise",
             code="deviation",
             where=table.name,
-            hint="give deviation=, or leave max_relative_error out",
+            hint="add deviation=, or remove max_relative_error",
         )
     wanted = deviation if rules.max_relative_error is not None else None
     query = part_cells(table, rules.small_up_to, wanted, area)
@@ -331,17 +331,20 @@ def _check(table: object, rules: object, universe: object) -> None:
     check_kinds(("table", table, Table), ("rules", rules, PartRules))
     if universe is not None and universe != "none" and not isinstance(universe, Table):
         raise SuppressionError(
-            'universe is the table without the filter, or "none"',
+            'universe must be the table without the filter, or "none"',
             code="argument",
             where="universe",
         )
     if isinstance(table, Table) and table.where and universe is None:
         raise SuppressionError(
-            "the table is filtered: what a filter leaves out can be told from the table without it",
+            (
+                "the table is filtered: the difference to the table without the filter discloses "
+                "the other records"
+            ),
             code="universe",
             where=table.name,
-            hint="give universe=, the same table without the filter; or universe='none' if the "
-            "filter is the population of the statistic and nothing else is published of it",
+            hint="add universe=, the same table without the filter; or universe='none' if the "
+            "filter defines the population of all published tables",
         )
 
 

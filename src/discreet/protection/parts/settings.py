@@ -34,7 +34,7 @@ class Thresholds(SecretSettings):
     @model_validator(mode="after")
     def _some_threshold(self) -> Thresholds:
         if all(getattr(self, name) is None for name in _THRESHOLDS):
-            raise refused("there is no threshold", f"state one of {', '.join(_THRESHOLDS)}")
+            raise refused("no threshold given", f"state one of {', '.join(_THRESHOLDS)}")
         return self
 
 

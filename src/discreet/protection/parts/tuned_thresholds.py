@@ -74,18 +74,19 @@ class PartTuning:
                 f"in all tables together at least {row['pooled']:.2%} ({row['pooled_where']}); "
             )
             lines.append(
-                f"{stated}: {row['share']:.2%} shown completely; "
-                f"{readings if by_area else ''}{row['hidden']:,} with hidden parts; {verdict}"
+                f"{stated}: {row['share']:.2%} published completely; "
+                f"{readings if by_area else ''}{row['hidden']:,} with suppressed subtables; "
+                f"{verdict}"
             )
         if by_area:
             message = f"{self.reading}: {_READINGS[self.reading]}"
-            lines.append(f"The target is for the reading {message}.")
+            lines.append(f"The target applies to {message}.")
         if self.rules is None:
-            lines.append(f"None of them shows {self.target:.2%} completely everywhere.")
+            lines.append(f"No set of thresholds publishes {self.target:.2%} completely everywhere.")
         else:
             own = self.rules.to_dict()
             chosen = ", ".join(f"{name} = {own[name]:g}" for name in names)
-            lines.append(f"The strictest that shows {self.target:.2%} completely: {chosen}")
+            lines.append(f"The strictest set that publishes {self.target:.2%} completely: {chosen}")
         return "\n".join(lines)
 
     def described(self) -> dict[str, Any]:
@@ -233,28 +234,30 @@ def _check(
     """Raise for what cannot be tried, all of it at once."""
     problems = []
     if not tables or not all(isinstance(table, Table) for table in tables):
-        problems.append(Problem("a list of tables is needed", "tables"))
+        problems.append(Problem("expected a list of tables", "tables"))
     names = [table.name for table in tables if isinstance(table, Table)]
     if len(set(names)) < len(names):
-        problems.append(Problem("two tables have one name", "tables", "tabulate with name=…"))
+        problems.append(Problem("two tables have the same name", "tables", "tabulate with name=…"))
     if not 0 <= target <= 1:
-        problems.append(Problem("a share is a number from 0 to 1", "target", "0.98 for 98 %"))
+        problems.append(Problem("a share must be from 0 to 1", "target", "0.98 for 98 %"))
     if reading not in _READINGS:
         problems.append(Problem(f"unknown reading {reading!r}", "reading", ", ".join(_READINGS)))
     known = list(PartRules.model_fields)
     for name, values in vary.items():
         if name not in known:
-            problems.append(Problem(f"there is no threshold {name!r}", "vary", ", ".join(known)))
+            problems.append(Problem(f"unknown threshold {name!r}", "vary", ", ".join(known)))
         if not values:
-            problems.append(Problem("a list of values to try is needed", f"vary, {name}"))
+            problems.append(Problem("expected a list of values to try", f"vary, {name}"))
     if not vary:
-        problems.append(
-            Problem("there is nothing to try", "vary", '{"max_share_small": [0.3, 0.5]}')
-        )
+        problems.append(Problem("no values to try", "vary", '{"max_share_small": [0.3, 0.5]}'))
     sets = math.prod(len(values) for values in vary.values())
     if sets > MOST_SETS:
-        message = f"{sets:,} sets of thresholds are more than {MOST_SETS:,}"
+        message = f"too many sets of thresholds: {sets:,}; the limit is {MOST_SETS:,}"
         problems.append(Problem(message, "vary", "try few values first, then finer ones"))
     raise_all(
-        SuppressionError, problems, code="tuning", many="{} things cannot be tried", where="tuning"
+        SuppressionError,
+        problems,
+        code="tuning",
+        many="{} problems with the values to try",
+        where="tuning",
     )

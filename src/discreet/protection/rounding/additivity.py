@@ -138,7 +138,7 @@ def make_additive_linked(tables: Sequence[ProtectedTable]) -> tuple[ProtectedTab
     value, kind = _start(tables, whole, linked.cells, linked.number)
     none = np.zeros(linked.number, dtype=np.bool_)
     relations, zero = _occupied(whole, linked.cells, none)
-    _refuse(zero & (kind == _FIXED), linked.names, "is official, but all of its parts are zero")
+    _refuse(zero & (kind == _FIXED), linked.names, "is exempt, but all of its parts are zero")
     fitted = np.where(zero, 0.0, value)
     _fit(relations.start, relations.cell, relations.totals, fitted, kind, _SWEEPS, _NEAR)
     values = _whole_numbers(relations, fitted, kind == _FIXED)
@@ -201,33 +201,33 @@ def _told_twice(table: Table) -> int:
 def _check(tables: Sequence[ProtectedTable]) -> None:
     """Raise unless these are tables of one figure that adds up, without hidden cells."""
     problems = []
-    hint = "take hidden cells away, or make the table additive before cells are hidden"
+    hint = "remove suppressed cells, or make the table additive before suppression"
     for safe in tables:
         value: object = safe
         if not isinstance(value, ProtectedTable):
-            problems.append(Problem("a ProtectedTable is needed", "safe"))
+            problems.append(Problem("expected a ProtectedTable", "safe"))
             continue
         figures = safe.figures
         if len(figures) > 1 or (figures and figures[0].kind not in ("count", "sum")):
-            message = "only counts and sums add up"
+            message = "only counts and sums are additive"
             problems.append(Problem(message, safe.name, "make one table for each figure"))
         hidden = np.isin(safe.status, WITHOUT_NUMBER)
         if hidden.any() or safe.suppressed_parts or safe.withheld is not None:
             problems.append(
-                Problem("cells are hidden: their figures cannot add up", safe.name, hint)
+                Problem("a table with suppressed cells cannot be additive", safe.name, hint)
             )
         elif (safe.value < 0).any():
-            problems.append(Problem("figures below zero cannot be fitted in proportion", safe.name))
+            problems.append(Problem("negative values cannot be fitted in proportion", safe.name))
     if not problems and tables:
         first = tables[0]
         alike = ("figures", "universe", "decimals")
         problems = [
-            Problem("the table has another figure, universe or decimals", table.name)
+            Problem("the table has another figure, population or decimals", table.name)
             for table in tables
             if any(getattr(table, name) != getattr(first, name) for name in alike)
         ]
     if not tables:
-        problems = [Problem("at least one table is needed", "tables")]
+        problems = [Problem("give at least one table", "tables")]
     raise_all(CountRoundingError, problems, code="additive", where="tables")
 
 
@@ -345,8 +345,8 @@ def _whole_numbers(relations: Relations, fitted: FloatArray, fixed: BoolArray) -
         multiples = nearest_multiples(relations, near, _PARTS, steps, fixed=fixed)
         if multiples is not None:
             return multiples // _PARTS
-    message = "official figures and zeros leave no whole numbers that add up"
-    hint = "leave figures out of official ones, or make fewer tables additive together"
+    message = "exempt cells and zeros allow no additive whole numbers"
+    hint = "exempt fewer cells, or make fewer tables additive together"
     raise CountRoundingError(message, code="additive", where="tables", hint=hint)
 
 
@@ -357,8 +357,8 @@ def _sums_of_inner(relations: Relations, near: IntArray, fixed: BoolArray) -> In
     _meet(inner, value, near, np.flatnonzero(fixed))
     sums = inner.sums(value)
     if (sums[fixed] != near[fixed]).any():
-        message = f"official figures cross each other in a table of more than {_MOST:,} cells"
-        hint = "make those of one variable official only, or take fewer variables"
+        message = f"exempt cells of several variables in a table of more than {_MOST:,} cells"
+        hint = "exempt cells of one variable only, or use fewer variables"
         raise CountRoundingError(message, code="additive", where="tables", hint=hint)
     return sums
 

@@ -93,7 +93,7 @@ class RoundingAudit(Judged):
             return "\n".join([head, *more])
         lines = [f"    {name}" for name in open_cells[:_SHOWN]]
         lines += [f"    … {len(open_cells) - _SHOWN:,} more"] if len(open_cells) > _SHOWN else []
-        return "\n".join([f"{head}; these can be worked out from sums:", *lines, *more])
+        return "\n".join([f"{head}; these can be computed from sums:", *lines, *more])
 
 
 def audit_rounding(
@@ -120,7 +120,7 @@ def audit_rounding(
     ('total', 'sex=m', 'sex=w')
     """
     if any(table.weight is not None for table in tables):
-        message = "estimates from samples are not audited: nobody knows who is in the sample"
+        message = "estimates from samples are not audited, because sample membership is unknown"
         raise CountRoundingError(message, code="audit")
     hows = [rounding] * len(tables) if isinstance(rounding, Rounding) else list(rounding)
     with counts_refused():
@@ -181,7 +181,7 @@ def _interval(value: IntArray, table: Table, rounding: Rounding) -> tuple[IntArr
         low, high = rounding.interval(value, base, steps)
         wrong = (count > 0) & ((count < low) | (count > high))
         if wrong.any():
-            message = f"{int(wrong.sum()):,} figures are not those of the data"
+            message = f"{int(wrong.sum()):,} values differ from the data"
             raise CountRoundingError(message, code="audit", where=table.name)
         return low, high
     open_end = np.iinfo(np.int64).max // 4

@@ -62,15 +62,15 @@ class Rounding(Unpicklable, RoundingSettings):  # type: ignore[misc]
     @classmethod
     def _drawn_from(cls, value: Any, info: ValidationInfo) -> Any:
         if not isinstance(value, Secret | bytes | str | int | None):
-            raise refused("a seed is a secret, a text or a whole number")
+            raise refused("a seed must be a secret, a text or a whole number")
         random, unbiased = info.data.get("method") == "random", info.data.get("unbiased")
         if value is None and random:
-            hint = 'give seed=…; method="keyed" needs none, and rounds equal sets equally'
-            raise refused(
-                "random rounding needs a seed: without one no table can be made again", hint
+            hint = (
+                'add seed=…, or use method="keyed", which needs none and rounds equal sets equally'
             )
+            raise refused("random rounding needs a seed, which makes tables reproducible", hint)
         if value is not None and not (random or unbiased):
-            raise refused("nothing is drawn from a seed by this method")
+            raise refused("this method uses no seed")
         return value
 
     def with_base(self, base: int | None) -> Rounding:
@@ -161,6 +161,6 @@ def inner_cells(table: Table) -> BoolArray:
 
 def no_cell_keys(table: Table, other: str = "") -> CountRoundingError:
     """The error for a table without cell keys."""
-    hint = 'tabulate with record_key="…", or name cell_key= for cells made elsewhere'
+    hint = 'tabulate with record_key="…", or add cell_key= for cells from other tools'
     message = f"this rounding needs cell keys{' ' if other else ''}{other}"
     return CountRoundingError(message, code="no-cell-keys", where=table.name, hint=hint)

@@ -48,7 +48,7 @@ def controlled_counts(linked: JointCounts, rounding: Rounding, tables: Sequence[
         rounded, optimal = _multiples(linked.relations, count, base, steps)
         if rounded is not None:
             return rounded if optimal or steps else _improved(linked, tables, base, rounded)
-    message = f"no multiples of {base} within {rounding.steps} steps of all counts add up"
+    message = f"no additive multiples of {base} within {rounding.steps} steps of all counts"
     raise CountRoundingError(
         message, code="controlled", hint="allow more steps, or round fewer tables"
     )
@@ -115,7 +115,9 @@ def _multiples(
     np.add.at(value, column, (base * factor * solution).astype(np.int64))
     if relations.residuals(value).any() or (value < 0).any():
         message = "the answer of the solver does not add up"
-        raise CountRoundingError(message, code="solver", hint="report this: numbers were far apart")
+        raise CountRoundingError(
+            message, code="solver", hint="report this: the numbers differ too much in size"
+        )
     return value, optimal
 
 
@@ -197,8 +199,11 @@ def _at_random(linked: JointCounts, rounding: Rounding, tables: Sequence[Table])
     relations, base = linked.relations, rounding.base
     first, entry = relations.by_cell
     if np.diff(first).max(initial=0) > 2 or len(tables) > 1:
-        message = "unbiased controlled rounding is for one table of one or two variables"
-        hint = "without levels between total and codes, if there are two; or leave out unbiased"
+        message = "unbiased controlled rounding needs one table of one or two variables"
+        hint = (
+            "remove levels between total and categories, if there are two variables; or "
+            "remove unbiased"
+        )
         raise CountRoundingError(message, code="unbiased", hint=hint)
     (table,), (cells,) = tables, linked.cells
     draws = np.zeros(len(linked.count), dtype=np.uint64)
@@ -218,8 +223,8 @@ def _at_random(linked: JointCounts, rounding: Rounding, tables: Sequence[Table])
                   base, none)  # fmt: skip
     value: IntArray = linked.count // base * base + rest
     if not sound or (rest % base).any() or relations.residuals(value).any():
-        message = "these relations are no network: figures cannot be rounded right on average"
-        raise CountRoundingError(message, code="unbiased", hint="leave out unbiased")
+        message = "these relations are not a network: values cannot be rounded without bias"
+        raise CountRoundingError(message, code="unbiased", hint="remove unbiased")
     return value
 
 

@@ -43,8 +43,8 @@ from discreet.tables import (
 )
 
 _AVERAGED = (
-    "random rounding by a seed rounds the same set differently in other tables, and figures that "
-    'are drawn often enough average to the true one: method="keyed" does not'
+    "random rounding rounds the same set differently in each table, so the mean of many "
+    'published values discloses the true value; method="keyed" avoids this'
 )
 
 
@@ -91,9 +91,7 @@ def round_counts(
         [table], rounding, titles=titles, universe=universe, digests=digests
     )
     if table.sums:
-        message = (
-            f"the value columns of {table.name!r} are not in the result, which has counts only"
-        )
+        message = f"the result of {table.name!r} has counts only, without the value columns"
         warnings.warn(message, DiscreetWarning, stacklevel=3)
     if method == "random":
         warnings.warn(_AVERAGED, DisclosureWarning, stacklevel=3)
@@ -144,7 +142,9 @@ def rounded_table(
             version=__version__,
             method=f"{rounding.method} rounding",
             key_grid=str(table.grid) if keyed else "",
-            digests=texts_by(digests, "digests", "digests have a name each", 'as {"data": …}'),
+            digests=texts_by(
+                digests, "digests", "every fingerprint needs a name", 'as {"data": …}'
+            ),
         ),
         parts=table.parts,
         notes=notes_of(rounding, table),
@@ -176,15 +176,13 @@ def rounded_counts(tables: Sequence[Table], rounding: Rounding) -> tuple[IntArra
     given: Sequence[Any] = tables
     for table in given:
         if not isinstance(table, Table):
-            message = f"a Table is needed, this is a {type(table).__name__}"
+            message = f"expected a Table, got a {type(table).__name__}"
             raise CountRoundingError(
-                message, code="argument", hint="make it with discreet.tabulate"
+                message, code="argument", hint="create it with discreet.tabulate"
             )
         if table.weight is not None and rounding.additive:
-            message = (
-                "estimates are no whole numbers, and cannot be rounded so that totals are sums"
-            )
-            hint = 'round them with method="conventional" or "keyed"'
+            message = "estimates are not whole numbers and cannot be rounded additively"
+            hint = 'use method="conventional" or "keyed"'
             raise CountRoundingError(message, code="weight", where=table.name, hint=hint)
     if not rounding.additive:
         return tuple(_each_apart(table, rounding) for table in tables)

@@ -41,11 +41,11 @@ def round_shown(safe: ProtectedTable, base: int) -> ProtectedTable:
     how = Rounding(base=base, method="conventional")
     message = ""
     if safe.withheld is not None and safe.withheld.low is not None:
-        message = "intervals of hidden cells were worked out from figures before rounding"
+        message = "intervals of suppressed cells belong to the values before rounding"
     elif safe.several_figures:
-        message = "tables of several figures are rounded one figure at a time"
+        message = "round tables of several figures one figure at a time"
     elif np.isin(safe.status, (CellStatus.official, CellStatus.bracketed)).any():
-        message = "official and bracketed figures are not rounded"
+        message = "exempt and bracketed values cannot be rounded"
     if message:
         raise CountRoundingError(message, code="rounding", where=safe.name)
     scale = 10 ** safe.figure_decimals()

@@ -61,8 +61,8 @@ class RoundingProtection(Protection):
     manner = "rounded counts"
     beside: Mapping[str, str] = MappingProxyType(
         {
-            "noise": "figures with noise narrow down what rounded ones leave open",
-            "suppress": "rounded figures bound hidden values, and true ones tell the rounding",
+            "noise": "perturbed values narrow down the rounded values",
+            "suppress": "rounded values bound suppressed ones, true values disclose the rounding",
         }
     )
     table_keys = ("parts", "figures", "round_to")
@@ -95,14 +95,16 @@ class RoundingProtection(Protection):
             for figure, entry in programme.tables[name].figures.items():
                 if entry.of is not None or entry.kind in ("sum", "mean"):
                     place = ("tables", name, "figures", figure)
-                    yield programme.at(place, "only counts are rounded, and figures made of them")
+                    yield programme.at(
+                        place, "only counts and figures derived from counts can be rounded"
+                    )
             if drawn and not programme.keyed(name):
-                message = f"the records of {name} have no keys to round by"
-                hint = "name them in [keys], or choose another method"
+                message = f"the records of {name} have no record keys"
+                hint = "add [keys], or choose another method"
                 yield (*_PLACE, "method"), programme.problem((*_PLACE, "method"), message, hint)
             if programme.tables[name].weight and rounding.additive:
                 place = ("tables", name, "weight")
-                message = "estimates cannot be rounded so that totals are sums"
+                message = "estimates cannot be rounded additively"
                 hint = 'use method = "conventional" or "keyed" in [protection.rounding]'
                 yield place, programme.problem(place, message, hint)
 
@@ -114,13 +116,15 @@ class RoundingProtection(Protection):
             for name, base in bases.items():
                 place = programme.setting(name, "round_to")
                 if base > LARGEST_BASE:
-                    yield programme.at(place, f"the base is {LARGEST_BASE:,} at most")
+                    yield programme.at(place, f"the base must be at most {LARGEST_BASE:,}")
                 elif base != entry.base and (entry.margins or entry.additive):
-                    message = "tables that are rounded together, or with margins, have one base"
+                    message = "tables rounded together, or with margins, need the same base"
                     yield programme.at(place, message)
                 elif any(base % other and other % base for other in bases.values()):
                     message = "bases of tables of the same records must be multiples of each other"
-                    yield programme.at(place, message, "two roundings bound counts exactly else")
+                    yield programme.at(
+                        place, message, "otherwise two roundings disclose counts exactly"
+                    )
 
     def _own(self, inputs: InputsView, table: str) -> Rounding:
         """How a table is rounded."""
@@ -130,11 +134,11 @@ class RoundingProtection(Protection):
         """What can be averaged away, and what sums tell."""
         method = inputs.programme.settings(self.name).method if tables else ""
         if method == "random":
-            yield "random rounding rounds a set differently in each table: sums tell its count"
+            yield "random rounding rounds a set differently in each table: sums disclose its count"
         if method == "conventional":
             yield "conventional rounding can be undone by sums: see discreet audit"
         if len({_base(inputs.programme, name) for name in tables}) > 1:
-            yield "two bases narrow counts down that stand in tables of both: see discreet audit"
+            yield "two bases narrow down counts in tables of both bases: see discreet audit"
 
     def opened(
         self, programme: ProgrammeView, tables: Sequence[str], problems: list[Problem]

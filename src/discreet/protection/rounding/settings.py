@@ -41,22 +41,22 @@ class RoundingSettings(Settings):
     @classmethod
     def _totals_of_their_own(cls, value: int | None, info: ValidationInfo) -> int | None:
         if value is not None and info.data.get("method") in ADDITIVE:
-            hint = "leave it out, or round each figure on its own"
-            raise refused("totals that are sums have the base of their parts", hint)
+            hint = "remove it, or round each value independently"
+            raise refused("additive totals have the base of their parts", hint)
         return value
 
     @field_validator("ties")
     @classmethod
     def _ties_that_occur(cls, value: str, info: ValidationInfo) -> str:
         if value != "up" and info.data.get("method") != "conventional":
-            raise refused("ties are for conventional rounding")
+            raise refused("ties needs conventional rounding")
         return value
 
     @field_validator("unbiased")
     @classmethod
     def _unbiased_where_it_can_be(cls, value: bool, info: ValidationInfo) -> bool:
         if value and info.data.get("method") != "controlled":
-            raise refused("unbiased is for controlled rounding")
+            raise refused("unbiased needs controlled rounding")
         return value
 
     @property

@@ -73,7 +73,7 @@ def counts_refused() -> Iterator[None]:
     try:
         yield
     except SuppressionError as error:
-        hint = "make all tables from the same records, with all of their parts"
+        hint = "tabulate all tables from the same records, with all parts"
         problems = [replace(problem, hint=hint) for problem in error.problems]
         many = "{} cells contradict each other"
         raise_all(CountRoundingError, problems, code="additivity", many=many)
@@ -120,9 +120,9 @@ class InnerCells(Confidential):
             sums = control.sums(values)
             if relations.residuals(sums).any() or (wanted is not None and (sums != wanted).any()):
                 message = (
-                    "totals are sums of different inner cells, which cannot be rounded at once"
+                    "totals are sums of different interior cells and cannot be rounded together"
                 )
-                hint = 'round tables one by one, or with method="controlled"'
+                hint = 'round the tables one by one, or use method="controlled"'
                 raise CountRoundingError(message, code="inner-cells", hint=hint)
         return control, own
 

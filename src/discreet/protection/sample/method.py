@@ -80,8 +80,8 @@ class SampleProtection(Protection):
     manner = "estimates from a sample"
     beside: Mapping[str, str] = MappingProxyType(
         {
-            "noise": "estimates and counts of the same records tell more together",
-            "suppress": "estimates bound hidden values",
+            "noise": "estimates and counts of the same records disclose more together",
+            "suppress": "estimates bound suppressed values",
         }
     )
     table_keys = ("figures", "round_to")
@@ -106,24 +106,24 @@ class SampleProtection(Protection):
                     key = "classes" if problem.where == "bounds" else problem.where
                     yield programme.at((*_PLACE, key), problem.what, problem.hint)
         if entry.of is not None and entry.of not in programme.sources:
-            what = f"there is no source {entry.of!r}"
+            what = f"unknown source {entry.of!r}"
             yield programme.at((*_PLACE, "of"), what, nearest(entry.of, list(programme.sources)))
         for name in tables:
             table = programme.tables[name]
             if not table.weight:
-                what, hint = "estimates need weights", 'name their column: weight = "weight"'
+                what, hint = "estimates need weights", 'add their column, such as weight = "weight"'
                 yield programme.at(("tables", name, "weight"), what, hint)
             for figure, described in table.figures.items():
                 if described.kind not in (None, "count", "sum", "share"):
                     place = ("tables", name, "figures", figure)
-                    yield programme.at(place, "a sample gives counts, sums and shares")
+                    yield programme.at(place, "samples support counts, sums and shares")
 
     def warnings(self, inputs: InputsView, tables: Sequence[str]) -> Iterable[str]:
         """A sample of which nobody says what it is drawn from."""
         if tables and inputs.programme.settings(self.name).of is None:
             yield (
-                "nothing says which full counts the estimates belong to: what these hide, the "
-                "estimates show; name their source, of = …, in [protection.sample]"
+                "the source of the full counts is missing: estimates may disclose values "
+                "suppressed there; add of = … in [protection.sample]"
             )
 
     def follows(self, programme: ProgrammeView, table: str) -> Sequence[str]:
@@ -205,7 +205,7 @@ class SampleProtection(Protection):
                 else [replicate]
             )
             if not names:
-                message = f"no column is called {replicate!r}"
+                message = f"column {replicate!r} not found"
                 place = programme.problem((*_PLACE, "replicates"), message).where
                 where = f"{programme.path}, {place}"
                 raise ProgrammeError(message, code="missing-column", where=where)

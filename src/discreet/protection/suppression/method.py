@@ -93,12 +93,12 @@ class SuppressionProtection(Protection):
 
     name = "suppress"
     manner = "hidden cells"
-    beside: Mapping[str, str] = MappingProxyType({"noise": "true values tell the noise"})
+    beside: Mapping[str, str] = MappingProxyType({"noise": "true values disclose the noise"})
     table_keys = ("value", "shadow", "marks", "known", "ratios", "rules", "holdings")
     hints: Mapping[str, str] = MappingProxyType(
         {
-            "figures": "name what is published with value = …; "
-            "ratios of hidden values would open them"
+            "figures": "name the published values with value = …; ratios of suppressed values "
+            "disclose them"
         }
     )
     assessed = False
@@ -195,7 +195,10 @@ class SuppressionProtection(Protection):
             tables = done.tables if inputs.programme.suppression.hide_less else ()
             savings = hider.savings(tables, context)
             late = not all(item.pattern.complete for item in done.by_value.values())
-            found = f"the time limit ended the search for {', '.join(done.tables)}; it is safe"
+            found = (
+                f"the time limit ended the search for {', '.join(done.tables)}; the "
+                "suppression pattern is safe"
+            )
             base = inputs.programme.suppression.round_to
             yield ProtectedGroup(
                 tables={
@@ -231,8 +234,8 @@ class SuppressionProtection(Protection):
         if _hidden_cells(before()) == _hidden_cells(after):
             return ""
         return (
-            f"other cells of {name} are hidden than by the run before; if that was published, "
-            "keep it and name its folder under [suppression] earlier"
+            f"{name} has another suppression pattern than the previous run; if that run was "
+            "published, keep it and add its folder to [suppression] earlier"
         )
 
     def concluded(self, inputs: InputsView, made: Sequence[str]) -> Iterable[str]:
@@ -241,7 +244,10 @@ class SuppressionProtection(Protection):
         used = {each.name for group in groups for each in tables_before(inputs, group)}
         for item in inputs.earlier:
             if item.protect == self.name and item.name not in used:
-                yield f"the earlier table {item.name} tells nothing about a table of this programme"
+                yield (
+                    f"the earlier table {item.name} shares no cells with the tables of this "
+                    "programme"
+                )
 
     def write_reports(
         self, inputs: InputsView, remembered: Mapping[str, Mapping[str, Any]], folder: Path
@@ -267,7 +273,7 @@ class SuppressionProtection(Protection):
             for value, words in entry["text"].items():
                 lines += [f"Value {value}", words, ""]
             for name, words in entry["advice"].items():
-                lines += [f"How less would be hidden of {name}", words, ""]
+                lines += [f"Changes that suppress fewer cells of {name}", words, ""]
         write_text(folder / _INTERNAL[0], _as_json(content), private=True)
         write_text(folder / _INTERNAL[1], "\n".join(lines), private=True)
 
@@ -458,14 +464,14 @@ def _rows(
             continue
         number = entry.values.index(value)
         if kept[item.name].extras.get("about", {}).get("tells") != entry.values:
-            findings.append(f"{item.name}: it was published with other values")
+            findings.append(f"{item.name}: published with other values")
             continue
         published = figure_of(kept[item.name].table, number)
         if inputs.programme.suppression.round_to is None:  # else the audit compares them
             decimals = judge.decimals(value, entry.weight)
             off = differing(published, item.table, column_of(value, entry.weight), decimals)
             if off:
-                message = f"{off:,} values of {value!r} are not those of the data"
+                message = f"{off:,} values of {value!r} differ from the data"
                 findings.append(f"{item.name}: {message}")
         rows.append((published, item.table, item.primaries[number]))
     for one in past:

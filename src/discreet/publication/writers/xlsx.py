@@ -482,7 +482,7 @@ def write_many(
     """Write the index, a sheet for each table, and their legend; see `write_workbook`."""
     names = [table.name for table in tables]
     problems = [
-        Problem(f"two tables are called {name!r}", "workbook", "give them different names")
+        Problem(f"two tables have the name {name!r}", "workbook", "give them different names")
         for name in dict.fromkeys(names)
         if names.count(name) > 1
     ]

@@ -81,17 +81,17 @@ def attack(
     if not isinstance(release, str | os.PathLike):
         universes = _universes(release)
         if isinstance(truth, str | os.PathLike):
-            what, hint = "true tables go with tables", "truth={universe: [table, …]}"
+            what, hint = "true tables need tables", "truth={universe: [table, …]}"
             raise PublicationError(what, code="attack", where="truth", hint=hint)
         report = attacked(universes, knows=knows, ptable=ptable, max_noise=max_noise, truth=truth)
         return _limited(report, limits)
     if isinstance(truth, Mapping):
-        what, hint = "a programme goes with a release", 'truth="programme.toml"'
+        what, hint = "a programme needs a release", 'truth="programme.toml"'
         raise PublicationError(what, code="attack", where="truth", hint=hint)
     kept, by_unit = _attacked_tables(release, beside)
     if not kept and not by_unit:
         message = "no table of the release is protected by noise or rounding"
-        hint = "discreet audit looks at hidden cells"
+        hint = "use discreet audit for suppressed cells"
         raise PublicationError(message, code="attack", where=str(release), hint=hint)
     noisy = bool(kept) and protection(kept[0].protect).attacked == "table"
     if not noisy:
@@ -243,7 +243,7 @@ def _universes(release: object) -> Mapping[str, Sequence[ProtectedTable]]:
         or len(universes) < len(listed)
         or not all(isinstance(t, ProtectedTable) for t in every)
     ):
-        message = "an attack is on the folder of a release, or on protected tables"
+        message = "an attack needs the folder of a release, or protected tables"
         hint = 'attack("release/"), attack(safe), attack({"persons": [safe, other]})'
         raise PublicationError(message, code="attack", where="release", hint=hint)
     return universes

@@ -57,7 +57,7 @@ def planned_exposure(
     from discreet.assessment import NoiseOdds
 
     if average is not None and not 0 < average < 1:
-        message = "a limit of averaging is a share between 0 and 1"
+        message = "a limit of the averaging risk must be between 0 and 1"
         raise PerturbationError(message, code="attack", where="average")
     read = read_programme(programme)
     trees, _ = fixed_classifications(read)

@@ -118,8 +118,8 @@ class _AttackSections(Sections):
     def public(self) -> list[str]:
         """Rates only, rounded so that nothing of the noise follows from them."""
         if not self.report.universes:
-            message = "the page for everybody is about counts, and none of the release has noise"
-            raise PublicationError(message, code="attack", where="public", hint="leave it out")
+            message = "the public page needs counts with noise, but the release has none"
+            raise PublicationError(message, code="attack", where="public", hint="remove it")
         text = self.text
         cells = sum(layer.cells for one in self.report.universes for layer in one.layers)
         facts = [(text["cells"], self.number(cells))]

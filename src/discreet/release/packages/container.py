@@ -142,12 +142,12 @@ class Sealed:
             return
         if trusted is not None and signer != trusted.hex():
             message = f"the package is signed with another key: {self.header.signer_id}"
-            self._refuse("package-signer", message, f"the key asked for is {key_id(trusted)}")
+            self._refuse("package-signer", message, f"expected key: {key_id(trusted)}")
         public = Ed25519PublicKey.from_public_bytes(bytes.fromhex(signer))
         try:
             public.verify(self.signature, _PURPOSE + self.start + self.content)
         except InvalidSignature:
-            message = "the signature does not fit: the package has been changed or damaged"
+            message = "the signature is not valid: the package is changed or damaged"
             self._refuse("package-signature", message, _ASK)
 
     def check_pins(self, *, signer: str | None, allow_unsigned: bool, **pins: str | None) -> None:
@@ -156,16 +156,16 @@ class Sealed:
         if header.signer is None and signer is not None:
             self._refuse("package-unsigned", "the package is not signed", _ASK)
         if header.signer is None and not allow_unsigned:
-            message = "the package is not signed: whoever can open packages could have made it"
-            hint = "ask for a signed one, or allow it: allow_unsigned = true, --allow-unsigned"
+            message = "the package is not signed: anyone who can open packages could have made it"
+            hint = "request a signed one, or accept it with allow_unsigned = true, --allow-unsigned"
             self._refuse("package-unsigned", message, hint)
         if signer not in (None, header.signer_id):
             message = f"the package is signed with another key: {header.signer_id}"
-            self._refuse("package-signer", message, f"the key asked for is {signer}")
+            self._refuse("package-signer", message, f"expected key: {signer}")
         for name, wanted in pins.items():
             if wanted not in (None, getattr(header, name)):
-                message = f"the package is of another {name}: {getattr(header, name)!r}"
-                hint = f"{name} {wanted!r} is asked for"
+                message = f"the package has another {name}: {getattr(header, name)!r}"
+                hint = f"expected {name}: {wanted!r}"
                 self._refuse(f"package-{name}", message, hint)
 
     def working_keys(self, key: PackageKey) -> WorkingKeys:
@@ -173,9 +173,9 @@ class Sealed:
         encryption = self.header.encryption
         if key.kind != encryption.key:
             wanted, given = (kind.replace("-", " ") for kind in (encryption.key, key.kind))
-            message = f"the package is opened with a {wanted}, and a {given} is given"
+            message = f"the package needs a {wanted}, not a {given}"
             self._refuse(
-                "package-key", message, "discreet params show tells how a package is opened"
+                "package-key", message, "to see how a package opens, run: discreet params show"
             )
         return encryption.working_keys(key)
 
@@ -186,11 +186,11 @@ class Sealed:
             return AESGCM(keys.cipher).decrypt(nonce, self.content, self.start)
         except InvalidTag:
             message = (
-                "the package cannot be opened: the key is another one"
+                "the package cannot be opened: the key is wrong"
                 if self.header.signer is not None
-                else "the package cannot be opened: the key is another one, or the file is damaged"
+                else "the package cannot be opened: the key is wrong, or the file is damaged"
             )
-            self._refuse("package-key", message, "ask whoever made the package for the key")
+            self._refuse("package-key", message, "request the key from the sender of the package")
 
     def _refuse(self, code: str, what: str, hint: str) -> NoReturn:
         raise PackageError(what, code=code, where=self.where, hint=hint)
@@ -199,7 +199,7 @@ class Sealed:
         return f"<Sealed {self.where}>"
 
 
-_ASK = "ask whoever made the package for it again"
+_ASK = "request the package again from its sender"
 
 
 def seal(
@@ -252,15 +252,15 @@ def new_encryption(key: PackageKey) -> Encryption:
 def parse(data: bytes, where: str) -> Sealed:
     """The parts of a package, by form alone."""
     if not data.startswith(MAGIC):
-        hint = "packages are made by: discreet params pack"
-        message = "this is not a package of parameters"
+        hint = "create packages with: discreet params pack"
+        message = "not a package of parameters"
         raise PackageError(message, code="package-file", where=where, hint=hint)
     if len(data) < _START.size:
         raise _damaged(where)
     _, form, header_length, length = _START.unpack_from(data)
     if form != FORMAT_VERSION:
-        message = f"the package is in version {form} of the format"
-        hint = f"this program reads version {FORMAT_VERSION}; a newer one may read more"
+        message = f"the package has format version {form}"
+        hint = f"this program reads version {FORMAT_VERSION}; a newer version may read it"
         raise PackageError(message, code="package-version", where=where, hint=hint)
     end = _START.size + header_length + length
     if header_length > LARGEST_HEADER or length < _TAG_BYTES or end > len(data):
@@ -280,7 +280,7 @@ def parse(data: bytes, where: str) -> Sealed:
 
 
 def _damaged(where: str) -> PackageError:
-    message = "the package is damaged: parts are missing, changed or left over"
+    message = "the package is damaged: parts are missing, changed or extra"
     return PackageError(message, code="package-damaged", where=where, hint=_ASK)
 
 
@@ -330,10 +330,10 @@ def from_bytes(content: bytes, *, where: str, statistic: str, version: str) -> P
         )
     except DiscreetError as error:
         raise PackageError(
-            "the package holds parameters that cannot be used",
+            "the package has unusable parameters",
             code="package-content",
             where=where,
-            hint="a newer version of this program may know them",
+            hint="a newer version of this program may support them",
             problems=error.problems,
         ) from None
     except (TypeError, ValueError, KeyError, AttributeError, OverflowError):
@@ -398,6 +398,6 @@ def _whole(numbers: list[Any]) -> bool:
 
 
 def _other_form(where: str) -> PackageError:
-    message = "the content of the package has another form than this program writes"
+    message = "unknown form of the package content"
     hint = "a newer version of this program may read it"
     return PackageError(message, code="package-content", where=where, hint=hint)

@@ -35,7 +35,7 @@ from discreet.files import check_writable, read_private, write_private, write_te
 
 #: The first line of a PEM file stands in so many bytes.
 _HEADER = 64
-_MAKE_PAIR = "make a pair: discreet params keys office"
+_MAKE_PAIR = "create a key pair: discreet params keys office"
 
 
 class KeyPair(NamedTuple):
@@ -76,7 +76,7 @@ def write_key_pair(path: str | os.PathLike[str]) -> KeyPair:
     private, public = (stem.with_name(stem.name + suffix) for suffix in (".key", ".pub"))
     check_writable(stem.parent)
     if public.exists():
-        raise _unusable("there is already a file here", public, "choose another name")
+        raise _unusable("the file exists already", public, "choose another name")
     key = Ed25519PrivateKey.generate()
     secret = key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption())
     write_private(private, secret.decode("ascii"))
@@ -87,15 +87,17 @@ def write_key_pair(path: str | os.PathLike[str]) -> KeyPair:
 
 def read_signing_key(path: str | os.PathLike[str]) -> Ed25519PrivateKey:
     """Read a key that signs, from a file that only its owner can open."""
-    refuse_public_key(path, f"this public key verifies; {Path(path).stem}.key signs")
+    refuse_public_key(path, f"not the signing key but the public key; use {Path(path).stem}.key")
     content = read_private(path, "signing key")
     try:
         key = load_pem_private_key(content, None)
     except TypeError:
         message = "the signing key is locked with a passphrase"
-        raise _unusable(message, path, "write it without one; its file is for its owner") from None
+        raise _unusable(
+            message, path, "write it without passphrase, readable by its owner only"
+        ) from None
     except (ValueError, UnsupportedAlgorithm):
-        raise _unusable("the file holds no signing key", path, _MAKE_PAIR) from None
+        raise _unusable("the file contains no signing key", path, _MAKE_PAIR) from None
     if not isinstance(key, Ed25519PrivateKey):
         raise _unusable("the signing key is of another kind than Ed25519", path, _MAKE_PAIR)
     return key
@@ -112,18 +114,18 @@ def refuse_public_key(path: str | os.PathLike[str], hint: str) -> None:
     except OSError:
         return
     if b"BEGIN PUBLIC KEY" in start:
-        raise _unusable("the file holds a public key, and a secret one is needed", path, hint)
+        raise _unusable("the file contains a public key, not a signing key", path, hint)
 
 
 def read_verify_key(path: str | os.PathLike[str]) -> bytes:
     """Read a public key."""
-    hint = "name the file NAME.pub of whoever signs"
+    hint = "use the file NAME.pub of the signer"
     try:
         key = load_pem_public_key(Path(path).read_bytes())
     except OSError as error:
         raise _unusable(f"the public key cannot be read ({error.strerror})", path, hint) from None
     except (ValueError, UnsupportedAlgorithm):
-        raise _unusable("the file holds no public key", path, hint) from None
+        raise _unusable("the file contains no public key", path, hint) from None
     if not isinstance(key, Ed25519PublicKey):
         raise _unusable("the public key is of another kind than Ed25519", path, hint)
     return public_bytes(key)
@@ -142,7 +144,7 @@ KEY_BYTES = 32
 _DIGITS = re.compile(r"[0-9a-fA-F]{64}")
 _CIPHER = b"discreet parameters: cipher 1|"
 _DIGEST = b"discreet parameters: digest 1"
-_MAKE_ONE = "make one: discreet keys secret package.key"
+_MAKE_ONE = "create one: discreet keys secret package.key"
 
 KeyKind = Literal["key-file", "passphrase"]
 
@@ -186,17 +188,17 @@ class PackageKey:
         if not isinstance(value, bytes):
             return cls.from_file(value)
         if len(value) != KEY_BYTES:
-            raise _wrong(f"a package key has {KEY_BYTES} bytes", "key", _MAKE_ONE)
+            raise _wrong(f"a package key needs {KEY_BYTES} bytes", "key", _MAKE_ONE)
         return cls("key-file", value)
 
     @classmethod
     def from_file(cls, path: str | os.PathLike[str]) -> PackageKey:
         """Read a key of 64 hexadecimal digits from a file that only its owner can open."""
-        refuse_public_key(path, "name the file of the key that opens the package")
+        refuse_public_key(path, "give the key file of the package")
         text = read_private(path, "key file").decode("ascii", errors="replace").strip()
         if not _DIGITS.fullmatch(text):
-            message = "a key file holds 64 hexadecimal digits and nothing else; this one does not"
-            hint = f"{_MAKE_ONE}; sentences are passphrases"
+            message = "a key file must contain exactly 64 hexadecimal digits"
+            hint = f"{_MAKE_ONE}; for sentences use passphrases"
             raise _wrong(message, str(Path(path)), hint)
         return cls("key-file", bytes.fromhex(text))
 
@@ -207,8 +209,8 @@ class PackageKey:
         # The same letters, however a keyboard composes their accents.
         plain = unicodedata.normalize("NFC", text)
         if len(plain) < MINIMUM_CHARACTERS:
-            message = f"a passphrase has at least {MINIMUM_CHARACTERS} characters"
-            raise _wrong(message, where, "some random words make a good one")
+            message = f"a passphrase needs at least {MINIMUM_CHARACTERS} characters"
+            raise _wrong(message, where, "use several random words")
         return cls("passphrase", plain.encode("utf-8", errors="surrogatepass"))
 
     @classmethod
@@ -219,10 +221,12 @@ class PackageKey:
         try:
             text = read_private(path, "passphrase file").decode("utf-8-sig")
         except UnicodeDecodeError:
-            raise _wrong("the passphrase file is not a text", where, "save it as UTF-8") from None
+            raise _wrong("the passphrase file is not text", where, "save it as UTF-8") from None
         line = text.rstrip("\r\n")
         if "\n" in line or "\r" in line:
-            raise _wrong("a passphrase is one line", where, "put nothing else in its file")
+            raise _wrong(
+                "a passphrase must be one line", where, "remove everything else from its file"
+            )
         return cls.from_passphrase(line, where)
 
     @classmethod
@@ -231,8 +235,8 @@ class PackageKey:
         """Take the passphrase from the environment variable `name`."""
         text = os.environ.get(name)
         if text is None:
-            message = "there is no environment variable of this name"
-            raise _wrong(message, name, "set it to the passphrase, or name a file")
+            message = "environment variable not found"
+            raise _wrong(message, name, "set it to the passphrase, or use a file")
         return cls.from_passphrase(text, name)
 
     @classmethod
@@ -246,8 +250,8 @@ class PackageKey:
         """The one that is named; None if none is."""
         given = (key_file, passphrase_env, passphrase_file)
         if sum(name is not None for name in given) > 1:
-            message = "a package is opened with one key"
-            raise _wrong(message, "key", "name a key file, or one place of a passphrase")
+            message = "a package needs exactly one key"
+            raise _wrong(message, "key", "give a key file, or one place of a passphrase")
         if key_file is not None:
             return cls.from_file(key_file)
         if passphrase_file is not None:
@@ -273,7 +277,7 @@ class PackageKey:
         return self
 
     def __reduce__(self) -> NoReturn:
-        raise _wrong("a package key cannot be pickled", "key", "hand over the name of its file")
+        raise _wrong("a package key cannot be pickled", "key", "pass the name of its file")
 
     def __repr__(self) -> str:
         return f"<PackageKey: {self.kind.replace('-', ' ')}>"

@@ -97,7 +97,7 @@ class PackageDescription:
     def _signature(self) -> str:
         if self.header.signer_id is None:
             return "none"
-        who = "the key asked for" if self.trusted else "not compared with a known key"
+        who = "the expected key" if self.trusted else "not compared with a known key"
         return f"{self.signature}, key {self.header.signer_id} ({who})"
 
 
@@ -243,8 +243,8 @@ def verify_package(
     sealed = _read(path, verify_key)
     closed = key is None and passphrase is None
     if closed and signer is None and sealed.header.signer is None:
-        message = "the package is not signed: without its key nothing can be checked"
-        hint = "name the key file or the passphrase"
+        message = "the package is not signed: a check needs its key"
+        hint = "add the key file or the passphrase"
         raise PackageError(message, code="package-unsigned", where=sealed.where, hint=hint)
     sealed.check_pins(signer=signer, allow_unsigned=allow_unsigned)
     if not closed:
@@ -299,16 +299,16 @@ def _opened(sealed: Sealed, keys: WorkingKeys) -> Parameters:
     digest = parameters.digest(keys.digest)
     same = hmac.compare_digest(digest, header.digest)
     if not same or header.kinds != parameters.kinds or header.grid != parameters.grid.size:
-        message = "the package says of itself what is not so"
-        hint = "another version of this program may have made it: pack it again"
+        message = "the package contradicts its description"
+        hint = "pack it again; another version of this program may have made it"
         raise PackageError(message, code="package-content", where=sealed.where, hint=hint)
     return dataclasses.replace(parameters, signer=header.signer_id or "")
 
 
 def _opener(key: AnyKey | None, passphrase: str | None) -> PackageKey:
     if (key is None) == (passphrase is None):
-        message = "a package is opened with a key or a passphrase: give one of them"
-        hint = "discreet params show tells which"
+        message = "a package needs a key or a passphrase"
+        hint = "to see which one, run: discreet params show"
         raise PackageError(message, code="package-key", where="key", hint=hint)
     return PackageKey.from_passphrase(passphrase or "") if key is None else PackageKey.of(key)
 
@@ -316,11 +316,11 @@ def _opener(key: AnyKey | None, passphrase: str | None) -> PackageKey:
 def _target(path: AnyPath, *, overwrite: bool) -> Path:
     target = Path(path)
     if target.suffix != SUFFIX:
-        message = f"the name of a package ends with {SUFFIX}"
+        message = f"the name of a package must end with {SUFFIX}"
         hint = f"such as {target.stem or 'statistic'}{SUFFIX}"
         raise PackageError(message, code="package-file", where=str(target), hint=hint)
     if target.exists() and not overwrite:
-        message = "there is already a file here"
-        hint = "choose another name, or ask for it: --overwrite, overwrite=True"
+        message = "the file exists already"
+        hint = "choose another name, or add --overwrite, overwrite=True"
         raise PackageError(message, code="package-exists", where=str(target), hint=hint)
     return target

@@ -82,8 +82,8 @@ class Magnitude(Unpicklable):
 
         stated = self.entry.sensitive
         if (stated is None) != (self.entry.mu_c == 0):
-            message = "mu_c is for cells that rules mark, and rules are for mu_c"
-            hint = "such as mu_c = 1 and sensitive = { p_percent = … }; or leave both out"
+            message = "mu_c and sensitive need each other"
+            hint = "for example mu_c = 1 with sensitive = { p_percent = … }; or remove both"
             raise PackageError(message, code="sensitive", where="mu_c", hint=hint)
         if stated is None:
             return []
@@ -97,7 +97,7 @@ class Magnitude(Unpicklable):
         if stated.pq is not None:
             found.append(PQ(*stated.pq))
         if not found:
-            raise PackageError("there is no rule", code="sensitive", where="sensitive")
+            raise PackageError("no rule given", code="sensitive", where="sensitive")
         return found
 
     def sensitive(self, table: Table, column: str) -> npt.NDArray[np.bool_] | None:
@@ -194,13 +194,13 @@ class Parameters(Unpicklable):
             entry = magnitude.entry
             if entry.keys == "column" and entry.period not in (None, period):
                 message = f"the parameters of {column!r} name another period"
-                raise PackageError(message, code="parameters", where="period", hint="leave it out")
+                raise PackageError(message, code="parameters", where="period", hint="remove it")
             if entry.keys == "column":
                 entry = entry.model_copy(update={"period": period})
             found[column] = replace(magnitude, entry=entry)
         if all(magnitude.entry.keys == "shared" for magnitude in found.values()):
-            message = "no value column has keys of its own, which a period could enter"
-            raise PackageError(message, code="parameters", where="period", hint="leave it out")
+            message = "a period needs a value column with separate keys"
+            raise PackageError(message, code="parameters", where="period", hint="remove it")
         return replace(self, magnitudes=MappingProxyType(found))
 
     @property
@@ -216,7 +216,7 @@ class Parameters(Unpicklable):
             *(["magnitudes"] if self.magnitudes else []),
             *(["parts"] if self.parts is not None and self.parts.thresholds else []),
             "figures",
-            *(["official figures"] if self.official else []),
+            *(["exempt cells"] if self.official else []),
             *(["secret of the record keys"] if self.secret is not None else []),
         ]
 
@@ -333,7 +333,7 @@ def parameters_of(
     from discreet.protection.parts import PartRules
 
     problems = [
-        Problem("there is no such section", name, f"known: {', '.join(SECTIONS)}")
+        Problem("unknown section", name, f"known: {', '.join(SECTIONS)}")
         for name in sections
         if name not in SECTIONS
     ]
@@ -346,7 +346,7 @@ def parameters_of(
     magnitudes, tables = dict[str, Magnitude](), magnitude_tables or {}
     values = _keyed("magnitudes", sections.get("magnitudes"), problems)
     problems += [
-        Problem("there is no such section", f"magnitudes.{column}")
+        Problem("unknown section", f"magnitudes.{column}")
         for column in tables
         if column not in values
     ]
@@ -373,7 +373,7 @@ def parameters_of(
             for step in (magnitude.noise, magnitude.rules):
                 with _placed(f"magnitudes.{column}", problems):
                     step()
-    many = "the parameters have {} mistakes"
+    many = "{} problems with the parameters"
     raise_all(PackageError, problems, code="parameters", many=many, where="")
     return Parameters(
         perturbation_table=perturbation_table,
@@ -392,7 +392,7 @@ def parameters_of(
 def _keyed(where: str, given: Any, problems: list[Problem]) -> Mapping[str, Any]:
     """A section of keys and values."""
     if given is not None and not isinstance(given, Mapping):
-        problems.append(Problem("this is not a section of keys and values", where))
+        problems.append(Problem("not a section of keys and values", where))
         return {}
     return given or {}
 
@@ -408,7 +408,7 @@ def checked_entry(form: type[_Form], where: str, given: Any, problems: list[Prob
         for details in error.errors(include_url=False, include_input=False):
             place = ".".join(str(part) for part in (where, *details["loc"]))
             unknown = details["type"] == "extra_forbidden"
-            message = "there is no such key" if unknown else "the value cannot be used"
+            message = "unknown key" if unknown else "the value cannot be used"
             hint = f"known: {', '.join(form.names())}" if unknown else ""
             problems.append(Problem(message, place, hint))
         return form()

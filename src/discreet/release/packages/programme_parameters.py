@@ -147,8 +147,8 @@ def _fits_programme(programme: Programme, parameters: Parameters) -> list[Proble
     problems = []
     grid = programme.keys.grid
     if ("keys", "grid") in programme.index.lines and grid.size != parameters.grid.size:
-        message = "this is not the key grid of the package"
-        problems.append(programme.problem(("keys", "grid"), message, "leave it out"))
+        message = "the package has another key grid"
+        problems.append(programme.problem(("keys", "grid"), message, "remove it"))
     known = list(parameters.magnitudes)
     for name, table in programme.tables.items():
         for figure, entry in table.figures.items():
@@ -166,12 +166,12 @@ def _unusable(programme: Programme, parameters: Parameters) -> Iterator[Problem]
         keys = source.keys
         stated = [keys.secret_file, keys.secret_env, main.secret_file, main.secret_env]
         if keys.id is not None and not any(stated) and parameters.secret is None:
-            message = "the package holds no secret to make record keys with"
-            hint = "name secret_file, or use data with record keys and column = …"
+            message = "the package has no secret for record keys"
+            hint = "add secret_file, or use data with record keys and column = …"
             yield programme.problem((*source.keys_path, "id"), message, hint)
     for name, table in programme.tables.items():
         if (table.round_to or 1) > 1 and parameters.rules.decimals:
-            message = "the package has digits for what is to be rounded to multiples"
+            message = "the package has decimals for values rounded to multiples"
             yield programme.problem(programme.setting(name, "round_to"), message)
     if parameters.rules.zeros == "table":
         for name, table in programme.tables.items():
@@ -192,17 +192,19 @@ def parameter_warnings(programme: Programme, parameters: Parameters | None) -> I
         return
     if package.verify_key is None and package.signer is None:
         yield (
-            "whose signature the package of parameters carries was not checked; name verify_key, "
-            f'or signer = "{parameters.signer}" if that is the key of the office'
+            "the signer of the package was not checked; add verify_key, or signer = "
+            f'"{parameters.signer}" if this is the key of the office'
             if parameters.signer
-            else "the package of parameters is not signed: whoever can open it could have made it"
+            else (
+                "the package of parameters is not signed: anyone who can open it could have made it"
+            )
         )
     known = {*programme.spanning(programme.main.name), *(package.totals or {})}
     if parameters.official and not rule_where_known(parameters.official, known):
         yield (
-            "all cells get noise: the official figures of the package name variables that no table "
-            f"here has ({parameters.official}); state the code of each one's total: "
-            'totals = { VARIABLE = "CODE" } in [parameters]'
+            "all cells get noise: the exempt cells of the package name variables that no table "
+            f"here has ({parameters.official}); state the code of each one's total: totals = "
+            '{ VARIABLE = "CODE" } in [parameters]'
         )
 
 
@@ -250,13 +252,13 @@ def _unfit(programme: Programme, *, with_secret: bool) -> list[Problem]:
     document, keys = programme.document, programme.keys
     problems = []
     if document.parameters is not None:
-        message = "the parameters come from a package already"
-        problems.append(programme.problem(("parameters",), message, "hand that package on"))
+        message = "the parameters come from a package"
+        problems.append(programme.problem(("parameters",), message, "pass on that package"))
     elif document.perturbation is None and not programme.reported(("perturbation",)):
         message = "the section [perturbation] is missing"
         problems.append(programme.problem(("perturbation",), message))
     if with_secret and (keys.secret_file is None) == (keys.secret_env is None):
-        message = "exactly one of secret_file and secret_env is needed to hand the secret on"
+        message = "exactly one of secret_file and secret_env is required to include the secret"
         problems.append(programme.problem(("keys", "secret_file"), message))
     return problems
 

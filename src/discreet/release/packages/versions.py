@@ -54,29 +54,29 @@ def check_succession(
         return
     if package["statistic"] != last["statistic"] and entry.statistic is None:
         message = (
-            f"the package is of the statistic {package['statistic']!r}, and the release was made "
-            f"with one of {last['statistic']!r}"
+            f"the package belongs to the statistic {package['statistic']!r}, the previous one to "
+            f"{last['statistic']!r}"
         )
-        hint = f'if that is meant: statistic = "{package["statistic"]}" in [parameters]'
+        hint = f'to accept it, add statistic = "{package["statistic"]}" to [parameters]'
         _refuse("package-statistic", message, hint)
     if package["signer"] != last["signer"] and last["signer"]:
         if not package["signer"]:
             by = last["signer"]
-            message = f"the package is not signed, and the release was made with one signed by {by}"
+            message = f"the package is not signed, the previous one was signed by {by}"
             _refuse("package-unsigned", message, "use a signed package, or another folder")
         if entry.signer is None and entry.verify_key is None:
             now, before = package["signer"], last["signer"]
-            message = f"the package is signed by {now}, and the one used last by {before}"
-            hint = "name whoever must have signed: signer or verify_key"
+            message = f"{now} signed the package, {before} the previous one"
+            hint = "state the expected signer: signer or verify_key"
             _refuse("package-signer", message, hint)
     if package["statistic"] != last["statistic"] or entry.allow_older:
         return
     if is_older(package["version"], last["version"]):
         message = (
-            f"the release was made with version {last['version']!r} of the package; "
-            f"{package['version']!r} is older, or nothing tells that it is newer"
+            f"the release used version {last['version']!r} of the package; "
+            f"{package['version']!r} is older, or not known to be newer"
         )
-        hint = "use the newer package; if this one is meant: allow_older = true in [parameters]"
+        hint = "use the newer package, or add allow_older = true to [parameters]"
         _refuse("package-older", message, hint)
 
 

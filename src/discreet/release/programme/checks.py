@@ -98,7 +98,7 @@ def _check_key(
     if not value:
         return
     if rule.beside and not getattr(entry, rule.beside):
-        yield programme.at(path, f"this goes with {rule.beside} only")
+        yield programme.at(path, f"this needs {rule.beside}")
     if rule.once:
         for doubled in named_twice(value):
             yield programme.at(path, f"{doubled!r} is named twice")
@@ -125,7 +125,7 @@ def _sections(programme: Programme) -> Found:
         if getattr(document, name) is None and not handed_on:
             yield programme.at((name,), f"the section [{name}] is missing")
     if not document.tables:
-        yield programme.at(("tables",), "no table is asked for", "add a section [tables.T1]")
+        yield programme.at(("tables",), "the programme has no tables", "add a section [tables.T1]")
 
 
 # -- records and their keys -------------------------------------------------------
@@ -135,8 +135,8 @@ def _sources(programme: Programme) -> Found:
     """Sources by their names, and keys that come from other sections."""
     document, main = programme.document, programme.main
     if main.name in document.sources:
-        message = f"the main source is called {main.name!r}"
-        hint = "choose another name" + (", or give [data] a name" if main.name == MAIN else "")
+        message = f"the main source has the name {main.name!r}"
+        hint = "choose another name" + (", or add name = … to [data]" if main.name == MAIN else "")
         yield programme.at(("sources", main.name), message, hint)
     for name, table in document.tables.items():
         yield from _known_source(programme, ("tables", name, "from"), table.source)
@@ -145,12 +145,12 @@ def _sources(programme: Programme) -> Found:
         secrets = keys.filled("secret_file", "secret_env")
         made = keys.column is None and (keys.id is not None or secrets)
         if made and len(secrets) != 1 and not (document.parameters is not None and not secrets):
-            message = "exactly one of secret_file and secret_env is needed"
-            hint = "make one with: discreet keys secret"
+            message = "exactly one of secret_file and secret_env is required"
+            hint = "create one with: discreet keys secret"
             yield programme.at(("keys", "secret_file"), message, hint)
     if document.period is not None and document.period.keys != "same" and main.keys.column is None:
-        message = f"keys of the option {document.period.keys!r} are in the data"
-        hint = "make them with discreet keys period, and name their column in [keys]"
+        message = f"keys of the option {document.period.keys!r} must be in the data"
+        hint = "create them with discreet keys period, and add their column to [keys]"
         yield programme.at(("period", "keys"), message, hint)
     for source in programme.sources.values():
         if not source.main:
@@ -162,7 +162,7 @@ def _known_source(
 ) -> Found:
     if name and name not in programme.sources and not programme.reported(("sources", name)):
         hint = nearest(name, [other for other in programme.sources if other != but])
-        yield programme.at(path, f"there is no source {name!r}", hint)
+        yield programme.at(path, f"unknown source {name!r}", hint)
 
 
 def _keys(programme: Programme, source: RecordSource) -> Found:
@@ -179,18 +179,18 @@ def _keys(programme: Programme, source: RecordSource) -> Found:
     handed_on = any(other.keys.inherit == source.name for other in programme.sources.values())
     keyed = handed_on or not users or any(programme.method(name).record_keys for name in users)
     if not keys.ways and keyed:
-        yield programme.at(path, "no record keys are named", KEYS_HINT)
+        yield programme.at(path, "no record keys given", KEYS_HINT)
     if len(keys.ways) != 1:
         return
     secrets = [keys.secret_file, keys.secret_env, main.secret_file, main.secret_env]
     if keys.id is not None and not any(secrets) and programme.document.parameters is None:
-        hint = "name secret_file here: [keys] has none"
-        yield programme.at((*path, "id"), "there is no secret to make keys with", hint)
+        hint = "add secret_file here: [keys] has none"
+        yield programme.at((*path, "id"), "no secret for record keys", hint)
     yield from _known_source(programme, (*path, "inherit"), keys.inherit, source.name)
     line = key_line(programme.sources, source.name)
     if keys.inherit in programme.sources and line[-1] == source.name:
-        message = f"keys go round in a circle: {' ← '.join(line)}"
-        hint = "one of these sources needs keys of its own: column or id"
+        message = f"the inheritance of keys has a circle: {' ← '.join(line)}"
+        hint = "one of these sources needs separate keys: column or id"
         yield programme.at((*path, "inherit"), message, hint)
 
 
@@ -202,7 +202,7 @@ def check_magnitudes(programme: Programme) -> Found:
             name = getattr(entry, key)
             if counts and name and programme.file(name) == programme.file(counts):
                 message = f"{name!r} is the perturbation table of the counts"
-                hint = "magnitudes need a table of their own"
+                hint = "use a separate table for magnitudes"
                 yield programme.at(("magnitudes", column, key), message, hint)
 
 
@@ -221,10 +221,10 @@ def _variables(programme: Programme) -> Found:
             elif other not in programme.variables:
                 if not programme.reported(("variables", other)):
                     hint = nearest(other, list(programme.variables))
-                    yield programme.at(path, f"there is no variable {other!r}", hint)
+                    yield programme.at(path, f"unknown variable {other!r}", hint)
             elif programme.variables[other].alternatives:
-                message = f"{other!r} has alternatives itself"
-                yield programme.at(path, message, "name its own ones here")
+                message = f"{other!r} has alternatives"
+                yield programme.at(path, message, "name the alternatives of {other} here")
 
 
 def _slivers(programme: Programme) -> Found:
@@ -238,7 +238,9 @@ def _slivers(programme: Programme) -> Found:
         variable = programme.variables.get(name)
         path: KeyPath = ("slivers", "areas", number)
         if name not in used:
-            yield programme.at(path, f"no table is made of {name!r}", nearest(name, sorted(used)))
+            yield programme.at(
+                path, f"{name!r} cannot be used in tables", nearest(name, sorted(used))
+            )
         elif variable is not None and (variable.alternatives or variable.intervals):
             yield programme.at(path, f"{name!r} has no areas", "name variables with codes of areas")
 
@@ -257,25 +259,27 @@ def _names(programme: Programme) -> Found:
             hint = "use letters, digits, _ and - : the name becomes a file name"
             yield programme.at(path, f"{name!r} cannot be a file name", hint)
         elif name.lower() in OWN_REPORTS | _DEVICES | reports:
-            yield programme.at(path, f"the name {name!r} is taken", "choose another name")
+            yield programme.at(path, f"the name {name!r} is already in use", "choose another name")
         if name.lower() in seen:
-            message = f"{name!r} and {seen[name.lower()]!r} would be one file"
-            yield programme.at(path, message, "names must differ in more than upper and lower case")
+            message = f"{name!r} and {seen[name.lower()]!r} would be the same file"
+            yield programme.at(
+                path, message, "use names that differ not only in upper and lower case"
+            )
         seen.setdefault(name.lower(), name)
     stem = (document.atlas or "").removesuffix(".html")
     if stem and (not _FILE_NAME.fullmatch(stem) or stem.lower() in {*seen, *OWN_REPORTS}):
-        hint = 'a name without folders that no table has, such as atlas = "atlas.html"'
+        hint = 'use an unused name without folders, such as atlas = "atlas.html"'
         yield programme.at(("atlas",), f"{stem!r} cannot be the name of an atlas", hint)
     if (book := document.workbook) is None:
         return
     if PurePath(book).name != book or book[:1] == "." or not book.endswith(".xlsx"):
-        hint = 'a name without folders, such as workbook = "tables.xlsx"'
+        hint = 'use a name without folders, such as workbook = "tables.xlsx"'
         yield programme.at(("workbook",), f"{book!r} cannot be the name of a workbook", hint)
     if book.lower().removesuffix(".xlsx").partition(".")[0] in seen:
         yield programme.at(("workbook",), "a table has this name", "choose another name")
     if programme.tables and all(entry.workbook is False for entry in programme.tables.values()):
-        hint = "leave it out, or workbook = false of a table"
-        yield programme.at(("workbook",), "no table stands in the workbook", hint)
+        hint = "remove it, or workbook = false of a table"
+        yield programme.at(("workbook",), "the workbook has no table", hint)
 
 
 def _tables(programme: Programme) -> Found:
@@ -285,11 +289,11 @@ def _tables(programme: Programme) -> Found:
         path: KeyPath = ("tables", name)
         for number, variable in enumerate(table.by or []):
             if variable in RESERVED and variable not in programme.variables:
-                hint = 'add [variables.NEW] with column = "…" and use its name'
+                hint = 'add [variables.NEW] with column = "…" and use the new name'
                 message = f"a variable cannot be called {variable!r}"
                 yield programme.at((*path, "by", number), message, hint)
         if not table.formats and not programme.reported(programme.setting(name, "formats")):
-            hint = 'formats = ["csv", "html"] here or in [defaults]'
+            hint = 'add formats = ["csv", "html"] here or to [defaults]'
             yield programme.at((*path, "formats"), "formats is missing", hint)
         for number, note in enumerate(table.notes):
             if note.text and "en" not in note.text and set(programme.languages) - set(note.text):
@@ -301,7 +305,7 @@ def _tables(programme: Programme) -> Found:
             if column and column not in noisy and not programme.reported(("magnitudes", column)):
                 hint = nearest(column, noisy) or f"add a section [magnitudes.{column}]"
                 place = (*path, "figures", figure, "of")
-                yield programme.at(place, f"there is no noise for {column!r}", hint)
+                yield programme.at(place, f"no noise for {column!r}", hint)
     official = {
         programme.setting(name, "official"): (name, table.official)
         for name, table in programme.tables.items()
@@ -311,7 +315,7 @@ def _tables(programme: Programme) -> Found:
         for column in sorted(filter_parsed(programme, place, rule or "")[0]):
             if column.removesuffix(".level") not in known:
                 hint = nearest(column, sorted(known)) or f"add a section [variables.{column}]"
-                yield programme.at(place, f"there is no variable {column!r}", hint)
+                yield programme.at(place, f"unknown variable {column!r}", hint)
 
 
 def _areas(programme: Programme) -> Found:
@@ -319,13 +323,13 @@ def _areas(programme: Programme) -> Found:
     parts = programme.document.parts
     every = sorted({name for table in programme.tables.values() for name in table.by or []})
     if parts is not None and parts.per and programme.tables and parts.per not in every:
-        message = f"no table here is spanned by {parts.per!r}"
+        message = f"no table has the spanning variable {parts.per!r}"
         yield programme.at(("parts", "per"), message, nearest(parts.per, every))
     for name in programme.tables:
         together = {programme.part_areas(part) for part in programme.parts_with(name)} - {None}
         if len(together) > 1:
-            message = "areas of two variables are decided on in tables of the same records"
-            hint = f"name one of {', '.join(sorted(map(str, together)))} in per"
+            message = "tables of the same records decide on areas of two variables"
+            hint = f"set per to one of {', '.join(sorted(map(str, together)))}"
             yield programme.at(("tables", name, "by"), message, hint)
 
 
@@ -372,10 +376,10 @@ def _methods(programme: Programme) -> Found:
                 users = [f'"{item.name}"' for item in protections() if key in item.table_keys]
                 *others, last = users
                 listed = f"{', '.join(others)} or {last}" if others else last
-                message = f"this goes with protect = {listed} only"
+                message = f"this needs protect = {listed}"
                 yield programme.at(place, message, own.hints.get(key, ""))
             elif key == "round_to":
-                message = f"the figures of {name!r} are not rounded by protect = {own.name!r}"
+                message = f"protect = {own.name!r} does not round the values of {name!r}"
                 hint = "write round_to = 1 in this table"
                 yield programme.at(programme.setting(name, key), message, hint)
 
@@ -386,11 +390,11 @@ def _additive(programme: Programme) -> Found:
         path = programme.setting(name, "additive")
         kinds = [figure.kind for figure in programme.tables[name].figures.values()]
         if len(kinds) > 1 or set(kinds) - {"count", "sum"}:
-            message = "only counts and sums add up, one figure in each table"
-            yield programme.at(path, message, "make one table for each figure")
+            message = "only tables with one figure, a count or a sum, can be additive"
+            yield programme.at(path, message, "use one table per figure")
         if programme.thresholds(name) is not None:
-            hint = "leave thresholds out of this table: parts.enabled = false"
-            yield programme.at(path, "parts that are suppressed do not add up", hint)
+            hint = "turn off thresholds for this table: parts.enabled = false"
+            yield programme.at(path, "suppressed subtables are not additive", hint)
 
 
 def _mixtures(programme: Programme) -> Found:
@@ -419,7 +423,7 @@ def _mixtures(programme: Programme) -> Found:
                     f"({', '.join(clashing)}) and with {own.manner}"
                 )
                 hint = (
-                    f"{', and '.join(clash(other.name, own.name))}: protect "
-                    "all tables of the same records and values in one way"
+                    f"{', and '.join(clash(other.name, own.name))}: use the same protection for "
+                    "all tables of the same records and values"
                 )
                 yield programme.at(programme.setting(name, "protect"), message, hint)

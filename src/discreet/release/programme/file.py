@@ -238,7 +238,7 @@ class Programme(ProgrammeFile):
         """The name of a source that is asked for; that of the main one if None."""
         if name and name not in self.sources:
             hint = f"sources: {', '.join(self.sources)}"
-            message = f"there is no source {name!r}"
+            message = f"unknown source {name!r}"
             raise ProgrammeError(message, code="source", where=str(self.path), hint=hint)
         return name or self.main.name
 
@@ -537,17 +537,17 @@ def read_form(place: Path, form: type[Form]) -> tuple[Form, ProgrammeFile, list[
         what = f"byte {error.start + 1} is not UTF-8 text"
         hint = "a programme is a TOML file, saved as UTF-8"
     except OSError as error:
-        what = f"the programme cannot be read ({error.strerror})"
+        what = f"cannot read the programme ({error.strerror})"
         hint = "give the path of a TOML file"
     except tomllib.TOMLDecodeError as error:
         code, match = "programme-syntax", _AT_LINE.search(str(error))
         where += f", line {match[1]}, column {match[2]}" if match else ""
         reason = _AT_LINE.sub("", str(error)).strip().rstrip(".")
         what = f"the file is not valid TOML: {reason}"
-        hint = "texts stand in quotes, each key once, one key per line"
+        hint = "put texts in quotes, write each key once, and one key per line"
     except RecursionError:
         code, what = "programme-syntax", "the file is nested too deeply"
-        hint = "a programme needs three levels of brackets"
+        hint = "use at most three levels of brackets"
     raise ProgrammeError(what, code=code, where=where, hint=hint)
 
 
@@ -599,7 +599,7 @@ def _problem(
     place, name = index.place(path), str(path[-1])
     known = _keys_at(root, path[:-1]) if details["type"] == "extra_forbidden" else ()
     if known and issubclass(root, Document) and path[:-1] == ("protection",):
-        message = "there is no such method, or it has no settings"
+        message = "unknown method, or a method without settings"
         return Problem(message, place, nearest(name, known))
     return plain_problem(details, name, place, known)
 
@@ -626,7 +626,7 @@ def raise_problems(place: str, problems: Sequence[Problem]) -> None:
         return
     ordered = sorted(dict.fromkeys(problems), key=_line)
     number = len(ordered)
-    message = f"the programme has {number} mistakes" if number > 1 else ordered[0].what
+    message = f"the programme has {number} problems" if number > 1 else ordered[0].what
     where = place if number > 1 else f"{place}, {ordered[0].where}".strip(", ")
     shown = ordered if number > 1 else [replace(ordered[0], where=where)]
     hint = shown[0].hint if number == 1 else ""

@@ -37,6 +37,6 @@ def related_mixtures(programme: Programme) -> Found:
         if other is None or not set(each.values) <= values:
             continue
         second = programme.method(other).name
-        message = f"{each.text}: values that add up would be published by {first} and by {second}"
-        hint = f"{clash(first, second)[0]}: protect all of them in one way"
+        message = f"{each.text}: additive values would be published by {first} and by {second}"
+        hint = f"{clash(first, second)[0]}: use the same protection for all of them"
         yield programme.at(programme.setting(other, "protect"), message, hint)

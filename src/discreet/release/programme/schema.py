@@ -72,7 +72,7 @@ COUNTED = ("count", "sum", "mean")
 class ParametersEntry(ProgrammeEntry):
     """[parameters]: a package of parameters from an office."""
 
-    package: Annotated[File, Key(needed='name the file: package = "census-2026.dcparams"')] = None
+    package: Annotated[File, Key(needed='add package = "census-2026.dcparams"')] = None
     key_file: File = None
     passphrase_env: Variable = None
     passphrase_file: File = None
@@ -90,11 +90,11 @@ class ParametersEntry(ProgrammeEntry):
         keys = ("key_file", "passphrase_file", "passphrase_env")
         ways = self.filled(*keys)
         if len(ways) != 1:
-            what = f"exactly one of {', '.join(keys)} is needed"
+            what = f"exactly one of {', '.join(keys)} is required"
             yield Mistake((ways or keys)[0], what, about=keys)
         if self.allow_unsigned and (self.verify_key or self.signer):
-            what = "whoever must have signed is named: an unsigned package cannot be used"
-            yield Mistake("allow_unsigned", what, "leave one of the two out")
+            what = "a signer is stated: an unsigned package is not allowed"
+            yield Mistake("allow_unsigned", what, "remove one of the two")
 
 
 #: What each kind of strength is described by.
@@ -122,7 +122,7 @@ class StrengthEntry(ProgrammeEntry):
                 if kind == self.kind and not stated:
                     yield Mistake(key, f"{key} is missing", f"{kind} needs {', '.join(keys)}")
                 elif kind != self.kind and stated:
-                    yield Mistake(key, f"this goes with {kind} only")
+                    yield Mistake(key, f"this needs {kind}")
 
 
 class SensitiveEntry(ProgrammeEntry):
@@ -137,7 +137,7 @@ class SensitiveEntry(ProgrammeEntry):
 class MagnitudeEntry(MagnitudeNoiseSettings, MarkedNoiseSettings, ProgrammeEntry):
     """[magnitudes.COLUMN]: the noise for sums and means of a value column."""
 
-    table: Annotated[File, Key(needed='name the file: table = "rent-ptable.csv"')] = None
+    table: Annotated[File, Key(needed='add table = "rent-ptable.csv"')] = None
     small_table: File = None
     strength: Annotated[
         StrengthEntry | None,
@@ -268,7 +268,7 @@ class FigureEntry(ProgrammeEntry):
             yield Mistake(some_of[0], what, about=some_of)
         for key in keys:
             if key not in (known := (*needs, *some_of, *may)):
-                what = f"this does not go with kind = {self.kind!r}"
+                what = f"not allowed with kind = {self.kind!r}"
                 yield Mistake(key, what, f"known: {', '.join(known)}")
 
     def key_figure(self, name: str, bracket_above: float | None) -> KeyFigure:
@@ -388,8 +388,8 @@ class RulesEntry(ProgrammeEntry):
             elif key in known_rules() and (
                 isinstance(stated, bool) or not isinstance(stated, int | float | list | dict)
             ):
-                hint = {"hint": "a number, a list of numbers, or a table of keys"}
-                wrong[key] = PydanticCustomError("rule", "this is no rule", hint)
+                hint = {"hint": "write a number, a list of numbers, or a table of keys"}
+                wrong[key] = PydanticCustomError("rule", "not a rule", hint)
         refuse_keys(cls, wrong)
         return {**dict.fromkeys(known_rules()), **value}
 
@@ -493,7 +493,7 @@ Format = Annotated[str, one_of(lambda: (*FORMATS, *MAPS))]
 class PerturbationEntry(CountNoiseSettings, ProgrammeEntry):
     """[perturbation]: the perturbation table and how it is used."""
 
-    table: Annotated[File, Key(needed='name the file: table = "ptable.csv"')] = None
+    table: Annotated[File, Key(needed='add table = "ptable.csv"')] = None
     format: Text | None = None
     found_codes: Literal["list", "hide"] = "list"
 
@@ -533,20 +533,20 @@ class VariableEntry(ProgrammeEntry):
         """There is one kind of classification, and its numbers are in order."""
         if len(self.kinds) > 1:
             what = f"{' and '.join(self.kinds)} exclude each other"
-            yield Mistake(self.kinds[1], what, "name one kind of classification")
+            yield Mistake(self.kinds[1], what, "keep one kind of classification")
         for key in ("prefixes", "intervals"):
             if any(later <= earlier for earlier, later in pairwise(getattr(self, key) or [])):
                 yield Mistake(key, "the numbers must increase")
         if (self.east is None) != (self.north is None):
-            yield Mistake("squares", "squares are made of east and north")
+            yield Mistake("squares", "grid cells need east and north")
         if self.east is not None and self.column is not None:
-            yield Mistake("column", "squares are in a column, or made of coordinates")
+            yield Mistake("column", "grid cells come from a column or from coordinates")
         if any(coarse <= fine or coarse % fine for coarse, fine in pairwise(self.squares or [])):
-            what = "sides are listed coarsest first, each a multiple of the next"
+            what = "list the sizes coarsest first, each a multiple of the next"
             yield Mistake("squares", what, "squares = [100000, 10000, 1000, 100]")
         for key in ("column", "labels", "total", "missing") if self.alternatives else ():
             if getattr(self, key):
-                yield Mistake(key, "this belongs to the alternatives themselves")
+                yield Mistake(key, "set it in the alternatives")
 
 
 class ReleaseSettings(ProgrammeEntry):
@@ -582,7 +582,7 @@ class TableEntry(ReleaseSettings):
     source: Text | None = Field(default=None, alias="from")
     by: Annotated[
         NameList | None,
-        Key(needed='name the spanning variables: by = ["region", "sex"]', once=True),
+        Key(needed='add the spanning variables, such as by = ["region", "sex"]', once=True),
     ] = None
     title: Texts = Field(default_factory=dict)
     figures: dict[str, FigureEntry] = Field(default_factory=dict)
@@ -619,9 +619,9 @@ class TableEntry(ReleaseSettings):
         """What it names, spans it or is one of its figures."""
         by = self.by or []
         if self.figures and not self.shown:
-            yield Mistake("figures", "all figures are hidden", "one figure at least is published")
+            yield Mistake("figures", "all figures are hidden", "publish at least one figure")
         if len(self.shown) > 1 and FIGURE in by:
-            what = f"a table with several figures has no variable called {FIGURE!r}"
+            what = f"a table with several figures cannot have a variable called {FIGURE!r}"
             yield Mistake("by", what, "rename the variable")
         for name, figure in self.figures.items():
             yield from self._references(name, figure)
@@ -630,10 +630,10 @@ class TableEntry(ReleaseSettings):
         if self.areas is not None and self.areas.variable and self.areas.variable not in by:
             yield _not_spanned(("areas", "variable"), self.areas.variable, by)
         elif self.areas is not None and len(by) == 1:
-            what = "a table for each area needs another variable besides"
-            yield Mistake(("areas", "variable"), what, "name it in by")
+            what = "a table per area needs a second variable"
+            yield Mistake(("areas", "variable"), what, "add it to by")
         if self.parts is not None and self.parts.per and self.parts.per not in by:
-            what = f"no table here is spanned by {self.parts.per!r}"
+            what = f"no table has the spanning variable {self.parts.per!r}"
             yield Mistake(("parts", "per"), what, nearest(self.parts.per, by))
 
     def _references(self, name: str, figure: FigureEntry) -> Iterator[Mistake]:
@@ -642,10 +642,10 @@ class TableEntry(ReleaseSettings):
             other = getattr(figure, key)
             place = ("figures", name, key)
             if other in self.figures and self.figures[other].kind not in (None, *COUNTED):
-                what = f"{other!r} is itself made of other figures"
-                yield Mistake(place, what, f"name counts, sums or means: {', '.join(counted)}")
+                what = f"{other!r} is derived from other figures"
+                yield Mistake(place, what, f"use counts, sums or means: {', '.join(counted)}")
             elif other is not None and other not in self.figures:
-                what, hint = f"the table has no figure {other!r}", nearest(other, counted)
+                what, hint = f"figure {other!r} not found in the table", nearest(other, counted)
                 yield Mistake(place, what, hint, about=[("figures", other)])
         for key in ("over", "base"):
             for variable in getattr(figure, key) or ():
@@ -663,11 +663,11 @@ class TableEntry(ReleaseSettings):
                 yield _not_spanned(place, variable, known)
             elif variable == FIGURE and code not in self.shown:
                 hint = nearest(code, self.shown)
-                yield Mistake(place, f"the table has no figure {code!r}", hint)
+                yield Mistake(place, f"figure {code!r} not found in the table", hint)
 
 
 def _not_spanned(place: tuple[str | int, ...], variable: str, by: list[str]) -> Mistake:
-    what = f"the table is not spanned by {variable!r}"
+    what = f"{variable!r} is not a spanning variable of the table"
     return Mistake(place, what, nearest(variable, by))
 
 
@@ -725,6 +725,7 @@ class Document(ProgrammeEntry):
         for section in FROM_PACKAGE if self.parameters is not None else ():
             if section in self.model_fields_set:
                 what = (
-                    f"[{section}] and [parameters] exclude each other: the package says all of this"
+                    f"[{section}] and [parameters] exclude each other: the package contains "
+                    "these parameters"
                 )
-                yield Mistake(section, what, "leave one of the two out")
+                yield Mistake(section, what, "remove one of the two")

@@ -76,27 +76,25 @@ class RecordsEntry(ProgrammeEntry):
     def mistakes(self) -> Iterator[Mistake]:
         """It is clear where the records are, and how they are read."""
         if len(self.places) != 1:
-            hint = (
-                'name a file: source = "persons.parquet", or database = "x.duckdb" with table = …'
-            )
+            hint = 'add source = "persons.parquet", or database = "x.duckdb" with table = …'
             ways = " and ".join(self.places)
             what = f"{ways} exclude each other" if ways else "source is missing"
             yield Mistake("source", what, hint)
         if self.in_database and (self.table is None) == (self.query is None):
-            hint = "a database needs exactly one of table = … and query = …"
-            yield Mistake("database", "what to read is not clear", hint)
+            hint = "add exactly one of table = … and query = …"
+            yield Mistake("database", "table or query is missing", hint)
         if self.source is not None and (self.table or self.query):
             key = "table" if self.table else "query"
-            yield Mistake(key, "this is for databases only", "use database = …")
+            yield Mistake(key, "for databases only", "use database = …")
         by_url = self.database_env is not None or is_url(self.database or "")
         if self.database is not None and self.text and not by_url:
-            yield Mistake("text", "this is for text files only", "cast in the query")
+            yield Mistake("text", "for text files only", "convert in the query")
         if self.source is not None and is_url(self.source):
-            yield Mistake("source", "this is no file", 'use database = "KIND://…"')
+            yield Mistake("source", "not a file", 'use database = "KIND://…"')
             return
         keys = [key for key in ("table", "query", "format", *self.stated) if getattr(self, key)]
         if self.spark is not None and keys:
-            what, hint = "tables of Spark have types of their own", "convert columns in Spark"
+            what, hint = "tables of Spark have fixed types", "convert columns in Spark"
             yield Mistake(keys[0], what, hint)
         for problem in ReadingOptions(**self.stated).problems():
             yield Mistake(problem.where, problem.what, problem.hint)
@@ -131,8 +129,8 @@ class DataEntry(RecordsEntry):
 
 _WITH_INHERIT = Key(beside="inherit")
 KEYS_HINT = (
-    'keys = { column = "record_key" }, { id = "dwelling_id" } '
-    'or { inherit = "persons", by = "household_id" }'
+    'write keys = { column = "record_key" }, { id = "dwelling_id" } or '
+    '{ inherit = "persons", by = "household_id" }'
 )
 
 
@@ -150,13 +148,13 @@ class KeysEntry(ProgrammeEntry):
         """Keys are in the data, or made here."""
         made = self.filled("id", "secret_file", "secret_env")
         if self.column is not None and made:
-            hint = "keys are either in the data (column) or made here (id and a secret)"
+            hint = "use either keys in the data (column) or new keys (id and a secret)"
             yield Mistake("column", "column and id or secret exclude each other", hint)
         elif self.column is None and not made:
-            hint = 'column = "record_key", or id = "person_id" with secret_file = "secret.key"'
-            yield Mistake("column", "no record keys are named", hint)
+            hint = 'add column = "record_key", or id = "person_id" with secret_file = "secret.key"'
+            yield Mistake("column", "no record keys given", hint)
         elif self.column is None and self.id is None:
-            yield Mistake("id", "id is missing", "name the column of the identifier")
+            yield Mistake("id", "id is missing", "add the column of the identifier")
 
 
 class PeriodEntry(ProgrammeEntry):
@@ -170,8 +168,8 @@ class PeriodEntry(ProgrammeEntry):
     def mistakes(self) -> Iterator[Mistake]:
         """What is revised was published."""
         if self.revision and not self.earlier:
-            hint = "name the release that is revised"
-            yield Mistake("earlier", "a revision is of an earlier release", hint)
+            hint = "add the release that is revised"
+            yield Mistake("earlier", "a revision needs an earlier release", hint)
 
 
 class SourceKeysEntry(ProgrammeEntry):
@@ -201,14 +199,14 @@ class SourceKeysEntry(ProgrammeEntry):
             return
         secrets = self.filled("secret_file", "secret_env")
         if secrets and self.column is not None:
-            yield Mistake(secrets[0], "keys that are in the data need no secret")
+            yield Mistake(secrets[0], "keys in the data need no secret")
         else:
             yield from both_secrets(self)
         if self.unit is not None and self.inheritance is not None:
-            hint = "keys are derived for a kind of unit, or they are the plain sums"
+            hint = "use unit for derived keys, or inheritance for plain sums"
             yield Mistake("unit", "unit and inheritance exclude each other", hint)
         if self.inherit is not None and self.by is None:
-            hint = 'name the column of the unit: by = "household_id"'
+            hint = 'add the column of the unit, such as by = "household_id"'
             yield Mistake("by", "by is missing", hint)
 
 

@@ -74,18 +74,18 @@ def _finite(value: Any) -> bool:
 def _language(value: str) -> str:
     if value not in LANGUAGES:
         hint = {"hint": f"known: {', '.join(LANGUAGES)}"}
-        raise PydanticCustomError("language", "this is not a language of publication", hint)
+        raise PydanticCustomError("language", "unknown language of publication", hint)
     return value
 
 
 def _key_grid(value: Any) -> Any:
     if isinstance(value, bool) or not isinstance(value, int | str):
-        raise PydanticCustomError("grid", "a key grid is a number or a power such as '10^15'")
+        raise PydanticCustomError("grid", "write a number or a power such as '10^15'")
     try:
         return KeyGrid.of(value)
     except DiscreetError as error:
         hint = {"hint": error.hint.replace("{", "(").replace("}", ")")}
-        raise PydanticCustomError("grid", "this is not a key grid", hint) from None
+        raise PydanticCustomError("grid", "not a key grid", hint) from None
 
 
 def _date(value: Any) -> Any:
@@ -96,7 +96,7 @@ def _date(value: Any) -> Any:
             datetime.datetime.fromisoformat(value)
         except ValueError:
             hint = {"hint": 'write it as "2026-11-21"'}
-            raise PydanticCustomError("date", "this is not a date", hint) from None
+            raise PydanticCustomError("date", "not a date", hint) from None
     return value
 
 
@@ -114,7 +114,7 @@ def one_of(names: Callable[[], Iterable[str]]) -> BeforeValidator:
     def known(value: Any) -> Any:
         if value not in (every := list(names())):
             hint = {"hint": f"known: {', '.join(every)}"}
-            raise PydanticCustomError("unknown", "this value is not known", hint)
+            raise PydanticCustomError("unknown", "unknown value", hint)
         return value
 
     return BeforeValidator(known)
@@ -135,7 +135,7 @@ def reading_option(key: str) -> BeforeValidator:
 
     def formed(value: Any) -> Any:
         if hint := form_of(key, value):
-            raise PydanticCustomError("reading", "this is not what is needed here", {"hint": hint})
+            raise PydanticCustomError("reading", "wrong type of value", {"hint": hint})
         return value
 
     return BeforeValidator(formed)
@@ -172,7 +172,7 @@ Breaks = Annotated[
     valid(
         _is_breaks,
         "must be 'quantiles', 'equal' or bounds",
-        "such as [0, 100, 1000], at most eight bounds that grow",
+        "for example [0, 100, 1000], at most eight increasing bounds",
     ),
 ]
 Decimals = Annotated[int, Field(ge=0, le=15)]

@@ -229,9 +229,7 @@ def _described(programme: Programme, name: str, tree: Classification) -> Classif
     unknown = [code for code in entry.labels if code not in tree.index and code != missing]
     if unknown:
         problems = [
-            Problem(
-                f"labels name the code {code!r}, which there is not", "", nearest(code, tree.codes)
-            )
+            Problem(f"labels contain the unknown code {code!r}", "", nearest(code, tree.codes))
             for code in unknown
         ]
         raise ProgrammeError(problems[0].what, code="labels", where=name, problems=problems)
@@ -304,7 +302,7 @@ def _official_columns(programme: Programme, table: str) -> set[str]:
 
     try:
         named = parse_filter(programme.tables[table].official or "").columns
-    except DiscreetError:  # reported by the checks of tables; or there is no rule
+    except DiscreetError:  # reported by the checks of tables; or no rule given
         return set()
     names = {name.removesuffix(".level") for name in named}
     names -= programme.spanning(programme.source_of(table).name)
@@ -325,14 +323,14 @@ def _column_problems(
     named += [item for table in tables for item in _named_columns(programme, table)]
     for path, column, use in dict.fromkeys(named):
         if column in confidential and use != "other":
-            message = f"column {column!r} holds keys or identifiers; no table is made of it"
+            message = f"column {column!r} contains keys or identifiers and cannot be used in tables"
             yield programme.problem(path, message, "")
         if column in schema and use == "number" and not schema[column].is_numeric():
             message = f"column {column!r} is not a number but {schema[column]}"
-            hint = f'types = {{ {toml_key(column)} = "number" }} where the records are named'
-            yield programme.problem(path, message, f"{hint} says which value is none")
+            hint = f'add types = {{ {toml_key(column)} = "number" }} to the source'
+            yield programme.problem(path, message, f"{hint} declares missing values")
         elif column not in schema and use == "variable":
-            message = f"there is neither a variable nor a column {column!r}"
+            message = f"no variable or column {column!r}"
             yield programme.problem(path, message, nearest(column, [*programme.variables, *schema]))
         elif column not in schema and path[-1] != "intervals":
             message = f"{source.called} no column {column!r}"
@@ -377,7 +375,7 @@ def _key_columns(
     for name in new:
         if name in schema:
             message = f"{source.called} a column {name!r} already"
-            hint = f'use it as it is with column = "{made}", or rename it'
+            hint = f'use it with column = "{made}", or rename it'
             way = "id" if keys.inherit is None else "inherit"
             yield programme.problem((*source.keys_path, way), message, hint)
     parts = schemas.get(keys.inherit or "")
@@ -456,10 +454,12 @@ def _other_totals(programme: Programme, trees: Mapping[str, Classification]) -> 
         for number, other in enumerate(others):
             if totals[other] != totals[others[0]]:
                 message = (
-                    f"the total of {other!r} is {totals[other]!r}, that of {others[0]!r} is "
-                    f"{totals[others[0]]!r}: one table has one total"
+                    f"alternatives need the same total: {other!r} has {totals[other]!r}, "
+                    f"{others[0]!r} has {totals[others[0]]!r}"
                 )
-                hint = f"total = {toml_value(totals[others[0]])} in [variables.{toml_key(other)}]"
+                hint = (
+                    f"add total = {toml_value(totals[others[0]])} to [variables.{toml_key(other)}]"
+                )
                 place: KeyPath = ("variables", name, "alternatives", number)
                 yield programme.problem(place, message, hint)
 

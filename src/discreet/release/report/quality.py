@@ -265,7 +265,7 @@ def write_quality(
     ['quality.html', 'quality.json']
     """
     if isinstance(languages, str) or not languages or len(set(languages)) < len(languages):
-        message = "languages is a list of different languages"
+        message = "languages must be a list of different languages"
         hint = f"languages: {', '.join(LANGUAGES)}"
         raise PublicationError(message, code="language", where="languages", hint=hint)
     for language in languages:
@@ -274,8 +274,8 @@ def write_quality(
     places = [(Path(out), False)]
     if internal is not None:
         if Path(internal).resolve().is_relative_to(Path(out).resolve()):
-            what = "the internal report cannot stand in the release folder, which is published"
-            where, hint = str(Path(internal)), "choose a folder elsewhere"
+            what = "the internal report must not be in the release folder, which is published"
+            where, hint = str(Path(internal)), "choose another folder"
             raise PublicationError(what, code="internal-folder", where=where, hint=hint)
         make_folder(Path(internal), mode=0o700)
         places.append((Path(internal), True))

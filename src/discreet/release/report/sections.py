@@ -118,7 +118,7 @@ def words(language: str) -> Words:
     'Tabellen'
     """
     if language not in _WORDS:
-        message = f"there are no words about quality in language {language!r}"
+        message = f"unknown language {language!r}"
         hint = f"languages: {', '.join(LANGUAGES)}"
         raise PublicationError(message, code="language", where="languages", hint=hint)
     return _WORDS[language]

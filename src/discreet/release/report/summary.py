@@ -50,8 +50,8 @@ class ReleaseSummary:
     >>> place = Path("release")
     >>> print(ReleaseSummary(out=place, tables=(), report=place / "index.html",
     ...                      manifest=place / "release.json").text())
-    0 tables with 0 cells are in release: 0 made now, 0 unchanged.
-    Read on in release/index.html
+    0 tables with 0 cells are in release: 0 new, 0 unchanged.
+    Overview: release/index.html
     """
 
     out: Path  # the release folder
@@ -84,7 +84,7 @@ class ReleaseSummary:
         kept = len(self.tables) - self.fresh
         lines = [
             f"{len(self.tables)} tables with {self.cells:,} cells are in {self.out}: "
-            f"{self.fresh} made now, {kept} unchanged."
+            f"{self.fresh} new, {kept} unchanged."
         ]
         width = max((len(table.name) for table in self.tables), default=0)
         lines += [
@@ -94,7 +94,7 @@ class ReleaseSummary:
         lines += [f"  removed: {file}" for file in self.removed]
         lines += [f"  fingerprint {self.seal}"] if self.seal else []
         lines += [f"  signed with key {self.signer}"] if self.signer else []
-        return "\n".join([*lines, f"Read on in {self.report}"])
+        return "\n".join([*lines, f"Overview: {self.report}"])
 
     def described(self) -> dict[str, Any]:
         """The summary for programs."""

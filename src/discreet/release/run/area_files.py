@@ -35,7 +35,7 @@ def check_area_levels(
         ProgrammeError,
         area_level_problems(programme, names, spanning),
         code="programme",
-        many="{} tables name levels that there are not",
+        many="{} tables name unknown levels",
         where=str(programme.path),
     )
 

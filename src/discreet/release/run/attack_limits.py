@@ -38,8 +38,11 @@ def given_away(
     limits = {n: limit for n, limit in stated.limits.items() if n in ("exposure", "average")}
     for about, rates in _additive_rates(inputs, method, tables).items() if limits else ():
         if "average" in limits and not {"average", "exposure"} & (limits.keys() & rates.keys()):
-            hint = "state exposure in [attacks]: how many figures may estimate one"
-            problems.append(Problem(f"{about}: average cannot be worked out", method.name, hint))
+            hint = (
+                "add exposure to [attacks], the highest number of values that may estimate "
+                "one value"
+            )
+            problems.append(Problem(f"{about}: average cannot be computed", method.name, hint))
         known = {name: limit for name, limit in limits.items() if name in rates}
         lines += [f"{about}: {line}" for line in exceeded_limits(rates, known)]
     return [*(Problem(line, method.name) for line in lines), *problems]
@@ -50,9 +53,9 @@ def averaged_away(
 ) -> list[str]:
     """Warnings about noise that additivity averages away; they say nothing of the noise."""
     return [
-        f"{about}: each figure is the estimate from {rates['exposure']:.1f} independent ones on"
-        " average, so that more counts are the true ones than without additivity: discreet attack"
-        " says how many; state limits in [attacks], or leave additive out"
+        f"{about}: on average, {rates['exposure']:.1f} independent values estimate each value, "
+        "so more counts are true than without additivity; discreet attack computes how "
+        "many; add limits to [attacks], or remove additive"
         for about, rates in _additive_rates(inputs, method, tables).items()
     ]
 

@@ -262,8 +262,8 @@ def _as_they_are(inputs: Inputs, by: Sequence[str]) -> list[Any]:
     for name in parts:
         entry = variables.get(name)
         if entry is not None and entry.levels:
-            message = "levels that columns tell cannot be told from cubes"
-            hint = "give the variable a hierarchy: a file with the parent of each code"
+            message = "partial aggregates do not contain levels from columns"
+            hint = "give the variable a hierarchy file with the parent of each code"
             where = f"{inputs.programme.path}, variables.{name}.levels"
             raise ProgrammeError(message, code="cube-levels", where=where, hint=hint)
         one = inputs.trees.get(name, name if entry is None else entry.column or name)
@@ -276,7 +276,7 @@ def counts_of(inputs: Inputs, name: str) -> list[TableCount]:
     entry = inputs.programme.tables[name]
     needs = dict(inputs.programme.method(name).needs(inputs, name))
     if not needs:
-        message = f"the method does not say what is to be counted for {name!r}"
+        message = f"the method does not declare the counts of {name!r}"
         raise PublicationError(message, code="protection", where="protect")
     if inputs.thresholds(name) is not None and inputs.held_against_all(name):
         needs.setdefault(UNIVERSE, {})

@@ -240,7 +240,7 @@ class _SourceChecks:
         if self.show_values:
             outside = sorted(values.filter(pl.Series(missed)).to_list())
             what += f": {_examples(outside)}"
-        hint = "widen the first or last interval, or say what is missing: null_values"
+        hint = "widen the first or last interval, or declare missing values with null_values"
         return [Problem(what, "", hint)]
 
     def numbers(self) -> None:
@@ -297,8 +297,8 @@ def _unknown(
     missing = MISSING if tree is None else tree.missing or MISSING
     if tree is None:
         if None in numbers and missing in numbers:
-            message = f"code {missing!r} occurs, and there are missing values too"
-            hint = f'[variables.{column}] with missing = "…" names them otherwise'
+            message = f"code {missing!r} occurs together with missing values"
+            hint = f'add missing = "…" to [variables.{column}] to give them another code'
             yield Problem(message, "", hint)
         return
     leaves = {*tree.leaves, *([missing] if None in numbers else [])}
@@ -308,12 +308,12 @@ def _unknown(
     inner = [code for code in unknown if code in tree.index]
     often = sorted(unknown, key=lambda code: (-unknown[code], code))
     message = (
-        f"{_records(sum(unknown.values()))} of codes that the classification lacks: "
+        f"{_records(sum(unknown.values()))} of codes that are not in the classification: "
         f"{_examples(often)}"
     )
     hint = f"add them to the classification, or correct column {column!r}"
     if inner:
-        hint = f"records carry the finest codes; {inner[0]!r} has codes below it"
+        hint = f"records need codes of the finest level; {inner[0]!r} has codes below it"
     yield Problem(message, "", hint)
 
 

@@ -43,8 +43,8 @@ def check_internal(internal: Path | None, out: Path) -> None:
     if internal is None:
         return
     if internal.resolve().is_relative_to(out.resolve()):
-        message = "the internal report would stand in the release folder"
-        hint = "choose a folder outside: it is not for publication"
+        message = "the internal report must not be in the release folder"
+        hint = "choose a folder outside the release; the report is confidential"
         raise PublicationError(message, code="internal-folder", where=str(internal), hint=hint)
     if internal.exists():
         check_writable(internal)

@@ -70,7 +70,7 @@ def check_maps(inputs: Inputs, shelf: ReleaseState) -> None:
     problems: list[Problem] = []
     drawn = atlas_tables(inputs)
     if inputs.programme.document.atlas is not None and not drawn:
-        hint = "give a variable boundaries, or leave the atlas out"
+        hint = "add boundaries to a variable, or remove the atlas"
         problems.append(inputs.programme.problem(("atlas",), "no table has areas", hint))
     for name, entry in inputs.programme.tables.items():
         if MAPS.keys().isdisjoint(entry.formats or []) and name not in drawn:
@@ -130,5 +130,5 @@ def _too_large(
 def _raise(problems: Sequence[Problem]) -> None:
     if not problems:
         return
-    what, hint = f"{len(problems)} files could not hold their tables", problems[0].hint
+    what, hint = f"{len(problems)} files are too small for their tables", problems[0].hint
     raise PublicationError(what, code="too-large", where="formats", hint=hint, problems=problems)

@@ -79,8 +79,8 @@ def read_programme(path: str | os.PathLike[str]) -> Programme:
     ...         read_programme(file.name)
     ...     except DiscreetError as error:
     ...         print(error.problems[-1])
-    line 3, tables.T1.format: there is no such key
-      Hint: did you mean 'formats'?
+    line 3, tables.T1.format: unknown key
+      Hint: closest match: 'formats'
     """
     programme, problems = load(path)
     problems, _ = _checked(programme, problems)
@@ -199,9 +199,9 @@ def _identity_problems(inputs: Inputs) -> Iterator[Problem]:
     """Fingerprints of earlier tables that cannot be compared with records of now."""
     for before in inputs.earlier:
         if before.identity is not None and inputs.identity_before(before) is None:
-            message = f"the records of {before.name} cannot be told apart as they were then"
+            message = f"the records of {before.name} cannot be identified as in the earlier release"
             columns = ", ".join(before.identity.columns)
-            hint = f"name the same secret under [release], and keep these columns: {columns}"
+            hint = f"use the same secret in [release], and keep these columns: {columns}"
             yield inputs.programme.problem(("suppression", "earlier_identity"), message, hint)
 
 
@@ -294,7 +294,7 @@ def _warnings(inputs: Inputs) -> Iterator[str]:
     """Keys that are used although they are none, and what parameters, methods, seals lack."""
     for name, check in inputs.key_checks.items():
         if check.faults:
-            allowed = "protect nothing, and are allowed all the same"
+            allowed = "give no protection, but are accepted"
             yield f"the record keys of {name!r} {allowed}: {check.said}"
     yield from parameter_warnings(inputs.programme, inputs.parameters)
     for method in protections():
@@ -303,9 +303,9 @@ def _warnings(inputs: Inputs) -> Iterator[str]:
     for name in programme.suppression.earlier if seals is not None else ():
         seal = read_seal(programme.file(name) / SEAL)
         if seal is None:
-            yield f"the earlier release {name} has no seal: whether it was changed is not known"
+            yield f"the earlier release {name} is not signed: changes cannot be detected"
         elif seals is not None and seal.wrong_for(seals):
-            yield f"the earlier release {name} is sealed with other keys, which cannot be checked"
+            yield f"the earlier release {name} is signed with other keys and cannot be checked"
 
 
 def _parameters(opener: Opener[Programme]) -> Parameters | None:
@@ -336,9 +336,9 @@ def _read_earlier(opener: Opener[Programme]) -> tuple[EarlierTable, ...]:
                 own = read_identity(programme.file(name))
                 identities |= own
                 if not {table.kept.digest for table in tables} & set(own):
-                    message = "these are fingerprints of none of the earlier releases"
+                    message = "the fingerprints belong to none of the earlier releases"
                     opener.problems.append(
-                        programme.problem(path, message, "name it under earlier")
+                        programme.problem(path, message, "add the release to earlier")
                     )
     opener.problems += contradictions(programme, tables)
     return tuple(replace(one, identity=identities.get(one.kept.digest)) for one in tables)
@@ -388,8 +388,8 @@ def _read_with_squares(
         if entry.squares is None or entry.east is None or entry.north is None:
             continue
         if distant_records(records) is not None:
-            message = f"squares of {name} are not made in a database"
-            hint = f"give its records the column {name!r}, and leave out east and north"
+            message = f"grid cells of {name} cannot be computed in a database"
+            hint = f"add the column {name!r} to the records, and remove east and north"
             raise ProgrammeError(message, code="squares", where=name, hint=hint)
         size = entry.squares[-1]
         records = with_squares(records, east=entry.east, north=entry.north, size=size, column=name)

@@ -17,7 +17,7 @@ from discreet.release.programme.file import Programme
 from discreet.release.programme.sources import PeriodEntry
 from discreet.release.state.memory import ReleaseState, read_release
 
-_KEYS_HINT = "make the keys with: discreet keys period"
+_KEYS_HINT = "create the keys with: discreet keys period"
 
 
 def check_period_keys(programme: Programme, columns: Iterable[str]) -> Iterator[Problem]:
@@ -28,9 +28,12 @@ def check_period_keys(programme: Programme, columns: Iterable[str]) -> Iterator[
     there = since_column(column) in set(columns)
     if there != (period.keys != "same"):
         which = "says" if there else "does not say"
-        message = f"the keys are not of the option {period.keys!r}: no column {which} since when"
+        message = (
+            f"the keys do not have the option {period.keys!r}: the column {which} of the "
+            "first period is missing"
+        )
         if there:
-            message = f"the keys are not for ever: {since_column(column)} says since when they hold"
+            message = f"the keys are not permanent: {since_column(column)} holds their first period"
         yield programme.problem(("period", "keys"), message, _KEYS_HINT)
 
 
@@ -52,21 +55,21 @@ def check_earlier_periods(opener: Opener[Programme]) -> None:
             for problem in _wrong(period, about):
                 opener.problems.append(programme.problem(path, *problem))
     if period.revision and period.earlier and period.name not in names:
-        message = f"no earlier release is of {period.name!r}, so that nothing is revised"
+        message = f"no earlier release of {period.name!r} to revise"
         opener.problems.append(programme.problem(("period", "revision"), message))
 
 
 def _wrong(period: PeriodEntry, about: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     before, keys = about.get("period"), about.get("keys")
     if before is None:
-        hint = "make it once more from its programme, with a section [period]"
-        yield "this release does not say which period it is of", hint
+        hint = "run its programme again with a section [period]"
+        yield "the release lacks its period", hint
     elif keys != period.keys:
         message = f"the release of {before!r} has keys of the option {keys!r}, not {period.keys!r}"
-        yield message, "one option for all periods; see docs/methods/periods.md"
+        yield message, "use one option for all periods; see docs/methods/periods.md"
     elif before == period.name and not period.revision:
-        hint = "name another period; for corrected figures of the same: revision = true"
-        yield f"the period {before!r} was published before", hint
+        hint = "name another period; for corrected values of the same period add revision = true"
+        yield f"the period {before!r} is published already", hint
 
 
 def check_same_period(programme: Programme, state: ReleaseState) -> None:
@@ -77,6 +80,6 @@ def check_same_period(programme: Programme, state: ReleaseState) -> None:
         before, keys = about.get("period"), about.get("keys")
         if before is None or (period and (before, keys) == (period.name, period.keys)):
             continue
-        message = f"the folder holds the release of {before!r}, with keys of the option {keys!r}"
-        hint = "give each period a folder of its own, and name this one in [period] earlier"
+        message = f"the folder contains the release of {before!r}, with keys of the option {keys!r}"
+        hint = "use a separate folder for each period, and add this one to [period] earlier"
         raise PublicationError(message, code="period", where=str(state.out), hint=hint)

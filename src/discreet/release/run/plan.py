@@ -178,7 +178,7 @@ def table_digests(inputs: Inputs) -> dict[str, str]:
         for name, each in method.determinants(inputs, programme.protected[method.name]).items()
     }
     if unsaid := [name for name in programme.tables if name not in determined]:
-        message = f"the method does not say what determines {', '.join(unsaid)}"
+        message = f"the method does not declare the inputs of {', '.join(unsaid)}"
         raise PublicationError(message, code="protection", where="protect")
     for source, key in inputs.release_keys.items():
         shared: dict[str, Any] = {

@@ -100,8 +100,7 @@ def protect(
     >>> protect("no-such-programme.toml", "release")
     Traceback (most recent call last):
         ...
-    discreet.errors.ProgrammeError: [programme-file] no-such-programme.toml: the programme
-    cannot be read (No such file or directory)
+    discreet.errors.ProgrammeError: [programme-file] no-such-programme.toml: ...
       Hint: give the path of a TOML file
     """
     with limited_memory(memory):
@@ -168,17 +167,17 @@ def _check_group(group: ProtectedGroup, method: Protection, wanted: set[str]) ->
     """Refuse what a method gives back, unless it is what was asked for, and protected."""
     where = f"protect = {method.name!r}"
     if surplus := set(group.tables) - wanted:
-        message = f"the method gave tables that were not asked for: {', '.join(sorted(surplus))}"
+        message = f"the method returned unknown tables: {', '.join(sorted(surplus))}"
         raise PublicationError(message, code="protection", where=where)
     for name, outcome in group.tables.items():
         if type(outcome.table) is not ProtectedTable or outcome.table.name != name:
-            message = f"the method did not give a protected table for {name!r}"
+            message = f"the method returned no protected table for {name!r}"
             raise PublicationError(message, code="protection", where=where)
         if {"about", "decisions", "quality"} & set(outcome.remembered):
-            message = f"the method remembers of {name!r} what the release itself does"
+            message = f"the method stores data of {name!r} that belong to the release"
             raise PublicationError(message, code="protection", where=where)
         if (outcome.assessed is not None) != method.assessed:
-            message = f"the method does not say what the quality of {name!r} is judged by"
+            message = f"the method does not declare the quality measures of {name!r}"
             raise PublicationError(message, code="protection", where=where)
 
 
@@ -359,7 +358,7 @@ class _Release:
                 own = {name: waiting.pop(name) for name in group}
                 self._protect(method, own, context)
         if left := [name for name in self.pending if name not in self.kept]:
-            message = f"no method has protected {', '.join(left)}"
+            message = f"no method protected {', '.join(left)}"
             raise PublicationError(message, code="protection", where="protect")
         for method in programme.methods:
             names = [name for name in programme.protected[method.name] if name in self.pending]
@@ -389,7 +388,7 @@ class _Release:
             PublicationError,
             problems,
             code="attacks",
-            many="attacks find more than [attacks] allows, in {} ways",
+            many="attacks exceed {} limits of [attacks]",
             where=str(programme.path),
         )
         self.writer.attacked = bool(attacked)
@@ -510,11 +509,13 @@ class _Release:
         try:
             partitions = Partitions(records, list(tables.values()), weight)
         except DiscreetError:  # cubes hold what they were asked for only
-            message = "hidden parts were compared by the names of variables only"
-            self.later.append(f"{', '.join(tables)}: {message}, as records do not have them all")
+            message = "suppressed subtables were compared by variable names only"
+            self.later.append(
+                f"{', '.join(tables)}: {message}, because the records lack some of them"
+            )
         else:
             self.later += [
-                f"{', '.join(tables)}: hidden parts were not examined for {gap.text()}"
+                f"{', '.join(tables)}: suppressed subtables were not examined for {gap.text()}"
                 for gap in partitions.unexamined
             ]
         return PartTies(
@@ -577,7 +578,7 @@ class _Release:
                 *self.inputs.warnings,
                 *dict.fromkeys(self.later),
                 *self._listed_codes(),
-                *(f"made anew: {item.where}: {item.what}" for item in self.shelf.accepted),
+                *(f"rebuilt: {item.where}: {item.what}" for item in self.shelf.accepted),
             ),
             seal="" if seal is None else seal.identity,
             signer="" if seal is None else seal.signer_id or "",
@@ -587,13 +588,12 @@ class _Release:
         """Warnings about code lists that come from the data."""
         if every := self.found["all"]:
             yield (
-                f"the codes of {', '.join(sorted(every))} are those found in the data, so a listed "
-                "code tells that it occurs; state them under [variables], or set "
-                'found_codes = "hide"'
+                f"the codes of {', '.join(sorted(every))} come from the data, so each listed "
+                "code discloses that it occurs; add them to [variables], or set found_codes = "
+                '"hide"'
             )
         if missing := self.found["missing"] - every:
             yield (
                 f"missing values of {', '.join(sorted(missing))} are listed because they occur; "
-                "list their code with the others under [variables], or set "
-                'found_codes = "hide"'
+                'add their code to [variables], or set found_codes = "hide"'
             )

@@ -109,7 +109,7 @@ def audit_release(
             f"the programme has no table with {' or '.join(item.manner for item in known)}",
             code="audit",
             where=str(programme),
-            hint="an audit is for tables with protect = "
+            hint="an audit needs tables with protect = "
             + " or ".join(f'"{item.name}"' for item in known),
         )
     kept = remembered_tables(Path(release))
@@ -144,7 +144,7 @@ def differences(inputs: Inputs, kept: Mapping[str, RememberedTable], out: Path) 
             found.append(f"{name}: the release lacks this table")
             continue
         if kept[name].digest != digests[name]:
-            found.append(f"{name}: it was made of other data, or by other rules")
+            found.append(f"{name}: the release used other data or other rules")
         for file, digest in kept[name].files.items():
             path = out / file
             if not path.is_file():

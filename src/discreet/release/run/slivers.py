@@ -40,8 +40,8 @@ def _problems(inputs: Inputs) -> Iterator[Problem]:
         if len(areas) < 2:
             continue
         if isinstance(distant_records(inputs.records[source]), KeyedBefore):
-            message = "slivers are looked for in records, not in a store or in cubes"
-            hint = "look with discreet find-slivers before these are built; leave out [slivers]"
+            message = "geographic differencing needs records, not a store or partial aggregates"
+            hint = "run discreet find-slivers before building them; remove [slivers]"
             yield programme.problem(("slivers", "areas"), message, hint)
             continue
         counts = _counts(inputs, source, where, dict(areas))
@@ -51,12 +51,15 @@ def _problems(inputs: Inputs) -> Iterator[Problem]:
             )
             both = f"{' and '.join(pair)}{f', where {where}' if where else ''}"
             if report.slivers:
-                message = f"{len(report.slivers):,} slivers of fewer than {stated.least} records"
-                hint = "discreet find-slivers says which, and merges areas"
+                message = (
+                    f"{len(report.slivers):,} differences of areas with fewer than "
+                    f"{stated.least} records"
+                )
+                hint = "to list them and merge areas, run: discreet find-slivers"
                 yield programme.problem(("slivers", "least"), f"{message} between {both}", hint)
             if not report.complete and not stated.partly:
                 message = (
-                    f"unions of more than {report.searched} areas were searched in part: {both}"
+                    f"not all unions of more than {report.searched} areas were examined: {both}"
                 )
                 hint = "raise effort, or accept it with partly = true"
                 yield programme.problem(("slivers", "effort"), message, hint)

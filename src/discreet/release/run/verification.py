@@ -42,7 +42,7 @@ class VerifiedRelease:
         differences: Files that are not as they were sealed.
         findings: What else is wrong, in words.
 
-    >>> VerifiedRelease(out=Path("release"), findings=("the release has no seal",)).in_order
+    >>> VerifiedRelease(out=Path("release"), findings=("the release is not signed",)).in_order
     False
     """
 
@@ -77,7 +77,7 @@ class VerifiedRelease:
 
     def text(self) -> str:
         """The same for people."""
-        lines = [f"{self.out} is {'in order' if self.in_order else 'NOT in order'}."]
+        lines = [f"{self.out} is {'valid' if self.in_order else 'NOT VALID'}."]
         lines += [f"  {finding}" for finding in self.findings]
         for kind in ("missing", "changed", "extra"):
             files = getattr(self.differences, kind)
@@ -110,28 +110,30 @@ def verify_release(
     >>> verify_release("no-such-folder")
     Traceback (most recent call last):
         ...
-    discreet.errors.PublicationError: [release-folder] no-such-folder: there is no such folder
+    discreet.errors.PublicationError: [release-folder] no-such-folder: folder not found
     """
     out = Path(release)
     if not out.is_dir():
-        message = "there is no such folder"
+        message = "folder not found"
         raise PublicationError(message, code="release-folder", where=str(out))
     if public_key is not None and programme is not None:
-        message = "a release is checked with a public key or with its programme"
-        raise PublicationError(message, code="release-key", where="public_key", hint="name one")
+        message = "a check needs a public key or the programme"
+        raise PublicationError(
+            message, code="release-key", where="public_key", hint="give one of them"
+        )
     public = None if public_key is None else read_verify_key(public_key)
     inputs = None if programme is None else open_inputs(programme)
     found = read_seal(out / SEAL)
     if found is None:
         there = (out / SEAL).exists() or (out / SEAL).is_symlink()
-        message = "the seal is damaged" if there else "the release has no seal"
+        message = "the signature file is damaged" if there else "the release is not signed"
         return VerifiedRelease(out=out, findings=(f"{message} ({SEAL})",))
     wrong, checked = _authority(found, public, inputs)
     findings = [wrong] if wrong else []
     if seal is not None and seal.strip().lower() != found.identity:
-        findings.append("this is another release than the one whose seal is named")
+        findings.append("the release has another fingerprint")
     if any((out / FOLDER).glob("*.seal")) or (out / FOLDER / "stage").exists():
-        findings.append("a run was interrupted here: carry out the programme again")
+        findings.append("a run was interrupted: run the programme again")
     differing = differences(out, found)
     if inputs is not None and not wrong:
         findings += _of_other_inputs(out, inputs, found, differing)
@@ -165,9 +167,9 @@ def _authority(seal: ReleaseSeal, public: bytes | None, inputs: Inputs | None) -
     if public is not None:
         return seal.wrong_for_public(public), f"signature of key {key_id(public)}"
     if inputs is None:
-        return "whose seal this is was not checked: name the office's public key", ""
+        return "the signer was not checked: add the public key of the office", ""
     if inputs.seals is None:
-        message = "the programme names no key: neither a secret nor sign = … in [release]"
+        message = "the programme has no key: add a secret, or sign = … in [release]"
         return message, ""
     kinds = ["secret of the record keys"] if inputs.seals.keyed else []
     kinds += ["signing key"] if inputs.seals.public else []
@@ -179,9 +181,9 @@ def _of_other_inputs(
 ) -> list[str]:
     """Tables that are not those of the programme, its data and its parameters as they are."""
     if seal.programme != inputs.programme.name:
-        return [f"this is the release of another programme: {seal.programme}"]
+        return [f"the release belongs to another programme: {seal.programme}"]
     if not (out / FOLDER).is_dir():
-        return [f"what the release remembers is missing ({FOLDER})"]
+        return [f"the state of the release is missing ({FOLDER})"]
     if any(name.startswith(f"{FOLDER}/") for name in (*differing.missing, *differing.changed)):
         return []  # what it remembers cannot be trusted, and that is said
     try:
@@ -189,11 +191,11 @@ def _of_other_inputs(
     except DiscreetError as error:
         return [error.what]
     digests = table_digests(inputs)
-    older = "an older release may have been put here; else carry out the programme again"
+    older = "an older release may be in this folder; otherwise run the programme again"
     found = [
-        f"{name}: not of these data, rules and parameters, or by another version; {older}"
+        f"{name}: made with other data, rules or parameters, or by another version; {older}"
         for name, digest in digests.items()
         if name in kept and kept[name].digest != digest
     ]
     found += [f"{name}: the release lacks this table" for name in digests if name not in kept]
-    return found + [f"{n}: the programme has no such table" for n in kept if n not in digests]
+    return found + [f"{n}: table not found in the programme" for n in kept if n not in digests]

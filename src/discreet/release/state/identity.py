@@ -130,8 +130,8 @@ def read_identity(path: str | os.PathLike[str]) -> dict[str, EarlierIdentity]:
     try:
         frame = pl.read_parquet(Path(path), columns=list(COLUMNS))
     except (OSError, pl.exceptions.PolarsError):
-        message = "this is no file of fingerprints, or it is damaged"
-        hint = f"name the file {IDENTITY} in the folder of internal reports of the release"
+        message = "not a file of fingerprints, or it is damaged"
+        hint = f"use the file {IDENTITY} in the folder of internal reports of the release"
         raise PublicationError(message, code="identity", where=str(path), hint=hint) from None
     found = {}
     for (digest, mark, columns), cells in frame.group_by("digest", "mark", "columns"):

@@ -77,7 +77,7 @@ def locked_folder(path: Path, out: Path) -> Iterator[None]:
         current = lock_taken(file.fileno()) and path.exists()
         if not current or not os.path.samestat(os.fstat(file.fileno()), path.stat()):
             message = "another run is writing to this folder"
-            hint = "wait until it has ended, or choose another folder"
+            hint = "wait until it ends, or choose another folder"
             raise PublicationError(message, code="output-locked", where=str(out), hint=hint)
         try:
             yield
@@ -155,7 +155,7 @@ def _files(source: Path) -> Iterable[Path]:
         pattern = str(source.relative_to(anchor))
         paths = sorted(path for path in anchor.glob(pattern) if path.is_file())
     if not paths:
-        raise MicrodataError("there are no files here", code="no-data", where=str(source))
+        raise MicrodataError("no files here", code="no-data", where=str(source))
     return paths
 
 
@@ -167,10 +167,10 @@ _MADE = ("cells", "table", "extras")
 Memory = dict[str, Any]
 
 
-_OTHERWISE = "changed, or sealed with other keys"
+_OTHERWISE = "changed, or signed with other keys"
 _RESTORE = (
-    "find out who changed it, and restore the folder; to make anew whatever is not as it was "
-    "sealed: --accept-changes, or accept_changes=True"
+    "check who changed it, and restore the folder; to rebuild everything that changed since "
+    "signing, add --accept-changes or accept_changes=True"
 )
 
 
@@ -198,7 +198,7 @@ class ReleaseState:
         # A link in place of the memory would let a run remove files elsewhere.
         for folder in (self.folder, self.stage):
             if folder.is_symlink():
-                message = "this is a link, not a folder of a release"
+                message = "not a folder but a link"
                 hint = "remove it, or choose another folder for the release"
                 raise PublicationError(message, code="output-folder", where=str(folder), hint=hint)
         with (
@@ -223,10 +223,10 @@ class ReleaseState:
             if _is_memory(memory):
                 found[path.stem] = memory
             elif self.seals is not None:
-                self.accepted.append(Problem("the memory was changed", f"{FOLDER}/{path.name}"))
+                self.accepted.append(Problem("the state was changed", f"{FOLDER}/{path.name}"))
         others = {str(memory["programme"]) for memory in found.values()} - {self.programme}
         if others:
-            message = f"the folder holds the release of another programme ({min(others)})"
+            message = f"the folder contains the release of another programme ({min(others)})"
             hint = "choose another folder for this one"
             raise PublicationError(message, code="output-folder", where=str(self.out), hint=hint)
         return found
@@ -239,19 +239,21 @@ class ReleaseState:
         if self.seals is None:
             sealed = [name for name, memory in self._memories.items() if "seal" in memory]
             if sealed or (self.out / SEAL).exists():
-                message = "the release is sealed, and the programme names no key to check it with"
-                found.append(Problem(message, SEAL, "name the secret, or sign = … in [release]"))
+                message = "the release is signed, but the programme has no key to check it"
+                found.append(Problem(message, SEAL, "add the secret, or sign = … to [release]"))
         elif self._memories and not (
             (self.out / SEAL).exists()
             or any(self.folder.glob("*.seal"))
             or any("seal" in memory for memory in self._memories.values())
         ):  # there is a release here, and no trace of a seal
-            message = "the release has no seal: it is from before releases were sealed, or lost it"
+            message = (
+                "the release is not signed: it is from before releases were sealed, or lost it"
+            )
             found.append(Problem(message, SEAL))
         else:
             found += self._broken(self.seals)
         if found and not self.accept:
-            many = f"{len(found)} things in this release are not as they were sealed"
+            many = f"{len(found)} parts of the release changed since signing"
             raise PublicationError(
                 many if len(found) > 1 else found[0].what,
                 code="release-seal",
@@ -268,22 +270,22 @@ class ReleaseState:
         for name, memory in self._memories.items():
             cells = self._cells(name)
             if not seals.fits_entry(name, memory):
-                yield Problem(f"the memory was {_OTHERWISE}", f"{FOLDER}/{name}.json")
+                yield Problem(f"the state was {_OTHERWISE}", f"{FOLDER}/{name}.json")
                 continue
             trusted[name] = memory
             if memory.get("cells") and cells.exists() and not is_as_made(cells, memory["cells"]):
-                yield Problem("the memory was changed", f"{FOLDER}/{name}.parquet")
+                yield Problem("the state was changed", f"{FOLDER}/{name}.parquet")
         wholes = []
         for path in (self.out / SEAL, *sorted(self.folder.glob("*.seal"))):
             whole = read_seal(path)
             if whole is not None and not (wrong := whole.wrong_for(seals)):
                 wholes.append(whole)
             elif path.exists() or path.is_symlink():
-                reason = wrong if whole is not None else "the seal is damaged"
+                reason = wrong if whole is not None else "the signature file is damaged"
                 yield Problem(reason, path.relative_to(self.out).as_posix())
         published = any((self.out / file).exists() for file in self.planned())
         if not wholes and published and not (self.out / SEAL).exists():
-            yield Problem("the seal is missing", SEAL)
+            yield Problem("the signature file is missing", SEAL)
         yield from self._changed_files(wholes, trusted)
 
     def _changed_files(
@@ -303,9 +305,9 @@ class ReleaseState:
             if not path.exists() and not path.is_symlink():
                 continue
             if file not in planned:
-                yield Problem("what the release remembers of this file is gone", file)
+                yield Problem("the state of this file is missing", file)
             elif not made:
-                yield Problem("the file has no seal that holds", file)
+                yield Problem("the file has no valid signature", file)
             elif not any(is_as_made(path, digest) for digest in made):
                 yield Problem("the file was changed", file)
 
@@ -360,11 +362,11 @@ class ReleaseState:
         if foreign:
             hint = "choose another folder, or move these files away"
             raise PublicationError(
-                f"{len(foreign)} files stand in the way that are not of this release",
+                f"the folder contains {len(foreign)} files that are not part of this release",
                 code="output-file",
                 where=str(self.out),
                 hint=hint,
-                problems=[Problem("this file is not of this release", n, hint) for n in foreign],
+                problems=[Problem("not part of this release", n, hint) for n in foreign],
             )
 
     # -- what there is -----------------------------------------------------------
@@ -543,30 +545,30 @@ def remembered_tables(out: Path) -> dict[str, RememberedTable]:
     import polars as pl
 
     def refused(what: str, where: Path) -> PublicationError:
-        hint = "name the folder of a release, with its subfolder .discreet as it was made"
+        hint = "give the folder of a release with its unchanged subfolder .discreet"
         return PublicationError(what, code="release-folder", where=str(where), hint=hint)
 
     tables = {}
     paths = sorted((out / FOLDER).glob("*.json"))
     if not paths:
-        raise refused("there is no release here", out)
+        raise refused("no release in this folder", out)
     seal = read_seal(out / SEAL)
     if seal is None and (out / SEAL).exists():
-        raise refused("the seal of this release is damaged", out / SEAL)
+        raise refused("the signature file of this release is damaged", out / SEAL)
     for name in [] if seal is None else memory_differences(out, seal):
-        raise refused("this is not as it was sealed", out / name)
+        raise refused("changed since signing", out / name)
     for path in paths:
         cells = path.with_suffix(".parquet")
         try:
             memory = json.loads(path.read_text("utf-8"))
         except (ValueError, RecursionError):
-            raise refused("the memory of this release is damaged", path) from None
+            raise refused("the state of this release is damaged", path) from None
         if not _is_memory(memory):
-            raise refused("this release was made by another version", path)
+            raise refused("another version made this release", path)
         if "table" not in memory:
             continue  # what is said about the release as a whole
         if not cells.is_file() or file_digest(cells) != memory["cells"]:
-            raise refused("the memory of this release is damaged", cells)
+            raise refused("the state of this release is damaged", cells)
         table = with_cells(rebuilt(memory["table"]), pl.read_parquet(cells))
         made = (table, memory["extras"], memory["files"], memory["digest"])
         tables[table.name] = RememberedTable(*made)
@@ -634,7 +636,7 @@ def table_statement(programme: Programme, table: str) -> dict[str, Any]:
     entry = programme.tables[table]
     told = programme.tells(table)
     if not told:
-        message = f"the method does not say what {table!r} tells"
+        message = f"the method does not declare the content of {table!r}"
         raise PublicationError(message, code="protection", where="protect")
     period = programme.document.period
     stated = {} if period is None else {"period": period.name, "keys": period.keys}
@@ -653,8 +655,8 @@ def read_release(folder: Path, number: int = 0) -> list[EarlierTable]:
     release = []
     for kept in remembered_tables(folder).values():
         if "about" not in kept.extras:
-            message = "this release does not say what its tables are about"
-            hint = "make it once more from its programme, with this version"
+            message = "the release lacks the description of its tables"
+            hint = "run its programme again with this version"
             raise PublicationError(message, code="release-folder", where=str(folder), hint=hint)
         protection(kept.extras["about"]["protect"])  # what an unknown method tells is not known
         release.append(EarlierTable(folder=folder, kept=kept, number=number))
@@ -672,7 +674,7 @@ def contradictions(programme: Programme, tables: Sequence[EarlierTable]) -> Iter
             frame = " and ".join(sorted("the counts" if item == COUNT else item for item in both))
             message = (
                 f"{frame} were published with {protection(before.protect).manner} "
-                f"({before.name}), and now with {own.manner}"
+                f"({before.name}), now with {own.manner}"
             )
             hint = f"table {name!r}: {clash(own.name, before.protect)[0]}"
             yield programme.problem(("suppression", "earlier", before.number), message, hint)

@@ -64,7 +64,7 @@ class SealKeys:
 
     def __init__(self, secret: Secret | None, signing: Ed25519PrivateKey | None) -> None:
         if secret is None and signing is None:
-            raise PublicationError("a seal needs a key", code="seal", where="[release]")
+            raise PublicationError("a signature needs a key", code="seal", where="[release]")
         self._signing = signing
         self.public = None if signing is None else public_bytes(signing)
         self._whole = None if secret is None else secret.derive("discreet release seal 1")
@@ -110,8 +110,8 @@ class SealKeys:
         return None if self._signing is None else self._signing.sign(_SIGNED + body).hex()
 
     def __reduce__(self) -> NoReturn:
-        message = "keys of seals cannot be pickled"
-        raise PublicationError(message, code="seal", hint="hand over the names of their files")
+        message = "signing keys cannot be pickled"
+        raise PublicationError(message, code="seal", hint="pass the names of their files")
 
     def __repr__(self) -> str:
         kinds = [*(["keyed"] if self.keyed else []), *(["signed"] if self.public else [])]
@@ -124,7 +124,7 @@ def _canonical(value: Any) -> bytes:
 
 def _plain_name(value: str) -> str:
     if not is_plain(value):
-        raise ValueError("no name of a file")
+        raise ValueError("not the name of a file")
     return value
 
 
@@ -181,24 +181,24 @@ class ReleaseSeal(BaseModel):
         """Why this is not a seal of the office; empty if it is."""
         if keys.keyed:
             if self.keyed is None:
-                return "the seal is not keyed with the secret of the record keys"
+                return "the fingerprint does not use the secret of the record keys"
             if not hmac.compare_digest(self.keyed, keys.whole(self._body()) or ""):
-                return "the seal was changed, or made with another secret"
+                return "the fingerprint changed, or was made with another secret"
         return "" if keys.public is None else self.wrong_for_public(keys.public)
 
     def wrong_for_public(self, public: bytes) -> str:
         """Why this is not signed with the key of a public one; empty if it is."""
         if self.signer is None or self.signature is None:
-            return "the release is not signed: [release] sign = … signs it"
+            return "the release is not signed: add sign = … to [release]"
         if self.signer != public.hex():
             asked = key_id(public)
-            return f"the seal is signed with another key: {self.signer_id}, not {asked}"
+            return f"the release is signed with another key: {self.signer_id}, not {asked}"
         try:
             Ed25519PublicKey.from_public_bytes(public).verify(
                 bytes.fromhex(self.signature), _SIGNED + self._body()
             )
         except InvalidSignature:
-            return "the signature does not fit: the seal was changed"
+            return "the signature is not valid: the release changed"
         return ""
 
     def _body(self) -> bytes:

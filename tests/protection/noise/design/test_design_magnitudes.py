@@ -112,16 +112,19 @@ def test_nothing_secret_is_shown(parity: MagnitudePerturbationTable) -> None:
     ("text", "message"),
     [
         ("0,0,1,0,0,1,all\n1,1,1,0,0,0.9,all\n", "contradict|do not sum to one"),
-        ("0,0,1,0,0,1,all\n1,0,0.5,-1,0,0.5,all\n1,2,0.4,1,0.6,1,all\n", "gap before"),
+        (
+            "0,0,1,0,0,1,all\n1,0,0.5,-1,0,0.5,all\n1,2,0.4,1,0.6,1,all\n",
+            "a gap precedes the interval",
+        ),
         ("0,0,1,0,0,1,all\n1,0,0.5,-1,0,0.5,all\n1,2,0.6,1,0.4,1,all\n", "overlaps another"),
         ("0,0,1,0,0,1,all\n1,-1,0.5,-2,0,0.5,all\n1,3,0.5,2,0.5,1,all\n", "change the sign"),
-        ("0,0,1,0,0,1,all\n1,3,1,0,0,1,all\n", "not the target stated"),
+        ("0,0,1,0,0,1,all\n1,3,1,0,0,1,all\n", "differs from the stated target"),
         ("1,1,1,0,0,1,all\n", "needs a row for class 0"),
         ("0,0,1,0,0,1,most\n", "the type is unknown"),
-        ("0,0,x,0,0,1,all\n", "a column holds no number"),
+        ("0,0,x,0,0,1,all\n", "a column lacks numbers"),
         ("0,0,1,0,0,1\n", "another number of columns"),
-        (ROWS + ROWS.replace("all", "even"), "'all' stands beside parts"),
-        ("", "there are no rows"),
+        (ROWS + ROWS.replace("all", "even"), "part 'all' excludes parts 'even' and 'odd'"),
+        ("", "no rows"),
     ],
 )
 def test_files_with_mistakes_are_refused(tmp_path: Path, text: str, message: str) -> None:
@@ -132,19 +135,19 @@ def test_files_with_mistakes_are_refused(tmp_path: Path, text: str, message: str
 
 
 def test_a_table_for_counts_is_refused(reference: Path) -> None:
-    with pytest.raises(PerturbationError, match="columns are missing: type"):
+    with pytest.raises(PerturbationError, match="columns not found: type"):
         MagnitudePerturbationTable.read(reference / "argus/ckm/Magnitude/ptab_freq.txt")
 
 
 @for_all_rows(
     ("options", "message"),
     [
-        ({"step": 0}, "the step is a whole number"),
-        ({"step": 0.5}, "the step is a whole number"),
+        ({"step": 0}, "the step must be a whole number from 1 to 100"),
+        ({"step": 0.5}, "the step must be a whole number from 1 to 100"),
         ({"classes": ()}, "ascending whole numbers"),
         ({"classes": (5, 1)}, "ascending whole numbers"),
         ({"classes": (0, 1)}, "ascending whole numbers"),
-        ({"kind": "most"}, "there is no kind 'most'"),
+        ({"kind": "most"}, "unknown kind 'most' of perturbation table for magnitudes"),
         ({"small_cells": 3}, "small cells need two numbers"),
         ({"relax": "unimodality", "classes": (1,), "variance": 50}, r"variance of more than 10\n"),
     ],
@@ -160,7 +163,7 @@ def test_a_part_is_named_where_there_are_several(parity: MagnitudePerturbationTa
         parity.transition_matrix()
     with pytest.raises(PerturbationError, match="no part 'all'"):
         parity.transition_matrix(kind="all")
-    with pytest.raises(PerturbationError, match="there is no size class 3"):
+    with pytest.raises(PerturbationError, match="size class 3 not found"):
         parity.transition_matrix(3, "even")
-    with pytest.raises(PerturbationError, match="the part 'odd' is there twice"):
+    with pytest.raises(PerturbationError, match="part 'odd' occurs twice"):
         MagnitudePerturbationTable.joined(parity, parity.part("odd"))

@@ -228,30 +228,30 @@ def test_a_stay_probability_that_leaves_no_choice_gives_up_order_below_zero_too(
 @for_all_rows(
     ("arguments", "options", "message"),
     [
-        ((0, 1), {}, "the largest noise is a whole number from 1 on"),
-        ((2.5, 1), {}, "the largest noise is a whole number from 1 on"),
-        ((True, 1), {}, "the largest noise is a whole number from 1 on"),
-        ((5000, 1), {}, "no more than 1000 steps of noise"),
-        ((3, 0), {}, "the variance is a positive number"),
-        ((3, -1), {}, "the variance is a positive number"),
-        ((3, math.nan), {}, "the variance is a positive number"),
-        ((3, "1"), {}, "the variance is a positive number"),
-        ((3, 1, (0,)), {}, "0 and negative numbers"),
-        ((3, 1, (-2,)), {}, "0 and negative numbers"),
-        ((3, 1, 2), {}, "forbidden values are a list of whole numbers"),
-        ((3, 1, (1.5,)), {}, "forbidden values are a list of whole numbers"),
-        ((3, 1), {"stay": 0}, "a stay probability is above 0 and at most 1"),
-        ((3, 1), {"stay": 1.1}, "a stay probability is above 0 and at most 1"),
-        ((3, 1), {"stay": (0.5, 0.5)}, "2 values are given for 3 rows"),
-        ((3, 1), {"stay": {4: 0.5}}, "there is no row 4"),
-        ((3, 2, (1,)), {"stay": {1: 0.5}}, "row 1 may not stay: its count is forbidden"),
-        ((3, 1), {"monotone": 1}, "each value is True or False"),
+        ((0, 1), {}, "the largest noise must be a whole number of at least 1"),
+        ((2.5, 1), {}, "the largest noise must be a whole number of at least 1"),
+        ((True, 1), {}, "the largest noise must be a whole number of at least 1"),
+        ((5000, 1), {}, "the largest noise is 1000 steps"),
+        ((3, 0), {}, "the variance must be positive"),
+        ((3, -1), {}, "the variance must be positive"),
+        ((3, math.nan), {}, "the variance must be positive"),
+        ((3, "1"), {}, "the variance must be positive"),
+        ((3, 1, (0,)), {}, "forbidden values must be above 0"),
+        ((3, 1, (-2,)), {}, "forbidden values must be above 0"),
+        ((3, 1, 2), {}, "forbidden must be a list of whole numbers"),
+        ((3, 1, (1.5,)), {}, "forbidden must be a list of whole numbers"),
+        ((3, 1), {"stay": 0}, "a stay probability must be above 0 and at most 1, or None"),
+        ((3, 1), {"stay": 1.1}, "a stay probability must be above 0 and at most 1, or None"),
+        ((3, 1), {"stay": (0.5, 0.5)}, "2 values for 3 rows"),
+        ((3, 1), {"stay": {4: 0.5}}, "row 4 not found"),
+        ((3, 2, (1,)), {"stay": {1: 0.5}}, "row 1 cannot stay: its count is forbidden"),
+        ((3, 1), {"monotone": 1}, "each value must be True or False"),
         ((3, 1), {"relax": "mean"}, "one of variance, stay, unimodality"),
         ((3, 1e-20), {}, "no noise left on the grid"),
         ((3, 1), {"stay": 0.05}, "row 3 needs a"),
         ((5, 3), {"stay": 0.5, "relax": "stay"}, "row 1 does not reach the variance"),
         ((5, 6), {"relax": "unimodality"}, "row 1 cannot have a variance of more than"),
-        ((1, 1, (1, 2)), {}, "row 1 has no noise above zero that is allowed"),
+        ((1, 1, (1, 2)), {}, "row 1 has no allowed noise above zero, so its mean cannot be"),
     ],
 )
 def test_what_cannot_be_is_refused(
@@ -419,7 +419,9 @@ def test_the_bracketed_search_uses_the_slopes(monkeypatch: pytest.MonkeyPatch) -
 
 
 def test_a_variance_out_of_reach_is_told() -> None:
-    with pytest.warns(DiscreetWarning, match="less variance than asked for"):
+    with pytest.warns(
+        DiscreetWarning, match="large counts get less variance than requested, because of the"
+    ):
         ptable = discreet.design_perturbation(max_noise=2, variance=50)
     assert ptable.parameters()[-1]["variance"] == pytest.approx(2)
     discreet.design_perturbation(max_noise=2, variance=2)

@@ -156,7 +156,9 @@ def test_permuted_tables_are_written_and_read_without_loss(tmp_path: Path, suffi
 def test_a_seed_that_is_none_is_refused(
     ptable_of_quarters: PerturbationTable, seed: object
 ) -> None:
-    with pytest.raises(PerturbationError, match="seed is a whole number"):
+    with pytest.raises(
+        PerturbationError, match="a seed must be a whole number of at least 0, or bytes"
+    ):
         permuted(ptable_of_quarters, seed)  # type: ignore[arg-type]
 
 

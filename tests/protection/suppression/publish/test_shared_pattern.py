@@ -145,7 +145,9 @@ def test_what_must_be_shown_for_one_value_is_not_hidden_for_another() -> None:
         dc.primary(table, [], value="turnover", marks=shown),
         dc.primary(table, [], value="wages", marks=hidden),
     ]
-    with pytest.raises(SuppressionError, match="must be hidden for another") as caught:
+    with pytest.raises(
+        SuppressionError, match="the cell must be published for one value and suppressed for"
+    ) as caught:
         dc.suppress(table, found, method="fast")
     assert caught.value.where == "branch=a"
 

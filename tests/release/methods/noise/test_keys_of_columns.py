@@ -15,7 +15,7 @@ from discreet.release import open_inputs, protect, read_parameters
 from discreet.release.packages import open_parameters, pack_parameters
 
 Edited = Callable[..., Path]
-SAID = "the noise of 'persons' and 'rent' is drawn by the same keys"
+SAID = "the noise of 'persons' and 'rent' uses the same keys: one known"
 
 
 @pytest.fixture
@@ -138,7 +138,7 @@ figures.persons = { kind = "sum", of = "persons" }
     [
         ('keys = "own"', "known: column, shared"),
         ("period = 2022", "text"),
-        ("range_floor = 0.1", "only a range has a floor"),
+        ("range_floor = 0.1", 'range_floor needs of = "range"'),
     ],
 )
 def test_mistakes_are_placed(edited: Edited, tmp_path: Path, lines: str, words: str) -> None:
@@ -206,5 +206,5 @@ def test_a_period_that_the_package_cannot_use_is_refused(edited: Edited, tmp_pat
 
 def test_a_period_needs_a_column_with_keys_of_its_own(edited: Edited) -> None:
     parameters = read_parameters(edited('keys = "shared"', 'keys = "shared"'))
-    with pytest.raises(PackageError, match="no value column has keys of its own"):
+    with pytest.raises(PackageError, match="a period needs a value column with separate keys"):
         parameters.of_period("2022")

@@ -126,13 +126,16 @@ def test_sums_are_multiples_of_the_grain(edited: Edited, tmp_path: Path) -> None
 @pytest.mark.parametrize(
     ("lines", "words"),
     [
-        (["mu_c = 1"], "mu_c is for cells that rules mark"),
-        ([RULES], "mu_c is for cells that rules mark"),
-        (["mu_c = 1", "sensitive = {}"], "there is no rule"),
+        (["mu_c = 1"], "mu_c and sensitive need each other"),
+        ([RULES], "mu_c and sensitive need each other"),
+        (["mu_c = 1", "sensitive = {}"], "no rule given"),
         (["mu_c = 1", "sensitive = { dominance = [0, 85] }"], "n is a whole number"),
         (["mu_c = 1", "sensitive = { dominance = [2] }"], "needs at least 2 entries"),
-        (["mu_c = 1", "sensitive = { p_percent = -7.5 }"], "p is a number above 0"),
-        (["mu_c = 1", "sensitive = { pq = [31.5, 17.25] }"], "q is above p"),
+        (["mu_c = 1", "sensitive = { p_percent = -7.5 }"], "p must be above 0"),
+        (
+            ["mu_c = 1", "for example mu_c = 1 with sensitive ="],
+            "q must be above p and at most 100",
+        ),
         (["mu_c = 1", "sensitive = { p_procent = 7 }"], "did you mean 'p_percent'"),
         (["grain = 0"], "must be above 0"),
     ],
@@ -157,5 +160,5 @@ def test_rules_are_part_of_the_parameters(edited: Edited) -> None:
 
 def test_a_package_is_refused_alike(edited: Edited) -> None:
     path = edited("mu_c = 1", "sensitive = { p_percent = -7.5 }")
-    with pytest.raises(DiscreetError, match="p is a number above 0"):
+    with pytest.raises(DiscreetError, match="p must be above 0"):
         read_parameters(path)

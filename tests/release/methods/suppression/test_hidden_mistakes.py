@@ -59,13 +59,23 @@ def mistakes(folder: Path, text: str) -> list[str]:
 @pytest.mark.parametrize(
     ("old", "new", "key", "what"),
     [
-        ("p_percent = 12", "p_percent = -1", "rules.business.p_percent", "p is a number above 0"),
-        ("p_percent = 12", "p_percent = [1, 2]", "rules.business.p_percent", "not what the rule"),
+        ("p_percent = 12", "p_percent = -1", "rules.business.p_percent", "p must be above 0"),
+        (
+            "p_percent = 12",
+            "p_percent = [1, 2]",
+            "publishes counts of all cells with published values",
+            "wrong value for the rule",
+        ),
         ("p_percent = 12", "p_percent = { p = 1, k = 2 }", "p_percent", "no such key: k"),
         ("p_percent = 12", "p_percent = { n = 2 }", "rules.business.p_percent", "is missing"),
-        ("p_percent = 12", 'p_percent = "12"', "rules.business.p_percent", "this is no rule"),
+        ("p_percent = 12", 'p_percent = "12"', "rules.business.p_percent", "not a rule"),
         ("p_percent = 12", "p_precent = 12", "rules.business.p_precent", "no such key"),
-        ("p_percent = 12", "pq = [50, 10]", "rules.business.pq", "q is above p"),
+        (
+            "p_percent = 12",
+            "pq = [50, 10]",
+            "publishes counts of all cells with published values",
+            "q must be above p and at most 100",
+        ),
         ("p_percent = 12", "dominance = [0, 50]", "dominance", "n is a whole number"),
         ("p_percent = 12", "request = { percent = 1 }", "rules.business.request", "where"),
         (
@@ -78,7 +88,7 @@ def mistakes(folder: Path, text: str) -> list[str]:
             "p_percent = 12",
             'p_percent = { p = 12, per = "holding" }',
             "defaults.rules",
-            "looks at holdings, and none are named",
+            "a rule applies to holdings, but holdings is missing",
         ),
         ('rules = "business"', 'rules = "busines"', "defaults.rules", "no rules 'busines'"),
         ('rules = "business"', "", "tables.T1.rules", "rules is missing"),
@@ -91,7 +101,7 @@ def mistakes(folder: Path, text: str) -> list[str]:
             'value = "turnover"',
             'marks = [{ cells = { size = "s" }, status = "unsafe" }]',
             "tables.T1.marks[0]",
-            "not spanned by 'size'",
+            "'size' is not a spanning variable of the table",
         ),
         (
             'value = "turnover"',
@@ -99,10 +109,20 @@ def mistakes(folder: Path, text: str) -> list[str]:
             "tables.T1.marks[0]",
             "says nothing",
         ),
-        ('value = "turnover"', "marks = [{ cost = 1 }]", "marks[0]", "names its cells"),
+        (
+            'value = "turnover"',
+            "marks = [{ cost = 1 }]",
+            "marks[0]",
+            "a mark needs a file or cells",
+        ),
         ('value = "turnover"', "marks = [3]", "tables.T1.marks[0]", "table of keys"),
         ('value = "turnover"', 'official = "region == 1"', "official", '"noise" only'),
-        ('value = "turnover"', 'shadow = "wages"', "tables.T1.shadow", "no shadow"),
+        (
+            'value = "turnover"',
+            'shadow = "wages"',
+            "tables.T1.shadow",
+            "counts cannot have a shadow variable",
+        ),
         ('value = "turnover"', 'shadow = "wage"\nvalue = "wages"', "T1.shadow", "no column 'wage'"),
         ('value = "turnover"', 'holdings = "holding"', "T1.holdings", "no rule of this table"),
         (
@@ -116,7 +136,7 @@ def mistakes(folder: Path, text: str) -> list[str]:
         ('method = "fast"', 'cost = { of = "value", power = -1 }', "cost.power", "at least 0"),
         ('method = "fast"', "bounds = { below = -1 }", "suppression.bounds.below", "at least 0"),
         ('method = "fast"', 'earlier = "nowhere"', "suppression.earlier", "no file 'nowhere'"),
-        ('method = "fast"', 'earlier = "."', "suppression.earlier", "there is no release here"),
+        ('method = "fast"', 'earlier = "."', "suppression.earlier", "no release in this folder"),
         ('unit = { en = "EUR 1,000", de = "1 000 EUR" }', "decimals = 12", "values", "at most 9"),
     ],
 )
@@ -144,7 +164,7 @@ def test_keys_and_noise_are_needed_for_noisy_tables_only(tmp_path: Path) -> None
     found = mistakes(tmp_path, (HEAD + TABLE).replace('protect = "suppress"', 'protect = "noise"'))
     assert any("[keys] is missing" in each for each in found)
     assert any("[perturbation] is missing" in each for each in found)
-    assert any('goes with protect = "suppress" or "unit-noise" only' in each for each in found)
+    assert any('this needs protect = "suppress" or "unit-noise" only' in each for each in found)
 
 
 @pytest.mark.parametrize(
@@ -171,7 +191,7 @@ def test_one_value_of_one_population_is_protected_in_one_way(
         return
     with pytest.raises(DiscreetError, match="with noise") as caught:
         check_release(path)
-    assert "noise around hidden values opens them" in str(caught.value)
+    assert "noise on values that are suppressed elsewhere discloses them" in str(caught.value)
     # Another name for the same file is no way around it.
     text = text.replace("[tables.T1]", '[sources.again]\nsource = "./firms.parquet"\n\n[tables.T1]')
     text = text.replace("[tables.T1]", '[tables.T1]\nfrom = "again"')
@@ -304,9 +324,11 @@ def test_what_is_rounded_or_unjudged_is_said(tmp_path: Path) -> None:
     """Tables with hidden cells are not rounded; counts beside values need a rule of their own."""
     firms().write_parquet(tmp_path / "firms.parquet")
     found = mistakes(tmp_path, HEAD + "round_to = 10\n" + TABLE)
-    assert any("the figures of 'T1' are not rounded" in each for each in found)
+    assert any("does not round the values of 'T1'" in each for each in found)
     found = mistakes(tmp_path, HEAD + TABLE + "round_to = 10\n")
-    assert any('goes with protect = "noise", "rounding" or "sample" only' in each for each in found)
+    assert any(
+        'this needs protect = "noise", "rounding" or "sample" only' in each for each in found
+    )
     both = TABLE.replace('"turnover"', '["turnover", "count"]')
     lifted = HEAD + "round_to = 10\n" + both + "round_to = 1\n"
     assert not any("counts" in text for text in said(tmp_path, lifted))

@@ -138,7 +138,7 @@ def test_the_internal_report_ranks_what_would_hide_less(folder: Path) -> None:
     assert first["codes"] == ["c", "d"]
     assert first["hidden"] == 0
     words = (folder / "inside" / "suppression-internal.txt").read_text()
-    assert "How less would be hidden of T1" in words
+    assert "Changes that suppress fewer cells of T1" in words
     assert "1. branch: merge c and d: 0 of " in words
     for file in (folder / "release").rglob("*"):
         assert not file.is_file() or b"merge c and d" not in file.read_bytes()

@@ -227,7 +227,7 @@ def test_the_file_is_for_the_house_and_needs_the_same_secret(tmp_path: Path) -> 
     assert path.stat().st_mtime_ns == made, "it is made only where it is needed"
     (tmp_path / "office.secret").write_text("2c9d47a0f16e83b5d40a7e9b3f8c6152\n", encoding="ascii")
     later = programme(("new", '"size", "branch"'), earlier=BEFORE)
-    with pytest.raises(DiscreetError, match="cannot be told apart as they were then"):
+    with pytest.raises(DiscreetError, match="cannot be identified as in the earlier release"):
         later_release(tmp_path, later, lambda frame: frame)
     (tmp_path / "inside/identity.parquet").write_bytes(b"no")
     with pytest.raises(DiscreetError, match="no file of fingerprints"):

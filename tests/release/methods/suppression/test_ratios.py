@@ -114,7 +114,10 @@ def test_tables_with_ratios_are_respected_later(tmp_path: Path) -> None:
     [
         ('ratios.a = { part = "wages", whole = "count" }', "does not publish 'wages'"),
         ('ratios.a = { part = "turnover", whole = "turnover" }', "the same value"),
-        ('ratios.count = { part = "turnover", whole = "count" }', "has a value called 'count'"),
+        (
+            'ratios.count = { part = "turnover", whole = "count" }',
+            "the table has a value with the name 'count'",
+        ),
         ('ratios.a = { part = "turnover" }', "whole"),
         ('ratios.a = { part = "turnover", whole = "count", factor = 0 }', "above 0"),
     ],
@@ -132,7 +135,7 @@ def test_ratios_go_with_hidden_cells_only(tmp_path: Path) -> None:
     )
     with pytest.raises(DiscreetError) as caught:
         protect(write(tmp_path, "wrong.toml", text), tmp_path / "out")
-    assert "ratios: this goes with protect" in str(caught.value)
+    assert "ratios: this needs protect" in str(caught.value)
 
 
 def test_figures_of_a_table_with_ratios_are_found_by_number_and_name(tmp_path: Path) -> None:

@@ -203,7 +203,7 @@ def refusal(tmp_path: Path, text: str) -> str:
     ("relation", "said"),
     [
         ('total = "home"', "does not hold"),
-        ('total = "home +"', "no sum or difference"),
+        ('total = "home +"', "not a sum or difference of values"),
         ('total = "home + inland"', "inland"),
         ("total = 3", "must be a text"),
     ],
@@ -226,10 +226,10 @@ def test_values_that_add_up_are_protected_in_one_way(tmp_path: Path) -> None:
     path = write(tmp_path, "mixed.toml", text)
     with pytest.raises(DiscreetError) as caught:
         protect(path, tmp_path / "out")
-    assert "values that add up would be published by" in str(caught.value)
+    assert "additive values would be published by" in str(caught.value)
     assert "tables.all.protect" in str(caught.value)
 
 
 def test_relations_without_effect_are_pointed_out(tmp_path: Path) -> None:
     path = write(folder(tmp_path), "idle.toml", APART + '\n[relations]\nassets = "debts + own"\n')
-    assert any("does nothing" in text for text in protect(path, tmp_path / "out").warnings)
+    assert any("has no effect" in text for text in protect(path, tmp_path / "out").warnings)

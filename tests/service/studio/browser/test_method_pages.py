@@ -30,7 +30,7 @@ def test_example_is_rounded_in_two_ways(logged_in: Any, check_page: Any) -> None
     page.get_by_label("Base", exact=True).fill("")
     page.get_by_label("Spanning variables").fill("region")
     page.get_by_role("button", name="Round", exact=True).press("Enter")
-    page.wait_for_selector("text=there is no such column")
+    page.wait_for_selector("text=column not found")
     check_page(page)
 
 

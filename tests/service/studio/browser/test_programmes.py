@@ -48,7 +48,7 @@ def test_from_programme_to_release_by_keys(logged_in: Any, check_page: Any, stud
     page.keyboard.type('[tables.ages]\nby = ["regoin", "age5"]\n')
     page.wait_for_selector("#check .problems")
     assert page.evaluate("document.activeElement.id") == "text"
-    assert "did you mean 'region'?" in page.locator("#check").inner_text()
+    assert "closest match: 'region'" in page.locator("#check").inner_text()
     line = page.locator("#text").input_value().split("\n").index('by = ["regoin", "age5"]') + 1
     assert f"Line {line}" in page.locator("#check").inner_text()
     check_page(page)

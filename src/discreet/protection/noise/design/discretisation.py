@@ -54,9 +54,7 @@ class RoundingError:
     def text(self, language: str = "en") -> str:
         """The largest errors in plain words. SECRET."""
         if language not in ("en", "de"):
-            raise PerturbationError(
-                f"there are no words in the language {language!r}", code="language"
-            )
+            raise PerturbationError(f"unknown language {language!r}", code="language")
         text = texts_of("discreet.protection.noise", "rounding", language)["few-keys"]
         return text.format(
             keys=self.keys,
@@ -104,7 +102,7 @@ def discretised(
     """
     if keys not in KEYS or isinstance(keys, bool):
         raise PerturbationError(
-            "the number of keys is 256 or 4096", code="discretising", where="keys"
+            "the number of keys must be 256 or 4096", code="discretising", where="keys"
         )
     content = ptable.with_closed("left").content
     _check_rows(ptable, fill=fill)
@@ -135,10 +133,10 @@ def _check_rows(ptable: PerturbationTable, *, fill: bool) -> None:
             hint="discretise the table first, then split and permute it",
         )
     if fill and content.beyond not in ("last", REPEATING):
-        message = "counts beyond the table use a block of rows that this layout does not have"
+        message = "counts beyond the table use a repeated block, which this layout lacks"
         raise PerturbationError(message, code="discretising", hint="use fill=False")
     if fill and content.n_max > FULL_ROWS:
-        message = f"the table has more than the {FULL_ROWS} rows of this layout"
+        message = f"the table has more rows than this layout, {FULL_ROWS}"
         raise PerturbationError(message, code="discretising", hint="use fill=False")
 
 

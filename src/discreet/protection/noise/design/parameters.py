@@ -130,13 +130,19 @@ class Demand:
 def check_noise(max_noise: Any, variance: Any, problems: list[Problem], step: int = 1) -> Decimal:
     """Check the largest noise and the variance; give the variance in exact numbers."""
     if not is_whole(max_noise) or max_noise < 1:
-        problems.append(Problem("the largest noise is a whole number from 1 on", "max_noise"))
+        problems.append(
+            Problem("the largest noise must be a whole number of at least 1", "max_noise")
+        )
     elif max_noise * step > _LARGEST:
-        problems.append(Problem(f"no more than {_LARGEST} steps of noise", "max_noise"))
+        problems.append(Problem(f"the largest noise is {_LARGEST} steps", "max_noise"))
     exact = stated(variance)
     if exact is None or exact <= 0:
         problems.append(
-            Problem("the variance is a positive number", "variance", "without noise, use no table")
+            Problem(
+                "the variance must be positive",
+                "variance",
+                "for no noise, use no perturbation table",
+            )
         )
         return Decimal(1)
     return exact
@@ -171,7 +177,7 @@ def row_demands(
         )
         if demand.stay is not None and not demand.zero:
             hint = "state stay for the other rows only: stay={row: probability}"
-            problems.append(Problem(f"row {i} may not stay: its count is forbidden", "stay", hint))
+            problems.append(Problem(f"row {i} cannot stay: its count is forbidden", "stay", hint))
         demands.append(demand)
     return [] if problems else demands
 
@@ -200,7 +206,7 @@ def _per_row(
         stated_rows = dict(value)
     elif isinstance(value, Sequence | np.ndarray) and not isinstance(value, str | bytes):
         if len(value) != len(rows):
-            message = f"{len(value)} values are given for {len(rows)} rows"
+            message = f"{len(value)} values for {len(rows)} rows"
             hint = f"rows: {rows[0]} to {rows[-1]}; a mapping names single rows"
             problems.append(Problem(message, name, hint))
             return values
@@ -210,7 +216,7 @@ def _per_row(
     reported: set[str] = set()
     for row, single in stated_rows.items():
         if row not in values:
-            problems.append(Problem(f"there is no row {row}", name, f"rows: {_range(rows)}"))
+            problems.append(Problem(f"row {row} not found", name, f"rows: {_range(rows)}"))
             continue
         try:
             values[int(row)] = convert(single)
@@ -227,7 +233,7 @@ def _range(rows: Sequence[int]) -> str:
 
 def _as_truth(value: Any) -> bool:
     if not isinstance(value, bool | np.bool_):
-        raise ValueError("each value is True or False")
+        raise ValueError("each value must be True or False")
     return bool(value)
 
 
@@ -236,33 +242,33 @@ def _as_stay(value: Any) -> Decimal | None:
         return None
     exact = stated(value)
     if exact is None or not 0 < exact <= 1:
-        raise ValueError("a stay probability is above 0 and at most 1, or None")
+        raise ValueError("a stay probability must be above 0 and at most 1, or None")
     return exact
 
 
 def _as_relax(value: Any) -> Relax:
     if not isinstance(value, str) or value not in _RELAX:
-        raise ValueError(f"one of {', '.join(_RELAX)}")
+        raise ValueError(f"use one of {', '.join(_RELAX)}")
     return cast("Relax", value)
 
 
 def _forbidden(values: Any, problems: list[Problem]) -> frozenset[int]:
-    hint = "forbidden=(1, 2) keeps published figures from being 1 or 2"
+    hint = "for example forbidden=(1, 2): no published value is 1 or 2"
     listed = isinstance(values, Iterable) and not isinstance(values, str | bytes | Mapping)
     numbers: list[Any] = list(values) if listed else []
     if not listed or not all(is_whole(number) for number in numbers):
-        problems.append(Problem("forbidden values are a list of whole numbers", "forbidden", hint))
+        problems.append(Problem("forbidden must be a list of whole numbers", "forbidden", hint))
         return frozenset()
     banned = frozenset(int(number) for number in numbers)
     if any(number < 1 for number in banned):
-        message = "0 and negative numbers are not among the values to forbid"
+        message = "forbidden values must be above 0"
         problems.append(Problem(message, "forbidden", hint))
     if any(number > _LARGEST for number in banned):
-        problems.append(Problem(f"no value above {_LARGEST} can be forbidden", "forbidden"))
+        problems.append(Problem(f"forbidden values must not exceed {_LARGEST}", "forbidden"))
     return banned
 
 
 def raise_design(problems: Sequence[Problem], name: str = "") -> None:
     """Raise one error for all problems; do nothing when there is none."""
-    many = "no such table can be designed: {} problems"
+    many = "the table cannot be designed: {} problems"
     raise_all(PerturbationError, problems, code="design", many=many, where=name, most=_SHOWN)

@@ -72,10 +72,10 @@ def _seed_bytes(seed: bytes | int) -> bytes:
     if stated:  # of fixed length: HMAC does not tell keys apart that differ in zeros at the end
         return hashlib.sha256(stated).digest()
     raise PerturbationError(
-        "a seed is a whole number of at least 0, or bytes",
+        "a seed must be a whole number of at least 0, or bytes",
         code="seed",
         where="seed",
-        hint='Secret.from_file("seed.key").derive("permuted intervals") makes secret bytes',
+        hint='for secret bytes use Secret.from_file("seed.key").derive("permuted intervals")',
     )
 
 
@@ -83,7 +83,7 @@ def _widest(split: object, scale: int) -> int:
     """The widest piece, in units of the scale."""
     if split is None:
         return scale
-    problem = Problem("split is a number between 0 and 1", "split")
+    problem = Problem("split must be between 0 and 1", "split")
     try:
         if isinstance(split, bool):
             raise ValueError

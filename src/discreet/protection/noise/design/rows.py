@@ -301,11 +301,11 @@ def _without_noise(demand: Demand) -> RowSolution:
     missing = "below" if not demand.below else "above"
     hint = "forbid fewer values, or allow larger noise"
     if not demand.zero:
-        message = f"row {i} has no noise {missing} zero that is allowed, so its mean cannot be zero"
+        message = f"row {i} has no allowed noise {missing} zero, so its mean cannot be zero"
         raise ClashError(message, "forbidden", hint)
     if demand.stay is not None and demand.stay != ONE:
         message = f"row {i} can only stay: no noise {missing} zero is allowed"
-        raise ClashError(message, "stay", f"{hint}; or state no stay probability for it")
+        raise ClashError(message, "stay", f"{hint}; or remove its stay probability")
     return RowSolution({0: ONE}, ZERO, None, demand.stay, None if demand.stay else "variance")
 
 
@@ -325,7 +325,7 @@ def _at_most(
         corner = smallest_variance(row)
     except StayTooSmallError as error:
         message = f"row {demand.i} needs a stay probability of at least {at_least(error.least)}"
-        hint = "no other probability may be larger than that of staying; or monotone=False"
+        hint = "no probability may exceed the stay probability; or use monotone=False"
         raise ClashError(message, "stay", hint) from None
     if variance < corner.variance * (1 - TINY):
         raise _variance_too_small(demand, stay, corner.variance)
@@ -356,8 +356,8 @@ def _with_lower_stay(demand: Demand, variance: Decimal, solution: RowSolution) -
         stay -= STAY_STEP
     message = f"row {demand.i} does not reach the variance at any stay probability"
     hint = (
-        f"it reaches {at_most(best / demand.step**2)}; "
-        f'relax={{{demand.i}: "variance"}} lets the variance be lower'
+        f"it reaches {at_most(best / demand.step**2)}; allow less with relax={{{demand.i}: "
+        '"variance"}'
     )
     raise ClashError(message, "stay", hint)
 
@@ -382,20 +382,17 @@ def _exactly(demand: Demand, variance: Decimal, start: Multipliers) -> RowSoluti
     message = (
         f"row {demand.i} cannot have a variance of more than {at_most(largest / demand.step**2)}"
     )
-    hint = f'lower the variance, or let it give way there: relax={{{demand.i}: "variance"}}'
+    hint = f'lower the variance, or relax it with relax={{{demand.i}: "variance"}}'
     raise ClashError(message, "variance", hint)
 
 
 def _variance_too_small(demand: Demand, stay: Decimal | None, least: Decimal) -> ClashError:
     message = f"row {demand.i} needs a variance of at least {at_least(least / demand.step**2)}"
     if stay is not None:
-        hint = "zero mean and the stay probability allow no smaller one; or raise stay"
+        hint = "zero mean and the stay probability require it; or raise stay"
     else:
         low, high = demand.below[0], demand.above[0]
-        hint = (
-            f"its nearest values allowed are {demand.i - low} and {demand.i + high}, "
-            "and zero mean needs both"
-        )
+        hint = f"zero mean needs its nearest allowed values {demand.i - low} and {demand.i + high}"
     return ClashError(message, "variance", hint, least)
 
 

@@ -156,8 +156,8 @@ def design_perturbation(
     )
     if design.rows[-1].relaxed == "variance":
         warnings.warn(
-            "large counts get less variance than asked for: the largest noise (max_noise) and the"
-            " share that stays (stay) allow no more",
+            "large counts get less variance than requested, because of the largest noise "
+            "(max_noise) and the stay probability (stay)",
             DiscreetWarning, stacklevel=2,
         )  # fmt: skip
     return design.table()
@@ -337,7 +337,9 @@ def design_magnitude_perturbation(
 def _small(values: Any) -> tuple[Any, Any]:
     if isinstance(values, tuple | list) and len(values) == 2 and is_whole(values[0]):
         return values[0], values[1]
-    raise_design([Problem("small cells need two numbers: largest noise, variance", "small_cells")])
+    raise_design(
+        [Problem("small cells need two numbers: largest noise and variance", "small_cells")]
+    )
     raise AssertionError("unreachable")
 
 
@@ -355,7 +357,7 @@ def _part(
     check_kind(kind)
     problems: list[Problem] = []
     if not is_whole(step) or not 1 <= step <= 100:
-        problems.append(Problem("the step is a whole number from 1 to 100", "step"))
+        problems.append(Problem("the step must be a whole number from 1 to 100", "step"))
         step = 1
     exact = check_noise(max_noise, variance, problems, int(step))
     rows = _classes(classes, problems)
@@ -386,8 +388,8 @@ def _classes(classes: Any, problems: list[Problem]) -> list[int]:
     rows = list(classes) if listed else []
     whole = bool(rows) and all(is_whole(row) and row >= 1 for row in rows)
     if not whole or any(low >= high for low, high in pairwise(rows)):
-        message = "size classes are ascending whole numbers from 1 on"
-        problems.append(Problem(message, "classes", "class 0 is always there"))
+        message = "size classes must be ascending whole numbers from 1"
+        problems.append(Problem(message, "classes", "class 0 is implied"))
         return []
     return [int(row) for row in rows]
 
@@ -462,7 +464,7 @@ def preset(name: str) -> PerturbationTable:
     wanted = "-".join(str(name).replace(",", " ").replace("-", " ").replace("_", " ").split())
     if wanted not in PRESETS:
         raise PerturbationError(
-            f"there is no ready-made table {name!r}",
+            f"unknown ready-made table {name!r}",
             code="preset",
             hint="tables: " + "; ".join(PRESETS),
         )

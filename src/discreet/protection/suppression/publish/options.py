@@ -23,13 +23,16 @@ ToldReasons: TypeAlias = Literal["rule", "kind", "none"]
 HOPELESS = ("infeasible", "unprotected")
 _Solved = TypeVar("_Solved")
 _ZEROS = (
-    "zeros and empty cells may be hidden too: while all of them are shown, no pattern protects "
+    "zeros and empty cells may be suppressed: without them, no suppression pattern protects "
     "every sensitive cell"
 )
-_COARSER = "reasons are told in a coarser form ({!r}): told as asked, they would open cells"
+_COARSER = (
+    "reasons are published in a coarser form ({!r}), because the requested form would "
+    "disclose cells"
+)
 _WEIGHTED = {
-    True: "rules took each record, with its contribution, as often as its weight says",
-    False: "rules took each record and its contribution once, whatever its weight",
+    True: "rules count each record and its contribution as many times as its weight",
+    False: "rules count each record and its contribution once, without weights",
 }
 
 
@@ -53,16 +56,16 @@ def checked_options(options: SuppressionOptions) -> dict[str, Any]:
     known = SuppressionOptions.__optional_keys__
     unknown = sorted(set(options) - known)
     if unknown:
-        message = f"there is no option {unknown[0]!r}"
+        message = f"unknown option {unknown[0]!r}"
         hint = f"options: {', '.join(sorted(known))}"
         raise SuppressionError(message, code="option", where="suppress", hint=hint)
     if options.get("reasons") not in (None, "rule", "kind", "none"):
         raise SuppressionError(
-            "reasons is rule, kind or none", code="option", where="suppress: reasons"
+            "reasons must be rule, kind or none", code="option", where="suppress: reasons"
         )
     insiders = insider_aim(options, "suppress")
     if options.get("intervals", False) not in (True, False, "instead"):
-        message = "intervals is True, False or 'instead'"
+        message = "intervals must be True, False or 'instead'"
         raise SuppressionError(message, code="option", where="suppress: intervals")
     return {**{k: v for k, v in options.items() if k != "singletons"}, "insiders": insiders}
 
@@ -125,12 +128,12 @@ def in_harmless_words(
     assert refused is not None
     if counts and refused.code in HOPELESS and zeros != "partners":
         # What to do about counts that no dots protect from those who know the rule.
-        hide = 'hide zeros too (zero_cells="partners"), ' if zeros == "fixed" else ""
+        hide = 'allow suppressed zeros (zero_cells="partners"), ' if zeros == "fixed" else ""
         refused = with_hint(
             refused,
-            "readers know that hidden counts are 1 or more, and sensitive ones below the number of "
-            f"their rule: {hide}merge categories, or say that they do not know the rule "
-            "(Knowledge(rules=False))",
+            "readers know that suppressed counts are at least 1, and sensitive counts below "
+            f"the threshold of the rule: {hide}merge categories, or assume that readers do not "
+            "know the rule (Knowledge(rules=False))",
         )
     raise refused from None
 

@@ -183,8 +183,8 @@ def joined_figures(tables: Sequence[ProtectedTable]) -> ProtectedTable:
     figures = tuple(table.figures[0] if table.figures else Figure(name="count") for table in tables)
     names = [figure.name for figure in figures]
     if len(set(names)) < len(names):
-        message = "two figures of the table have one name"
-        hint = "a value column beside the counts cannot be called 'count'"
+        message = "two figures of the table have the same name"
+        hint = "a value column with counts cannot be called 'count'"
         raise SuppressionError(message, code="value", where=first.name, hint=hint)
     dimensions = (*first.dimensions, figure_dimension(figures))
     listed = [table.withheld for table in tables]
@@ -252,7 +252,7 @@ def figure_of(table: ProtectedTable, figure: int | str) -> ProtectedTable:
     names = [figure_item.name for figure_item in table.figures]
     known = figure in names if isinstance(figure, str) else 0 <= figure < max(len(names), 1)
     if not known:
-        message = f"the table has no figure {figure!r}"
+        message = f"figure {figure!r} not found in the table"
         hint = f"figures: {', '.join(names)}"
         raise SuppressionError(message, code="value", where=table.name, hint=hint)
     if not table.several_figures:

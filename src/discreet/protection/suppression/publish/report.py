@@ -49,7 +49,7 @@ class InsiderPrice:
         """The same in words."""
         named = f'"{self.insiders}"' if isinstance(self.insiders, str) else f"{self.insiders:g}"
         if self.cost is None:
-            return f"  insiders = {named}: no pattern does it"
+            return f"  insiders = {named}: no suppression pattern protects all cells"
         return f"  insiders = {named}: {self.secondaries:,} secondary cells, cost {self.cost:,}"
 
 
@@ -119,14 +119,14 @@ class SuppressionReport:
             if part.primary or part.secondary:
                 share = part.hidden_value / part.value if part.value else 0.0
                 lines.append(
-                    f"  {part.table}, {part.part}: {part.primary:,} + {part.secondary:,} "
-                    f"of {part.cells:,} cells hidden, {share:.1%} of the value"
+                    f"  {part.table}, {part.part}: {part.primary:,} + {part.secondary:,} of "
+                    f"{part.cells:,} cells suppressed, {share:.1%} of the value"
                 )
         if self.prices:
-            lines.append("What protection against contributors costs here:")
+            lines.append("Cost of the protection against contributors:")
             lines += [price.line() for price in self.prices]
         if self.waived:
-            lines.append(f"Not sensitive because units have consented: {len(self.waived):,} cells.")
+            lines.append(f"Not sensitive because of waivers: {len(self.waived):,} cells.")
             lines += [f"  {cell}" for cell in self.waived]
         return "\n".join([*lines, *(f"Note: {note}." for note in self.notes)])
 
@@ -157,13 +157,15 @@ def described_pattern(pattern: Pattern) -> dict[str, Any]:
 def pattern_lines(told: Mapping[str, Any]) -> list[str]:
     """The same in words."""
     lines = [
-        f"{told['primaries']:,} sensitive cells and {told['secondaries']:,} others of "
-        f"{told['cells']:,} are hidden by the method {told['method']}.",
+        f"Method {told['method']}: {told['primaries']:,} sensitive cells and "
+        f"{told['secondaries']:,} other cells of {told['cells']:,} are suppressed.",
         f"Unprotected: {told['unprotected']:,}. Cost {told['cost']:,}; {told['nearness']}.",
         f"Proof {told['proof'][:16]}, {told['seconds']:.1f} seconds.",
     ]
     if not told["complete"]:
-        lines.insert(1, "Stopped by the time limit: the best audited pattern until then.")
+        lines.insert(
+            1, "The time limit ended the search; this is the best audited suppression pattern."
+        )
     return [*lines, *(f"Warning: {warning}." for warning in told["warnings"])]
 
 
@@ -195,10 +197,10 @@ def report_on(suppression: Suppression, *, prices: bool = False) -> SuppressionR
     >>> table = Table.from_cells(cells, by=["sex"], count="n")
     >>> done = Suppression.of((table, table.count < 3), method="fast")
     >>> print(report_on(done).text())
-    1 sensitive cells and 1 others of 4 are hidden by the method fast.
+    Method fast:     1 sensitive cells and 1 other cells of 4 are suppressed.
     Unprotected: 0. Cost 7; no cheaper pattern is safe.
     ...
-      table, sex: 1 + 1 of 3 cells hidden, 50.0% of the value
+      table, sex: 1 + 1 of 3 cells suppressed, 50.0% of the value
     ...
     """
     hidden = suppression.pattern.hidden[: len(suppression.reason)]

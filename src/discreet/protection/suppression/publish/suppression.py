@@ -143,7 +143,7 @@ class Suppression:
         listed = _pairs(tables)
         chosen = checked_options(options)
         if chosen.get("relations"):
-            raise _wrong("relations are between several values", "name them all in one call")
+            raise _wrong("relations need several values", "give all values in one call")
         value = chosen.pop("value") if "value" in chosen else _value(listed)
         sources = [(table, {value: primary}) for table, primary in problem_sources(listed, value)]
         places = {value: chosen.get("decimals", 0)}
@@ -204,7 +204,9 @@ class SharedSuppression:
         chosen = checked_options(options)
         listed = _judged(tables)
         if "value" in chosen:
-            raise _wrong("values that share a pattern are those that were judged", "leave out")
+            raise _wrong(
+                "values with a common suppression pattern must be those of the primaries", "remove"
+            )
         stated = stated_relations(chosen.pop("relations", ()))
         places: dict[str | None, int] = {None: 0}
         places.update(decimals_of or {})
@@ -234,11 +236,11 @@ def _pairs(tables: Any) -> list[ProblemSource]:
     alone = isinstance(tables, tuple) and len(tables) == 2 and isinstance(tables[0], Table)
     listed = [tables] if alone else list(tables)
     unjudged = [
-        Problem("nothing says which cells are sensitive", item[0].name, _JUDGED)
+        Problem("no sensitive cells given", item[0].name, _JUDGED)
         for item in listed
         if isinstance(item, tuple) and len(item) == 2 and item[1] is None
     ]
-    raise_all(SuppressionError, unjudged, code="no-primary", many="{} tables are not judged")
+    raise_all(SuppressionError, unjudged, code="no-primary", many="{} tables lack primaries")
     return listed
 
 
@@ -249,7 +251,7 @@ def _value(sources: Sequence[ProblemSource]) -> str | None:
         for table, asked in sources
     }
     if len(values) > 1:
-        message = "the sensitive cells were found for different values"
+        message = "the primaries belong to different values"
         hint = "suppress one value at a time, or name the column with value="
         raise SuppressionError(message, code="value", hint=hint)
     return values.pop() if values else None
@@ -264,12 +266,12 @@ def _judged(tables: Sequence[Any]) -> list[tuple[Table, dict[str | None, Primary
             hasattr(one, "value") and isinstance(one, PrimaryFindings) for one in each
         ):
             raise _wrong(
-                "values that share a pattern need what was found for each of them",
+                "values with a common suppression pattern need the primaries of each value",
                 "suppress(table, [primary(…, value=…), primary(…, value=…)])",
             )
         by_value: dict[str | None, PrimaryFindings] = {one.value: one for one in each}
         if len(by_value) < len(each):
-            raise _wrong("a value of a table was judged twice", "name each value once")
+            raise _wrong("a value of a table has two primaries", "name each value once")
         found.append((table, by_value))
     return found
 
@@ -357,8 +359,8 @@ def solved_and_published(
     chosen: Mapping[str, Any],
 ) -> Suppression:
     """Find a pattern and publish it, with the options of `suppress`: all after `build_problem`."""
-    hint = "say that attackers know less, or ask for lower protection levels"
-    message = "the cell cannot be protected: what attackers are said to know leaves it no room"
+    hint = "assume wider a-priori bounds, or use lower protection levels"
+    message = "the cell cannot be protected: the a-priori bounds of intruders are too narrow"
     refuse_cells(problem.without_room, problem.name, message, "knowledge", hint)
     insiders, notes = _insiders(problem, members, sources, chosen)
     tables: Sequence[LinkedTable] = ()
@@ -456,7 +458,7 @@ def _insiders(
     values = [getattr(asked, "value", chosen["value"]) for _, asked in sources]
     guarded = [wanted is not None or value is not None for value in values]
     if wanted == "off":
-        return None, ["what contributors learn who know their own values was left out of account"]
+        return None, ["contributors who know their own values were not examined"]
     if not any(guarded):
         return None, []
     earlier = chosen.get("earlier", ())
@@ -464,12 +466,10 @@ def _insiders(
     if found is not None:
         return replace(found, share=share_of(wanted or "levels")), []
     if wanted is not None:
-        message = "the table does not say how many contributors its cells have"
-        hint = "hand in the number of records of each cell, or leave out insiders"
+        message = "the table lacks the number of contributors of its cells"
+        hint = "hand in the number of records of each cell, or remove insiders"
         raise SuppressionError(message, code="insiders", where="suppress: insiders", hint=hint)
-    return None, [
-        "how many contributors the cells have is not known: what these learn was left out"
-    ]
+    return None, ["the number of contributors is unknown: protection against them was not examined"]
 
 
 @dataclass(repr=False, eq=False)
@@ -702,8 +702,8 @@ def _spread(every: Sequence[_ValueSystem], name: str) -> None:
 
 
 def _refuse(systems: Sequence[_ValueSystem]) -> None:
-    message = "the cell must be published for one value and must be hidden for another"
-    hint = "values that share a pattern are hidden and published together"
+    message = "the cell must be published for one value and suppressed for another"
+    hint = "values with a common suppression pattern are suppressed and published together"
     for system in systems:
         both = np.flatnonzero(system.hide & system.show)
         refuse_cells(both, system.problem.name, message, "contradiction", hint)
@@ -776,7 +776,7 @@ def suppress(
     if isinstance(tables, Table):
         return _suppressed([(tables, primary)], method, options)[0]
     if primary is not None:
-        message = "several tables are given in pairs: a table, and its sensitive cells"
+        message = "give several tables as pairs: a table and its primaries"
         raise SuppressionError(message, code="tables", hint="suppress([(table, primary), …])")
     return _suppressed(tables, method, options)
 

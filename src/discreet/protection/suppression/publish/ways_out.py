@@ -61,14 +61,16 @@ def with_ways_out(
     zeros, records = chosen.get("zero_cells", "auto"), chosen.get("records")
     tries = [
         (
-            f"leave out the table {table.name}",
+            f"remove the table {table.name}",
             [one for one in sources if one[0] is not table],
             zeros,
         )
         for table, _ in sources
     ]
     if zeros == "fixed":
-        tries.insert(0, ('hide zeros too (zero_cells = "partners")', list(sources), "partners"))
+        tries.insert(
+            0, ('allow suppressed zeros (zero_cells = "partners")', list(sources), "partners")
+        )
     helps: list[str] = []
     for offer, own, zero_cells in tries:
         with suppress(SuppressionError):
@@ -97,11 +99,11 @@ def with_ways_out(
                 costs.append((hidden + merge.lost, merge.words))
     helps += [f"{words} in all tables" for _, words in sorted(costs)[:_OFFERS]]
     if helps:
-        return with_hint(error, f"any of this helps: {'; '.join(helps)}")
+        return with_hint(error, f"one of these changes is enough: {'; '.join(helps)}")
     return with_hint(
         error,
-        "leaving out a single table does not help, nor does a merge of two categories: merge "
-        "more categories, or publish fewer levels",
+        "removing one table or merging two categories is not enough: merge more categories, or "
+        "publish fewer levels",
     )
 
 

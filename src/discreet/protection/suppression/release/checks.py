@@ -56,13 +56,13 @@ def _rounded(programme: ProgrammeView, tables: Sequence[str]) -> Found:
     stated = programme.suppression
     for key, wrong in (("intervals", stated.intervals), ("earlier", stated.earlier)):
         if wrong:
-            message = "this does not go with rounded figures: it tells, or needs, true ones"
-            yield programme.at(("suppression", key), message, "leave out round_to")
+            message = "not available with rounded values, because it needs or discloses true values"
+            yield programme.at(("suppression", key), message, "remove round_to")
     for name in tables:
         table = programme.tables[name]
         if len(table.values) > 1 or table.ratios:
-            message = "tables with rounded figures publish one value, without ratios"
-            yield programme.at(("tables", name, "value"), message, "make one table for each value")
+            message = "tables with rounded values can publish one value, without ratios"
+            yield programme.at(("tables", name, "value"), message, "use one table per value")
 
 
 def _variables(programme: ProgrammeView, path: Place, named: Iterable[str]) -> Found:
@@ -70,7 +70,7 @@ def _variables(programme: ProgrammeView, path: Place, named: Iterable[str]) -> F
     known = {variable for table in programme.tables.values() for variable in table.by or []}
     for variable in named:
         if variable not in known:
-            message = f"no table is spanned by {variable!r}"
+            message = f"no table has the spanning variable {variable!r}"
             yield programme.at(path, message, nearest(variable, sorted(known)))
 
 
@@ -79,10 +79,10 @@ def _table(programme: ProgrammeView, name: str, table: Any, sound: set[str]) -> 
     for doubled in named_twice(table.values):
         yield programme.at((*path, "value"), f"{doubled!r} is named twice")
     if _WEIGHT in table.values:
-        message = f"a value column cannot be called {_WEIGHT!r}: so are sums of weights"
+        message = f"a value column cannot be called {_WEIGHT!r}, the name of sums of weights"
         yield programme.at((*path, "value"), message, "rename the column")
     if len(table.values) > 1 and FIGURE in (table.by or []):
-        message = f"a table with several values has no variable called {FIGURE!r}"
+        message = f"a table with several values cannot have a variable called {FIGURE!r}"
         yield programme.at((*path, "by"), message, "rename the variable")
     known = list(programme.document.rules)
     if table.rules is None:
@@ -93,11 +93,11 @@ def _table(programme: ProgrammeView, name: str, table: Any, sound: set[str]) -> 
         if not programme.reported(("rules", table.rules)):
             place = programme.setting(name, "rules")
             hint = nearest(table.rules, known) or "add a section [rules.NAME]"
-            yield programme.at(place, f"there are no rules {table.rules!r}", hint)
+            yield programme.at(place, f"rules {table.rules!r} not found", hint)
     elif table.rules in sound:
         yield from _fitting(programme, name, table, RuleSet(programme.document.rules[table.rules]))
     if table.shadow is not None and table.values == [COUNT]:
-        yield programme.at((*path, "shadow"), "counts have no shadow variable")
+        yield programme.at((*path, "shadow"), "counts cannot have a shadow variable")
     yield from _ratios(programme, path, table)
     if table.known is not None:
         yield from file_problems(programme, (*path, "known"), table.known)
@@ -115,54 +115,58 @@ def _ratios(programme: ProgrammeView, path: Place, table: Any) -> Found:
         for key in ("part", "whole"):
             if (value := getattr(entry, key)) is not None and value not in table.values:
                 message = f"the table does not publish {value!r}"
-                hint = "a ratio would give away what is hidden of it: name it under value, too"
+                hint = "add it to value; otherwise the ratio discloses its suppressed cells"
                 yield programme.at((*place, key), message, hint)
         if entry.part == entry.whole and entry.part is not None:
             yield programme.at(place, "part and whole are the same value")
         if ratio in (*table.values, _WEIGHT):
-            yield programme.at(place, f"the table has a value called {ratio!r}", "rename the ratio")
+            yield programme.at(
+                place, f"the table has a value with the name {ratio!r}", "rename the ratio"
+            )
 
 
 def _fitting(programme: ProgrammeView, name: str, table: Any, rules: RuleSet) -> Found:
     """Whether the rules can judge the table."""
     place = programme.setting(name, "rules")
     if table.values == [COUNT] and not rules.judges(counts=True):
-        message = "none of these rules looks at counts"
-        yield programme.at(place, message, "name a value column: value = …")
+        message = "none of these rules applies to counts"
+        yield programme.at(place, message, "add a value column: value = …")
     if rules.holdings and not table.holdings:
-        hint = 'name the column that says which records belong together: holdings = "group"'
-        yield programme.at(place, "a rule looks at holdings, and none are named", hint)
+        hint = 'add the column of the holding, such as holdings = "group"'
+        yield programme.at(place, "a rule applies to holdings, but holdings is missing", hint)
     if (
         table.holdings
         and not rules.holdings
         and programme.setting(name, "holdings") == ("tables", name, "holdings")
     ):
-        message = "no rule of this table looks at holdings"
+        message = "no rule of this table applies to holdings"
         yield programme.at(("tables", name, "holdings"), message, 'per = "holding" in a rule')
     if table.holdings and table.weight and rules.holdings:
-        message = "holdings of a weighted table cannot be told apart"
-        yield programme.at(programme.setting(name, "holdings"), message, "leave out weight or rule")
+        message = "holdings cannot be identified in a weighted table"
+        yield programme.at(
+            programme.setting(name, "holdings"), message, "remove the weight or the rule"
+        )
 
 
 def _mark(programme: ProgrammeView, path: Place, table: Any, mark: Any) -> Found:
     if (mark.file is None) == (mark.cells is None):
-        message = "a mark is a file, or names its cells"
+        message = "a mark needs a file or cells"
         hint = 'marks = "manual.hst", or [[tables.NAME.marks]] with cells = { region = "01" }'
         yield programme.at(path, message, hint)
         return
     if mark.file is not None:
         yield from file_problems(programme, path, mark.file)
         if mark.decisions:
-            yield programme.at(path, "a file of marks says itself what becomes of its cells")
+            yield programme.at(path, "a file of marks has its own statuses")
         return
     if mark.separator is not None:
-        yield programme.at((*path, "separator"), "this goes with a file only")
+        yield programme.at((*path, "separator"), "this needs a file")
     if not mark.decisions:
         hint = "known: unsafe, safe, protected, secondary; or cost = …"
-        yield programme.at(path, "the mark says nothing", f"status = … {hint}")
+        yield programme.at(path, "the mark lacks a status or a cost", f"status = … {hint}")
     for variable in mark.cells or {}:
         if variable not in (table.by or []):
-            message = f"the table is not spanned by {variable!r}"
+            message = f"{variable!r} is not a spanning variable of the table"
             yield programme.at(path, message, nearest(variable, table.by or []))
 
 
@@ -177,7 +181,7 @@ def suppression_warnings(programme: ProgrammeView, tables: Sequence[str]) -> tup
         if mark.file is not None
     ]
     found += [
-        f"others on this computer can read rules or marks: chmod 600 {path}"
+        f"other users of this computer can read rules or marks; run: chmod 600 {path}"
         for path in dict.fromkeys(secret)
         if warnings_about(path)
     ]
@@ -186,8 +190,8 @@ def suppression_warnings(programme: ProgrammeView, tables: Sequence[str]) -> tup
         f"no table uses [rules.{name}]" for name in programme.document.rules if name not in used
     ]
     found += [
-        f"no rule of [rules.{table.rules}] looks at counts: those of {name!r} are published "
-        "wherever its values are"
+        f"no rule of [rules.{table.rules}] applies to counts: {name!r} publishes counts of all "
+        "cells with published values"
         for name in tables
         for table in [programme.tables[name]]
         if COUNT in table.values and table.rules in programme.document.rules
@@ -201,12 +205,12 @@ def suppression_warnings(programme: ProgrammeView, tables: Sequence[str]) -> tup
     ]
     told = {value for name in programme.tables for value in programme.tells(name)}
     found += [
-        f"[relations] {relation.text} does nothing: no two of its values are published"
+        f"[relations] {relation.text} has no effect: fewer than two of its values are published"
         for relation in programme.stated_relations
         if len(told & set(relation.values)) < 2
     ]
     if programme.document.suppression is not None and not tables:
-        found.append('[suppression] does nothing: no table has protect = "suppress"')
+        found.append('[suppression] has no effect: no table has protect = "suppress"')
     return tuple(found)
 
 

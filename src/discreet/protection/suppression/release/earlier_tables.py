@@ -275,7 +275,7 @@ def _counted(inputs: InputsView, before: Any, names: Sequence[str]) -> Recounted
     others = inputs.other_records(before, main)
     others = np.zeros(len(main), dtype=np.bool_) if others is None else others
     if others.any() and not may_change:
-        raise _other(before, f"{int(others.sum()):,} cells have other records than they had")
+        raise _other(before, f"the records of {int(others.sum()):,} cells changed")
     weight = before.about["weight"] or None
     primaries, then = {}, {}
     for value in dict.fromkeys(value for entry in asked for value in entry.values):
@@ -293,8 +293,8 @@ def _counted(inputs: InputsView, before: Any, names: Sequence[str]) -> Recounted
             of = main, primaries[value], column_of(value, weight)
             old = table_of_then(published, *of, decimals, others)
             if old is None:
-                message = f"no hidden values of {value!r} add up with those published"
-                hint = "leave this release out of earlier, and compare it by hand"
+                message = f"no suppressed values of {value!r} fit the published totals"
+                hint = "remove this release from earlier, and compare it by hand"
                 raise SuppressionError(message, code="earlier", where=before.name, hint=hint)
             then[value] = old
     return RecountedTable(
@@ -309,15 +309,15 @@ def _counted(inputs: InputsView, before: Any, names: Sequence[str]) -> Recounted
 def changed_notes(past: Sequence[RecountedTable]) -> list[str]:
     """What has changed since it was published, in words."""
     notes = [
-        f"{then.changed:,} values of {value!r} in {one.before.name} are others today: "
-        "its pattern is kept where that is cheap, and both are protected together"
+        f"{then.changed:,} values of {value!r} in {one.before.name} changed: its suppression "
+        "pattern is kept where cheap, and both releases are protected together"
         for one in past
         for value, then in one.then.items()
     ]
     for one in past:
         others = max((int(then.others.sum()) for then in one.then.values()), default=0)
         if others:
-            message = "have other records today: they are not taken for the cells of the same names"
+            message = "have other records now and are treated as different cells"
             notes.append(f"{others:,} cells of {one.before.name} {message}")
     return notes
 
@@ -367,7 +367,7 @@ def check_values(
         raise _other(before, f"{value!r} was published with {published.figure_decimals()} decimals")
     off = differing(published, table, column_of(value, weight), decimals)
     if off and refuse:
-        raise _other(before, f"{off:,} published values of {value!r} are not those of the data")
+        raise _other(before, f"{off:,} published values of {value!r} differ from the data")
     return off
 
 
@@ -387,6 +387,6 @@ def differing(published: ProtectedTable, table: Table, column: str | None, decim
 
 
 def _other(before: Any, what: str) -> SuppressionError:
-    hint = "an earlier release can be respected only with the data it was made of; "
-    hint += "where data have changed since, say by how much: earlier_change = 0.1"
+    hint = "an earlier release needs the data of its publication; "
+    hint += "if data changed since, add their largest change, such as earlier_change = 0.1"
     return SuppressionError(what, code="earlier", where=before.name, hint=hint)

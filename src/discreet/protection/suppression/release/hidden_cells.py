@@ -153,7 +153,7 @@ class TableSuppression:
         from discreet.protection.suppression.publish.suppression import SharedSuppression
 
         names = ", ".join(item.name for item in group)
-        self.tell(f"hiding cells of {names}")
+        self.tell(f"suppressing cells of {names}")
         weight = self.programme.tables[group[0].name].weight
         values = dict.fromkeys(v for each in group for v in self.programme.tables[each.name].values)
         before = dict.fromkeys(value for one in past for value in one.primaries)
@@ -186,7 +186,7 @@ class TableSuppression:
         )
         if opened and len(self.programme.protected["suppress"]) > 1:
             # Other tables of the programme tell the counts that these reasons would open.
-            message = f"reasons = {stated!r} would make sensitive counts known"
+            message = f"reasons = {stated!r} would disclose sensitive counts"
             raise SuppressionError(message, code="reasons", where=names, hint='reasons = "none"')
         return SuppressedTables(
             tables={
@@ -205,7 +205,7 @@ class TableSuppression:
             rules = rules_of(self.programme, entry)
             values = [value for value in entry.values if value != COUNT]
             source = self.programme.source_of(name).name
-            context.tell(f"looking for what would hide less of {name}")
+            context.tell(f"searching for changes that suppress fewer cells of {name}")
             with suppress(DiscreetError):  # alone it is not protected, or has rules of other values
                 found[name] = context.hide_less(
                     records=self.inputs.records[source],
