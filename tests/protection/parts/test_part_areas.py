@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -358,3 +359,29 @@ def test_other_groupings_do_not_give_areas_away(seed: int) -> None:
 
         assert opened(decided, tables) > 0, name
         assert opened(agreed, tables) == 0, name
+
+
+def test_levels_are_compared_once_however_many_tables_have_them(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    compared = []
+    covers = PartTies.covers
+
+    def counted_covers(self: PartTies, hidden: int, shown: int) -> bool:
+        compared.append((hidden, shown))
+        return covers(self, hidden, shown)
+
+    monkeypatch.setattr(PartTies, "covers", counted_covers)
+    table = counted(people(1, 500), BY, name="T")
+    steps = []
+    for number in (5, 50):
+        names = [f"T{at}" for at in range(number)]
+        decided = {name: released_parts(name, table.dimensions, None) for name in names}
+        strict = PartRules(min_average_size=9)
+        decided["T0"] = replace(check_parts(table, strict), table="T0")
+        compared.clear()
+        agreed = PartTies(dict.fromkeys(names, table.dimensions)).agreed(decided)
+        assert len({frozenset(own.suppressed) for own in agreed.values()}) == 1
+        assert agreed["T1"].suppressed
+        steps.append(len(compared))
+    assert steps[0] == steps[1]

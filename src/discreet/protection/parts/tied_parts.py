@@ -167,9 +167,10 @@ class PartTies:
                     else:
                         single.setdefault((where, cuts), []).append(areas)
             joined = {key: _together(areas) for key, areas in single.items()}
-            before = agreed
+            before, parts, areas_of = agreed, _HiddenParts(self, whole), _HiddenParts(self, joined)
             agreed = {
-                name: self._with_hidden(name, own, whole, joined) for name, own in agreed.items()
+                name: self._with_hidden(name, own, parts, areas_of, joined)
+                for name, own in agreed.items()
             }
             if agreed != before:
                 continue
@@ -263,7 +264,8 @@ class PartTies:
         self,
         name: str,
         decided: PartDecisions,
-        whole: Collection[tuple[str, _PartCuts]],
+        parts: _HiddenParts,
+        parts_of_areas: _HiddenParts,
         single: Mapping[tuple[str, _PartCuts], Sequence[_HiddenAreas]],
     ) -> PartDecisions:
         """The decisions on a table with all hidden that would print what others hide."""
@@ -281,16 +283,11 @@ class PartTies:
         others: set[str] = set()  # hidden codes of another column than that of the areas
         for part in decided.parts:
             cuts, key = self._cuts_of(name, part.levels), part.part
-            if key not in gone and any(
-                self._covers_all(*one, name, cuts) and self._prints(*one, name, cuts)
-                for one in whole
-            ):
+            if key not in gone and parts.printed_by(name, cuts):
                 gone.add(key)
-            for (where, other), every in single.items():
-                if not self._covers_all(where, other, name, cuts):
-                    continue
-                for areas in every:
-                    if not self._prints(where, other, name, cuts, areas):
+            for where, other in parts_of_areas.told_by(name, cuts):
+                for areas in single[where, other]:
+                    if not self.prints(where, other, name, cuts, areas):
                         continue
                     listed = self._listed(areas, name, part)
                     for level, codes in listed.items():
@@ -400,14 +397,14 @@ class PartTies:
             before, after = (_worked_out(_sums(rows)) for rows in (known, [*known, larger]))
             if (after & ~before).any():
                 return True
-        filters = self._filter(theirs)
+        filters = self.filter_cut(theirs)
         if not filters or where == theirs or self._joined(where, theirs):
             return False
         return bool(records.covered(own, self.cuts[filters[0]].partition)[areas.places].any())
 
     # -- what prints what --------------------------------------------------------------
 
-    def _filter(self, where: str) -> _PartCuts:
+    def filter_cut(self, where: str) -> _PartCuts:
         """The cut of a filter, none where there is no filter."""
         if where not in self._filters:
             known = None if self._partitions is None else self._partitions.of_filter(where)
@@ -425,7 +422,7 @@ class PartTies:
         """Whether a partition is that of one of some levels."""
         return self._tied and any(self._records.same(p, self.cuts[cut].partition) for cut in cuts)
 
-    def _prints(
+    def prints(
         self,
         where: str,
         hidden: _PartCuts,
@@ -439,10 +436,10 @@ class PartTies:
             variables = {self.cuts[at].variable: at for at in shown}
             return name in self.named or not all(
                 self.cuts[at].variable in variables
-                and self._covers(at, variables[self.cuts[at].variable])
+                and self.covers(at, variables[self.cuts[at].variable])
                 for at in hidden
             )
-        filters = self._filter(where), self._filter(theirs)
+        filters = self.filter_cut(where), self.filter_cut(theirs)
         if not self._tied or any(self.cuts[at].partition < 0 for own in filters for at in own):
             return False
         if self._joined(where, theirs) or not theirs:
@@ -457,18 +454,18 @@ class PartTies:
             and bool(self._records.taken(p, theirs)[areas.places].any())
         )
 
-    def _covers_all(self, where: str, hidden: _PartCuts, name: str, shown: _PartCuts) -> bool:
-        """Whether a part has levels that tell of each level and the filter of a hidden one."""
-        theirs = self.where[name]
-        if where != theirs:
-            if not self._tied:
-                return False
-            if not self._joined(where, theirs):
-                hidden = (*hidden, *self._filter(where))
-        shown = (*shown, *self._filter(theirs))
-        return all(any(self._covers(one, other) for other in shown) for one in hidden)
+    def needed(self, where: str, hidden: _PartCuts, theirs: str) -> _PartCuts | None:
+        """The cuts of a hidden part, and its filter, that a part with another filter must tell of.
 
-    def _covers(self, hidden: int, shown: int) -> bool:
+        None if no part with that filter does.
+        """
+        if where == theirs:
+            return hidden
+        if not self._tied:
+            return None
+        return hidden if self._joined(where, theirs) else (*hidden, *self.filter_cut(where))
+
+    def covers(self, hidden: int, shown: int) -> bool:
         """Whether a level tells something of another; of one variable, whether it is finer."""
         key = hidden, shown
         if key not in self._covering:
@@ -517,7 +514,7 @@ class PartTies:
             for dimensions in self.spanning.values()
             for dimension in dimensions.values()
             for cut in self._levels_of(dimension).values()
-        }.union(*map(self._filter, filters))
+        }.union(*map(self.filter_cut, filters))
         known = [cut for cut in cuts if self.cuts[cut].partition >= 0]
         return any(
             self._records.covered(self.cuts[one].partition, self.cuts[other].partition).any()
@@ -555,6 +552,37 @@ class PartTies:
                         own = table.areas.with_hidden({spare[0]: table.finer_parts(part)})
                         return {table.decided.table: replace(table.decided, areas=own)}
         return {}
+
+
+class _HiddenParts:
+    """The hidden parts of all tables, to be held against those that tables show."""
+
+    def __init__(self, ties: PartTies, parts: Iterable[tuple[str, _PartCuts]]) -> None:
+        self.ties, self.parts = ties, tuple(parts)
+        self._cuts = {cut for where, own in self.parts for cut in (*own, *ties.filter_cut(where))}
+        self._needed: dict[str, list[tuple[int, tuple[str, _PartCuts]]]] = {}
+        self._told: dict[int, int] = {}
+        self._printed: dict[tuple[str, bool, frozenset[int]], bool] = {}
+
+    def told_by(self, name: str, shown: _PartCuts) -> Iterator[tuple[str, _PartCuts]]:
+        """Those of which a part has levels that tell of each level and the filter."""
+        theirs, told = self.ties.where[name], 0
+        for cut in (*shown, *self.ties.filter_cut(theirs)):
+            if cut not in self._told:
+                self._told[cut] = _bits(own for own in self._cuts if self.ties.covers(own, cut))
+            told |= self._told[cut]
+        if theirs not in self._needed:
+            needed = [(self.ties.needed(*part, theirs), part) for part in self.parts]
+            self._needed[theirs] = [(_bits(own), part) for own, part in needed if own is not None]
+        return (part for own, part in self._needed[theirs] if not own & ~told)
+
+    def printed_by(self, name: str, shown: _PartCuts) -> bool:
+        """Whether a part prints the cells of one, or adds up to them."""
+        key = self.ties.where[name], name in self.ties.named, frozenset(shown)
+        if key not in self._printed:
+            hidden = self.told_by(name, shown)
+            self._printed[key] = any(self.ties.prints(*part, name, shown) for part in hidden)
+        return self._printed[key]
 
 
 class _AreaTable:
@@ -642,6 +670,10 @@ class _AreaTable:
                     own = more.get(codes[wanted], frozenset())
                     more[codes[wanted]] = own | self.finer_parts(part)
         return self.areas.with_hidden(more)
+
+
+def _bits(cuts: Iterable[int]) -> int:
+    return sum(1 << cut for cut in set(cuts))
 
 
 def _rest(part: PartDecision, variable: str) -> PartKey:

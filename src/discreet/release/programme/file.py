@@ -11,7 +11,7 @@ import copy
 import os
 import re
 import tomllib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -463,30 +463,41 @@ class Programme(ProgrammeFile):
         Where areas are decided on one by one, a part that one table hides must not stand in
         another of the same records.
         """
-        where = self.tables[table].where or ""
-        group = [n for n in self._parts_of(table) if (self.tables[n].where or "") == where]
-        entries = [self.document.parts, *(self.tables[name].parts for name in group)]
-        single = any(entry is not None and entry.per for entry in entries)
-        single = single or any(self.tables[name].areas is not None for name in group)
-        return tuple(group) if single and len(group) > 1 else ()
+        return self._parts_together.get(table, ())
 
     def parts_tied_with(self, table: str) -> tuple[str, ...]:
         """The tables that records may tie to one, whatever names they have for it; none if alone.
 
         These are all of the same records if there are rules for the parts of any.
         """
-        group = self._parts_of(table)
-        decided = any(self.thresholds(name) is not None for name in group)
-        return tuple(group) if decided and len(group) > 1 else ()
+        return self._parts_tied.get(table, ())
 
-    def _parts_of(self, table: str) -> list[str]:
-        """The tables of one method and of the records of one, if it decides on parts."""
+    @cached_property
+    def _parts_together(self) -> Mapping[str, tuple[str, ...]]:
+        general, together = self.document.parts, dict[str, tuple[str, ...]]()
+        for group in self._part_groups(lambda entry: entry.where or ""):
+            entries = [general, *(self.tables[name].parts for name in group)]
+            single = any(entry is not None and entry.per for entry in entries)
+            if single or any(self.tables[name].areas is not None for name in group):
+                together |= dict.fromkeys(group, group)
+        return together
 
-        def kind(name: str) -> tuple[Any, ...]:
-            return self.source_of(name).name, self.tables[name].weight or None
+    @cached_property
+    def _parts_tied(self) -> Mapping[str, tuple[str, ...]]:
+        tied: dict[str, tuple[str, ...]] = {}
+        for group in self._part_groups(lambda entry: ""):
+            if any(self.thresholds(name) is not None for name in group):
+                tied |= dict.fromkeys(group, group)
+        return tied
 
-        own = self.method(table)
-        return [n for n in self.protected[own.name] if own.parts and kind(n) == kind(table)]
+    def _part_groups(self, apart: Callable[[TableEntry], str]) -> list[tuple[str, ...]]:
+        """Tables of one method that decides on parts, and of the same records."""
+        groups: dict[tuple[str | None, ...], list[str]] = {}
+        for name, entry in self.tables.items():
+            if (own := self.method(name)).parts:
+                key = own.name, self.source_of(name).name, entry.weight or None, apart(entry)
+                groups.setdefault(key, []).append(name)
+        return [tuple(group) for group in groups.values() if len(group) > 1]
 
     def held_against_all(self, table: str, shared: PartsEntry | None = None) -> bool:
         """Whether the parts of a filtered table are held against all records."""
