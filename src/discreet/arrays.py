@@ -134,8 +134,9 @@ class CellIndex:
         self.require()
         parts: list[PositionArray] = []
         for width in reversed(self.sizes):
-            numbers, part = np.divmod(numbers, width)
-            parts.append(part.astype(np.int32))
+            above = numbers // width  # several times as fast as with the remainder
+            parts.append((numbers - above * width).astype(np.int32))
+            numbers = above
         return parts[::-1]
 
     def every(self, start: int = 0, stop: int | None = None) -> list[PositionArray]:
@@ -145,7 +146,11 @@ class CellIndex:
         [array([0, 0, 1, 1], dtype=int32), array([0, 1, 0, 1], dtype=int32)]
         """
         self.require()
-        return self.positions(np.arange(start, self.size if stop is None else stop, dtype=np.int64))
+        if start or stop is not None:
+            stop = self.size if stop is None else stop
+            return self.positions(np.arange(start, stop, dtype=np.int64))
+        codes = [np.arange(width, dtype=np.int32) for width in self.sizes]
+        return [part.ravel() for part in np.meshgrid(*codes, indexing="ij")]
 
     def position(self, numbers: IntArray, variable: int) -> IntArray:
         """The position of the code of each cell in one variable."""

@@ -50,11 +50,14 @@ TEMPORARY_SUFFIX = ".discreet-tmp"
 def atomic_path(path: str | os.PathLike[str], *, private: bool = False) -> Iterator[Path]:
     """Give a temporary path that becomes `path` when the block ends well."""
     target = Path(path)
-    check_writable(target.parent)
-    with told_if_full(target):
-        handle, name = tempfile.mkstemp(
-            prefix=f".{target.name}.", suffix=TEMPORARY_SUFFIX, dir=target.parent
-        )
+    try:
+        with told_if_full(target):
+            handle, name = tempfile.mkstemp(
+                prefix=f".{target.name}.", suffix=TEMPORARY_SUFFIX, dir=target.parent
+            )
+    except OSError:
+        check_writable(target.parent)  # says what is wrong with the folder
+        raise
     os.close(handle)
     temporary = Path(name)
     try:

@@ -267,35 +267,3 @@ def published_values(
     value[present] = protected.value[at[present]]
     status[present] = protected.status[at[present]]
     return value, status
-
-
-def count_twins(table: Table | None, protected: ProtectedTable) -> tuple[int, int]:
-    """Pairs of inner cells with the same original count, and how many have the same noise.
-
-    Inner cells hold different records, so their noise agrees by chance only; noise that
-    depends on the count alone, as unsuitable record keys make it, agrees always. CONFIDENTIAL.
-
-    >>> import polars as pl
-    >>> from discreet.protection.noise import perturb
-    >>> cells = pl.DataFrame({"sex": ["Total", "m", "w"], "n": [4, 2, 2], "key": [0.8, 0.5, 0.9]})
-    >>> table = Table.from_cells(cells, by=["sex"], count="n", cell_key="key")
-    >>> ptable = PerturbationTable.from_rows({0: {0: 1}, 1: {-1: 0.25, 0: 0.5, 1: 0.25}})
-    >>> count_twins(table, perturb(table, ptable))
-    (1, 0)
-    """
-    if table is None or table.weight is not None or protected.value.dtype.kind != "i":
-        return 0, 0
-    value, status = published_values(table, protected)
-    chosen = (table.count > 0) & (status != CellStatus.suppressed) & (status != CellStatus.official)
-    for dimension, part in zip(table.dimensions, table.index, strict=True):
-        chosen &= dimension.is_leaf[part]
-    import polars as pl
-
-    count = table.count[chosen]
-    inner = pl.DataFrame({"count": count, "noise": value[chosen] - count})
-
-    def pairs(*names: str) -> int:
-        alike = inner.group_by(names).len()["len"].to_numpy().astype(np.int64)
-        return exact_sum(alike * (alike - 1) // 2)
-
-    return pairs("count"), pairs("count", "noise")

@@ -8,10 +8,12 @@ are not precise enough.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, MutableMapping, Sequence
+import math
+from collections.abc import Callable, Iterator, Mapping, MutableMapping, Sequence
 from dataclasses import dataclass
 from decimal import ROUND_HALF_UP, Decimal
 from functools import partial
+from itertools import product
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -43,8 +45,6 @@ HIDING, ESTIMATE = "cell-suppression", "sample-estimate"
 _MOST_DECIMALS = 15
 #: Below, a number and its decimals have so few digits that floats hold them exactly.
 _FEW_DIGITS = 1e15
-#: The grids of tables up to this size are looked through for the signs in them.
-_LOOKED_THROUGH = 1_000_000
 
 #: Every file of a table has the same legend; it is forgotten with the table.
 _KNOWN: MutableMapping[ProtectedTable, frozenset[CellStatus]] = WeakKeyDictionary()
@@ -100,17 +100,31 @@ def _states(table: ProtectedTable) -> frozenset[CellStatus]:
         if table.parts is not None:
             states.add(CellStatus.suppressed)  # cells on parts it lacks are shown as unknown
         if table.stored < table.grid_size:  # what the cells are that are not stored
-            if not table.figures and table.parts is None and not table.suppressed_parts:
-                states.add(CellStatus.zero_or_changed_to_zero)
-            elif table.grid_size <= _LOOKED_THROUGH:
-                states |= {CellStatus(item) for item in np.unique(table.cells(True)[2]).tolist()}
-            else:
-                summed = [figure.summed for figure in table.figures] or [True]
-                states |= {CellStatus.suppressed} if table.suppressed_parts else set()
-                states |= {CellStatus.zero_or_changed_to_zero} if any(summed) else set()
-                states |= set() if all(summed) else {CellStatus.not_applicable}
+            states.update(_absent_states(table))
         _KNOWN[table] = frozenset(states)
     return _KNOWN[table]
+
+
+def _absent_states(table: ProtectedTable) -> Iterator[CellStatus]:
+    """The states of cells that are not stored, of parts that the table has."""
+    sizes = [np.unique(each.level_numbers, return_counts=True) for each in table.spanning]
+    levels = [list(zip(*map(np.ndarray.tolist, each), strict=True)) for each in sizes]
+    stored: list[int] = [table.stored]
+    own: list[tuple[int, ...]] = [()]
+    if table.several_figures:
+        stored = np.bincount(table.index[-1], minlength=len(table.figures)).tolist()
+        own = [(number,) for number in table.dimensions[-1].level_numbers.tolist()]
+    for figure, cells, last in zip(table.figures or (None,), stored, own, strict=True):
+        shown = 0
+        for part in product(*levels):
+            numbers = (*(number for number, _ in part), *last)
+            if numbers in table.suppressed_parts:
+                yield CellStatus.suppressed
+            elif table.parts is None or numbers in table.parts:
+                shown += math.prod(size for _, size in part)
+        if cells < shown:
+            empty = figure is None or figure.summed
+            yield CellStatus.zero_or_changed_to_zero if empty else CellStatus.not_applicable
 
 
 def _rounding_to_zero(table: ProtectedTable) -> list[int]:

@@ -123,6 +123,28 @@ class Dimension:
         return leaf
 
     @cached_property
+    def level_numbers(self) -> npt.NDArray[np.int64]:
+        """The level of each code, with all finest codes on one level whatever their depth.
+
+        Finest codes have 0, the total 1, the codes below it that have codes below them 2, and
+        so on. Classifications that do not nest have levels of their own: the finest codes of
+        the second one 2, of the third 3, the levels above them follow in turn. Leaving codes
+        out changes no other code's number, unless it has no codes below it any more.
+
+        >>> from discreet.classifications import Classification
+        >>> parents = {"N": None, "N1": "N", "N2": "N", "S": None}
+        >>> place = Classification.from_parents("place", parents)
+        >>> Dimension(classifications=(place,)).level_numbers.tolist()
+        [1, 2, 0, 0, 0]
+        """
+        trees, tree, level = len(self.classifications), self.breakdown, self.levels
+        inner = np.where(level == 0, 1, trees + 1 + (level - 1) * trees + tree)
+        finest = np.where(tree == 0, 0, tree + 1)
+        numbers = np.where(self.is_leaf, finest, inner).astype(np.int64)
+        numbers.flags.writeable = False
+        return numbers
+
+    @cached_property
     def found(self) -> npt.NDArray[np.bool_]:
         """Which codes are listed only because they occur in the data."""
         present = np.zeros(len(self.codes), dtype=np.bool_)
@@ -160,27 +182,16 @@ class Dimension:
         return f"<Dimension {self.name}: {len(self.codes)} codes>"
 
 
+#: With at most so many more parts than cells, the wanted ones are noted among all.
+_DENSE = 2**16
+
 #: Per part, a number for its level in each variable, as `level_numbers` gives them.
 Parts = frozenset[tuple[int, ...]]
 
 
 def level_numbers(dimension: Dimension) -> npt.NDArray[np.int64]:
-    """The level of each code, with all finest codes on one level whatever their depth.
-
-    Finest codes have 0, the total 1, the codes below it that have codes below them 2, and
-    so on. Classifications that do not nest have levels of their own: the finest codes of
-    the second one 2, of the third 3, the levels above them follow in turn. Leaving codes
-    out changes no other code's number, unless it has no codes below it any more.
-
-    >>> from discreet.classifications import Classification
-    >>> place = Classification.from_parents("place", {"N": None, "N1": "N", "N2": "N", "S": None})
-    >>> level_numbers(Dimension(classifications=(place,))).tolist()
-    [1, 2, 0, 0, 0]
-    """
-    trees, tree, level = len(dimension.classifications), dimension.breakdown, dimension.levels
-    inner = np.where(level == 0, 1, trees + 1 + (level - 1) * trees + tree)
-    finest = np.where(tree == 0, 0, tree + 1)
-    return np.where(dimension.is_leaf, finest, inner).astype(np.int64)
+    """The level of each code, as `Dimension.level_numbers` has it."""
+    return dimension.level_numbers
 
 
 def _levels(
@@ -223,11 +234,18 @@ def within(
     """Which cells lie on these parts."""
     if parts is None:
         return np.ones(length, dtype=np.bool_)
-    levels, every = _levels(dimensions, index)
+    every = CellIndex(tuple(int(dimension.level_numbers.max()) + 1 for dimension in dimensions))
     # Levels without codes here have no part.
     known = [part for part in parts if all(a < b for a, b in zip(part, every.sizes, strict=True))]
     wanted = list(np.array(known, dtype=np.int64).reshape(len(known), len(every.sizes)).T)
-    return every.find(wanted, levels, (len(known), length)) >= 0
+    if every.size > length + _DENSE:
+        return every.find(wanted, _levels(dimensions, index)[0], (len(known), length)) >= 0
+    among = np.zeros(every.size, dtype=np.bool_)
+    among[every.numbers(wanted, len(known))] = True
+    numbers = np.zeros(length, dtype=np.int64)
+    for dimension, stride, part in zip(dimensions, every.strides, index, strict=True):
+        numbers += (dimension.level_numbers * stride).take(part)
+    return among[numbers]
 
 
 def codes_found(dimensions: Sequence[Dimension]) -> dict[str, Literal["all", "missing"]]:

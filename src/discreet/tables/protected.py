@@ -15,6 +15,7 @@ from __future__ import annotations
 import importlib
 import os
 from collections.abc import Mapping, Sequence
+from copy import copy
 from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
 from enum import IntEnum
@@ -281,16 +282,20 @@ class ProtectedTable:
         empty = np.isin(self.status, WITHOUT_NUMBER)
         value = np.where(empty, 0, self.value)
         zero = (value == 0) & ~empty
-        status = np.where(zero, CellStatus.zero_or_changed_to_zero, self.status).astype(np.int8)
+        status = np.where(zero, np.int8(CellStatus.zero_or_changed_to_zero), self.status)
         absent = self.absent(self.index, len(value))
         stored = (status != absent) & (absent != CellStatus.suppressed)
-        order = np.flatnonzero(stored)
-        order = order[
-            sort_cells(self.dimensions, [part[order] for part in self.index])[: len(order)]
-        ]
-        object.__setattr__(self, "index", tuple(part[order] for part in self.index))
-        object.__setattr__(self, "value", value[order])
-        object.__setattr__(self, "status", status[order])
+        index, status = self.index, status.astype(np.int8, copy=False)
+        if not stored.all():
+            index = tuple(part[stored] for part in index)
+            value, status = value[stored], status[stored]
+        order = sort_cells(self.dimensions, index)[: len(value)]
+        if not np.array_equal(order, np.arange(len(order))):
+            index = tuple(part[order] for part in index)
+            value, status = value[order], status[order]
+        object.__setattr__(self, "index", index)
+        object.__setattr__(self, "value", value)
+        object.__setattr__(self, "status", status)
 
     def _check_figures(self) -> None:
         axis = len(self.figures) > 1
@@ -303,6 +308,13 @@ class ProtectedTable:
                 where=self.name,
                 hint="create it with figure_dimension",
             )
+
+    def described_as(self, **texts: Any) -> ProtectedTable:
+        """The same cells under other texts; nothing is checked or sorted again."""
+        table = copy(self)
+        for name, text in texts.items():
+            object.__setattr__(table, name, text)
+        return table
 
     @property
     def several_figures(self) -> bool:

@@ -18,7 +18,6 @@ from typing import Any, Literal
 import numpy as np
 
 from discreet.arrays import IntArray
-from discreet.assessment.quality import count_twins
 from discreet.assessment.release_quality.pairs import (
     Pairs,
     PartGrid,
@@ -31,6 +30,7 @@ from discreet.assessment.release_quality.tallies import (
     deviations,
     states,
     total_differences,
+    twins,
 )
 from discreet.derived import KeyFigure
 from discreet.errors import PublicationError, TableError
@@ -187,9 +187,9 @@ def table_quality(
         states=states(protected, grid),
         counts=counts,
         deviations=off,
-        sums=total_differences(protected),
+        sums=total_differences(protected, grid),
         reasons=dict(sorted(reasons.items())),
-        twins=count_twins(None if ingredients or figures else table, protected),
+        twins=(0, 0) if table is None or figures or ingredients else twins(table, known["count"]),
         gates={
             name: ingredient.gate
             for name, ingredient in sorted(ingredients.items())

@@ -142,6 +142,16 @@ class PartGrid:
             return np.zeros(len(self), dtype=np.bool_)
         return ~self._among(table.parts)
 
+    def shut(self, table: ProtectedTable, figure: int) -> BoolArray:
+        """Which parts are suppressed as a whole, or missing, in one of the figures."""
+        suppressed, parts = table.suppressed_parts, table.parts
+        if table.several_figures:
+            level = table.dimensions[-1].level_numbers[figure]
+            suppressed = frozenset(part for part in suppressed if part[-1] == level)
+            parts = None if parts is None else frozenset(p for p in parts if p[-1] == level)
+        shut = self._among(suppressed)
+        return shut if parts is None else shut | ~self._among(parts)
+
     def _among(self, parts: Parts) -> BoolArray:
         """Which parts are among some, whatever the figure."""
         own = {part[: len(self.dimensions)] for part in parts}

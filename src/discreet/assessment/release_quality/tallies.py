@@ -21,6 +21,7 @@ from discreet.tables import (
     CellStatus,
     Dimension,
     ProtectedTable,
+    Table,
     level_numbers,
 )
 
@@ -167,7 +168,37 @@ def count_statistics(pairs: Pairs) -> CountStatistics:
     others[:, 3] = np.bincount(group[changed], relative, minlength=groups).astype(np.int64)
     kept = np.flatnonzero(others.any(axis=1))
     tallied: IntArray = np.stack([*np.divmod(kept, len(SIZE_CLASSES)), *others[kept].T], axis=1)
-    return CountStatistics(_tally(group, noise), tallied, zeros_changed)
+    group, noise, cells = _tally(group, noise)
+    rows: IntArray = np.stack([*np.divmod(group, len(SIZE_CLASSES)), noise, cells], axis=1)
+    return CountStatistics(rows, tallied, zeros_changed)
+
+
+def twins(table: Table, pairs: Pairs) -> tuple[int, int]:
+    """Pairs of inner cells with the same original count, and how many have the same noise.
+
+    Inner cells hold different records, so their noise agrees by chance only; noise that
+    depends on the count alone, as unsuitable record keys make it, agrees always.
+
+    >>> import polars as pl
+    >>> cells = pl.DataFrame({"sex": ["Total", "m", "w"], "n": [4, 2, 2]})
+    >>> table = Table.from_cells(cells, by=["sex"], count="n")
+    >>> published = np.array([4, 3, 1])
+    >>> twins(table, Pairs(original=table.count, value=published,
+    ...                    status=np.zeros(3, dtype=np.int8), part=np.array([0, 1, 1])))
+    (1, 0)
+    """
+    if not pairs.whole:
+        return 0, 0
+    inner = (pairs.original > 0) & ~np.isin(
+        pairs.status, (CellStatus.suppressed, CellStatus.official)
+    )
+    for dimension, part in zip(table.dimensions, table.index, strict=True):
+        inner &= dimension.is_leaf[part]
+    count = pairs.original[inner]
+    group, _, cells = _tally(count, pairs.value[inner] - count)
+    alike = np.add.reduceat(cells, np.unique(group, return_index=True)[1]) if len(cells) else cells
+    of_count, of_both = (exact_sum(each * (each - 1) // 2) for each in (alike, cells))
+    return of_count, of_both
 
 
 def _chosen(pairs: Pairs, which: np.ndarray[tuple[int], np.dtype[np.bool_]]) -> Pairs:
@@ -179,10 +210,10 @@ def _chosen(pairs: Pairs, which: np.ndarray[tuple[int], np.dtype[np.bool_]]) -> 
     )
 
 
-def _tally(group: IntArray, noise: IntArray) -> IntArray:
-    """Rows (part, size class, noise, cells) of the combinations that occur."""
+def _tally(group: IntArray, noise: IntArray) -> tuple[IntArray, IntArray, IntArray]:
+    """The combinations of group and noise that occur, in order, and how many cells have each."""
     if not len(group):
-        return np.zeros((0, 4), dtype=np.int64)
+        return group, noise, group
     low, high = int(noise.min()), int(noise.max())
     width = high - low + 1
     key = group * width + (noise - low)
@@ -194,8 +225,7 @@ def _tally(group: IntArray, noise: IntArray) -> IntArray:
     else:
         rows, cells = np.unique(key, return_counts=True)
     where, shifted = np.divmod(rows, width)
-    part, size_class = np.divmod(where, len(SIZE_CLASSES))
-    return np.stack([part, size_class, shifted + low, cells], axis=1).astype(np.int64)
+    return where, shifted + low, cells.astype(np.int64)
 
 
 #: Upper bounds of the classes of relative deviation; one more class lies above them.
@@ -243,7 +273,7 @@ def states(table: ProtectedTable, grid: PartGrid) -> IntArray:
 _DENSE = 16
 
 
-def total_differences(table: ProtectedTable) -> IntArray:
+def total_differences(table: ProtectedTable, grid: PartGrid) -> IntArray:
     """Rows (variable, totals compared, that differ, sum of |difference|, largest). Public.
 
     Each total is compared with the sum of the codes directly below it in one variable. Totals
@@ -254,27 +284,28 @@ def total_differences(table: ProtectedTable) -> IntArray:
     rows[:, 0] = np.arange(len(rows))
     for at, figure in enumerate(table.figures or (None,)):
         kind = "count" if figure is None else figure.kind
-        here = np.ones(table.stored, dtype=np.bool_)
+        index, value, status = list(table.index), table.value, table.status
         if table.several_figures:
-            here = table.index[-1] == at
-        value = table.value[here]
+            here = index.pop() == at
+            index, value, status = [part[here] for part in index], value[here], status[here]
         if kind != "count" or not (value == np.floor(value)).all():
             continue
         if not table.several_figures and table.value.dtype.kind != "i":
             continue
-        index = [part[here] for part in table.index]
-        hidden = table.status[here] == CellStatus.suppressed
+        value, hidden = value.astype(np.int64, copy=False), status == CellStatus.suppressed
+        shut = grid.shut(table, at)
         for variable, dimension in enumerate(table.spanning):
             for tree in range(len(dimension.classifications)):
                 below = (dimension.breakdown == tree) & (dimension.levels > 0)
-                off = _differences(table, index, value.astype(np.int64), hidden, variable, below)
+                off = _differences(grid, shut, index, value, hidden, variable, below)
                 rows[variable, 1:4] += [len(off), np.count_nonzero(off), off.sum()]
                 rows[variable, 4] = max(rows[variable, 4], off.max(initial=0))
     return rows
 
 
 def _differences(
-    table: ProtectedTable,
+    grid: PartGrid,
+    shut: BoolArray,
     index: list[PositionArray],
     value: IntArray,
     hidden: BoolArray,
@@ -282,32 +313,32 @@ def _differences(
     below: BoolArray,
 ) -> IntArray:
     """The |differences| of the totals of one variable that are published with all their parts."""
-    dimension, own = table.dimensions[variable], index[variable]
+    dimension, own = grid.dimensions[variable], index[variable]
     above = np.zeros(len(dimension), dtype=np.bool_)
     above[dimension.parents[below]] = True
-    entry = np.concatenate([np.flatnonzero(below[own]), np.flatnonzero(above[own])])
-    part = np.arange(len(entry)) < np.count_nonzero(below[own])
-    code = np.where(part, dimension.parents[own[entry]], own[entry])
-    total = [code if at == variable else other[entry] for at, other in enumerate(index)]
-    row, size = CellIndex.of(table.dimensions).joined(total, len(entry))
+    parts, totals = np.flatnonzero(below[own]), np.flatnonzero(above[own])
+    entry = np.concatenate([parts, totals])
+    total = [part[entry] for part in index]
+    total[variable][: len(parts)] = dimension.parents[own[parts]]
+    row, size = grid.cells.joined(total, len(entry))
     if size > _DENSE * len(entry):
         rows, row = np.unique(row, return_inverse=True)
         size = len(rows)
     # Whole numbers in floats: exact below 2^53.
-    off = np.bincount(row, np.where(part, 1, -1) * value[entry], minlength=size)
-    wanted = np.bincount(row, value[entry] != 0, minlength=size) > 0
-    wanted &= np.bincount(row, hidden[entry], minlength=size) == 0
-    if table.suppressed_parts or table.parts is not None:
+    off = np.bincount(row, np.concatenate([value[parts], -value[totals]]), minlength=size)
+    wanted = np.zeros(size, dtype=np.bool_)
+    wanted[row[value[entry] != 0]] = True
+    wanted[row[hidden[entry]]] = False
+    if shut.any():
         first = np.zeros(size, dtype=np.int64)
         first[row] = np.arange(len(entry))
         place = np.flatnonzero(wanted)
-        cells = [other[first[place]] for other in total]
+        cells = [part[first[place]] for part in total]
+        part, code = grid.part(cells, len(place)), cells[variable]
+        rank = grid.rank[variable] * grid.strides[variable]
         for codes in _codes_of_totals(dimension, below):
-            its = codes[cells[variable]]
-            cells_there = [its if at == variable else other for at, other in enumerate(cells)]
-            missing = table.absent(cells_there, len(place)) == CellStatus.suppressed
-            missing |= ~table.known(cells_there, len(place))
-            wanted[place[missing & (its >= 0)]] = False
+            its = codes[code]
+            wanted[place[(its >= 0) & shut[part + rank[its] - rank[code]]]] = False
     return np.abs(off[wanted]).astype(np.int64)
 
 

@@ -219,8 +219,7 @@ def annotated(
     provenance = dataclasses.replace(
         protected.provenance, time=programme.document.date or "", digests=dict(digests)
     )
-    titled = dataclasses.replace(
-        protected,
+    titled = protected.described_as(
         name=name,
         titles=entry.title,
         # A filter that is not put into words is printed as written.
@@ -246,7 +245,7 @@ def _with_remarks(entry: TableEntry, protected: ProtectedTable) -> ProtectedTabl
         for remark in entry.notes
         for codes in product(*(_codes_meant(remark.cells, d) for d in protected.dimensions))
     )
-    return dataclasses.replace(protected, cell_notes=(*protected.cell_notes, *remarks))
+    return protected.described_as(cell_notes=(*protected.cell_notes, *remarks))
 
 
 def _codes_meant(cells: Mapping[str, str], dimension: Dimension) -> list[str | None]:

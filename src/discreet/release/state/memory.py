@@ -164,6 +164,9 @@ _VERSION = 1
 #: What is remembered of a table besides its digest and its files.
 _MADE = ("cells", "table", "extras")
 
+#: Tables with so many cells together are at hand until the release is written.
+_AT_HAND = 2**22
+
 Memory = dict[str, Any]
 
 
@@ -191,6 +194,7 @@ class ReleaseState:
         self._taken_over: set[str] = set()
         self._memories: dict[str, Memory] = {}
         self._outlines: dict[str, ProtectedTable] = {}
+        self._at_hand: dict[str, ProtectedTable] = {}
 
     @contextmanager
     def opened(self) -> Iterator[None]:
@@ -405,6 +409,8 @@ class ReleaseState:
         """A protected table."""
         import polars as pl
 
+        if name in self._at_hand:
+            return self._at_hand[name]
         return with_cells(self.outline(name), pl.read_parquet(self._cells(name)))
 
     def extras(self, name: str) -> dict[str, Any]:
@@ -422,10 +428,11 @@ class ReleaseState:
     def put(self, table: ProtectedTable, digest: str, extras: Mapping[str, Any]) -> None:
         """Remember a protected table, and what goes with it as JSON takes it."""
         path = self._cells(table.name)
+        self._at_hand.pop(table.name, None)
         if self.seals is not None and (before := self._memories.get(table.name)) is not None:
             self._write(table.name, {**before, "cells": ""})  # until the new cells are there
         with atomic_path(path) as temporary:
-            cells_frame(table).write_parquet(temporary, compression="zstd")
+            cells_frame(table).write_parquet(temporary, compression="lz4", statistics=False)
         content = {
             "cells": file_digest(path),
             "table": described(table),
@@ -433,6 +440,8 @@ class ReleaseState:
         }
         self._remember(table.name, digest, files={}, **content)
         self._outlines[table.name] = without_cells(table)
+        if sum(map(len, self._at_hand.values())) + len(table) <= _AT_HAND:
+            self._at_hand[table.name] = table
 
     def add_files(
         self,
@@ -493,6 +502,7 @@ class ReleaseState:
     def _drop(self, name: str) -> None:
         self._memories.pop(name, None)
         self._outlines.pop(name, None)
+        self._at_hand.pop(name, None)
         self._cells(name).unlink(missing_ok=True)
         self._path(name).unlink(missing_ok=True)
 
