@@ -115,6 +115,18 @@ def _tabulation() -> Iterator[Comparison]:
         warm=False,
     )
 
+    yield Comparison(
+        group="programme",
+        title="A release with a file for each of 10,787 municipalities",
+        tasks=("regional: files of areas, plainly", "regional: files of areas"),
+        sizes=(MILLION // 10,),
+        smoke=200,
+        unit="persons",
+        rounds=1,
+        repeats=1,
+        warm=False,
+    )
+
 
 def _before() -> Iterator[Comparison]:
     """This code beside that of an older checkout."""

@@ -10,9 +10,10 @@ Seconds are those of the wall: the machine should do nothing else.
 from __future__ import annotations
 
 import argparse
+import shutil
 import tempfile
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -155,6 +156,41 @@ def _bounds(
     return found[0], found[1]
 
 
+def write_programme(folder: Path, people: pl.DataFrame) -> Path:
+    """The programme, and all that it names."""
+    folder.mkdir(exist_ok=True)
+    people.write_parquet(folder / "people.parquet")
+    example_perturbation_table().write(folder / "ptable.csv")
+    programme = folder / "programme.toml"
+    programme.write_text(PROGRAMME)
+    return programme
+
+
+def files_of_areas(place: Path, number: int) -> Callable[[], object]:
+    """A release with a file for each municipality."""
+    programme = write_programme(place / f"areas_{number}", persons(number))
+    return lambda: protect(programme, programme.parent / "out", resume=False)
+
+
+def plain_files(place: Path, number: int) -> Callable[[], object]:
+    """The bytes of these files, written one after another and nothing else."""
+    files_of_areas(place, number)()
+    out = place / f"areas_{number}" / "out"
+    contents = {path.name: path.read_bytes() for path in out.glob("*.csv")}
+    plain = place / f"areas_{number}" / "plain"
+
+    def run() -> None:
+        shutil.rmtree(plain, ignore_errors=True)
+        plain.mkdir()
+        for name, content in contents.items():
+            (plain / name).write_bytes(content)
+
+    return run
+
+
+TASKS = {"files of areas": files_of_areas, "files of areas, plainly": plain_files}
+
+
 def main() -> None:
     """Count, decide, attack, tune and write."""
     parser = argparse.ArgumentParser(description=__doc__)
@@ -192,9 +228,7 @@ def main() -> None:
     print(f"{tables:,} tables")
     with tempfile.TemporaryDirectory(dir=given.folder) as name:
         folder = Path(name)
-        people.write_parquet(folder / "people.parquet")
-        example_perturbation_table().write(folder / "ptable.csv")
-        (folder / "programme.toml").write_text(PROGRAMME)
+        write_programme(folder, people)
         with timed("the release, from records to files"):
             made = protect(folder / "programme.toml", folder / "out")
         with timed("the release, once more"):

@@ -146,8 +146,8 @@ class CellIndex:
         [array([0, 0, 1, 1], dtype=int32), array([0, 1, 0, 1], dtype=int32)]
         """
         self.require()
-        if start or stop is not None:
-            stop = self.size if stop is None else stop
+        stop = self.size if stop is None else stop
+        if stop - start < self.size:
             return self.positions(np.arange(start, stop, dtype=np.int64))
         codes = [np.arange(width, dtype=np.int32) for width in self.sizes]
         return [part.ravel() for part in np.meshgrid(*codes, indexing="ij")]

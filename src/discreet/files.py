@@ -17,7 +17,7 @@ import stat
 import sys
 import tempfile
 import tomllib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import cache
 from importlib.resources import files
@@ -41,6 +41,7 @@ __all__ = [
     "toml_value",
     "write_private",
     "write_text",
+    "write_together",
 ]
 
 TEMPORARY_SUFFIX = ".discreet-tmp"
@@ -78,6 +79,16 @@ def write_text(path: str | os.PathLike[str], text: str, *, private: bool = False
     """Write a text file atomically, in UTF-8 with unix line ends."""
     with atomic_path(path, private=private) as temporary:
         temporary.write_bytes(text.encode("utf-8"))
+
+
+def write_together(folder: Path, files: Iterable[tuple[str, bytes]]) -> None:
+    """Write many files that nobody reads before all are there; all reach the disk together."""
+    check_writable(folder)
+    with told_if_full(folder):
+        for name, content in files:
+            (folder / name).write_bytes(content)
+        if hasattr(os, "sync"):  # else the system does it in its own time
+            os.sync()
 
 
 def check_writable(folder: str | os.PathLike[str]) -> None:

@@ -14,8 +14,10 @@ import pytest
 import discreet as dc
 from discreet.demo import example_perturbation_table
 from discreet.errors import ProgrammeError, PublicationError
+from discreet.publication import write
 from discreet.release import protect
 from discreet.release.single_areas import area_tables
+from discreet.release.state.memory import remembered_tables
 
 PLACES = [f"{state}{district}{place}" for state in "12" for district in "34" for place in "567"]
 
@@ -319,3 +321,32 @@ def test_a_check_lists_levels_that_there_are_not(made: Made) -> None:
     with pytest.raises(ProgrammeError, match="unknown level 'village' of areas"):
         check_release(made('level = "village"'))
     check_release(made())
+
+
+@pytest.mark.parametrize("by", ['["region", "sex", "work"]', '["sex", "region", "work"]'])
+@pytest.mark.parametrize("note", ["", " and\r\nparts of it"])
+def test_files_of_areas_hold_what_each_table_writes_by_itself(
+    made: Made, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, by: str, note: str
+) -> None:
+    """Lines of one text, cut; where labels break lines, each file is written by itself."""
+    more = '[variables.sex]\ncodes = ["m", "w"]\n[variables.sex.labels.m]\nen = "{}"\n'
+    escaped = note.replace("\r\n", "\\r\\n")
+    programme = made(more=more.format("=men" + escaped))
+    programme.write_text(programme.read_text().replace('["region", "sex", "work"]', by))
+    written = []
+
+    def counting(table: dc.ProtectedTable, path: Path, **options: object) -> Path:
+        written.append(path)
+        return write(table, path, **options)
+
+    monkeypatch.setattr("discreet.publication.write", counting)
+    protect(programme, tmp_path / "out")
+    table = remembered_tables(tmp_path / "out")["T1"].table
+    names = []
+    for code, own in area_tables(table, "region", 3):
+        for language, suffix in (("en", ""), ("de", ".de")):
+            alone = write(own, tmp_path / "alone.csv", language=language).read_bytes()
+            names.append(f"T1.{code}{suffix}.csv")
+            assert (tmp_path / "out" / names[-1]).read_bytes() == alone
+    one_by_one = {path.name for path in written} & set(names)
+    assert one_by_one == set(names if note else names[:2])

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from .cells import ListedCells as ListedCells
     from .cells import cell_chunks as cell_chunks
     from .cells import has_number as has_number
+    from .cells import is_complete as is_complete
     from .data_structures import MEASURE as MEASURE
     from .data_structures import DataStructure as DataStructure
     from .data_structures import ListedCode as ListedCode
@@ -80,6 +81,7 @@ if TYPE_CHECKING:
     from .vocabulary import words as words
     from .writers.atlas import write_many as write_many
     from .writers.csv import harmless as harmless
+    from .writers.csv import lines_by_code as lines_by_code
     from .writers.html import caption as caption
     from .writers.html import facts_html as facts_html
     from .writers.html import legend_html as legend_html

@@ -9,11 +9,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from functools import lru_cache
+from io import BytesIO
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
 import polars as pl
 
+from discreet.arrays import starts
 from discreet.publication.cells import ListedCells, cell_chunks, has_number, margin_columns
 from discreet.publication.formats import WriteOptions
 from discreet.publication.layout import footnotes
@@ -33,6 +36,24 @@ def write_frames(path: Path, frames: Iterable[pl.DataFrame]) -> None:
     with path.open("wb") as file:
         for number, frame in enumerate(frames):
             frame.write_csv(file, include_header=number == 0, line_terminator="\r\n")
+
+
+def lines_by_code(table: ProtectedTable, at: int, options: WriteOptions) -> list[bytes]:
+    """The lines of each code of one variable, without its columns; none if a text breaks lines."""
+    (cells,) = cell_chunks(table, options.complete, size=table.grid_size)
+    frame, width = _frame(table, cells, options), 1 + options.labels
+    frame = frame.drop(frame.columns[width * at : width * (at + 1)])
+    codes, text = cells.index[at], BytesIO()
+    frame = frame if at == 0 else frame[np.argsort(codes, kind="stable")]
+    frame.write_csv(text, include_header=False, line_terminator="\r\n")
+    lines = text.getvalue()
+    signs = np.frombuffer(lines, dtype=np.uint8)
+    ends = np.flatnonzero((signs[:-1] == ord("\r")) & (signs[1:] == ord("\n"))) + 2
+    if len(ends) != len(cells):
+        return []
+    limits = starts(np.bincount(codes, minlength=len(table.dimensions[at])))
+    places = np.concatenate([[0], ends])[limits].tolist()
+    return [lines[start:stop] for start, stop in pairwise(places)]
 
 
 def _frame(table: ProtectedTable, cells: ListedCells, options: WriteOptions) -> pl.DataFrame:

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from discreet.errors import DiscreetError, Problem, ProgrammeError, PublicationError, raise_all
-from discreet.files import atomic_path
+from discreet.files import atomic_path, write_together
 from discreet.release.inputs import Inputs
 from discreet.release.programme.file import Programme
 from discreet.release.run.plan import OutputFile, outputs, release_files
@@ -22,9 +22,14 @@ from discreet.release.state.memory import ReleaseState
 from discreet.tables import Dimension
 
 if TYPE_CHECKING:
+    from discreet.publication import WriteOptions
     from discreet.release.programme.schema import AreasEntry
     from discreet.release.single_areas import AreaCut
     from discreet.tables import ProtectedTable
+
+
+#: The cells of so many areas are put into lines at once.
+_AT_ONCE = 2**18
 
 
 def check_area_levels(
@@ -114,16 +119,54 @@ class AreaFiles:
         return [self.listing, *(each.file for files in self.files.values() for each in files)]
 
     def write(self, folder: Path) -> None:
-        """Write every file; each is complete or not there."""
-        from discreet.publication import write
+        """Write every file; all are complete when this ends."""
+        from discreet.publication import WriteOptions, is_complete, write
 
         complete = self.programme.tables[self.table.name].complete
-        for code, files in self.files.items():
-            named = self.entry.within is None
-            table = self.cut.table(self.groups[code], named=named, top=code)
-            for file, kind, language in files:
+        for alike in zip(*self.files.values(), strict=True):  # one format, one language
+            files = {code: each.file for code, each in zip(self.files, alike, strict=True)}
+            _, kind, language = alike[0]
+            for code, file in files.items():
+                named = self.entry.within is None
+                table = self.cut.table(self.groups[code], named=named, top=code)
                 write(table, folder / file, format=kind, language=language, complete=complete)
+                if kind == "csv" and named and code == next(iter(files)):
+                    whole = is_complete(table, complete)
+                    options = WriteOptions(language=language, complete=whole)
+                    if self._write_lines(folder, files, table.grid_size, options):
+                        break
         self._write_listing(folder / self.listing)
+
+    def _write_lines(
+        self, folder: Path, files: Mapping[str, str], size: int, options: WriteOptions
+    ) -> bool:
+        """Write the files of all areas as lines of one, if their columns are the same.
+
+        Args:
+            folder: Their folder, where the first stands already.
+            files: Code of each area → name of its file.
+            size: The cells of the grid of each.
+            options: What all have in common.
+        """
+        from discreet.publication import lines_by_code
+
+        if self.table.withheld is not None or self.table.cell_notes:
+            return False
+        first = (folder / next(iter(files.values()))).read_bytes()
+        heading = first[: first.index(b"\r\n") + 2]
+        positions = [at for code in files for at in self.groups[code]]
+        some = max(1, _AT_ONCE // size)
+        for part in range(0, len(positions), some):
+            block = self.cut.table(
+                positions[part : part + some], named=False, top=self.cut.areas.total
+            )
+            lines = lines_by_code(block, self.cut.at, options)
+            names = list(files.values())[part : part + some]
+            if len(lines) != len(names) or (not part and heading + lines[0] != first):
+                return False
+            contents = (heading + text for text in lines)
+            write_together(folder, zip(names, contents, strict=True))
+        return True
 
     def _write_listing(self, path: Path) -> None:
         """Code, label and file of each area, for those who look for one."""
