@@ -184,15 +184,15 @@ class Camera:
             page.locator(one.pressed).first.click()
         page.wait_for_load_state("networkidle")
         if one.part:
-            return small_png(self._pixels(page.locator(one.part).first.screenshot()))
+            return small_png(self.pixels(page.locator(one.part).first.screenshot()))
         size = page.viewport_size
         tall = page.evaluate("document.documentElement.scrollHeight")
         page.set_viewport_size({**size, "height": max(size["height"], min(tall, TALLEST))})
         shot = page.screenshot()
         page.set_viewport_size(size)
-        return small_png(self._pixels(shot))
+        return small_png(self.pixels(shot))
 
-    def _pixels(self, shot: bytes) -> npt.NDArray[np.uint8]:
+    def pixels(self, shot: bytes) -> npt.NDArray[np.uint8]:
         """The colours of a picture: the browser itself knows best how to read its PNG."""
         told = self._dark_room.evaluate(
             """async text => {
