@@ -13,7 +13,9 @@ from pathlib import Path
 from typing import Any
 
 import markdown
+import nbformat
 import pytest
+from nbclient import NotebookClient
 
 import discreet
 from tests.helpers.places import ROOT
@@ -22,6 +24,7 @@ from tests.house.test_house_scripts import script
 
 README = ROOT / "README.md"
 TUTORIAL = ROOT / "docs" / "tutorial" / "first-release.md"
+NOTEBOOK = TUTORIAL.with_suffix(".ipynb")
 PROJECT: dict[str, Any] = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))
 
 FENCE = re.compile(r"^```(\w+)(?: title=\"([^\"]+)\")?\n(.*?)^```$", re.MULTILINE | re.DOTALL)
@@ -40,35 +43,36 @@ def blocks(document: Path) -> list[Block]:
     return [Block(*found) for found in FENCE.findall(document.read_text("utf-8"))]
 
 
-def run(document: Path, listing: list[Block]) -> None:
-    """Run the blocks of a document in the current folder, as a reader would."""
-    names: dict[str, Any] = {}
-    tools = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
-    for at, block in enumerate(listing, 1):
-        if block.language == "python":
-            exec(compile(block.text, f"{document.name} block {at}", "exec"), names)
-        elif block.title:
-            Path(block.title).write_text(block.text, encoding="utf-8")
-        else:
-            done = subprocess.run(
-                ["sh", "-e", "-c", block.text],
-                env={**os.environ, "PATH": tools},
-                capture_output=True,
-                text=True,
-                check=False,
-            )
-            assert done.returncode == 0, f"{block.text}\n{done.stderr}"
+def test_the_notebook_is_the_tutorial() -> None:
+    """Its code is that of the page; one run tries both."""
+    page = TUTORIAL.read_text("utf-8")
+    assert script("tutorial_notebook").notebook(page) == NOTEBOOK.read_text("utf-8")
+    written = nbformat.read(NOTEBOOK, as_version=4)
+    nbformat.validate(written)
+    cells = [cell.source for cell in written.cells if cell.cell_type == "code"]
+    listing = blocks(TUTORIAL)
+    assert {block.language for block in listing} == {"python", "toml", "sh"}
+    assert all(
+        cell.endswith(block.text.strip()) for cell, block in zip(cells, listing, strict=True)
+    )
 
 
 @pytest.mark.exhaustive
-def test_the_tutorial_runs_as_printed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
-    listing = blocks(TUTORIAL)
-    assert {block.language for block in listing} == {"python", "toml", "sh"}
-    run(TUTORIAL, listing)
-    assert (tmp_path / "population.xlsx").stat().st_size > 0
-    released = {path.name for path in (tmp_path / "release").iterdir()}
-    assert released >= {"index.html", "release.json", "population.csv", "adults.xlsx"}
+def test_the_tutorial_runs_as_printed(tmp_path: Path) -> None:
+    tools = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
+    homes = {name: str(tmp_path / "home") for name in ("JUPYTER_CONFIG_DIR", "IPYTHONDIR")}
+    place = {"metadata": {"path": str(tmp_path)}}
+    notebook = nbformat.read(NOTEBOOK, as_version=4)
+    client = NotebookClient(notebook, kernel_name="python3", timeout=600, resources=place)
+    client.execute(env={**os.environ, **homes, "PATH": tools})
+    assert (tmp_path / "age-sex.xlsx").stat().st_size > 0
+    assert (tmp_path / "release" / "age-sex.csv").exists()
+    released = {path.name for path in (tmp_path / "publication").iterdir()}
+    assert released >= {"index.html", "release.seal", "turnover.csv", "adults.de.html"}
+    (examined,) = [cell for cell in notebook.cells if "discreet verify" in cell.source]
+    printed = "".join(output.get("text", "") for output in examined.outputs)
+    assert "publication is in order" in printed
+    assert "The release is safe" in printed
 
 
 def test_the_german_tutorial_has_the_same_code() -> None:
@@ -82,7 +86,7 @@ def test_the_example_of_the_readme_runs_in_ten_lines(
     monkeypatch.chdir(tmp_path)
     (example,) = [block for block in blocks(README) if block.language == "python"]
     assert len([line for line in example.text.splitlines() if line.strip()]) <= 10
-    run(README, [example])
+    exec(compile(example.text, README.name, "exec"), {})
     assert (tmp_path / "population.xlsx").read_bytes().startswith(b"PK")
 
 
@@ -109,7 +113,7 @@ def test_every_command_of_the_readme_runs_in_order_in_an_empty_clone(tmp_path: P
         cwd=clone, env=bare, capture_output=True, text=True, check=False,
     )  # fmt: skip
     assert done.returncode == 0, done.stdout[-2000:] + done.stderr[-2000:]
-    made = ("table.xlsx", "release/index.html", "population.xlsx", "turnover.csv")
+    made = ("programme.toml", "release/index.html", "population.xlsx", "turnover.csv")
     assert [name for name in made if not (clone / name).exists()] == []
 
 

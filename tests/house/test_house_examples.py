@@ -1,4 +1,4 @@
-"""The examples of the how-to pages and the methods run as they are printed, in an empty folder.
+"""The examples of front pages, how-tos and methods run as they are printed, in an empty folder.
 
 A block below the comment ``<!-- not run -->`` is only read. A command with the remark
 ``# refused`` fails with exit code 2. Nothing is made beforehand; large examples run with fewer
@@ -28,7 +28,8 @@ PAGES = sorted(
     for page in [
         *(ROOT / "docs/how-to").glob("*.md"),
         *(ROOT / "docs/methods").glob("*.md"),
-        *(ROOT / "docs").glob("index*.md"),
+        *(ROOT / "docs/for").glob("*.md"),
+        *(ROOT / "docs").glob("*.md"),
     ]
     if "```python" in page.read_text("utf-8") or "```sh" in page.read_text("utf-8")
 )
@@ -98,7 +99,8 @@ LONG = (
     "index-de", "programmes-de", "cells-made-elsewhere", "attack-a-release", "reading-records",
     "reading-records-de", "anonymise-records", "assess-records", "run-do-files", "unit-noise",
     "safe", "cubes", "structure-files", "output-checking", "output-checking-de", "log-cleaning",
-    "log-cleaning-de", "stores", "notebook-session", "listings-spss-sas",
+    "log-cleaning-de", "stores", "notebook-session", "listings-spss-sas", "index", "gallery",
+    "choose", "methodologist", "production", "dissemination", "research-data-centre",
 )  # fmt: skip
 MARKED = [
     pytest.param(page, marks=pytest.mark.exhaustive) if page.stem in LONG else page
