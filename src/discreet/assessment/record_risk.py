@@ -1,7 +1,7 @@
 """Risk of records: who can be found in a file by what others know of them.
 
 In: records, CONFIDENTIAL, and the variables that others know. Out: `RecordRisk`, CONFIDENTIAL; its
-`rates` name no record and no code. What the measures are is in docs/methods/record-risk.md.
+`rates` name no record and no code. What the measures are is in docs/methods/record-methods.md.
 """
 
 from __future__ import annotations

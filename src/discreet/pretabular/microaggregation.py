@@ -1,7 +1,7 @@
 """Groups of records: means in place of values, and values left out until nobody is rare.
 
 In: records, CONFIDENTIAL. Out: `ChangedRecords`. Nothing is drawn; who is alike in everything that
-counts is told apart by the identifier. See docs/methods/record-recoding.md.
+counts is told apart by the identifier. See docs/methods/record-methods.md.
 """
 
 from __future__ import annotations

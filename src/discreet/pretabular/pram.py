@@ -2,7 +2,7 @@
 
 In: records, CONFIDENTIAL, and for each variable (or set of variables) a matrix, or what an
 invariant one is to be like. Out: `ChangedRecords`, and estimates for users of the file.
-Definitions and formulas: docs/methods/pram.md.
+Definitions and formulas: docs/methods/record-methods.md.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Recoding of records: coarser codes, coded ends, rounded numbers, and no identifiers.
 
 In: records, CONFIDENTIAL. Out: `ChangedRecords`: the same ones with fewer different values. Nothing
-is drawn. See docs/methods/record-recoding.md.
+is drawn. See docs/methods/record-methods.md.
 """
 
 from __future__ import annotations

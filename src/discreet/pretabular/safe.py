@@ -3,7 +3,7 @@
 In: records, CONFIDENTIAL, and the control tables that are to change least. Out: `ChangedRecords`:
 some records have another combination, a few are left out or stand there twice. The largest error
 of a cell of the control tables is the smallest there is, or close to it, and among such counts
-those nearest to the old ones are taken. Method and measurements: docs/methods/safe.md.
+those nearest to the old ones are taken. Method and measurements: docs/methods/record-methods.md.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Swapping: of areas among similar households, of values of near rank, of codes among those alike.
 
 In: records, CONFIDENTIAL. Out: `ChangedRecords`: the same ones, some with the areas of another
-household, or with values of another record. See docs/methods/swapping.md.
+household, or with values of another record. See docs/methods/record-methods.md.
 """
 
 from __future__ import annotations
