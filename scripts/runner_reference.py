@@ -13,7 +13,7 @@ _HEAD = """\
 The small Stata of this project shows what output checking does, and the ado files are held against
 it. It is no replacement for Stata: a centre runs [Stata, R or Python](../how-to/run-programs.md).
 It runs the commands below, with these options and no others; anything else stops the run at its
-line. [How to run do-files](../how-to/run-do-files.md) says how it works.
+line. [How to run do-files](../how-to/run-programs.md#the-small-stata) says how it works.
 
 Capital letters are the shortest form of an option, `()` means that something stands in brackets.
 `CRItical()` is the [p of the centre's rules](../methods/output-checking-rules.md) for one command.
