@@ -9,25 +9,36 @@ up to --job-cells. The policy has all rules: universes are sketched, and compare
 were released. Prints p50, p95 and p99 per kind, answers a second, what was no answer,
 whether equal questions had equal answers, the processor time that an answer took in all processes
 of the service, and their memory over time with its slope in the second half.
+
+    python bench/service_load.py --folder DIR --each 200 --beside OTHER/src
+
+Asks in one process, one question after the other, and prints statements, transactions, processor
+time and memory per answer, for each kind; beside it the same with the sources of another folder.
 """
 
 from __future__ import annotations
 
 import argparse
+import asyncio
+import gc
 import hashlib
 import http.client
 import itertools
 import json
 import os
 import random
+import shutil
 import signal
 import socket
+import sqlite3
 import subprocess
 import sys
 import threading
 import time
 from collections import Counter, defaultdict
+from functools import partial
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any, NamedTuple
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -367,6 +378,118 @@ def run(folder: Path, given: argparse.Namespace) -> dict[str, Any]:
     return found
 
 
+class CountedConnection(sqlite3.Connection):
+    """A connection that counts statements, and transactions that wrote, of all such."""
+
+    statements = writes = 0
+
+    def __init__(self, *given: Any, **named: Any) -> None:
+        super().__init__(*given, **named)
+        self.set_trace_callback(self._count)
+
+    @staticmethod
+    def _count(statement: str) -> None:
+        if not statement.startswith("--"):  # what a trigger does
+            CountedConnection.statements += 1
+            CountedConnection.writes += statement == "BEGIN IMMEDIATE"
+
+
+class EachAnswer:
+    """The application, asked in this process without a socket."""
+
+    def __init__(self, folder: Path, key: str) -> None:
+        from discreet_service.application import create_app
+        from discreet_service.installation import opened
+
+        sqlite3.dbapi2.connect = partial(sqlite3.connect, factory=CountedConnection)
+        self._opened = opened(folder / "SERVICE.toml")
+        service = self._opened.__enter__()
+        service.start()
+        self.app = create_app(service)
+        self.head = [(b"host", b"localhost"), (b"authorization", f"Bearer {key}".encode())]
+
+    async def get(self, path: str, **more: str) -> tuple[int, dict[bytes, bytes], bytes]:
+        """Status, head and content."""
+        place, _, query = path.partition("?")
+        scope = {"type": "http", "asgi": {"version": "3.0"}, "http_version": "1.1",
+                 "method": "GET", "scheme": "http", "path": place, "raw_path": place.encode(),
+                 "query_string": query.encode(), "root_path": "", "client": ("127.0.0.1", 1),
+                 "server": ("127.0.0.1", 8000), "state": {},
+                 "headers": self.head + [(name.replace("_", "-").encode(), value.encode())
+                                         for name, value in more.items()]}  # fmt: skip
+        told: list[Any] = []
+        asked = iter([{"type": "http.request", "body": b"", "more_body": False}])
+
+        async def receive() -> Any:
+            return next(asked)
+
+        async def send(message: Any) -> None:
+            told.append(message)
+
+        await self.app(scope, receive, send)
+        content = b"".join(each.get("body", b"") for each in told[1:])
+        return told[0]["status"], dict(told[0]["headers"]), content
+
+    async def measured(self, kind: str, asked: list[tuple[str, dict[str, str]]]) -> dict[str, Any]:
+        """What each of some questions took."""
+        gc.collect()
+        statements, writes = CountedConnection.statements, CountedConnection.writes
+        held, start = sample_of(os.getpid()).own, time.process_time()
+        statuses = Counter([(await self.get(path, **head))[0] for path, head in asked])
+        took = time.process_time() - start
+        gc.collect()
+        return {
+            "kind": kind,
+            "statements": round((CountedConnection.statements - statements) / len(asked), 1),
+            "writing transactions": round((CountedConnection.writes - writes) / len(asked), 1),
+            "processor ms": round(took * 1000 / len(asked), 2),
+            "kB held": round((sample_of(os.getpid()).own - held) / 1024 / len(asked), 1),
+            "statuses": dict(statuses),
+        }
+
+
+async def each_kind(folder: Path, number: int) -> list[dict[str, Any]]:
+    """All kinds of answers, each so many times."""
+    about = json.loads((folder / "load.json").read_text("utf-8"))
+    app = EachAnswer(folder, about["keys"][0])
+    kept = f"{PATH}?by=sex,age5&format=json-stat2"
+    _, head, _ = await app.get(kept)
+    tag = head[b"etag"].decode()
+    # The first about a municipality sketches all of them.
+    places = about["places"][: number + 20]
+    new = [(f"{PATH}?by=sex,age5&where.region={place}", {}) for place in places]
+    await app.measured("first", new[:20])
+    asked = {
+        "health": [("/health/live", {})],
+        "repeated": [(kept, {})],
+        "not modified": [(kept, {"if_none_match": tag})],
+    }
+    found = []
+    for kind, one in asked.items():
+        await app.measured(kind, one * 20)
+        found.append(await app.measured(kind, one * number))
+    found.append(await app.measured("new municipality", new[20:]))
+    found.append(await app.measured("municipality again", new[20:]))
+    return found
+
+
+def side_by_side(given: argparse.Namespace) -> None:
+    """Each kind of answer with these sources, and with those of another folder, in turns."""
+    sources = {"here": ROOT / "src"} | ({"beside": given.beside} if given.beside else {})
+    for name, source in sources.items():
+        with TemporaryDirectory() as place:
+            copy = Path(place) / "service"
+            shutil.copytree(given.folder, copy)
+            command = [sys.executable, __file__, "--folder", str(copy), "--each", str(given.each)]
+            environment = {**os.environ, "PYTHONPATH": str(source.absolute())}
+            command += ["--number", "1"]
+            done = subprocess.run(command, env=environment, capture_output=True, check=False)
+            if done.returncode:
+                raise SystemExit(done.stderr.decode()[-2000:])
+        for line in json.loads(done.stdout):
+            print(name, *(f"{key}: {value}" for key, value in line.items()), sep="; ", flush=True)
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--persons", type=int, default=1_000_000)
@@ -377,13 +500,21 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--client", type=int, help=argparse.SUPPRESS)
     parser.add_argument("--number", type=int, default=0, help=argparse.SUPPRESS)
+    parser.add_argument("--each", type=int, default=0)
+    parser.add_argument("--beside", type=Path)
     given = parser.parse_args()
+    if given.each and given.number:
+        json.dump(asyncio.run(each_kind(given.folder, given.each)), sys.stdout)
+        return
     if given.client is not None:
         about = json.loads((given.folder / "load.json").read_text("utf-8"))
         client(given.client, given.number, about, given)
         return
     if not (given.folder / "load.json").exists():
         prepare(given.folder, given.persons, given.clients)
+    if given.each:
+        side_by_side(given)
+        return
     for name, value in run(given.folder, given).items():
         print(f"{name}: {json.dumps(value)}", flush=True)
 

@@ -7,7 +7,6 @@ from __future__ import annotations
 import hmac
 import json
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import nullcontext
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
@@ -16,9 +15,16 @@ import sqlalchemy as sa
 
 from discreet_service.audit.kinds import AuditKind, FactValue, shown_text
 from discreet_service.audit.trail import AuditTrail, utc
-from discreet_service.database import QUERY_LOG, ServiceDatabase, equal_to, insert_row, newest_rows
+from discreet_service.database import (
+    QUERY_LOG,
+    ServiceDatabase,
+    Statement,
+    equal_to,
+    newest_rows,
+)
 
 _LONGEST_QUERY, _LONGEST_NAME = 200_000, 200
+_ROW = Statement(sa.insert(QUERY_LOG), [one.name for one in QUERY_LOG.c if one.name != "id"])
 
 
 class LogMode(StrEnum):
@@ -82,8 +88,20 @@ class QueryLog:
     def __init__(self, database: ServiceDatabase, key: bytes, clock: Callable[[], int]) -> None:
         self._database, self._key, self._clock = database, key, clock
 
-    def append(
-        self,
+    def append(self, *, connection: sa.Connection | None = None, **facts: Any) -> None:
+        """Write a request down, before its answer goes out: the facts of `row`."""
+        row = self.row(**facts)
+        if connection is None:
+            self._database.batched(lambda batch: self.write(batch.connection, row))
+        else:
+            self.write(connection, row)
+
+    def write(self, connection: sa.Connection, row: Mapping[str, Any]) -> None:
+        """Write a row."""
+        _ROW.change(connection, **{**row, "at": self._clock()})
+
+    @staticmethod
+    def row(
         *,
         principal: str,
         mode: LogMode,
@@ -99,12 +117,13 @@ class QueryLog:
         milliseconds: int = 0,
         cache_hit: bool = False,
         bytes: int = 0,  # noqa: A002
-        connection: sa.Connection | None = None,
-    ) -> None:
-        """Write a request down, before its answer goes out."""
+    ) -> dict[str, Any]:
+        """A request as it is written down."""
         names = {"principal": principal, "caller_key": caller_key, "dataset": dataset}
         names |= {"version": version, "digest": digest, "parameters": parameters}
-        row = {name: shown_text(text, name, _LONGEST_NAME) for name, text in names.items()}
+        row: dict[str, Any] = {
+            name: shown_text(text, name, _LONGEST_NAME) for name, text in names.items()
+        }
         # A query as one text, in ASCII on one line.
         parsed = json.loads(query) if isinstance(query, str) else dict(query)
         canonical = json.dumps(parsed, sort_keys=True, separators=(",", ":"), allow_nan=False)
@@ -113,12 +132,8 @@ class QueryLog:
             canonical = json.dumps({"too_long": len(canonical)})
         row |= {"query": canonical, "rules": json.dumps([*rules])}
         row |= {"mode": LogMode(mode).value, "verdict": LogVerdict(verdict).value}
-        # Rows stand in no order that would matter: none waits for others.
-        own = self._database.writing(alone=False) if connection is None else nullcontext(connection)
-        with own as writing:
-            numbers = {"cells": cells, "milliseconds": milliseconds, "bytes": bytes}
-            insert_row(writing, QUERY_LOG, **row, **numbers, at=self._clock(), cache_hit=cache_hit,
-                       pseudonymised=False)  # fmt: skip
+        row |= {"cells": cells, "milliseconds": milliseconds, "bytes": bytes}
+        return row | {"cache_hit": cache_hit, "pseudonymised": False}
 
     def search(
         self,

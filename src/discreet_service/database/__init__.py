@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from discreet.faces import lazy_face
 
 if TYPE_CHECKING:
+    from .batches import WriteBatch as WriteBatch
     from .connections import ServiceDatabase as ServiceDatabase
     from .connections import change_rows as change_rows
     from .connections import drop_rows as drop_rows
@@ -40,9 +41,11 @@ if TYPE_CHECKING:
     from .schema import REFUSED_TABLES as REFUSED_TABLES
     from .schema import RELEASED_TABLES as RELEASED_TABLES
     from .schema import RELEASED_UNIVERSES as RELEASED_UNIVERSES
+    from .schema import SERVICE_CHANGES as SERVICE_CHANGES
     from .schema import SESSIONS as SESSIONS
     from .schema import UPKEEP_RUNS as UPKEEP_RUNS
     from .schema import USER_GRANTS as USER_GRANTS
     from .schema import USERS as USERS
+    from .statements import Statement as Statement
 
 lazy_face(__name__)

@@ -7,7 +7,9 @@ from __future__ import annotations
 import os
 import sqlite3
 import threading
-from collections.abc import Iterator, Mapping, Sequence
+from collections import OrderedDict
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from concurrent.futures import Future
 from contextlib import contextmanager
 from dataclasses import fields
 from pathlib import Path
@@ -17,13 +19,21 @@ import sqlalchemy as sa
 from sqlalchemy.engine.interfaces import DBAPIConnection
 from sqlalchemy.pool import ConnectionPoolEntry
 
-from discreet_service.database.schema import METADATA, SERVICE_SCHEMA, VERSION, triggers
+from discreet_service.database.batches import BatchWriter, WriteBatch
+from discreet_service.database.schema import (
+    METADATA,
+    SERVICE_CHANGES,
+    SERVICE_SCHEMA,
+    VERSION,
+    triggers,
+)
 from discreet_service.problems import ServiceError
 
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
 
 _Record = TypeVar("_Record", bound="DataclassInstance")
+_Fact = TypeVar("_Fact")
 
 #: Seconds that one waits for other writers.
 _PATIENCE = 5
@@ -33,6 +43,9 @@ _LONGEST_STATEMENT, _LONGEST_IDLE = 120, 60
 _CONNECTIONS = 40
 #: Rows of one page.
 _MOST_PER_PAGE = 1_000
+#: So many facts of watched tables are remembered.
+_MOST_FACTS = 10_000
+_NUMBER = "SELECT number FROM service_changes"
 #: The lock on a server under which one writer at a time works.
 _WRITERS = 0x64736372
 
@@ -96,6 +109,9 @@ class ServiceDatabase:
         self._engine = engine
         self.dialect = engine.dialect.name
         self._lock, self._mine = threading.Lock(), threading.local()
+        self._number, self._facts = -1, OrderedDict[Hashable, Any]()
+        self._remembering = threading.Lock()
+        self._batches = BatchWriter(self.writing)
 
     def __repr__(self) -> str:
         return f"<ServiceDatabase: {self.dialect}>"
@@ -150,8 +166,12 @@ class ServiceDatabase:
         with self.writing() as connection:
             if not set(sa.inspect(connection).get_table_names()) >= set(METADATA.tables):
                 METADATA.create_all(connection)
+                for index in (one for table in METADATA.tables.values() for one in table.indexes):
+                    index.create(connection, checkfirst=True)
             if connection.scalar(sa.select(SERVICE_SCHEMA.c.version)) is None:
                 insert_row(connection, SERVICE_SCHEMA, version=VERSION)
+            if connection.scalar(sa.select(SERVICE_CHANGES.c.id)) is None:
+                insert_row(connection, SERVICE_CHANGES, id=1, number=0, batches=0)
             known = set(connection.scalars(sa.text(_NAMES_OF_TRIGGERS[self.dialect])))
             for name, statement in triggers(self.dialect).items():
                 if name not in known:
@@ -175,6 +195,45 @@ class ServiceDatabase:
             connection = connection.execution_options(**_READER[self.dialect])
             yield connection
 
+    def number(self) -> int:
+        """The number of changes: as long as it is the same, so is all that is watched."""
+        with self._told():
+            connection = self._engine.raw_connection()
+            try:
+                row = connection.execute(_NUMBER).fetchone()
+            finally:
+                connection.close()
+        if row is None:
+            raise _failure("data-not-ready")
+        return int(row[0])
+
+    def remembered(
+        self, name: Hashable, read: Callable[[sa.Connection], _Fact], number: int | None = None
+    ) -> _Fact:
+        """What is read of watched tables, now or before: it is read again once they have changed.
+
+        Whoever knows the number of changes states it. What is read is never None if it is to be
+        remembered.
+        """
+        number = self.number() if number is None else number
+        with self._remembering:
+            if number > self._number:
+                self._facts.clear()
+                self._number = number
+            if number == self._number and name in self._facts:
+                self._facts.move_to_end(name)
+                found: _Fact = self._facts[name]
+                return found
+        # Read after its number: what is newer is read again, what is older never is remembered.
+        with self.reading() as connection:
+            found = read(connection)
+        with self._remembering:
+            if number == self._number and found is not None:
+                self._facts[name] = found
+                if len(self._facts) > _MOST_FACTS:
+                    self._facts.popitem(last=False)
+        return found
+
     @contextmanager
     def writing(self, *, alone: bool = True) -> Iterator[sa.Connection]:
         """A transaction, which is on the disk when the block ends well."""
@@ -195,6 +254,16 @@ class ServiceDatabase:
             self._mine.writes = False
             if held:
                 self._lock.release()
+
+    def batched(self, work: Callable[[WriteBatch], _Fact]) -> _Fact:
+        """Do work in a transaction with what others hand in, and wait until it is on the disk."""
+        # Whoever waited for a batch while writing would wait forever.
+        assert not getattr(self._mine, "writes", False), "a transaction within a transaction"
+        return self._batches.submit(work).result()
+
+    def submit(self, work: Callable[[WriteBatch], _Fact]) -> Future[_Fact]:
+        """The same without waiting."""
+        return self._batches.submit(work)
 
     def serialise(self, connection: sa.Connection) -> None:
         """Wait until no other writes, and let others wait until the transaction ends."""
@@ -217,9 +286,14 @@ class ServiceDatabase:
             if not code:
                 raise
             raise _failure(code) from None
+        except self._engine.dialect.loaded_dbapi.Error as error:  # of prepared statements
+            if not (code := _meaning(error)):
+                raise
+            raise _failure(code) from None
 
     def close(self) -> None:
-        """Close all connections."""
+        """Write what was handed in, and close all connections."""
+        self._batches.close()
         self._engine.dispose()
 
 

@@ -44,6 +44,12 @@ SERVICE_SCHEMA = _table(
 )
 
 
+#: One row: a number that every change of what seldom changes counts up, whoever makes it, and how
+#: many batches of answers were written.
+SERVICE_CHANGES = _table("service_changes",
+    *_wholes("id", primary_key=True, autoincrement=False), *_wholes("number", "batches"),
+)  # fmt: skip
+
 AUDIT_ENTRIES = _table("audit_entries",
     *_wholes("seq", primary_key=True, autoincrement=False), *_wholes("at"),
     *_texts("kind", "person", "about", "facts", "previous", "digest"),
@@ -173,6 +179,7 @@ RELEASED_TABLES = _table("released_tables",
 ASKED_PATTERNS = _table("asked_patterns",
     *_texts("dataset", "version", "principal", "kind", "subject", "item", primary_key=True),
     *_wholes("at"), sa.Index("asked_patterns_at", "at"),
+    sa.Index("asked_patterns_subject", "dataset", "version", "kind", "subject"),
 )  # fmt: skip
 
 POLICY_ALERTS = _table("policy_alerts",
@@ -250,6 +257,18 @@ APPEND_ONLY: Mapping[str, Mapping[str, str]] = {
     },
 }
 
+#: Tables that seldom change, and what of them is no change for those who remember it.
+WATCHED: Mapping[str, tuple[str, ...]] = {
+    "api_keys": ("last_used_at",),
+    "data_versions": (),
+    "parameter_sets": (),
+    "policies": (),
+    "refusal_overrides": (),
+    "user_grants": (),
+    "users": (),
+}
+_COUNTED_UP = "UPDATE service_changes SET number = number + 1"
+
 #: Entries have the numbers 1, 2, 3 …, and none takes the place of another.
 _NEXT = "NEW.seq = (SELECT COALESCE(MAX(seq), 0) + 1 FROM audit_entries)"
 
@@ -292,7 +311,19 @@ def triggers(dialect: str) -> Mapping[str, str]:
                 f"CREATE TRIGGER {name} BEFORE {change} ON {table} "
                 f"FOR EACH ROW EXECUTE FUNCTION {name}_check()"
             )
+    for table, apart in WATCHED.items():
+        changed = ", ".join(one.name for one in METADATA.tables[table].c if one.name not in apart)
+        for change, of in (("INSERT", ""), ("UPDATE", f" OF {changed}"), ("DELETE", "")):
+            name = f"{table}_{change.lower()}_counted"
+            head = f"CREATE TRIGGER {name} AFTER {change}{of} ON {table}"
+            if dialect == "sqlite":
+                made[name] = f"{head} BEGIN {_COUNTED_UP}; END"
+            else:
+                made[name] = f"{head} FOR EACH STATEMENT EXECUTE FUNCTION count_change()"
     if dialect == "postgresql":
+        counting = "CREATE OR REPLACE FUNCTION count_change() RETURNS trigger LANGUAGE plpgsql"
+        counting += f" AS $$ BEGIN {_COUNTED_UP}; RETURN NULL; END $$"
+        made = {"count_change": counting, **made}
         made["append_only_truncate"] = (
             "CREATE OR REPLACE FUNCTION append_only_truncate() RETURNS trigger LANGUAGE plpgsql "
             f"AS $$ BEGIN RAISE EXCEPTION '{REFUSAL}'; END $$"

@@ -89,12 +89,15 @@ class DatasetCatalogue:
         )
         if dataset:
             order = order.where(columns.dataset == dataset)
-        with self.database.reading() as connection:
+
+        def read(connection: sa.Connection) -> tuple[VersionRecord, ...]:
             rows = [(json.loads(row.facts), row) for row in connection.execute(order)]
-        return [
-            record_of(VersionRecord, row, folder=facts.pop("folder"), facts=facts)
-            for facts, row in rows
-        ]
+            return tuple(
+                record_of(VersionRecord, row, folder=facts.pop("folder"), facts=facts)
+                for facts, row in rows
+            )
+
+        return [*self.database.remembered(("versions", dataset), read)]
 
     def record(self, dataset: str, version: str | None = None) -> VersionRecord:
         """A version that is or was published; the latest published one if none is named."""

@@ -168,8 +168,10 @@ class ParameterSets:
 
     def parameters(self, name: str, version: str | None = None) -> tuple[ParameterSet, Parameters]:
         """A set that is in use, opened. SECRET."""
-        with self._database.reading() as connection:
-            every = [ParameterSet.of(row) for row in self._rows(connection, name)]
+        every = self._database.remembered(
+            ("parameter sets", name),
+            lambda connection: [ParameterSet.of(row) for row in self._rows(connection, name)],
+        )
         active = [item for item in every if item.state is SetState.active]
         # Earlier versions of the service let several be in use: the last one holds.
         found = max(active, key=lambda each: each.activated or 0, default=None)

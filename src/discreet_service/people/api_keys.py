@@ -9,11 +9,10 @@ import hmac
 import json
 import re
 import secrets
-import threading
-from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import astuple, dataclass, field
+from functools import partial
 
 import sqlalchemy as sa
 
@@ -37,8 +36,6 @@ from discreet_service.problems import ServiceError
 _TOKEN = re.compile(r"dsc_([0-9a-f]{12})_([A-Za-z0-9_-]{43})")
 _VISIBLE = re.compile(r"[0-9a-f]{12}")
 _HOUR, _DAY = 3_600_000, 86_400_000
-#: Milliseconds for which what a key may do is remembered; how many keys are.
-_REMEMBERED, _MOST_REMEMBERED = 5_000, 4_096
 _LONGEST_DAYS, _LONGEST_OVERLAP = 730, 168
 _MOST_KEYS, _MOST_GRANTS = 50, 100
 #: Keys with their owners.
@@ -92,8 +89,7 @@ class ApiKeys:
         self, database: ServiceDatabase, trail: AuditTrail, clock: Callable[[], int]
     ) -> None:
         self._database, self._trail, self._clock = database, trail, clock
-        self._lock = threading.Lock()
-        self._known: OrderedDict[bytes, tuple[int, int, Principal]] = OrderedDict()
+        self._used: dict[str, int] = {}  # In which hour keys were used last, as far as noted
 
     @without_values
     def principal(self, token: str) -> Principal | None:
@@ -102,20 +98,30 @@ class ApiKeys:
         if read is None:
             return None
         digest, now = _digest(token), self._clock()
-        with self._lock:
-            until, expires, known = self._known.get(digest, (0, 0, None))
-        if known is not None and until - _REMEMBERED <= now < until and now < expires:
-            return known
-        with self._database.reading() as connection:
-            row = connection.execute(_KEYS.where(API_KEYS.c.id == read[1])).first()
-            # Compared with nothing as well: the time tells not whether there is such a key.
-            kept = bytes(32) if row is None else bytes.fromhex(row.digest)
-            fits = hmac.compare_digest(digest, kept)
-            if row is None or not fits or row.disabled or row.revoked_at is not None:
-                return None
-            if now >= row.expires_at:
-                return None
-            held = grants_held(connection, row.user_id)
+        look = partial(self._stood_for, read[1], digest)
+        found = self._database.remembered(("key", digest), look)
+        if found is None or now >= found[1]:
+            return None
+        hour = now - now % _HOUR
+        if self._used.get(read[1], 0) < hour:
+            self._used[read[1]] = hour
+            # When it was used is worth no failure: a full disk keeps nobody from reading.
+            with suppress(ServiceError), self._database.writing() as connection:
+                change_rows(connection, API_KEYS, {"id": read[1]}, last_used_at=hour)
+        return found[0]
+
+    @without_values
+    def _stood_for(
+        self, key: str, digest: bytes, connection: sa.Connection
+    ) -> tuple[Principal, int] | None:
+        """Whom a key stands for, and until when."""
+        row = connection.execute(_KEYS.where(API_KEYS.c.id == key)).first()
+        # Compared with nothing as well: the time tells not whether there is such a key.
+        kept = bytes(32) if row is None else bytes.fromhex(row.digest)
+        fits = hmac.compare_digest(digest, kept)
+        if row is None or not fits or row.disabled or row.revoked_at is not None:
+            return None
+        held = grants_held(connection, row.user_id)
         # What the key may, and its owner still may.
         both = [
             Grant(one.role, other.dataset if one.dataset == ALL else one.dataset)
@@ -125,16 +131,7 @@ class ApiKeys:
         ]
         grants = tuple(dict.fromkeys(both))
         found = Principal(name=row.owner, kind="key", grants=grants, key=row.id)
-        with self._lock:
-            self._known[digest] = (now + _REMEMBERED, row.expires_at, found)
-            while len(self._known) > _MOST_REMEMBERED:
-                self._known.popitem(last=False)
-        hour = now - now % _HOUR
-        if row.last_used_at is None or row.last_used_at < hour:
-            # When it was used is worth no failure: a full disk keeps nobody from reading.
-            with suppress(ServiceError), self._database.writing() as connection:
-                change_rows(connection, API_KEYS, {"id": row.id}, last_used_at=hour)
-        return found
+        return found, int(row.expires_at)
 
     @without_values
     def create(
@@ -209,14 +206,10 @@ class ApiKeys:
             change_rows(connection, API_KEYS, {"id": row.id}, expires_at=ends, successor=successor)
             facts = {"key": successor, "expires": made.key.expires, "replaces": row.id}
             self._trail.append(connection, AuditKind.key_created, principal.name, user.name, facts)
-        self.forget()
         return made
 
     def revoke(self, principal: Principal, key: str) -> None:
-        """Take a key back at once, with all that came of it by rotation.
-
-        Other processes of the service follow within seconds.
-        """
+        """Take a key back at once, with all that came of it by rotation."""
         with self._database.writing() as connection:
             row = self._to_change(connection, principal, key)
             family = {"family": row.family, "revoked_at": None}
@@ -224,7 +217,6 @@ class ApiKeys:
             change_rows(connection, API_KEYS, family, **values)
             facts = {"key": row.id}
             self._trail.append(connection, AuditKind.key_revoked, principal.name, row.owner, facts)
-        self.forget()
 
     def listed(self, owner: str = "") -> tuple[ApiKey, ...]:
         """All keys, the newest first."""
@@ -235,11 +227,6 @@ class ApiKeys:
         with self._database.reading() as connection:
             rows = connection.execute(frame).all()
         return tuple(record_of(ApiKey, row, grants=_read_grants(row.grants)) for row in rows)
-
-    def forget(self) -> None:
-        """Look everything up anew."""
-        with self._lock:
-            self._known.clear()
 
     def _insert(
         self,

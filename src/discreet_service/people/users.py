@@ -169,7 +169,7 @@ class Users:
             self._trail.append(connection, kind, by, user.name, grant.facts)
 
     def withdraw(self, principal: Principal, name: str, grant: Grant) -> None:
-        """Take a role away; it ends at once, for keys within seconds."""
+        """Take a role away; it ends at once."""
         _check_manager(principal, name)
         with self._database.writing() as connection:
             user = _row(connection, name)

@@ -5,7 +5,8 @@ one person and agreed on by another. Without a trusted signature none holds.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -44,6 +45,15 @@ _OVERRIDE_DAYS = 30
 _DAY = 86_400_000
 
 
+@dataclass(frozen=True, kw_only=True, slots=True)
+class HeldPolicy:
+    """What holds for a data version."""
+
+    document: PolicyDocument
+    first: bool  # Whether no other policy was ever in force: what it hides was never shown
+    overrides: Mapping[str, int]  # Tables that are answered nevertheless, and until when
+
+
 class PoliciesInForce:
     """Which policy holds for each data version."""
 
@@ -79,12 +89,25 @@ class PoliciesInForce:
             self._opened[key] = opened.document
         return SignedPolicy(document=self._opened[key], text=row.document, signature=row.signature)
 
-    def is_first(self, connection: sa.Connection, dataset: str, version: str) -> bool:
-        """Whether no other policy was ever in force: what it hides was never shown."""
-        own = equal_to(POLICIES, dataset=dataset, version=version)
-        counted = sa.select(sa.func.count()).select_from(POLICIES)
-        known = connection.scalar(counted.where(*own, POLICIES.c.activated_at.is_not(None)))
-        return known == 1
+    def held(self, dataset: str, version: str, number: int | None = None) -> HeldPolicy:
+        """The policy in force with what goes with it, read once for each number of changes."""
+
+        def read(connection: sa.Connection) -> HeldPolicy:
+            own = equal_to(POLICIES, dataset=dataset, version=version)
+            known = sa.select(sa.func.count()).select_from(POLICIES)
+            known = known.where(*own, POLICIES.c.activated_at.is_not(None))
+            about = equal_to(REFUSAL_OVERRIDES, dataset=dataset, version=version)
+            columns = REFUSAL_OVERRIDES.c.digest, REFUSAL_OVERRIDES.c.until
+            return HeldPolicy(
+                document=self.policy(connection, dataset, version),
+                first=connection.scalar(known) == 1,
+                overrides={
+                    row.digest: int(row.until)
+                    for row in connection.execute(sa.select(*columns).where(*about))
+                },
+            )
+
+        return self._database.remembered(("policy", dataset, version), read, number)
 
     def ensure(self, dataset: str, version: str) -> None:
         """Take the first policy of a data version from its folder, if none is in force yet."""

@@ -15,9 +15,9 @@ import sqlalchemy as sa
 from discreet_service.database import (
     ASKED_PATTERNS,
     POLICY_ALERTS,
+    Statement,
     equal_to,
     insert_row,
-    put_row,
     record_of,
 )
 from discreet_service.policies.asked import AskedTable
@@ -30,6 +30,24 @@ PATTERN_MILLISECONDS = 3_600_000
 #: Stands for all principals.
 TOGETHER = ""
 PATTERN_KINDS = ("partitions", "crossings", "near", "spellings")
+
+_NAMES = ("dataset", "version", "principal", "kind", "subject", "item")
+_KEY = {name: sa.bindparam(name) for name in _NAMES}
+_SEEN = Statement(
+    sa.update(ASKED_PATTERNS)
+    .values(at=sa.bindparam("now"))
+    .where(*equal_to(ASKED_PATTERNS, **_KEY), ASKED_PATTERNS.c.at > sa.bindparam("since"))
+)
+_ADDED = Statement(sa.insert(ASKED_PATTERNS), [*_NAMES, "at"])
+
+
+def _distinct(*names: str) -> Statement:
+    own = equal_to(ASKED_PATTERNS, **{name: _KEY[name] for name in names})
+    counted = sa.select(sa.func.count(sa.distinct(ASKED_PATTERNS.c.item)))
+    return Statement(counted.where(*own, ASKED_PATTERNS.c.at > sa.bindparam("since")))
+
+
+_MINE, _TOGETHER = _distinct(*_NAMES[:5]), _distinct("dataset", "version", "kind", "subject")
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,10 +105,15 @@ def note(case: RuleCase, patterns: Iterator[AskedPattern] | list[AskedPattern]) 
             "subject": one.subject,
             "item": item,
         }
-        if not put_row(case.connection, ASKED_PATTERNS, key, at=case.now):
+        if _SEEN.change(case.connection, now=case.now, since=_since(case), **key):
             continue
+        # One that lies too far back to count is one more again.
+        if not _SEEN.change(case.connection, now=case.now, since=-1, **key):
+            _ADDED.change(case.connection, at=case.now, **key)
         limits = _limits(case.policy, one.kind)
         mine = _number(case, one, together=False)
+        tried = _tried(case)
+        tried[one.kind] = max(mine, tried.get(one.kind, 0))
         if mine in (limits.alert, limits.stop):
             _tell(case, case.principal, one.kind, mine, stopped=mine == limits.stop)
         all_of_them = _number(case, one, together=True)
@@ -100,9 +123,10 @@ def note(case: RuleCase, patterns: Iterator[AskedPattern] | list[AskedPattern]) 
 
 def pattern_rule(case: RuleCase) -> RuleVerdict:
     """P9: who tried too many of something has to talk to staff."""
-    said, mine = [], ASKED_PATTERNS.c.principal == case.principal
-    rows = most_tried(case.connection, case.policy, case.now, mine)
-    mosts = {str(row.kind): int(row.number) for row in rows}
+    said, mosts = [], _tried(case)
+    if any(mosts.get(kind, 0) >= _limits(case.policy, kind).alert for kind in PATTERN_KINDS):
+        # Some of them may lie too far back by now.
+        mosts = case.counters.tried[_subject(case)] = _counted(case)
     for kind in PATTERN_KINDS:
         limits, most = _limits(case.policy, kind), mosts.get(kind, 0)
         if most >= limits.stop:
@@ -147,13 +171,34 @@ def _within(policy: PolicyDocument, now: int) -> list[sa.ColumnElement[bool]]:
     return [*about, ASKED_PATTERNS.c.at > since]
 
 
+def _since(case: RuleCase) -> int:
+    return case.now - case.policy.patterns.window_hours * PATTERN_MILLISECONDS
+
+
+def _subject(case: RuleCase) -> tuple[str, str, str, int]:
+    return (*case.asked.place.values(), case.principal, case.policy.patterns.window_hours)
+
+
+def _tried(case: RuleCase) -> dict[str, int]:
+    """Of each kind, how many of one subject the principal has tried, at most."""
+    known = case.counters.tried.get(_subject(case))
+    if known is None:
+        known = case.counters.tried[_subject(case)] = _counted(case)
+    return known
+
+
+def _counted(case: RuleCase) -> dict[str, int]:
+    mine = ASKED_PATTERNS.c.principal == case.principal
+    rows = most_tried(case.connection, case.policy, case.now, mine)
+    return {str(row.kind): int(row.number) for row in rows}
+
+
 def _number(case: RuleCase, one: AskedPattern, *, together: bool) -> int:
-    equal = {"kind": one.kind, "subject": one.subject}
-    if not together:
-        equal["principal"] = case.principal
-    where = [*_within(case.policy, case.now), *equal_to(ASKED_PATTERNS, **equal)]
-    counted = sa.select(sa.func.count(sa.distinct(ASKED_PATTERNS.c.item))).where(*where)
-    return case.connection.scalar(counted) or 0
+    """How many different ones of a subject were tried, by the principal or by all together."""
+    about = {**case.asked.place, "kind": one.kind, "subject": one.subject, "since": _since(case)}
+    if together:
+        return int(_TOGETHER.rows(case.connection, **about)[0][0])
+    return int(_MINE.rows(case.connection, principal=case.principal, **about)[0][0])
 
 
 def most_tried(

@@ -19,6 +19,7 @@ import sqlalchemy as sa
 
 from discreet.arrays import BoolArray, IntArray, PositionArray
 from discreet_service.policies.asked import AskedTable
+from discreet_service.policies.counters import Counters
 from discreet_service.policies.document import ExposurePolicy, PolicyDocument
 from discreet_service.policies.exposure import ReleasedLayers
 from discreet_service.policies.ledger import ComparedUniverse, UniverseLedger
@@ -157,6 +158,7 @@ class RuleCase:
     policy: PolicyDocument  # What may be asked
     now: int  # The time, in milliseconds
     connection: sa.Connection  # The database
+    counters: Counters  # What was counted of callers
     layers: ReleasedLayers  # What was released
     ledger: UniverseLedger  # About whom
     facts: UniverseFacts | None  # What records tell; None before that is known

@@ -10,23 +10,25 @@ import time
 from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any
 
 import sqlalchemy as sa
 
 from discreet_service.database import (
-    REFUSAL_OVERRIDES,
     REFUSED_TABLES,
     RELEASED_TABLES,
     RELEASED_UNIVERSES,
     ServiceDatabase,
+    Statement,
+    WriteBatch,
     equal_to,
     insert_row,
     put_row,
-    row_of,
 )
 from discreet_service.permissions import Principal
 from discreet_service.policies.asked import AskedFilter, AskedTable
+from discreet_service.policies.counters import Counters
 from discreet_service.policies.document import (
     CustomGroupPolicy,
     ExposurePolicy,
@@ -34,7 +36,7 @@ from discreet_service.policies.document import (
 )
 from discreet_service.policies.evidence import Evidence
 from discreet_service.policies.exposure import Box, ReleasedLayers, read_shape, shape_of, shape_text
-from discreet_service.policies.in_force import PoliciesInForce
+from discreet_service.policies.in_force import HeldPolicy, PoliciesInForce
 from discreet_service.policies.ledger import (
     NEAR,
     ComparedUniverse,
@@ -87,6 +89,8 @@ def difference_rule(case: RuleCase) -> RuleVerdict:
         return later("P5")
     sketch = case.facts.sketch
     if sketch is None:
+        if UniverseDefinition.of(case.asked) not in case.ledger:
+            return failed("P5", "what was released was read anew meanwhile")
         return passed("P5", "everybody, or released before")
     if len(case.ledger) >= case.policy.differences.most_universes:
         return refused("P5", "the ledger has as many universes as it may have")
@@ -213,6 +217,11 @@ _ALWAYS = ("P1", "P8", "P9")
 _OVERRIDABLE = ("P2", "P3", "P4", "P5", "P6", "P7")
 #: Milliseconds by which clocks of processes may differ before everything is read anew.
 _CLOCKS_APART = 5_000
+#: A table that was released; the number that it got.
+_RELEASED = Statement(
+    sa.insert(RELEASED_TABLES).returning(RELEASED_TABLES.c.id),
+    [one.name for one in RELEASED_TABLES.c if one.name != "id"],
+)
 #: Under which problem a refusal is told.
 _CODES = {"P1": "too-many-cells", "P8": "rate-limited", "P9": "rate-limited"}
 
@@ -301,12 +310,21 @@ class _Released:
     ledger: UniverseLedger
     layers: ReleasedLayers = field(default_factory=ReleasedLayers)
     figures: ShownFigures = field(default_factory=ShownFigures)
+    digests: set[str] = field(default_factory=set)
     last: int = 0
     #: When the newest universe was released that was read.
     newest: int = 0
     lock: threading.RLock = field(default_factory=threading.RLock)
     #: Who is about to release something; held while it is compared with all released before.
     deciding: threading.Lock = field(default_factory=threading.Lock)
+    #: What others had written, and how many batches had failed, when it was read to the end.
+    known: tuple[int, int] = (-1, 0)
+
+    def forget(self, key: bytes) -> None:
+        """Read everything anew: what was noted here never got to the disk."""
+        self.ledger, self.layers = UniverseLedger(key=key), ReleasedLayers()
+        self.figures = ShownFigures(every=self.figures.every)
+        self.digests, self.last, self.newest = set(), 0, 0
 
 
 class Policies:
@@ -325,12 +343,16 @@ class Policies:
         self._clock, self._wait = clock, wait
         self._released: dict[tuple[str, str, str], _Released] = {}
         self._lock = threading.Lock()
+        # Only of batches; they hold as long as nobody else writes.
+        self._counters, self._counted = Counters(), (0, 0)
 
     def check(self, asked: AskedTable, principal: Principal) -> Verdict:
         """What rules say before anything is counted; nothing is charged or noted."""
         self.in_force.ensure(asked.dataset, asked.version)
         with self._database.reading() as connection:
-            return self.verdict(asked, principal, connection, self._clock())
+            self._read(asked, connection)
+            held = self.in_force.held(asked.dataset, asked.version)
+            return self._judged(self._case(asked, principal, connection, held, Counters()), held)
 
     def admit(self, asked: AskedTable, principal: Principal, evidence: Evidence) -> Verdict:
         """Let a table be answered: it counts as released from now on. Or a `PolicyRefusalError`."""
@@ -341,46 +363,43 @@ class Policies:
     def decide(self, asked: AskedTable, principal: Principal, evidence: Evidence) -> Verdict:
         """The same without raising: whoever calls it answers only what is allowed."""
         self.in_force.ensure(asked.dataset, asked.version)
-        with self._database.writing() as connection:
-            case = self._case(asked, principal, connection, self._clock(), None)
-            note(case, list(patterns_of(asked)))
-            verdict = self._judged(case)
-            if not any(one.rule == "P8" for one in verdict.refusing):
-                take_query(case)
-            if not verdict.allowed:
-                self._note_refusal(case, verdict)
+        verdict = self._database.batched(partial(self.look, asked, principal))
         if not verdict.allowed or verdict.repeat:
             return verdict
         with padded(self._clock, self._wait):
             facts = self._gathered(asked, evidence)
-            with self._released[_place(asked)].deciding:
+            with self._of(asked).deciding:
                 # Others write while this is compared; what they release is compared again.
                 facts = self._compared(asked, facts)
-                with self._database.writing() as connection:
-                    case = self._case(asked, principal, connection, self._clock(), facts)
-                    verdict = self._judged(case)
-                    near = [each for one in verdict.rules for each in one.near]
-                    note(case, [near_pattern(asked, others) for others in near])
-                    if verdict.allowed:
-                        self._release(case, verdict)
-                    else:
-                        self._note_refusal(case, verdict)
-                if verdict.allowed and facts.sketch is not None:
-                    with self._released[_place(asked)].lock:
-                        case.ledger.add(UniverseDefinition.of(asked), facts.sketch)
-                        self._released[_place(asked)].newest = case.now
+                return self._database.batched(partial(self._settled, asked, principal, facts))
+
+    def look(self, asked: AskedTable, principal: Principal, batch: WriteBatch) -> Verdict:
+        """What rules say before anything is counted, of a query that is noted now.
+
+        Nothing else is needed for what was released before.
+        """
+        case, held = self._case_of(asked, principal, batch, None)
+        note(case, list(patterns_of(asked)))
+        verdict = self._judged(case, held)
+        if not any(one.rule == "P8" for one in verdict.refusing):
+            take_query(case)
+        if not verdict.allowed:
+            self._note_refusal(case, verdict)
         return verdict
 
-    def verdict(
-        self,
-        asked: AskedTable,
-        principal: Principal,
-        connection: sa.Connection,
-        now: int,
-        facts: UniverseFacts | None = None,
+    def _settled(
+        self, asked: AskedTable, principal: Principal, facts: UniverseFacts, batch: WriteBatch
     ) -> Verdict:
-        """What all rules say; nothing is charged or noted."""
-        return self._judged(self._case(asked, principal, connection, now, facts))
+        """What rules say with the data; what they allow counts as released."""
+        case, held = self._case_of(asked, principal, batch, facts)
+        verdict = self._judged(case, held)
+        near = [each for one in verdict.rules for each in one.near]
+        note(case, [near_pattern(asked, others) for others in near])
+        if verdict.allowed:
+            self._release(case, verdict)
+        else:
+            self._note_refusal(case, verdict)
+        return verdict
 
     def released(self, dataset: str, version: str, digests: Collection[str]) -> bool:
         """Whether all of some tables count as released."""
@@ -392,8 +411,7 @@ class Policies:
     def policy(self, dataset: str, version: str) -> PolicyDocument:
         """The policy in force. CONFIDENTIAL."""
         self.in_force.ensure(dataset, version)
-        with self._database.reading() as connection:
-            return self.in_force.policy(connection, dataset, version)
+        return self.in_force.held(dataset, version).document
 
     def exposure(self, asked: AskedTable, connection: sa.Connection) -> float:
         """The exposure of the most exposed counts of a table, with all that was released."""
@@ -409,27 +427,48 @@ class Policies:
         with released.lock:
             return released.layers.exposures(targets)
 
+    def _case_of(
+        self,
+        asked: AskedTable,
+        principal: Principal,
+        batch: WriteBatch,
+        facts: UniverseFacts | None,
+    ) -> tuple[RuleCase, HeldPolicy]:
+        """What is decided in a batch: all that was written before is known."""
+        if self._counted != (known := batch.known(self)):
+            self._counters.forget()
+            self._counted = known
+        batch.at_end[self._counters.write] = None
+        released = self._of(asked)
+        with released.lock:
+            if released.known[1] != batch.failures:
+                released.forget(self._key)
+            if released.known != known:
+                self._read(asked, batch.connection)
+                released.known = known
+        held = self.in_force.held(asked.dataset, asked.version, batch.number)
+        return self._case(asked, principal, batch.connection, held, self._counters, facts), held
+
     def _case(
         self,
         asked: AskedTable,
         principal: Principal,
         connection: sa.Connection,
-        now: int,
-        facts: UniverseFacts | None,
+        held: HeldPolicy,
+        counters: Counters,
+        facts: UniverseFacts | None = None,
     ) -> RuleCase:
-        released = self._read(asked, connection)
-        return RuleCase(asked=asked, principal=principal.name,
-                        policy=self.in_force.policy(connection, asked.dataset, asked.version),
-                        now=now, connection=connection, layers=released.layers,
-                        ledger=released.ledger, facts=facts)  # fmt: skip
+        released = self._of(asked)
+        return RuleCase(asked=asked, principal=principal.name, policy=held.document,
+                        now=self._clock(), connection=connection, counters=counters,
+                        layers=released.layers, ledger=released.ledger, facts=facts)  # fmt: skip
 
-    def _judged(self, case: RuleCase) -> Verdict:
-        policy, table = case.policy, {**case.asked.place, "digest": case.asked.digest}
-        repeat = row_of(case.connection, RELEASED_TABLES, **table) is not None
-        override = row_of(case.connection, REFUSAL_OVERRIDES, **table)
-        overridden = override is not None and case.now < int(override.until)
+    def _judged(self, case: RuleCase, held: HeldPolicy) -> Verdict:
+        policy, released = case.policy, self._of(case.asked)
+        repeat = case.asked.digest in released.digests
+        overridden = case.now < held.overrides.get(case.asked.digest, 0)
         found = []
-        with self._released[_place(case.asked)].lock:
+        with released.lock:
             for name in policy.rules:
                 if repeat and name not in _ALWAYS:
                     found.append(passed(name, "released before"))
@@ -449,9 +488,7 @@ class Policies:
 
     def _gathered(self, asked: AskedTable, evidence: Evidence) -> UniverseFacts:
         """What records tell of a table, as far as rules need it. CONFIDENTIAL."""
-        with self._database.reading() as connection:
-            ledger = self._read(asked, connection).ledger
-            policy = self.in_force.policy(connection, asked.dataset, asked.version)
+        ledger, policy = self._of(asked).ledger, self.policy(asked.dataset, asked.version)
         sketch = sparsity = None
         if UniverseDefinition.of(asked) not in ledger:
             sketch = evidence.universe_sketch(NEAR * policy.differences.least)
@@ -465,9 +502,8 @@ class Policies:
         self, asked: AskedTable, evidence: Evidence
     ) -> Callable[[ExposurePolicy], MeasuredExposure]:
         """Tells what a table exposes; worked out again if something has changed meanwhile."""
-        released = self._released[_place(asked)]
-        with self._database.reading() as connection:
-            every = not self.in_force.is_first(connection, asked.dataset, asked.version)
+        released = self._of(asked)
+        every = not self.in_force.held(asked.dataset, asked.version).first
         with released.lock:
             if released.figures.every != every:
                 released.figures = ShownFigures(every=every)
@@ -485,9 +521,7 @@ class Policies:
 
     def _compared(self, asked: AskedTable, facts: UniverseFacts) -> UniverseFacts:
         """The same with what a new universe differs from by few, as things are."""
-        with self._database.reading() as connection:
-            released = self._read(asked, connection)
-            policy = self.in_force.policy(connection, asked.dataset, asked.version)
+        released, policy = self._of(asked), self.policy(asked.dataset, asked.version)
         if not policy.exposure.unlimited:
             with suppress(Exception):  # the rule ends in the same error, which refuses
                 facts.measured(policy.exposure)
@@ -508,20 +542,26 @@ class Policies:
         return replace(facts, compared=compared)
 
     def _release(self, case: RuleCase, verdict: Verdict) -> None:
-        asked = case.asked
-        with self._released[_place(asked)].lock:
+        asked, released = case.asked, self._of(case.asked)
+        with released.lock:
             cells = charge_cells(case)
-        if not verdict.repeat:
-            facts = {"unit": asked.unit, "digest": asked.digest, "cells": cells}
-            insert_row(case.connection, RELEASED_TABLES, **asked.place, **facts,
-                       shape=shape_text(shape_of(asked)), released_at=case.now)  # fmt: skip
-        definition = UniverseDefinition.of(asked)
-        if case.facts is None or case.facts.sketch is None or definition in case.ledger:
-            return
-        sketch = case.facts.sketch.sealed(self._key, _about(asked, definition))
-        texts = {"universe": definition.digest, "variables": definition.text, "facts": "{}"}
-        insert_row(case.connection, RELEASED_UNIVERSES, **asked.place, unit=asked.unit, **texts,
-                   sketch=sketch, released_at=case.now)  # fmt: skip
+            if not verdict.repeat:
+                shape = shape_of(asked)
+                facts = {"unit": asked.unit, "digest": asked.digest, "cells": cells}
+                (row,) = _RELEASED.rows(case.connection, **asked.place, **facts,
+                                        shape=shape_text(shape), released_at=case.now)  # fmt: skip
+                released.last = int(row[0])
+                released.digests.add(asked.digest)
+                released.layers.add(shape)
+            definition = UniverseDefinition.of(asked)
+            if case.facts is None or case.facts.sketch is None or definition in case.ledger:
+                return
+            sketch = case.facts.sketch.sealed(self._key, _about(asked, definition))
+            texts = {"universe": definition.digest, "variables": definition.text, "facts": "{}"}
+            insert_row(case.connection, RELEASED_UNIVERSES, **asked.place, unit=asked.unit,
+                       **texts, sketch=sketch, released_at=case.now)  # fmt: skip
+            case.ledger.add(definition, case.facts.sketch)
+            released.newest = case.now
 
     def _note_refusal(self, case: RuleCase, verdict: Verdict) -> None:
         """Keep for staff why something was refused."""
@@ -532,23 +572,28 @@ class Policies:
 
     def _read(self, asked: AskedTable, connection: sa.Connection) -> _Released:
         """What was released, read on from where this process stopped reading."""
-        place = _place(asked)
-        with self._lock:
-            released = self._released.setdefault(
-                place, _Released(ledger=UniverseLedger(key=self._key))
-            )
         number, about = RELEASED_TABLES.c.id, {**asked.place, "unit": asked.unit}
+        columns = number, RELEASED_TABLES.c.digest, RELEASED_TABLES.c.shape
+        released = self._of(asked)
         with released.lock:
             rows = connection.execute(
-                sa.select(number, RELEASED_TABLES.c.shape)
+                sa.select(*columns)
                 .where(*equal_to(RELEASED_TABLES, **about), number > released.last)
                 .order_by(number)
             ).all()
             for row in rows:
                 released.layers.add(read_shape(row.shape))
+                released.digests.add(row.digest)
                 released.last = int(row.id)
             self._read_universes(asked, connection, released)
         return released
+
+    def _of(self, asked: AskedTable) -> _Released:
+        """What was released, as far as it was read."""
+        with self._lock:
+            return self._released.setdefault(
+                _place(asked), _Released(ledger=UniverseLedger(key=self._key))
+            )
 
     def _read_universes(
         self, asked: AskedTable, connection: sa.Connection, released: _Released

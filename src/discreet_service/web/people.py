@@ -208,14 +208,12 @@ def _role_changed(visit: Visit, user: str, act: str, grant: Grant) -> dict[str, 
         users.grant(visit.principal, name, grant)
     else:
         users.withdraw(visit.principal, name, grant)
-        visit.service.api_keys.forget()
     return _shown(users.account(name))
 
 
 def _set_disabled(visit: Visit, user: str, *, disabled: bool) -> dict[str, Any]:
     name = visit.service.users.name_of(user)
     visit.service.users.set_disabled(visit.principal, name, disabled=disabled)
-    visit.service.api_keys.forget()
     return _shown(visit.service.users.account(name))
 
 

@@ -1,0 +1,51 @@
+"""Statements that are prepared once: to build one takes many times as long as to run it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import sqlalchemy as sa
+
+
+class Statement:
+    """A statement with named values, written out once for each kind of database.
+
+    >>> engine = sa.create_engine("sqlite://")
+    >>> one = Statement(sa.select(sa.bindparam("number", type_=sa.Integer()) + 1))
+    >>> with engine.connect() as connection:
+    ...     one.rows(connection, number=2)
+    [(3,)]
+    """
+
+    def __init__(self, statement: sa.ClauseElement, columns: Iterable[str] | None = None) -> None:
+        self._statement = statement
+        self._columns = None if columns is None else [*columns]
+        self._texts: dict[str, str] = {}
+
+    def rows(self, connection: sa.Connection, /, **values: Any) -> list[tuple[Any, ...]]:
+        """The rows that it gives."""
+        found: list[tuple[Any, ...]] = self._run(connection, values).fetchall()
+        return found
+
+    def change(self, connection: sa.Connection, /, **values: Any) -> int:
+        """Change rows; how many were."""
+        return int(self._run(connection, values).rowcount)
+
+    def _run(self, connection: sa.Connection, values: Mapping[str, Any]) -> Any:
+        text = self._texts.get(connection.dialect.name) or self._text(connection.dialect)
+        driver: Any = connection.connection.driver_connection
+        return driver.execute(text, values)
+
+    def _text(self, dialect: sa.Dialect) -> str:
+        """The statement as the driver takes it, with the values that it states itself."""
+        named = type(dialect)(paramstyle="named" if dialect.name == "sqlite" else "pyformat")
+        found = str(
+            self._statement.compile(
+                dialect=named,
+                column_keys=self._columns,
+                compile_kwargs={"literal_binds": False, "render_postcompile": True},
+            )
+        )
+        self._texts[dialect.name] = found
+        return found
