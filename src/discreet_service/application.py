@@ -20,6 +20,7 @@ from discreet_service import studio, web
 from discreet_service.service import Service
 from discreet_service.web import (
     NavigationEntry,
+    add_kept_answers,
     add_problem_pages,
     add_security,
     dependants,
@@ -66,6 +67,8 @@ def create_app(service: Service, resources: Sequence[str] = RESOURCES) -> FastAP
     app.state.navigation = sorted(navigation, key=lambda entry: entry.place)
     add_problem_pages(app)
     describe_interface(app)
+    # Requests come through the last one first.
+    add_kept_answers(app, service)
     add_security(app, service)
     return app
 

@@ -126,6 +126,7 @@ class Principal:
     kind: str  # "key", "session" or "local" for the command line
     grants: tuple[Grant, ...]  # Their roles
     key: str = ""  # The visible part of the key that asks for them; empty without
+    until: int | None = None  # When that key ends, in milliseconds; None if there is none
 
     def may(self, permission: Permission, dataset: str = "") -> bool:
         """Whether they may do something."""

@@ -90,14 +90,14 @@ class DatasetCatalogue:
         if dataset:
             order = order.where(columns.dataset == dataset)
 
-        def read(connection: sa.Connection) -> tuple[VersionRecord, ...]:
+        def read(connection: sa.Connection) -> list[VersionRecord] | None:
             rows = [(json.loads(row.facts), row) for row in connection.execute(order)]
-            return tuple(
+            return [
                 record_of(VersionRecord, row, folder=facts.pop("folder"), facts=facts)
                 for facts, row in rows
-            )
+            ] or None
 
-        return [*self.database.remembered(("versions", dataset), read)]
+        return [*(self.database.remembered(("versions", dataset), read) or ())]
 
     def record(self, dataset: str, version: str | None = None) -> VersionRecord:
         """A version that is or was published; the latest published one if none is named."""

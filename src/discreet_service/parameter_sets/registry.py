@@ -170,13 +170,13 @@ class ParameterSets:
         """A set that is in use, opened. SECRET."""
         every = self._database.remembered(
             ("parameter sets", name),
-            lambda connection: [ParameterSet.of(row) for row in self._rows(connection, name)],
+            lambda reading: [*map(ParameterSet.of, self._rows(reading, name))] or None,
         )
-        active = [item for item in every if item.state is SetState.active]
+        active = [item for item in every or () if item.state is SetState.active]
         # Earlier versions of the service let several be in use: the last one holds.
         found = max(active, key=lambda each: each.activated or 0, default=None)
         if version is not None and (found is None or found.version != version):
-            if any(item.version == version and item.activated is not None for item in every):
+            if any(item.version == version and item.activated is not None for item in every or ()):
                 what, hint = "this version is retired", "ask for the one in use"
                 raise ServiceError(what, "version-retired", "version", hint)
             found = None

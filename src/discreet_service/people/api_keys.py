@@ -92,15 +92,15 @@ class ApiKeys:
         self._used: dict[str, int] = {}  # In which hour keys were used last, as far as noted
 
     @without_values
-    def principal(self, token: str) -> Principal | None:
+    def principal(self, token: str, number: int | None = None) -> Principal | None:
         """Whom a key stands for; None if it is none, or no longer."""
         read = _TOKEN.fullmatch(token)
         if read is None:
             return None
         digest, now = _digest(token), self._clock()
         look = partial(self._stood_for, read[1], digest)
-        found = self._database.remembered(("key", digest), look)
-        if found is None or now >= found[1]:
+        found = self._database.remembered(("key", digest), look, number)
+        if found is None or found.until is None or now >= found.until:
             return None
         hour = now - now % _HOUR
         if self._used.get(read[1], 0) < hour:
@@ -108,13 +108,11 @@ class ApiKeys:
             # When it was used is worth no failure: a full disk keeps nobody from reading.
             with suppress(ServiceError), self._database.writing() as connection:
                 change_rows(connection, API_KEYS, {"id": read[1]}, last_used_at=hour)
-        return found[0]
+        return found
 
     @without_values
-    def _stood_for(
-        self, key: str, digest: bytes, connection: sa.Connection
-    ) -> tuple[Principal, int] | None:
-        """Whom a key stands for, and until when."""
+    def _stood_for(self, key: str, digest: bytes, connection: sa.Connection) -> Principal | None:
+        """Whom a key stands for."""
         row = connection.execute(_KEYS.where(API_KEYS.c.id == key)).first()
         # Compared with nothing as well: the time tells not whether there is such a key.
         kept = bytes(32) if row is None else bytes.fromhex(row.digest)
@@ -130,8 +128,8 @@ class ApiKeys:
             if one.role == other.role and (ALL in (one.dataset, other.dataset) or one == other)
         ]
         grants = tuple(dict.fromkeys(both))
-        found = Principal(name=row.owner, kind="key", grants=grants, key=row.id)
-        return found, int(row.expires_at)
+        until = int(row.expires_at)
+        return Principal(name=row.owner, kind="key", grants=grants, key=row.id, until=until)
 
     @without_values
     def create(

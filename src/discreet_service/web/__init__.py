@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from .etags import file_response as file_response
     from .forms import PageForm as PageForm
     from .forms import sent as sent
+    from .kept_answers import add_kept_answers as add_kept_answers
     from .lists import Act as Act
     from .lists import Cell as Cell
     from .lists import PageTable as PageTable

@@ -45,10 +45,12 @@ class Visit(Request):
         if known is not None:
             return known
         header, known = self.headers.get("authorization"), None
+        # What is looked up from here on holds as long as there is no other number.
+        self.state.changes = self.service.database.number()
         if header is not None:
             scheme, _, token = header.partition(" ")
             if scheme.lower() == "bearer":
-                known = self.service.api_keys.principal(token.strip())
+                known = self.service.api_keys.principal(token.strip(), self.state.changes)
             if known is None:
                 what, hint = "the key is not known, or no longer", "Authorization: Bearer dsc_…"
                 raise ServiceError(what, "not-authenticated", "authorization", hint)

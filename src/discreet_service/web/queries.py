@@ -5,6 +5,7 @@ that has not changed is not sent again.
 from __future__ import annotations
 
 import time
+from collections.abc import Mapping
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Body, Depends, Header, Response
@@ -27,6 +28,7 @@ from discreet_service.queries import (
 from discreet_service.web.access import Visit, visit_with
 from discreet_service.web.addresses import read_address
 from discreet_service.web.etags import is_known
+from discreet_service.web.kept_answers import KeptAnswer, KeptAnswers
 
 router = APIRouter(prefix="/api/v1/datasets", tags=["queries"])
 
@@ -125,13 +127,32 @@ def _answered(
             },
         }
         return JSONResponse(told, 202, {"Location": address, "Retry-After": "2"})
-    answer = visit.service.answers.answer(prepared)
-    content = written_answer(answer.table, form, language, prepared.plan.geography)
-    note_query(visit, prepared, LogMode.query, LogVerdict.answered, start,
-               kept=answer.cached, size=len(content))  # fmt: skip
+    kept: KeptAnswers = visit.app.state.kept_answers
+    content, cached = kept.content(tag), True
+    if content is None:
+        answer = visit.service.answers.answer(prepared)
+        content, cached = (
+            written_answer(answer.table, form, language, prepared.plan.geography),
+            answer.cached,
+        )
+        kept.put(tag, content)
+    row = note_query(visit, prepared, LogMode.query, LogVerdict.answered, start,
+                     kept=cached, size=len(content))  # fmt: skip
     shown = "attachment" if form.file else "inline"
-    headers["Content-Disposition"] = f'{shown}; filename="{file_name_of(prepared, form)}"'
-    return Response(content, media_type=form.media, headers=headers)
+    place = {"Content-Disposition": f'{shown}; filename="{file_name_of(prepared, form)}"'}
+    response = Response(content, media_type=form.media, headers={**headers, **place})
+    again = KeptAnswer(
+        number=visit.state.changes,
+        principal=visit.principal,
+        asked=prepared.plan.asked,
+        row={**row, "milliseconds": 0, "cache_hit": True},
+        language=language,
+        tag=tag,
+        head=response.raw_headers,
+        known=Response(status_code=304, headers=headers).raw_headers,
+    )
+    kept.keep(visit.scope, again)
+    return response
 
 
 def admitted(visit: Visit, prepared: PreparedQuery, language: Language, start: float) -> Verdict:
@@ -154,8 +175,8 @@ def note_query(
     rules: list[str] | None = None,
     kept: bool = False,
     size: int = 0,
-) -> None:
-    """Note who asked for what, and what became of it."""
+) -> Mapping[str, Any]:
+    """Note who asked for what, and what became of it; the row of the log."""
     took, plan = round((time.perf_counter() - start) * 1000), prepared.plan
     # A query as the log keeps it: of long lists of codes the first ones, and how many.
     document = prepared.query.document()
@@ -163,7 +184,8 @@ def note_query(
         codes = entry["codes"]
         if codes is not None and len(codes) > _LOGGED_CODES:
             entry["codes"] = [*codes[:_LOGGED_CODES], f"and {len(codes) - _LOGGED_CODES} more"]
-    visit.service.query_log.append(
+    log = visit.service.query_log
+    row = log.row(
         principal=visit.principal.name,
         caller_key=visit.principal.key,
         mode=mode,
@@ -179,4 +201,6 @@ def note_query(
         cache_hit=kept,
         bytes=size,
     )
+    visit.service.database.batched(lambda batch: log.write(batch.connection, row))
     log_event("query", verdict=verdict.value, cells=plan.cells, milliseconds=took)
+    return row

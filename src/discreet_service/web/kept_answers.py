@@ -1,0 +1,173 @@
+"""Kept answers: the bytes of answers that a caller was given before, given again without a look at
+the table. Rights, policies and rates are asked every time, in the batch that notes the question.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import json
+import threading
+from collections import OrderedDict
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+from fastapi import FastAPI
+from fastapi.responses import Response
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from discreet_service.audit import LogVerdict
+from discreet_service.database import WriteBatch
+from discreet_service.operation import log_event
+from discreet_service.permissions import Principal
+from discreet_service.policies import AskedTable, Language, Verdict
+from discreet_service.service import Service
+from discreet_service.web.etags import is_known
+
+#: Bytes of all contents that are kept, of the largest, and of what callers were given.
+_MOST_CONTENT, _LARGEST, _MOST_CALLS = 50 * 2**20, 5 * 2**20, 25 * 2**20
+#: Bytes of one of these beside its query, about.
+_OF_CALL = 4_000
+_START, _END = "/api/v1/datasets/", "/data"
+#: Headers that determine an answer.
+_TELLING = (b"authorization", b"accept", b"accept-language")
+#: Digest of who asks, and how they ask.
+_Call = tuple[bytes, ...]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class KeptAnswer:
+    """What a caller was given, as long as nothing changes."""
+
+    number: int  # The number of changes then
+    principal: Principal
+    asked: AskedTable  # As policies see it
+    row: Mapping[str, Any]  # For the query log
+    language: Language
+    tag: str  # Names the content
+    head: list[tuple[bytes, bytes]]  # Headers with the content
+    known: list[tuple[bytes, bytes]]  # Headers for those who have it
+
+
+class KeptAnswers:
+    """What was given before: contents by their tags, and by caller and address what they got."""
+
+    def __init__(self, service: Service) -> None:
+        self._service, self._lock = service, threading.Lock()
+        self._contents: OrderedDict[str, bytes] = OrderedDict()
+        self._calls: OrderedDict[_Call, KeptAnswer] = OrderedDict()
+        self._content_size = self._calls_size = 0
+
+    def content(self, tag: str) -> bytes | None:
+        """The bytes of an answer; None if they are not kept."""
+        with self._lock:
+            if tag in self._contents:
+                self._contents.move_to_end(tag)
+            return self._contents.get(tag)
+
+    def put(self, tag: str, content: bytes) -> None:
+        """Keep the bytes of an answer; those used last stay."""
+        with self._lock:
+            if tag in self._contents or len(content) > _LARGEST:
+                return
+            self._contents[tag] = content
+            self._content_size += len(content)
+            while self._content_size > _MOST_CONTENT:
+                self._content_size -= len(self._contents.popitem(last=False)[1])
+
+    def keep(self, scope: Scope, answer: KeptAnswer) -> None:
+        """Keep what somebody was given, if they come by a key of which the end is known."""
+        call = _call(scope)
+        if call is None or answer.principal.until is None:
+            return
+        with self._lock:
+            before = self._calls.pop(call, None)
+            self._calls[call] = answer
+            self._calls_size += _held(answer) - (0 if before is None else _held(before))
+            while self._calls_size > _MOST_CALLS:
+                self._calls_size -= _held(self._calls.popitem(last=False)[1])
+
+    def found(self, scope: Scope) -> KeptAnswer | None:
+        """What a caller was given who asks the same in the same way."""
+        call = _call(scope)
+        with self._lock:
+            answer = None if call is None else self._calls.get(call)
+            if call is None or answer is None:
+                return None
+            self._calls.move_to_end(call)
+        until = answer.principal.until
+        return answer if until is not None and self._service.clock() < until else None
+
+    def noted(
+        self, answer: KeptAnswer, row: Mapping[str, Any], batch: WriteBatch
+    ) -> Verdict | None:
+        """What the policies say now; None if something has changed since it was given."""
+        if batch.number != answer.number:
+            return None
+        verdict = self._service.policies.look(answer.asked, answer.principal, batch)
+        if verdict.repeat:
+            if not verdict.allowed:
+                names = json.dumps(verdict.names[:1])
+                row = {**row, "verdict": LogVerdict.refused.value, "rules": names, "bytes": 0}
+            self._service.query_log.write(batch.connection, row)
+        return verdict if verdict.repeat else None
+
+
+def _held(answer: KeptAnswer) -> int:
+    return _OF_CALL + 2 * len(answer.row["query"])
+
+
+def _call(scope: Scope) -> _Call | None:
+    """Who asks, and how; None of what is not kept: a login, or headers that come twice."""
+    path = scope["path"]
+    if scope["method"] != "GET" or not (path.startswith(_START) and path.endswith(_END)):
+        return None
+    told = [(name, value) for name, value in scope["headers"] if name in (*_TELLING, b"cookie")]
+    headers = dict(told)
+    if len(headers) < len(told) or b"cookie" in headers or _TELLING[0] not in headers:
+        return None
+    who, *how = (headers.get(name, b"") for name in _TELLING)
+    return hashlib.sha256(who).digest(), *how, path.encode(), scope["query_string"]
+
+
+class _Gate:
+    """ASGI middleware that gives answers that are kept, and hands on all other requests."""
+
+    def __init__(self, app: ASGIApp, service: Service, kept: KeptAnswers) -> None:
+        self._app, self._service, self._kept = app, service, kept
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer one request."""
+        answer = self._kept.found(scope) if scope["type"] == "http" else None
+        response = None if answer is None else await self._given(answer, scope)
+        await (self._app if response is None else response)(scope, receive, send)
+
+    async def _given(self, answer: KeptAnswer, scope: Scope) -> Response | None:
+        told = dict(scope["headers"]).get(b"if-none-match")
+        known = told is not None and is_known(told.decode("latin-1"), answer.tag)
+        content = b"" if known else self._kept.content(answer.tag)
+        if content is None:
+            return None
+        row = {**answer.row, "bytes": len(content)}
+        work = partial(self._kept.noted, answer, row)
+        verdict = await asyncio.wrap_future(self._service.database.submit(work))
+        if verdict is None:
+            return None
+        log_event("query", verdict=row["verdict"], cells=row["cells"], milliseconds=0)
+        for rule in verdict.names:
+            self._service.metrics.refusals.labels(rule=rule).inc()
+        verdict.require(answer.language)
+        if not known:
+            self._service.metrics.cells.labels(mode="query").inc(row["cells"])
+            self._service.metrics.cache_hits.inc()
+        response = Response(content, 304 if known else 200)
+        response.raw_headers = [*(answer.known if known else answer.head)]
+        return response
+
+
+def add_kept_answers(app: FastAPI, service: Service) -> None:
+    """Let an application give answers again that it has given before."""
+    app.state.kept_answers = KeptAnswers(service)
+    app.add_middleware(_Gate, service=service, kept=app.state.kept_answers)
