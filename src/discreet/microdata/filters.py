@@ -12,7 +12,7 @@ import re
 import warnings
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from functools import cached_property, reduce
+from functools import cached_property, lru_cache, reduce
 from typing import TYPE_CHECKING, Any, Protocol
 
 from discreet.errors import FilterError, Problem, raise_all
@@ -26,6 +26,8 @@ _NULLS = {"null", "None", "NULL"}
 _TRUTH = {"true": True, "True": True, "false": False, "False": False}
 _MAX_LENGTH = 10_000
 _MAX_DEPTH = 100
+#: So many filters are remembered: the same few are read for each step of an answer.
+_OFTEN = 32
 _COMPARISONS: Mapping[type[ast.cmpop], Callable[[Any, Any], Any]] = {
     ast.Eq: lambda left, right: left == right,
     ast.NotEq: lambda left, right: left != right,
@@ -225,6 +227,7 @@ class _NarwhalsTerms:
         return _within(term, values)
 
 
+@lru_cache(_OFTEN)
 def parse_filter(text: str) -> Filter:
     """Read a filter text.
 

@@ -15,7 +15,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cache, cached_property
 from pathlib import Path
 from typing import ClassVar
 
@@ -108,10 +108,15 @@ def known_engines() -> list[type[Engine]]:
     >>> [engine.name for engine in known_engines()]
     ['cubes', 'database', 'store', 'memory', 'batches', 'pushdown']
     """
+    _load()
+    return sorted(_ENGINES.values(), key=lambda engine: (engine.rank, engine.name))
+
+
+@cache
+def _load() -> None:
     for module in pkgutil.iter_modules([str(Path(__file__).parent)]):
         if not module.name.startswith("compiled"):  # their compiler is slow to load
             importlib.import_module(f"discreet.tabulation.{module.name}")
-    return sorted(_ENGINES.values(), key=lambda engine: (engine.rank, engine.name))
 
 
 class Engine(ABC):

@@ -272,6 +272,7 @@ class DataVersion:
         self.description, self.inputs, self.units = description, inputs, units
         self.fingerprint = fingerprint
         self._keyed, self._lock = KeyedRecords(inputs), threading.Lock()
+        self._schemas: dict[str, Any] = {}
 
     @property
     def dataset(self) -> str:
@@ -304,12 +305,8 @@ class DataVersion:
 
         The others stay, since rules for official figures name variables of theirs.
         """
-        programme = self.inputs.programme
-        tables = {**programme.document.tables, ANSWER: entry}
-        document = programme.document.model_copy(update={"tables": tables})
-        return dataclasses.replace(
-            self.inputs, programme=dataclasses.replace(programme, document=document)
-        )
+        programme = self.inputs.programme.with_table(ANSWER, entry)
+        return dataclasses.replace(self.inputs, programme=programme)
 
     def records(self, unit: str) -> tuple[Any, str]:
         """The records of a unit with their keys, and the column of keys. CONFIDENTIAL."""
@@ -317,6 +314,12 @@ class DataVersion:
             records, key = self._keyed.of(self.units[unit].source)
         assert key is not None
         return records, key
+
+    def schema(self, unit: str) -> Any:
+        """The columns of the records of a unit, with their kinds."""
+        if unit not in self._schemas:
+            self._schemas[unit] = self.records(unit)[0].collect_schema()
+        return self._schemas[unit]
 
     @without_values
     def counted(self, unit: str, queries: Sequence[Query]) -> list[Table]:

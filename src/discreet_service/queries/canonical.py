@@ -11,6 +11,7 @@ import hmac
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
+from functools import cached_property
 from typing import Any
 
 from pydantic import TypeAdapter
@@ -66,8 +67,11 @@ class CanonicalQuery:
 
     def digest(self, key: bytes) -> str:
         """A keyed digest: who asked for what cannot be found by trial."""
-        text = json.dumps(self.document(), sort_keys=True, ensure_ascii=False)
-        return hmac.new(key, b"query 1\n" + text.encode(), hashlib.sha256).hexdigest()
+        return hmac.new(key, b"query 1\n" + self._content, hashlib.sha256).hexdigest()
+
+    @cached_property
+    def _content(self) -> bytes:
+        return json.dumps(self.document(), sort_keys=True, ensure_ascii=False).encode()
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -159,7 +159,7 @@ def record_condition(
     records = version.records(unit)[0]
     held = distant_records(records)
     ranges = held is None or isinstance(held, StoredRecords)
-    return filter_text(tree, leaves, records.collect_schema()[tree.source], ranges=ranges)
+    return filter_text(tree, leaves, version.schema(unit)[tree.source], ranges=ranges)
 
 
 @dataclass(frozen=True, repr=False)
@@ -245,7 +245,7 @@ class _AnswerRun:
     def counts(self) -> dict[str, Table]:
         """The counts behind the table: those of its figures, and of all records for its parts."""
         needs = dict(self.inputs.programme.method(ANSWER).needs(self.inputs, ANSWER))
-        schema = self.version.records(self.query.unit)[0].collect_schema()
+        schema = self.version.schema(self.query.unit)
         queries = [
             Query(
                 by=self.trees,
@@ -327,7 +327,7 @@ class _AnswerRun:
             while at > 0:
                 keep[at] = True
                 at = tree.parents[at]
-        cut = tree.replace(bounds=None).restricted(keep)
+        cut = (tree if tree.bounds is None else tree.replace(bounds=None)).restricted(keep)
         return Dimension(classifications=(cut,)), cut.index[one.codes[0]]
 
     @property

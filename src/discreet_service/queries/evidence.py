@@ -228,7 +228,7 @@ class QueryEvidence:
     @without_values
     def _sketched(self, size: int) -> UniverseSketch:
         records = self.version.records(self.query.unit)[0]
-        condition = self._condition(records.collect_schema())
+        condition = self._condition(self.version.schema(self.query.unit))
         held = distant_records(records)
         if not isinstance(held, StoredRecords) or not isinstance(condition, str | None):
             return UniverseSketch.of(self.universe_units(), size)
@@ -245,7 +245,7 @@ class QueryEvidence:
     def universe_units(self) -> UintArray:
         """The records that the filters let through, as keyed digests. CONFIDENTIAL."""
         records, column = self.version.records(self.query.unit)
-        schema = records.collect_schema()
+        schema = self.version.schema(self.query.unit)
         condition = self._condition(schema)
         plan = records.lazy()
         if isinstance(condition, str):

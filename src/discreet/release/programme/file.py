@@ -345,16 +345,28 @@ class Programme(ProgrammeFile):
     @cached_property
     def tables(self) -> Mapping[str, TableEntry]:
         """[tables.*] with the defaults filled in, in the order of the file."""
-        shared = self.document.defaults
-        # What is official is said of the units of one source, never of those of another.
-        defaults = {
-            name: shared.model_copy(update={"official": source.official})
-            for name, source in self.sources.items()
-        }
         return {
-            name: entry.over(defaults[self.source_of(name).name])
+            name: entry.over(self._defaults[self.source_of(name).name])
             for name, entry in self.document.tables.items()
         }
+
+    @cached_property
+    def _defaults(self) -> Mapping[str, Any]:
+        # What is official is said of the units of one source, never of those of another.
+        return {
+            name: self.document.defaults.model_copy(update={"official": source.official})
+            for name, source in self.sources.items()
+        }
+
+    def with_table(self, name: str, entry: TableEntry) -> Programme:
+        """The same with one table more, or with another one of this name."""
+        tables = {**self.document.tables, name: entry}
+        found = replace(self, document=self.document.model_copy(update={"tables": tables}))
+        # What is the same for both is not worked out again.
+        same = {"sources": self.sources, "_defaults": self._defaults}
+        own = entry.over(self._defaults[found.source_of(name).name])
+        found.__dict__.update({**same, "tables": {**self.tables, name: own}})
+        return found
 
     def method(self, table: str) -> Protection:
         """How a table is protected."""
