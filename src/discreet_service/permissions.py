@@ -5,7 +5,7 @@ is not granted is not allowed.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 
 #: Stands for all data sets.
@@ -126,7 +126,8 @@ class Principal:
     kind: str  # "key", "session" or "local" for the command line
     grants: tuple[Grant, ...]  # Their roles
     key: str = ""  # The visible part of the key that asks for them; empty without
-    until: int | None = None  # When that key ends, in milliseconds; None if there is none
+    # When that key ends, in milliseconds; None if there is none
+    until: int | None = field(default=None, compare=False)
 
     def may(self, permission: Permission, dataset: str = "") -> bool:
         """Whether they may do something."""

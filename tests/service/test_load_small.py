@@ -8,20 +8,15 @@ from __future__ import annotations
 import http.client
 import json
 import shutil
-import signal
-import subprocess
-import sys
 import threading
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 import httpx
 import pytest
 
 from tests.helpers.asgi_browser import form_of
-from tests.helpers.service_server import free_port
+from tests.helpers.served_process import ProcessCaller, served_process
 from tests.helpers.shared_demonstration import copied_demonstration
 
 pytestmark = pytest.mark.exhaustive
@@ -57,63 +52,13 @@ _QUESTIONS = (
 )
 
 
-@contextmanager
-def _served(folder: Path) -> Iterator[tuple[int, int]]:
-    """The port and the process of a service."""
-    port = free_port()
-    command = [sys.executable, "-m", "discreet", "serve", str(folder / "SERVICE.toml")]
-    with (folder / "service.log").open("ab") as log:
-        server = subprocess.Popen([*command, "--port", str(port)], stdout=log, stderr=log)
-    try:
-        _wait_until_it_answers(server, port)
-        yield port, server.pid
-    finally:
-        server.send_signal(signal.SIGTERM)
-        try:
-            server.wait(120)
-        except subprocess.TimeoutExpired:
-            server.kill()
-            server.wait()
-
-
-def _wait_until_it_answers(server: subprocess.Popen[bytes], port: int) -> None:
-    until = time.monotonic() + 180
-    while time.monotonic() < until:
-        assert server.poll() is None, "the service did not start"
-        caller = _Caller(port, "")
-        try:
-            if caller.get("/health/live")[0] == http.client.OK:
-                return
-        except OSError:
-            time.sleep(0.1)
-        finally:
-            caller.close()
-    raise AssertionError("the service does not answer")
-
-
-class _Caller:
-    """One client with one connection."""
-
-    def __init__(self, port: int, key: str) -> None:
-        self._connection = http.client.HTTPConnection("127.0.0.1", port, timeout=180)
-        self._head = {"Authorization": f"Bearer {key}"} if key else {}
-
-    def get(self, path: str) -> tuple[int, bytes]:
-        self._connection.request("GET", path, headers=self._head)
-        answer = self._connection.getresponse()
-        return answer.status, answer.read()
-
-    def close(self) -> None:
-        self._connection.close()
-
-
 def test_a_service_that_suppresses_cells_prints_nothing_of_the_solver(
     demonstration: tuple[Path, list[str]],
 ) -> None:
     folder, _ = demonstration
     password = json.loads((folder / "DEMONSTRATION.json").read_text())["passwords"]["paul"]
     with (
-        _served(folder) as (port, _),
+        served_process(folder) as (port, _),
         httpx.Client(
             base_url=f"http://127.0.0.1:{port}", follow_redirects=True, timeout=180
         ) as browser,
@@ -150,8 +95,8 @@ def demonstration(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, list[
 
 def _alone(folder: Path, key: str) -> dict[str, bytes]:
     """What one client is told who asks one question after the other."""
-    with _served(folder) as (port, _):
-        caller, found = _Caller(port, key), {}
+    with served_process(folder) as (port, _):
+        caller, found = ProcessCaller(port, key), {}
         told = {question: caller.get(_PATH + question) for question in _QUESTIONS}
         caller.close()
     for question, (status, found[question]) in told.items():
@@ -164,7 +109,7 @@ def _asked(port: int, keys: list[str], seconds: float) -> list[tuple[str, int, b
     told, gate = list[tuple[str, int, bytes]](), threading.Barrier(len(keys))
 
     def ask(number: int, key: str) -> None:
-        caller, at = _Caller(port, key), number * 3
+        caller, at = ProcessCaller(port, key), number * 3
         gate.wait(120)
         until = time.monotonic() + seconds
         # At least each question once, however slow the machine is.
@@ -175,7 +120,7 @@ def _asked(port: int, keys: list[str], seconds: float) -> list[tuple[str, int, b
             except (OSError, http.client.HTTPException) as error:
                 told.append((question, 0, type(error).__name__.encode()))
                 caller.close()
-                caller = _Caller(port, key)
+                caller = ProcessCaller(port, key)
             at += 1
             time.sleep(_PAUSE)
         caller.close()
@@ -195,7 +140,7 @@ def test_clients_at_once_are_told_what_one_alone_is(
     for name in ("alone", "loaded"):
         shutil.copytree(made, tmp_path / name)
     expected = _alone(tmp_path / "alone", keys[0])
-    with _served(tmp_path / "loaded") as (port, process):
+    with served_process(tmp_path / "loaded") as (port, process):
         # Nothing was asked before: all make the same tables at the same time.
         told = _asked(port, keys, _SECONDS / 2)
         before = _held(process)

@@ -21,7 +21,7 @@ class Statement:
     def __init__(self, statement: sa.ClauseElement, columns: Iterable[str] | None = None) -> None:
         self._statement = statement
         self._columns = None if columns is None else [*columns]
-        self._texts: dict[str, str] = {}
+        self._texts: dict[str, tuple[str, dict[str, Any]]] = {}
 
     def rows(self, connection: sa.Connection, /, **values: Any) -> list[tuple[Any, ...]]:
         """The rows that it gives."""
@@ -33,19 +33,14 @@ class Statement:
         return int(self._run(connection, values).rowcount)
 
     def _run(self, connection: sa.Connection, values: Mapping[str, Any]) -> Any:
-        text = self._texts.get(connection.dialect.name) or self._text(connection.dialect)
+        known = self._texts.get(connection.dialect.name) or self._written(connection.dialect)
         driver: Any = connection.connection.driver_connection
-        return driver.execute(text, values)
+        return driver.execute(known[0], {**known[1], **values})
 
-    def _text(self, dialect: sa.Dialect) -> str:
+    def _written(self, dialect: sa.Dialect) -> tuple[str, dict[str, Any]]:
         """The statement as the driver takes it, with the values that it states itself."""
         named = type(dialect)(paramstyle="named" if dialect.name == "sqlite" else "pyformat")
-        found = str(
-            self._statement.compile(
-                dialect=named,
-                column_keys=self._columns,
-                compile_kwargs={"literal_binds": False, "render_postcompile": True},
-            )
-        )
-        self._texts[dialect.name] = found
+        written = self._statement.compile(dialect=named, column_keys=self._columns)
+        stated = {name: one for name, one in written.params.items() if one is not None}
+        found = self._texts[dialect.name] = (str(written), stated)
         return found

@@ -92,14 +92,14 @@ class ApiKeys:
         self._used: dict[str, int] = {}  # In which hour keys were used last, as far as noted
 
     @without_values
-    def principal(self, token: str, number: int | None = None) -> Principal | None:
+    def principal(self, token: str) -> Principal | None:
         """Whom a key stands for; None if it is none, or no longer."""
         read = _TOKEN.fullmatch(token)
         if read is None:
             return None
         digest, now = _digest(token), self._clock()
         look = partial(self._stood_for, read[1], digest)
-        found = self._database.remembered(("key", digest), look, number)
+        found = self._database.remembered(("key", digest), look)
         if found is None or found.until is None or now >= found.until:
             return None
         hour = now - now % _HOUR

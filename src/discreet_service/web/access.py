@@ -30,6 +30,13 @@ class Visit(Request):
         return service
 
     @property
+    def changes(self) -> int:
+        """The number of changes before anything was looked up for this visit."""
+        if not hasattr(self.state, "changes"):
+            self.state.changes = self.service.database.number()
+        return int(self.state.changes)
+
+    @property
     def login(self) -> LoginSession | None:
         """Their login; None without."""
         cookie = session_cookie(self)
@@ -45,12 +52,11 @@ class Visit(Request):
         if known is not None:
             return known
         header, known = self.headers.get("authorization"), None
-        # What is looked up from here on holds as long as there is no other number.
-        self.state.changes = self.service.database.number()
+        assert self.changes >= 0  # what is looked up from here on is no older
         if header is not None:
             scheme, _, token = header.partition(" ")
             if scheme.lower() == "bearer":
-                known = self.service.api_keys.principal(token.strip(), self.state.changes)
+                known = self.service.api_keys.principal(token.strip())
             if known is None:
                 what, hint = "the key is not known, or no longer", "Authorization: Bearer dsc_…"
                 raise ServiceError(what, "not-authenticated", "authorization", hint)

@@ -47,8 +47,16 @@ class KeptAnswer:
     row: Mapping[str, Any]  # For the query log
     language: Language
     tag: str  # Names the content
-    head: list[tuple[bytes, bytes]]  # Headers with the content
-    known: list[tuple[bytes, bytes]]  # Headers for those who have it
+    headers: Mapping[str, str]  # With which it goes out
+    place: Mapping[str, str]  # More of them for those who do not have it
+    media: str  # The media type of the content
+
+    def response(self, content: bytes | None) -> Response:
+        """What is sent: the content, or None for those who have it."""
+        if content is None:
+            return Response(status_code=304, headers={**self.headers})
+        headers = {**self.headers, **self.place}
+        return Response(content, media_type=self.media, headers=headers)
 
 
 class KeptAnswers:
@@ -147,12 +155,13 @@ class _Gate:
     async def _given(self, answer: KeptAnswer, scope: Scope) -> Response | None:
         told = dict(scope["headers"]).get(b"if-none-match")
         known = told is not None and is_known(told.decode("latin-1"), answer.tag)
-        content = b"" if known else self._kept.content(answer.tag)
-        if content is None:
+        content = None if known else self._kept.content(answer.tag)
+        if content is None and not known:
             return None
-        row = {**answer.row, "bytes": len(content)}
-        work = partial(self._kept.noted, answer, row)
-        verdict = await asyncio.wrap_future(self._service.database.submit(work))
+        row = {**answer.row, "bytes": len(content or b"")}
+        verdict = await asyncio.wrap_future(
+            self._service.database.submit(partial(self._kept.noted, answer, row))
+        )
         if verdict is None:
             return None
         log_event("query", verdict=row["verdict"], cells=row["cells"], milliseconds=0)
@@ -162,9 +171,7 @@ class _Gate:
         if not known:
             self._service.metrics.cells.labels(mode="query").inc(row["cells"])
             self._service.metrics.cache_hits.inc()
-        response = Response(content, 304 if known else 200)
-        response.raw_headers = [*(answer.known if known else answer.head)]
-        return response
+        return answer.response(content)
 
 
 def add_kept_answers(app: FastAPI, service: Service) -> None:

@@ -106,10 +106,7 @@ def _answered(
         "Cache-Control": "private, no-cache",
         "Content-Language": language,
     }
-    if is_known(known, tag):
-        note_query(visit, prepared, LogMode.query, LogVerdict.answered, start, kept=True)
-        return Response(status_code=304, headers=headers)
-    if not visit.service.answers.is_instant(prepared, verdict):
+    if not (is_known(known, tag) or visit.service.answers.is_instant(prepared, verdict)):
         note_query(visit, prepared, LogMode.query, LogVerdict.deferred, start)
         # The job that makes a large answer.
         document = visit.service.answers.document(prepared)
@@ -128,31 +125,28 @@ def _answered(
         }
         return JSONResponse(told, 202, {"Location": address, "Retry-After": "2"})
     kept: KeptAnswers = visit.app.state.kept_answers
-    content, cached = kept.content(tag), True
-    if content is None:
+    content, cached = None if is_known(known, tag) else kept.content(tag), True
+    if content is None and not is_known(known, tag):
         answer = visit.service.answers.answer(prepared)
-        content, cached = (
-            written_answer(answer.table, form, language, prepared.plan.geography),
-            answer.cached,
-        )
+        content = written_answer(answer.table, form, language, prepared.plan.geography)
+        cached = answer.cached
         kept.put(tag, content)
     row = note_query(visit, prepared, LogMode.query, LogVerdict.answered, start,
-                     kept=cached, size=len(content))  # fmt: skip
+                     kept=cached, size=len(content or b""))  # fmt: skip
     shown = "attachment" if form.file else "inline"
-    place = {"Content-Disposition": f'{shown}; filename="{file_name_of(prepared, form)}"'}
-    response = Response(content, media_type=form.media, headers={**headers, **place})
-    again = KeptAnswer(
-        number=visit.state.changes,
+    given = KeptAnswer(
+        number=visit.changes,
         principal=visit.principal,
         asked=prepared.plan.asked,
         row={**row, "milliseconds": 0, "cache_hit": True},
         language=language,
         tag=tag,
-        head=response.raw_headers,
-        known=Response(status_code=304, headers=headers).raw_headers,
+        headers=headers,
+        place={"Content-Disposition": f'{shown}; filename="{file_name_of(prepared, form)}"'},
+        media=form.media,
     )
-    kept.keep(visit.scope, again)
-    return response
+    kept.keep(visit.scope, given)
+    return given.response(content)
 
 
 def admitted(visit: Visit, prepared: PreparedQuery, language: Language, start: float) -> Verdict:
