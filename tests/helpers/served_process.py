@@ -62,5 +62,3 @@ class ProcessCaller:
 
     def close(self) -> None:
         self._connection.close()
-
-
