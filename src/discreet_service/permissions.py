@@ -87,6 +87,13 @@ ROLES: Mapping[str, Role] = {
 }  # fmt: skip
 
 
+#: What everybody may with a data set that is open to the public; no key has this role.
+VISITOR = "visitor"
+_EVERY_ROLE = {**ROLES, VISITOR: Role("public", "Öffentlichkeit", frozenset({
+    _P.catalogue_read, _P.query_check, _P.query_run,
+}))}  # fmt: skip
+
+
 @dataclass(frozen=True, slots=True)
 class Grant:
     """A role for one data set, or for all.
@@ -128,14 +135,20 @@ class Principal:
     key: str = ""  # The visible part of the key that asks for them; empty without
     # When that key ends, in milliseconds; None if there is none
     until: int | None = field(default=None, compare=False)
+    origin: str = ""  # What stands for the address of somebody whom nobody knows
+
+    @property
+    def caller(self) -> str:
+        """Under which name it is counted how they ask: of the public, each address by itself."""
+        return f"{self.name} ~{self.origin}" if self.origin else self.name
 
     def may(self, permission: Permission, dataset: str = "") -> bool:
         """Whether they may do something."""
         return any(
-            permission in ROLES[grant.role].permissions
+            permission in _EVERY_ROLE[grant.role].permissions
             and (not dataset or grant.dataset in (ALL, dataset))
             for grant in self.grants
-            if grant.role in ROLES
+            if grant.role in _EVERY_ROLE
         )
 
     def datasets(self, permission: Permission) -> frozenset[str]:
@@ -143,5 +156,5 @@ class Principal:
         return frozenset(
             grant.dataset
             for grant in self.grants
-            if grant.role in ROLES and permission in ROLES[grant.role].permissions
+            if grant.role in _EVERY_ROLE and permission in _EVERY_ROLE[grant.role].permissions
         )

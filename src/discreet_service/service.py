@@ -20,6 +20,7 @@ from discreet_service.jobs import JobInputs, JobQueue
 from discreet_service.operation import ServiceMetrics
 from discreet_service.parameter_sets import ParameterSets, parameter_signers, register_decisions
 from discreet_service.people import ApiKeys, Approvals, OidcLogin, Sessions, Users
+from discreet_service.permissions import VISITOR, Grant, Principal
 from discreet_service.policies import Policies, PoliciesInForce
 from discreet_service.problems import ServiceError
 from discreet_service.queries import AnswerCache, Answers
@@ -180,6 +181,17 @@ class Service:
         """How drafts become releases."""
         return Publications(self.database, self.trail, self.clock, catalogue=self.releases,
                             drafts=shelf_of(self), approvals=self.approvals)  # fmt: skip
+
+    def somebody(self, address: str) -> Principal:
+        """Whoever asks from an address and does not say who they are: the public."""
+        grants = [Grant(VISITOR, name) for name in self.settings.public_datasets]
+        grants += [Grant("reader")] if self.settings.public_releases else []
+        origin = hmac.digest(self._addresses, address.encode(), "sha256").hex()[:16]
+        return Principal(name="public", kind="anonymous", grants=tuple(grants), origin=origin)
+
+    @cached_property
+    def _addresses(self) -> bytes:
+        return self.key_for("addresses")
 
     def check_publishable(self, draft: ReleaseDraft) -> None:
         """Raise an error if a draft's data version, or its parameter set, is no longer in use."""

@@ -121,6 +121,8 @@ class ServiceSettings:
     # Folders of releases, served to everybody who may read them
     releases: tuple[_Place, ...] = (Path("releases"),)
     public_releases: StrictBool = False  # Whether releases are read without a key
+    # Data sets of which everybody may ask for tables, under the same policies
+    public_datasets: tuple[str, ...] = ()
     parameters: _Place = Path("parameters")  # Folder of signed packages of parameters
     package_key_file: _Place | None = None  # The key that opens packages
     # Public key files of who may sign parameters and policies

@@ -48,7 +48,7 @@ SYSTEM_ROLES = frozenset(("reader", "requester", "service"))
 _APART = frozenset(("admin", "auditor"))
 _HERE, _ELSEWHERE = "local", "oidc"
 _ONE_TIME_HOURS = 24
-_RESERVED = frozenset(("anonymous", "local", "system", "service", "nobody"))
+_RESERVED = frozenset(("anonymous", "local", "system", "service", "nobody", "public"))
 _HOUR, _DAY = 3_600_000, 86_400_000
 _LONGEST_DATASET = 100
 #: Failures that are free, and the longest delay in seconds: for one name from one address, and

@@ -61,9 +61,11 @@ def charge_cells(case: RuleCase) -> int:
 
 def _counter(case: RuleCase, measure: str) -> tuple[str, str, int]:
     """What counts a measure: queries of one principal, and cells of a day."""
-    everybody, one = case.asked.dataset, f"{case.asked.dataset}: {case.principal}"
-    start = 0 if measure == _QUERIES else day_of(case.now)
-    return everybody if measure == _ALL_CELLS else one, measure, start
+    dataset = case.asked.dataset
+    if measure == _QUERIES:
+        return f"{dataset}: {case.principal}", measure, 0
+    subject = dataset if measure == _ALL_CELLS else f"{dataset}: {case.account}"
+    return subject, measure, day_of(case.now)
 
 
 def _amount(case: RuleCase, measure: str) -> int:

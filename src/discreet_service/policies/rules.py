@@ -154,7 +154,8 @@ class RuleCase:
     """What rules decide on."""
 
     asked: AskedTable  # The table
-    principal: str  # Who asks, by name
+    principal: str  # Who asks, by name; of the public, from where
+    account: str  # To whom new cells are charged; all of the public are one
     policy: PolicyDocument  # What may be asked
     now: int  # The time, in milliseconds
     connection: sa.Connection  # The database

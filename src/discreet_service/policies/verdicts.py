@@ -459,7 +459,8 @@ class Policies:
         facts: UniverseFacts | None = None,
     ) -> RuleCase:
         released = self._of(asked)
-        return RuleCase(asked=asked, principal=principal.name, policy=held.document,
+        return RuleCase(asked=asked, principal=principal.caller, account=principal.name,
+                        policy=held.document,
                         now=self._clock(), connection=connection, counters=counters,
                         layers=released.layers, ledger=released.ledger, facts=facts)  # fmt: skip
 

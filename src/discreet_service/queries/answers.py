@@ -301,6 +301,16 @@ class Answers:
         """Whether a query is answered at once, by the service and by its policy."""
         return prepared.plan.kind == "instant" and verdict.instant
 
+    def require_instant(self, prepared: PreparedQuery) -> None:
+        """Raise an error if a query needs a job: for those who can have none."""
+        asked = prepared.plan.asked
+        size = self.policies.policy(asked.dataset, asked.version).size
+        most = min(size.cells_instant, self.limits.cells_instant)
+        if prepared.plan.cells > most:
+            what = f"a table of more than {most:,} cells is made by a job"
+            hint = "ask for fewer cells, or with a key"
+            raise ServiceError(what, "too-many-cells", "by", hint, limit=most)
+
     def evidence(self, prepared: PreparedQuery) -> QueryEvidence:
         """What records tell of a query; worked out when a policy asks for it."""
         return QueryEvidence(query=prepared.query, version=prepared.version,

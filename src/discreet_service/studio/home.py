@@ -76,9 +76,7 @@ def show_home(visit: OpenVisit) -> Response:
 def first_table(service: Service, principal: Principal) -> str:
     """The address of a first table that is already chosen; empty if nothing can be asked."""
     for record in service.datasets.records():
-        if record.state != "published" or not principal.may(
-            Permission.catalogue_read, record.dataset
-        ):
+        if record.state != "published" or not principal.may(Permission.query_run, record.dataset):
             continue
         try:
             version = service.datasets.version(record.dataset, record.version)

@@ -103,6 +103,11 @@ def show_result(dataset: str, visit: _Asker) -> Response:
         prepared = visit.service.answers.prepared(dataset, choices.query())
     except ServiceError as error:
         return _refused(visit, error, facts)
+    if not visit.principal.may(Permission.jobs_own):
+        try:
+            visit.service.answers.require_instant(prepared)
+        except ServiceError as error:
+            return _refused(visit, error, facts)
     verdict = visit.service.answers.verdict(prepared, visit.principal)
     by_job = verdict.allowed and not visit.service.answers.is_instant(prepared, verdict)
     if by_job and prepared.plan.kind != "refused":

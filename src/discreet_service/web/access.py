@@ -10,12 +10,17 @@ from fastapi import Depends, Request
 from discreet_service.audit import AuditKind, FactValue
 from discreet_service.jobs import Job
 from discreet_service.people import LoginSession
-from discreet_service.permissions import Grant, Permission, Principal
+from discreet_service.permissions import Permission, Principal
 from discreet_service.policies import Language
 from discreet_service.problems import ServiceError
 from discreet_service.service import Service
 from discreet_service.web.problem_pages import language_of
-from discreet_service.web.security import check_same_origin, session_cookie
+from discreet_service.web.security import (
+    address_key,
+    caller_address,
+    check_same_origin,
+    session_cookie,
+)
 
 _ANONYMOUS = "anonymous"
 
@@ -65,8 +70,7 @@ class Visit(Request):
             if known is not None:
                 check_same_origin(self)
         if known is None:
-            grants = (Grant("reader"),) if self.service.settings.public_releases else ()
-            known = Principal(name=_ANONYMOUS, kind="anonymous", grants=grants)
+            known = self.service.somebody(address_key(caller_address(self)))
         self.state.principal = known
         return known
 

@@ -10,7 +10,7 @@ import json
 import threading
 from collections import OrderedDict
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
@@ -25,6 +25,7 @@ from discreet_service.permissions import Principal
 from discreet_service.policies import AskedTable, Language, Verdict
 from discreet_service.service import Service
 from discreet_service.web.etags import is_known
+from discreet_service.web.security import address_key
 
 #: Bytes of all contents that are kept, of the largest, and of what callers were given.
 _MOST_CONTENT, _LARGEST, _MOST_CALLS = 50 * 2**20, 5 * 2**20, 25 * 2**20
@@ -86,9 +87,10 @@ class KeptAnswers:
                 self._content_size -= len(self._contents.popitem(last=False)[1])
 
     def keep(self, scope: Scope, answer: KeptAnswer) -> None:
-        """Keep what somebody was given, if they come by a key of which the end is known."""
+        """Keep what somebody was given: the public, or a key of which the end is known."""
         call = _call(scope)
-        if call is None or answer.principal.until is None:
+        known = answer.principal.until is not None or answer.principal.kind == "anonymous"
+        if call is None or not known:
             return
         with self._lock:
             before = self._calls.pop(call, None)
@@ -105,8 +107,10 @@ class KeptAnswers:
             if call is None or answer is None:
                 return None
             self._calls.move_to_end(call)
-        until = answer.principal.until
-        return answer if until is not None and self._service.clock() < until else None
+        if answer.principal.until is None:
+            somebody = self._service.somebody(address_key(scope["client"][0]))
+            return replace(answer, principal=somebody)
+        return answer if self._service.clock() < answer.principal.until else None
 
     def noted(
         self, answer: KeptAnswer, row: Mapping[str, Any], batch: WriteBatch
@@ -134,7 +138,7 @@ def _call(scope: Scope) -> _Call | None:
         return None
     told = [(name, value) for name, value in scope["headers"] if name in (*_TELLING, b"cookie")]
     headers = dict(told)
-    if len(headers) < len(told) or b"cookie" in headers or _TELLING[0] not in headers:
+    if len(headers) < len(told) or b"cookie" in headers:
         return None
     who, *how = (headers.get(name, b"") for name in _TELLING)
     return hashlib.sha256(who).digest(), *how, path.encode(), scope["query_string"]

@@ -32,6 +32,8 @@ from discreet_service.web.kept_answers import KeptAnswer, KeptAnswers
 
 router = APIRouter(prefix="/api/v1/datasets", tags=["queries"])
 
+#: How long answers to the public are kept: of a version that is named, and of the latest one.
+_STAYS, _FRESH = "max-age=86400, immutable", "max-age=300"
 #: Codes of one list that the log keeps.
 _LOGGED_CODES = 200
 
@@ -98,14 +100,21 @@ def _answered(
     form = asked_format(query.format, visit.headers.get("accept", ""))
     language = query.language or visit.language
     prepared = visit.service.answers.prepared(dataset, query)
+    public = visit.principal.kind == "anonymous"
+    if public:
+        visit.service.answers.require_instant(prepared)
     verdict = admitted(visit, prepared, language, start)
     tag = visit.service.answers.etag(prepared, f"{form.name} {language}")
     headers = {
         "ETag": f'"{tag}"',
-        "Vary": "Accept, Accept-Language, Authorization, Cookie",
+        "Vary": "Accept, Accept-Language" + ("" if public else ", Authorization, Cookie"),
         "Cache-Control": "private, no-cache",
         "Content-Language": language,
     }
+    if public:
+        # What is open may be kept on the way; of a version that is named, it stays the same.
+        named = query.version is not None
+        headers["Cache-Control"] = "public, " + (_STAYS if named else _FRESH)
     if not (is_known(known, tag) or visit.service.answers.is_instant(prepared, verdict)):
         note_query(visit, prepared, LogMode.query, LogVerdict.deferred, start)
         # The job that makes a large answer.
