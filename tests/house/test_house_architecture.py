@@ -21,7 +21,6 @@ PAGE = (ROOT / "docs" / "architecture.md").read_text("utf-8")
 MODULES = sorted((ROOT / "src").rglob("*.py"))
 #: Words of the field that end like a verb.
 NOUNS = {"holdings", "renderings", "findings", "listings", "settings", "second_readings",
-         "python_bindings",
          "rounding", "rewriting", "recoding", "swapping"}  # fmt: skip
 
 

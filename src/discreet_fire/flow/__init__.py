@@ -1,7 +1,8 @@
 """Where values go: which names of a program hold figures that must not be shown.
 
 In: parsed do-files, Python and R scripts, and a policy. Out: names that hold stored results or
-data, and the places that show them. `engine` is shared by all languages; nothing is run.
+data, and the places that show them. `levels` is shared by do-files and programs of
+SAS, `script_marks` by R and Python; nothing is run.
 """
 
 from typing import TYPE_CHECKING
@@ -9,18 +10,14 @@ from typing import TYPE_CHECKING
 from discreet.faces import lazy_face
 
 if TYPE_CHECKING:
-    from .engine import Names as Names
-    from .engine import SingleValues as SingleValues
-    from .engine import grown as grown
-    from .python_names import PythonNames as PythonNames
-    from .python_names import PythonPicks as PythonPicks
-    from .python_names import failing as failing
-    from .r_names import RNames as RNames
-    from .r_names import RPicks as RPicks
-    from .r_names import arguments as arguments
-    from .r_names import is_assignment as is_assignment
-    from .r_names import root_of as root_of
-    from .r_names import sides as sides
+    from .levels import grown as grown
+    from .python_marks import PythonMarks as PythonMarks
+    from .r_marks import RMarks as RMarks
+    from .script_marks import HERE as HERE
+    from .script_marks import SINGLE as SINGLE
+    from .script_marks import TURNED as TURNED
+    from .script_marks import VALUES as VALUES
+    from .script_marks import ScriptMarks as ScriptMarks
     from .stata_conditions import CONDITION as CONDITION
     from .stata_conditions import OF_MISSING as OF_MISSING
     from .stata_conditions import atoms as atoms

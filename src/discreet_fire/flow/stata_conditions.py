@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
 from discreet_fire.catalogue import commands_with
-from discreet_fire.flow.engine import BAD, CLEAN, RECORD, Held
+from discreet_fire.flow.levels import BAD, CLEAN, RECORD, Held
 from discreet_fire.flow.stata_values import (
     RETURN_CODE,
     VALUES,

@@ -12,7 +12,7 @@ import re
 from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 
 from discreet_fire.catalogue import commands_with, known_commands, values_of
-from discreet_fire.flow.engine import BAD, CLEAN, DOUBT, RECORD, Held, settled
+from discreet_fire.flow.levels import BAD, CLEAN, DOUBT, RECORD, Held, settled
 from discreet_fire.flow.stata_conditions import (
     LOOPS,
     Surroundings,

@@ -13,7 +13,7 @@ from collections.abc import Sequence, Set
 from dataclasses import dataclass
 
 from discreet_fire.catalogue import Action, commands_with, known_commands
-from discreet_fire.flow.engine import BAD, CLEAN, DOUBT, RECORD, Held
+from discreet_fire.flow.levels import BAD, CLEAN, DOUBT, RECORD, Held
 from discreet_fire.flow.stata_conditions import (
     Condition,
     any_record,

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field, replace
 from typing import TypeVar
 
 from discreet_fire.catalogue import Action, Policy, values_of
-from discreet_fire.flow.engine import BAD, CLEAN, DOUBT, RECORD, Held
+from discreet_fire.flow.levels import BAD, CLEAN, DOUBT, RECORD, Held
 from discreet_fire.stata import DoFile, DoStatement, Kind, Why
 
 _Key = TypeVar("_Key")

@@ -1,23 +1,18 @@
-"""Changes of a program, by place, and what an officer is told of them; what is judged alike.
+"""Changes of a program, by place, and what an officer is told of them.
 
 In: spans in characters. Out: `Edit`s that do not overlap, and `Finding`s; the new text.
-`ScriptJudge` has what is alike in R and Python.
 """
 
 from __future__ import annotations
 
 import re
-from abc import ABC, abstractmethod
 from bisect import bisect_right
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
-from typing import Generic, Literal, NamedTuple, TypeVar
+from typing import Literal, NamedTuple
 
-from discreet.files import texts_of
-from discreet_fire.catalogue import Action, CommandRule
+from discreet_fire.catalogue import Action
 from discreet_fire.findings import Finding, Severity
-from discreet_fire.flow import Names, SingleValues
 from discreet_fire.rewriting.called_files import CalledFile
 from discreet_fire.texts import Lines
 
@@ -175,123 +170,3 @@ def newline_of(text: str) -> str:
     """
     match = re.search(r"\r\n|\n|\r", text)
     return match.group() if match else "\n"
-
-
-_Node = TypeVar("_Node")
-_WORD = re.compile(r"\w+")
-
-
-class ScriptJudge(ABC, Generic[_Node]):
-    """Judges one script of any language."""
-
-    def __init__(
-        self,
-        names: Names[_Node],
-        picks: SingleValues[_Node],
-        notes: ProgramNotes,
-        language: Language,
-    ) -> None:
-        self._names, self.picks, self.notes = names, picks, notes
-        self.wording = texts_of("discreet_fire.rewriting", "wording", language)["code"]
-        #: How many conditions around a place depend on data.
-        self.deciding = 0
-        #: Where single values are handed to many records, and whether they are picked there; frames
-        #: named by values.
-        self.spreads: list[tuple[_Node, bool]] = []
-        self.named: list[_Node] = []
-        #: Functions of the script that show something.
-        self.speaking: set[str] = set()
-
-    @abstractmethod
-    def span(self, node: _Node) -> tuple[int, int]:
-        """Where a node starts and ends in the text."""
-
-    @abstractmethod
-    def numbers(self, node: _Node) -> bool:
-        """Whether an expression is made of numbers only."""
-
-    def find_speaking(self, inside: Iterable[tuple[str, Iterable[str], bool]]) -> None:
-        """Find the functions that show something, also by others they call.
-
-        Functions come with the words of what they call, and whether that shows something.
-        """
-        calls: dict[str, set[str]] = {}
-        for name, words, shows in inside:
-            calls.setdefault(name, set()).update(words)
-            self.speaking |= {name} if shows else set()
-        size = -1
-        while size != (size := len(self.speaking)):
-            self.speaking |= {name for name, words in calls.items() if words & self.speaking}
-
-    def review(self, node: _Node, rule: str, what: str) -> None:
-        """Note what an officer looks at."""
-        self.notes.find(rule, Severity.REVIEW, what, self.span(node))
-
-    def branching(self, node: _Node, name: str) -> None:
-        """Review what is shown under a condition on data."""
-        if self.deciding:
-            self.review(node, "branch", f"{name}: whether or how often it runs depends on data")
-
-    @contextmanager
-    def under(self, *conditions: _Node | None, loose: bool = False) -> Iterator[None]:
-        """Visit something that runs under conditions, or nobody knows how often."""
-        depends = any(
-            condition is not None and not self._names.clean(condition) for condition in conditions
-        )
-        self.deciding += depends or loose
-        yield
-        self.deciding -= depends or loose
-
-    def judge_unstated(
-        self, node: _Node, rules: Sequence[CommandRule], given: Sequence[_Node]
-    ) -> None:
-        """A call of which no rule states what it does, unless it gets numbers only."""
-        unstated = [rule for rule in rules if rule.known and rule.risks is None]
-        open_ = [rule for rule in unstated if rule.action.rank < Action.REVIEW.rank]
-        if open_ and not all(map(self.numbers, given)):
-            message = f"no rule states what it does with values ({open_[0].name})"
-            self.review(node, "call", message)
-
-    def judge_columns(self, node: _Node, place: _Node) -> None:
-        """Single values that become a column, and labels that are made of data."""
-        self.note_spread(place, lambda: self.picks.spreads(node))
-        if self.picks.labels(node):
-            self.review(place, "label", "a label derives from data, and safe functions show labels")
-
-    def note_spread(self, place: _Node, holds: Callable[[], bool]) -> None:
-        """Note where single values are handed on, and whether they are picked there."""
-        if holds():
-            with self.picks.forgotten():
-                own = holds()
-            self.spreads.append((place, own))
-
-    def judge_shown(self, *, shown: bool) -> None:
-        """Review what was noted, if any figure is shown, or the frame itself.
-
-        What is picked elsewhere is told of where its name is first handed on, and not again.
-        """
-        reported: set[str] = set()
-        moot = self.notes.taken_out()
-        for node, own in self.spreads if shown else ():
-            if moot(self.span(node)):
-                continue
-            words = set(_WORD.findall(self.notes.text[slice(*self.span(node))]))
-            names = words & self.picks.picked
-            if own or not names or not names <= reported:
-                message = "a single value is handed to many records; a safe figure could show it"
-                self.review(node, "single", message)
-            reported |= names
-        places = [(edit.start, edit.end) for edit in self.notes.edits if edit.rule == "command"]
-        for node in self.named:
-            start, end = self.span(node)
-            if any(first <= start and end <= last for first, last in places):
-                message = (
-                    "columns are called by values of data, and safe functions show their names"
-                )
-                self.review(node, "label", message)
-
-    def wrap(self, span: tuple[int, int], text: str, name: str) -> None:
-        """Put a safe call in place of an expression."""
-        reason = "a safe function runs instead"
-        self.notes.find("wrapped", Severity.INFO, f"{name}: {reason}", span)
-        self.notes.replace(span, text, "command", name, Action.WRAPPED, reason)

@@ -15,11 +15,11 @@ from collections.abc import Sequence
 
 from discreet_fire.catalogue import Action, ScriptPolicy
 from discreet_fire.findings import Severity
-from discreet_fire.flow import PythonNames, RNames
+from discreet_fire.flow import PythonMarks, RMarks
 from discreet_fire.rewriting.changes import Language, ProgramNotes, Rewriting
-from discreet_fire.rewriting.python_outputs import PythonWalker
-from discreet_fire.rewriting.r_outputs import RWalker
-from discreet_fire.scripts import NotebookCode, RSyntaxError, code_of, in_json, parse_r
+from discreet_fire.rewriting.python_walk import PythonWalk
+from discreet_fire.rewriting.r_walk import RWalk
+from discreet_fire.scripts import NotebookCode, RSyntaxError, code_of, in_json, read_python, read_r
 from discreet_fire.texts import SourceText
 
 _COOKIE = re.compile(r"^[ \t\f]*#.*?coding[:=][ \t]*([-\w.]+)")
@@ -47,8 +47,9 @@ def rewrite_python(
     if tree is not None:
         try:
             shown = parts is not None or _CELL.search(text) is not None
-            names = PythonNames(tree, policy or ScriptPolicy.default("python"))
-            PythonWalker(names, notes, language=language, autoshow=shown).run()
+            code = read_python(code_of(text, parts), tree)
+            marks = PythonMarks(code, policy or ScriptPolicy.default("python"))
+            PythonWalk(marks, notes, language, autoshow=shown).run()
         except RecursionError:
             notes.give_up_deep()
     return notes.rewriting()
@@ -100,8 +101,8 @@ def rewrite_r(
     """
     notes = ProgramNotes(text=text)
     try:
-        tree = parse_r(code_of(text, parts))
-        RWalker(RNames(tree, policy or ScriptPolicy.default("r")), notes, language).run(tree)
+        marks = RMarks(read_r(code_of(text, parts)), policy or ScriptPolicy.default("r"))
+        RWalk(marks, notes, language).run()
     except RSyntaxError as error:
         notes.give_up_syntax(f"this R cannot be parsed: {error.what}", error.at)
     except RecursionError:

@@ -30,17 +30,26 @@ if TYPE_CHECKING:
     from .package_syntax import parse_sas as parse_sas
     from .package_syntax import parse_spss as parse_spss
     from .package_syntax import split_at as split_at
-    from .python_bindings import HOLDERS as HOLDERS
-    from .python_bindings import PythonBindings as PythonBindings
-    from .python_bindings import arguments_of as arguments_of
-    from .python_bindings import attribute_of as attribute_of
-    from .python_bindings import methods_of as methods_of
-    from .python_bindings import root_of as root_of
-    from .python_bindings import roots_of as roots_of
-    from .python_bindings import text_of as text_of
-    from .python_bindings import word_of as word_of
-    from .r_syntax import RNode as RNode
+    from .python_syntax import read_python as read_python
     from .r_syntax import RSyntaxError as RSyntaxError
     from .r_syntax import parse_r as parse_r
+    from .r_syntax import read_r as read_r
+    from .tree import Binding as Binding
+    from .tree import Node as Node
+    from .tree import arguments as arguments
+    from .tree import bindings_of as bindings_of
+    from .tree import conditions_of as conditions_of
+    from .tree import failing as failing
+    from .tree import is_assignment as is_assignment
+    from .tree import is_part as is_part
+    from .tree import methods_of as methods_of
+    from .tree import object_of as object_of
+    from .tree import places_of as places_of
+    from .tree import returned_by as returned_by
+    from .tree import root_of as root_of
+    from .tree import roots_of as roots_of
+    from .tree import sides as sides
+    from .tree import text_of as text_of
+    from .tree import word_of as word_of
 
 lazy_face(__name__)

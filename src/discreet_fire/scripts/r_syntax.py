@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+
+from discreet_fire.scripts.tree import Node
 
 _PARTS = re.compile(
     r"""
@@ -119,32 +120,7 @@ _CALL = 35
 _DEEPEST = 120
 
 
-@dataclass(slots=True)
-class RNode:
-    """A part of the tree: name, number, string, call, index, binary, unary, function, block, paren,
-    if, for, while, repeat or missing.
-
-    The value is a name, text or operator. Of a call the function is the first part, then come the
-    arguments, with their names or None.
-    """
-
-    kind: str
-    value: str
-    start: int
-    end: int
-    parts: list[RNode] = field(default_factory=list)
-    names: list[str | None] = field(default_factory=list)
-
-    def walk(self) -> Iterator[RNode]:
-        """The node and all below it."""
-        waiting = [self]
-        while waiting:
-            node = waiting.pop()
-            yield node
-            waiting.extend(reversed(node.parts))
-
-
-def parse_r(text: str) -> list[RNode]:
+def parse_r(text: str) -> list[Node]:
     r"""The expressions of a script.
 
     >>> [(node.kind, node.value) for node in parse_r("x <- 1\nprint(x); if (x) y")]
@@ -161,6 +137,34 @@ def parse_r(text: str) -> list[RNode]:
         if after.kind not in ("newline", "end") and after.value != ";":
             raise RSyntaxError("something follows an expression that cannot", after.start)
     return nodes
+
+
+_PIPES = ("|>", "%>%", "%T>%", "%$%", "%<>%")
+
+
+def read_r(text: str) -> Node:
+    r"""The block of a whole script, with pipes as the calls that they stand for.
+
+    >>> [(node.kind, node.value, len(node.parts)) for node in read_r("x |> f(1)\nx$a").parts]
+    [('call', '|>', 3), ('binary', '$', 2)]
+    """
+    whole = Node("block", "", 0, len(text), parse_r(text))
+    for node in reversed([*whole.walk()]):
+        if node.kind != "binary" or node.value not in _PIPES:
+            continue
+        left, right = node.parts
+        if right.kind == "call":
+            parts, names = [right.parts[0], left, *right.parts[1:]], [None, *right.names]
+        elif right.kind in ("name", "string") or right.value in ("::", ":::"):
+            parts, names = [right, left], [None]
+        else:
+            continue
+        call = Node("call", node.value, node.start, node.end, parts, names)
+        if node.value == "%<>%":
+            node.value, node.parts = "<-", [left, call]
+        else:
+            node.kind, node.parts, node.names = "call", parts, names
+    return whole
 
 
 class _RParser:
@@ -198,7 +202,7 @@ class _RParser:
             raise RSyntaxError(f"{value!r} is missing", token.start)
         return token
 
-    def expression(self, strength: int) -> RNode:
+    def expression(self, strength: int) -> Node:
         self.depth += 1
         if self.depth > _DEEPEST:
             raise RSyntaxError("the code is nested too deeply to be read", self.peek().start)
@@ -218,11 +222,11 @@ class _RParser:
             self.next()
             self.skip()
             right = self.expression(powers[1])
-            left = RNode("binary", token.value, left.start, right.end, [left, right])
+            left = Node("binary", token.value, left.start, right.end, [left, right])
         self.depth -= 1
         return left
 
-    def arguments(self, function: RNode, opened: RToken) -> RNode:
+    def arguments(self, function: Node, opened: RToken) -> Node:
         """What a call or an index holds between its brackets."""
         self.next()
         after = self.tokens[self.at]
@@ -231,13 +235,13 @@ class _RParser:
         if double:
             self.next()
         close = ")" if opened.value == "(" else "]"
-        node = RNode("call" if close == ")" else "index", "[[" if double else "", function.start, 0)
+        node = Node("call" if close == ")" else "index", "[[" if double else "", function.start, 0)
         node.parts.append(function)
         self.lines.append(False)
         while True:
             token = self.peek()
             if token.kind == "operator" and token.value in (",", close):
-                node.parts.append(RNode("missing", "", token.start, token.start))
+                node.parts.append(Node("missing", "", token.start, token.start))
                 node.names.append(None)
             else:
                 name = None
@@ -250,7 +254,7 @@ class _RParser:
                     self.next()
                 empty = self.peek().value in (",", close) and self.peek().kind == "operator"
                 at = self.peek().start
-                value = RNode("missing", "", at, at) if empty else self.argument()
+                value = Node("missing", "", at, at) if empty else self.argument()
                 node.parts.append(value)
                 node.names.append(name)
             if self.peek().value != ",":
@@ -266,25 +270,25 @@ class _RParser:
             node.names.pop()
         return node
 
-    def argument(self) -> RNode:
+    def argument(self) -> Node:
         """An expression between brackets: `=` gives a name there, `?` is an operator still."""
         value = self.expression(5)
         while (self.peek().kind, self.peek().value) == ("operator", "?"):
             self.next()
             self.skip()
             right = self.expression(5)
-            value = RNode("binary", "?", value.start, right.end, [value, right])
+            value = Node("binary", "?", value.start, right.end, [value, right])
         return value
 
-    def prefix(self) -> RNode:
+    def prefix(self) -> Node:
         token = self.next()
         if token.kind in ("number", "string"):
-            return RNode(token.kind, token.value, token.start, token.end)
+            return Node(token.kind, token.value, token.start, token.end)
         if token.kind == "name":
             reader = getattr(self, f"_{token.value}", None) if token.value in _WORDS else None
             if reader is not None and token.end - token.start == len(token.value):
                 return reader(token)  # type: ignore[no-any-return]
-            return RNode("name", token.value, token.start, token.end)
+            return Node("name", token.value, token.start, token.end)
         if token.value == "(":
             return self.paren(token)
         if token.value == "{":
@@ -294,10 +298,10 @@ class _RParser:
         if token.value in _UNARY:
             self.skip()
             inner = self.expression(_UNARY[token.value])
-            return RNode("unary", token.value, token.start, inner.end, [inner])
+            return Node("unary", token.value, token.start, inner.end, [inner])
         raise RSyntaxError("an expression is missing or not complete", token.start)
 
-    def within(self, close: str) -> tuple[RNode, int]:
+    def within(self, close: str) -> tuple[Node, int]:
         """An expression in brackets, in which line ends do not count, and where they end."""
         self.lines.append(False)
         inner = self.expression(0)
@@ -305,12 +309,12 @@ class _RParser:
         self.lines.pop()
         return inner, self.expect(close).end
 
-    def paren(self, token: RToken) -> RNode:
+    def paren(self, token: RToken) -> Node:
         inner, end = self.within(")")
-        return RNode("paren", "(", token.start, end, [inner])
+        return Node("paren", "(", token.start, end, [inner])
 
-    def block(self, token: RToken) -> RNode:
-        node = RNode("block", "{", token.start, 0)
+    def block(self, token: RToken) -> Node:
+        node = Node("block", "{", token.start, 0)
         self.lines.append(True)
         while (after := self.peek()).value != "}" or after.kind != "operator":
             if after.kind == "newline" or after.value == ";":
@@ -327,16 +331,16 @@ class _RParser:
         self.at += 1
         return node
 
-    def condition(self) -> RNode:
+    def condition(self) -> Node:
         self.expect("(")
         inner, _ = self.within(")")
         self.skip()
         return inner
 
-    def _if(self, token: RToken) -> RNode:
+    def _if(self, token: RToken) -> Node:
         condition = self.condition()
         body = self.expression(3)
-        node = RNode("if", "", token.start, body.end, [condition, body])
+        node = Node("if", "", token.start, body.end, [condition, body])
         at = self.at
         if len(self.lines) > 1:
             self.skip()
@@ -351,7 +355,7 @@ class _RParser:
             self.at = at
         return node
 
-    def _for(self, token: RToken) -> RNode:
+    def _for(self, token: RToken) -> Node:
         self.expect("(")
         self.lines.append(False)
         name = self.next()
@@ -361,26 +365,27 @@ class _RParser:
         values, _ = self.within(")")
         self.skip()
         body = self.expression(3)
-        return RNode("for", name.value, token.start, body.end, [values, body])
+        target = Node("name", name.value, name.start, name.end)
+        return Node("for", "", token.start, body.end, [target, values, body])
 
-    def _while(self, token: RToken) -> RNode:
+    def _while(self, token: RToken) -> Node:
         condition = self.condition()
         body = self.expression(3)
-        return RNode("while", "", token.start, body.end, [condition, body])
+        return Node("while", "", token.start, body.end, [condition, body])
 
-    def _repeat(self, token: RToken) -> RNode:
+    def _repeat(self, token: RToken) -> Node:
         self.skip()
         body = self.expression(3)
-        return RNode("repeat", "", token.start, body.end, [body])
+        return Node("repeat", "", token.start, body.end, [body])
 
-    def _function(self, token: RToken) -> RNode:
+    def _function(self, token: RToken) -> Node:
         opened = self.peek()
         if opened.value != "(":
             raise RSyntaxError("'(' is missing", opened.start)
-        arguments = self.arguments(RNode("name", "function", token.start, token.end), opened)
+        arguments = self.arguments(Node("name", "function", token.start, token.end), opened)
         self.skip()
         body = self.expression(3)
-        node = RNode("function", "", token.start, body.end, [*arguments.parts[1:], body])
+        node = Node("function", "", token.start, body.end, [*arguments.parts[1:], body])
         names = zip(arguments.names, arguments.parts[1:], strict=True)
         node.names = [name or (part.value if part.kind == "name" else "") for name, part in names]
         return node

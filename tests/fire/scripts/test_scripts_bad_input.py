@@ -21,7 +21,8 @@ from discreet_fire.rewriting.script_files import (
 )
 from discreet_fire.rewriting.submission import rewrite_files
 from discreet_fire.scripts.documents import chunks_of
-from discreet_fire.scripts.r_syntax import RNode, parse_r
+from discreet_fire.scripts.r_syntax import parse_r
+from discreet_fire.scripts.tree import Node
 from tests.helpers.places import ROOT
 from tests.helpers.rows import for_all_rows
 
@@ -163,7 +164,7 @@ def test_cell_marks_make_bare_values_count_as_shown(mark: str) -> None:
 # ---------------------------------------------------------------- R as R reads it
 
 
-def form(node: RNode) -> str:
+def form(node: Node) -> str:
     """A tree in brackets, as R itself shows it."""
     parts = " ".join(map(form, node.parts))
     word = "[[" if node.kind == "index" and node.value else node.value

@@ -1,0 +1,429 @@
+"""What each expression of a script tells of the data, for R and Python alike.
+
+In: the tree of a script, and its names with what they are bound to. Out: marks: whether an
+expression derives from data, holds single values, or records that a condition has chosen, is called
+by values. A name has the marks of all that it is given anywhere; nothing is run.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections import defaultdict, deque
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import reduce
+from operator import or_
+
+from discreet_fire.catalogue import CommandRule, ScriptPolicy
+from discreet_fire.scripts import (
+    Binding,
+    Node,
+    bindings_of,
+    conditions_of,
+    is_assignment,
+    is_part,
+    returned_by,
+    root_of,
+    sides,
+    word_of,
+)
+
+#: It derives from data; it may be made of values, and not of names of columns only; it may be
+#: something else than a choice of records.
+DATA, VALUES, NO_CHOICE = 1, 2, 4
+#: It holds single values; ones that are picked in the expression itself.
+SINGLE, HERE = 8, 16
+#: It holds records that a condition has chosen, also under the same name; under another one.
+CUT, CHOSEN = 32, 64
+#: It may be a frame whose columns are called by values.
+TURNED = 128
+
+_ANY = DATA | VALUES | NO_CHOICE
+_KEPT = SINGLE | HERE | CUT | CHOSEN | TURNED
+_WHOLE = SINGLE | CUT | TURNED
+_COMPARED = ("==", "!=", "<", ">", "<=", ">=", "%in%")
+_CHOICES = ("&", "|", "xor", ":", "+", "-")
+_CLEAN = frozenset((
+    "binary", "unary", "paren", "index", "missing", "if", "block", "holder", "dict", "format",
+    "formatted", "comprehension", "slice", "call", "number", "string", "word", "name",
+))  # fmt: skip
+#: Names with the marks that they get from an expression.
+_Edge = tuple[frozenset[str], Node, int]
+
+
+class ScriptMarks(ABC):
+    """The names of one script, and the marks of its expressions."""
+
+    #: Whether a method of an object is called in the way of `object.method(…)`.
+    methods_of_objects = False
+
+    def __init__(self, tree: Node, policy: ScriptPolicy) -> None:
+        self.tree, self.policy = tree, policy
+        self.nodes = [*tree.walk()]
+        #: What names or parts of them are given.
+        self.bindings: list[Binding] = [b for node in self.nodes for b in self._bound_by(node)]
+        #: What each name is given.
+        self.values: dict[str, list[Node | None]] = defaultdict(list)
+        for name, value, _ in self.bindings:
+            self.values[name].append(value)
+        #: The functions with rules that a name stands for.
+        self.aliases: dict[str, set[str]] = {}
+        #: Conditions under which a loop or function is left early, by the id of its node.
+        self.jumps: dict[int, list[Node]] = defaultdict(list)
+        self._memo: dict[int, int] = {}
+        self._held: dict[str, int] = defaultdict(int)
+
+    # ------------------------------------------------------------ what a language says
+
+    @abstractmethod
+    def rules(self, function: Node) -> list[CommandRule]:
+        """The rules on what an expression may be as a function."""
+
+    @abstractmethod
+    def facts(self, function: Node) -> list[CommandRule]:
+        """The rules that state what a call may do with values."""
+
+    @abstractmethod
+    def is_own(self, function: Node) -> bool:
+        """Whether a function is one of this script."""
+
+    @abstractmethod
+    def _clean_name(self, node: Node, held: bool) -> bool:
+        """Whether a name tells nothing, given whether it holds data anywhere."""
+
+    @abstractmethod
+    def _clean_call(self, node: Node) -> bool:
+        """Whether what a call gives tells nothing."""
+
+    @abstractmethod
+    def operands(self, call: Node) -> Sequence[Node]:
+        """What a call joins or reduces, the one whose records stay first."""
+
+    @abstractmethod
+    def _names_columns(self, call: Node) -> bool:
+        """Whether what a call gives is made of names of columns only."""
+
+    @abstractmethod
+    def has_trait(self, node: Node, trait: str) -> bool:
+        """Whether a rule states this of a function or part."""
+
+    @abstractmethod
+    def _effects(self, node: Node) -> Iterable[str]:
+        """The names that a node changes without giving them a value."""
+
+    @abstractmethod
+    def _leaves(self, node: Node, within: set[str]) -> str:
+        """Whether a node leaves a `loop` or a `function`."""
+
+    @abstractmethod
+    def _loose(self) -> set[str]:
+        """Names that are changed by functions of which it is not known how often they run."""
+
+    @abstractmethod
+    def _picks_place(self, node: Node, marks: Sequence[int]) -> int:
+        """The marks of a single value where a place in brackets is one."""
+
+    @abstractmethod
+    def _picks_call(self, node: Node) -> bool:
+        """Whether a call gives single values of the data it gets."""
+
+    @abstractmethod
+    def _turns(self, call: Node) -> bool:
+        """Whether a call makes a frame whose columns are called by values."""
+
+    @abstractmethod
+    def label_sources(self, node: Node) -> Sequence[Node]:
+        """What an assignment or call makes labels of."""
+
+    @abstractmethod
+    def _crosses(self, call: Node) -> bool:
+        """Whether a call puts each record beside each, or carries values on."""
+
+    def _bound_by(self, node: Node) -> Iterable[Binding]:
+        return bindings_of(node)
+
+    def _of_part(self, node: Node, marks: Sequence[int]) -> int:
+        """The marks of a part of an object."""
+        return (reduce(or_, marks) & (VALUES | CUT | CHOSEN)) | (marks[0] & ~TURNED) | NO_CHOICE
+
+    def may(self, function: Node, *risks: str) -> bool:
+        """Whether a call may do one of these with values; where nothing is stated it may."""
+        return any(rule.may(*risks) for rule in self.facts(function))
+
+    def does(self, function: Node, risk: str) -> bool:
+        """Whether a rule states that a call does this; where nothing is stated it is reviewed."""
+        return any(risk in (rule.risks or ()) for rule in self.facts(function))
+
+    # ------------------------------------------------------------ names
+
+    def follow_aliases(
+        self, roots: Callable[[Node], Iterable[str]], meant: Callable[[Node], set[str]], most: int
+    ) -> None:
+        """Follow functions that are given other names, up to so many of these."""
+        pairs = [(n, v) for n, v, whole in self.bindings if v is not None and whole]
+        waiting: dict[str, list[int]] = defaultdict(list)
+        for place, (_, value) in enumerate(pairs):
+            for item in set(roots(value)):
+                waiting[item].append(place)
+        todo = list(range(len(pairs) - 1, -1, -1))
+        while todo and most > 0:
+            name, value = pairs[todo.pop()]
+            if new := meant(value) - self.aliases.get(name, set()):
+                self.aliases.setdefault(name, set()).update(new)
+                most -= len(new)
+                todo.extend(waiting.get(name, ()))
+
+    def settle(self, more: Iterable[tuple[Iterable[str], Node]], targets: set[str]) -> None:
+        """Find the marks of all names, with more expressions that make targets hold data."""
+        whole = [(name, value) for name, value, all_ in self.bindings if value is not None and all_]
+        roots = [(name, root_of(value)) for name, value in whole]
+        self._copied = {name for name, root in roots if root != name and root in self.values}
+        edges: list[_Edge] = []
+        for name, value, all_ in self.bindings:
+            if value is None:
+                self._held[name] |= _ANY
+                continue
+            edges.append((frozenset((name,)), value, _ANY | (_WHOLE if all_ else 0)))
+        edges += [(frozenset((name,)), item, _WHOLE) for name, item in self._returned()]
+        changed = {id(node): self._changed_by(node) for node in self.nodes}
+        self._find_jumps(self.tree, ())
+        for node in self.nodes:
+            conditions, free = conditions_of(node, self.decides(node))
+            guards = self.jumps.get(id(node), ())
+            if conditions or guards:
+                edges += self._under(node, conditions, free, guards, changed, targets)
+        edges += [(frozenset(names), node, DATA) for names, node in more]
+        for name in self._loose() & targets:
+            self._held[name] |= DATA
+        for node in self.nodes:
+            if target := self._column_of(node):
+                edges.append((frozenset((root_of(target[0]),)), node, TURNED))
+        # What is single or chosen depends on what is no choice.
+        self._spread_marks([(names, node, kept & _ANY) for names, node, kept in edges])
+        self._spread_marks(edges)
+
+    def _under(
+        self, node: Node, conditions: Iterable[Node], free: Sequence[Node], guards: Iterable[Node],
+        changed: dict[int, set[str]], targets: set[str],
+    ) -> Iterator[_Edge]:  # fmt: skip
+        parts = [part for part in node.parts if not any(part is one for one in free)]
+        below = (changed[id(item)] for part in parts for item in part.walk())
+        names = frozenset(set[str]().union(*below) & targets)
+        yield from ((names, condition, DATA) for condition in conditions)
+        if guards:
+            inside = set[str]().union(*(changed[id(item)] for item in node.walk()))
+            yield from ((frozenset(inside & targets), guard, DATA) for guard in guards)
+
+    def _changed_by(self, node: Node) -> set[str]:
+        return {name for name, _, _ in bindings_of(node) if node.kind != "function"}.union(
+            self._effects(node)
+        )
+
+    def decides(self, node: Node) -> bool:
+        """Whether the first argument of a call decides how often the others run."""
+        return False
+
+    def _returned(self) -> Iterator[tuple[str, Node]]:
+        """Functions of the script with what they may give back."""
+        for name, value, whole in self.bindings:
+            if whole and value is not None and value.kind == "function":
+                yield from ((name, item) for item in returned_by(value))
+
+    def _find_jumps(self, node: Node, frames: tuple[tuple[str, Node], ...]) -> None:
+        """Note what guards each exit of a loop or function."""
+        kind = self._leaves(node, {name for name, _ in frames})
+        guards: list[Node] = []
+        for name, frame in reversed(frames) if kind else ():
+            if name == kind:
+                self.jumps[id(frame)] += guards
+                break
+            guards += [frame] if name == "condition" else []
+        if node.kind in ("for", "while", "repeat", "function", "try"):
+            own = node.kind if node.kind in ("function", "try") else "loop"
+            frames = (*frames, (own, node))
+        conditions, free = conditions_of(node, self.decides(node))
+        inner = (*frames, *(("condition", one) for one in conditions))
+        for part in node.parts:
+            self._find_jumps(part, frames if any(part is one for one in free) else inner)
+
+    def _spread_marks(self, edges: Sequence[_Edge]) -> None:
+        mentions: dict[str, list[int]] = defaultdict(list)
+        for place, (_, node, _) in enumerate(edges):
+            for name in {item.value for item in node.walk() if item.kind in ("name", "string")}:
+                mentions[name].append(place)
+        todo, waiting = deque(range(len(edges))), set(range(len(edges)))
+        while todo:
+            place = todo.popleft()
+            waiting.discard(place)
+            names, node, kept = edges[place]
+            self._memo.clear()
+            marks = self._turned_by(node) if kept == TURNED else self.marks(node) & kept
+            for name in names:
+                if marks & ~self._held[name]:
+                    self._held[name] |= marks
+                    new = [one for one in mentions[name] if one not in waiting]
+                    todo.extend(new)
+                    waiting.update(new)
+        self._memo.clear()
+
+    def _turned_by(self, node: Node) -> int:
+        target = self._column_of(node)
+        place = self.marks(target[1]) if target is not None else 0
+        return TURNED if place & VALUES and place & NO_CHOICE else 0
+
+    def _column_of(self, node: Node) -> tuple[Node, Node] | None:
+        """What gets a column, and how that is called: ``d[[max(d$x)]] <- 1``."""
+        target = sides(node)[0] if is_assignment(node) else node
+        if target is node or target.kind != "index" or len(target.parts) < 2:
+            return None
+        return None if word_of(target.parts[0]) == "iloc" else (target, target.parts[-1])
+
+    # ------------------------------------------------------------ marks
+
+    def clean(self, node: Node) -> bool:
+        """Whether an expression tells nothing of the data."""
+        return not self.marks(node) & DATA
+
+    def has(self, node: Node, mark: int) -> bool:
+        """Whether an expression may have a mark."""
+        return bool(self.marks(node) & mark)
+
+    def is_choice(self, node: Node) -> bool:
+        """Whether an expression chooses records, as a comparison does."""
+        return not self.marks(node) & NO_CHOICE
+
+    def marks(self, node: Node) -> int:
+        """What an expression may hold, by its parts."""
+        known = self._memo.get(id(node))
+        if known is None:
+            known = self._by_parts(node)
+            if not known & DATA:  # names of columns only
+                known &= ~VALUES
+            self._memo[id(node)] = known
+        return known
+
+    def _by_parts(self, node: Node) -> int:
+        kind = node.kind
+        if kind == "name":
+            return self._of_name(node)
+        if kind == "function":
+            return self._of_function(node)
+        part_marks = [self.marks(part) for part in node.parts]
+        marks = reduce(or_, part_marks, 0)
+        if kind == "missing":
+            return 0
+        if kind in ("unary", "paren"):
+            return marks
+        if kind == "call":
+            return self._of_call(node, part_marks)
+        if kind == "index":
+            return self._of_place(node, part_marks)
+        if kind == "binary":
+            return self._of_operator(node, part_marks)
+        if kind == "dict" and any(one & VALUES for one in part_marks[::2]):
+            marks |= TURNED
+        return marks | NO_CHOICE | (0 if kind in _CLEAN else DATA)
+
+    def _of_function(self, node: Node) -> int:
+        return NO_CHOICE
+
+    def _of_name(self, node: Node) -> int:
+        held, known = self._held.get(node.value, 0), node.value in self.values
+        marks = held & _WHOLE | (CHOSEN if held & CUT and node.value in self._copied else 0)
+        if not self._clean_name(node, bool(held & DATA)):
+            marks |= DATA | (VALUES if not known or held & VALUES else 0)
+        return marks | (NO_CHOICE if not known or held & NO_CHOICE else 0)
+
+    def _of_operator(self, node: Node, part_marks: Sequence[int]) -> int:
+        sign, marks = node.value, reduce(or_, part_marks)
+        if sign == "~":
+            return NO_CHOICE
+        if is_assignment(node):
+            value = part_marks[0 if sign[0] == "-" else 1]
+            return value | NO_CHOICE | (part_marks[0] & DATA if node.parts[0].stored else 0)
+        if is_part(node):
+            return self._of_part(node, part_marks)
+        if sign in _COMPARED:
+            # Comparisons of columns with single values hold none, those of single values alone do:
+            # their answer is about one record.
+            for mark in (SINGLE, HERE):
+                single = marks & mark and all(one & mark or not one & DATA for one in part_marks)
+                marks &= ~0 if single else ~mark
+            return marks & ~(CUT | CHOSEN | TURNED | NO_CHOICE)
+        chooses = all(not one & NO_CHOICE or not one & DATA for one in part_marks)
+        marks = marks & ~NO_CHOICE if sign in _CHOICES and chooses else marks | NO_CHOICE
+        if sign == "*" and any(self.is_choice(self._unwrapped(part)) for part in node.parts):
+            marks |= CUT | CHOSEN
+        return marks | (0 if self._knows_operator(sign) else DATA)
+
+    def _knows_operator(self, sign: str) -> bool:
+        return True
+
+    def _unwrapped(self, node: Node) -> Node:
+        """A condition without brackets and what makes it numbers: ``as.numeric(d$id == 17)``."""
+        while node.kind in ("paren", "call") and node.parts:
+            function = node.parts[0]
+            method = word_of(function) in ("astype", "cast") and is_part(function)
+            node = function.parts[0] if method else node.parts[-1]
+        return node
+
+    def _of_place(self, node: Node, part_marks: Sequence[int]) -> int:
+        marks = (
+            reduce(or_, part_marks) & (DATA | VALUES) | part_marks[0] & (CUT | CHOSEN) | NO_CHOICE
+        )
+        marks |= self._picks_place(node, part_marks)
+        place = node.parts[1] if len(node.parts) > 1 else node
+        if place is not node and place.kind not in ("index", "missing") and self.is_choice(place):
+            marks |= CUT | CHOSEN
+        return marks | (TURNED if part_marks[0] & TURNED and part_marks[-1] & DATA else 0)
+
+    def _of_call(self, node: Node, part_marks: Sequence[int]) -> int:
+        function, word = node.parts[0], word_of(node.parts[0])
+        on = self.operands(node)
+        marks = reduce(or_, part_marks) & (SINGLE | HERE | CUT | CHOSEN)
+        marks |= reduce(or_, (self.marks(one) for one in (*on, *node.parts[1:])), 0) & TURNED
+        marks |= part_marks[0] & TURNED if function.kind == "name" else 0
+        data = any(self.has(one, DATA) for one in (*on, *node.parts[1:]))
+        reduces = word in self.policy.words["reduces"] and (
+            marks & CHOSEN or any(map(self.is_choice, on))
+        )
+        if reduces or (data and self._picks_call(node)):
+            marks |= SINGLE | HERE
+        if word in self.policy.words["selects"]:
+            marks |= CUT | CHOSEN
+        if self._turns(node):
+            marks |= TURNED
+        if not self._clean_call(node):
+            marks |= DATA | (0 if self._names_columns(node) else VALUES)
+        return marks | (0 if self.has_trait(function, "chooses") else NO_CHOICE)
+
+    # ------------------------------------------------------------ what is done with marks
+
+    def names_with(self, mark: int) -> set[str]:
+        """The names that have a mark."""
+        return {name for name, held in self._held.items() if held & mark}
+
+    def spreads(self, node: Node, mark: int = SINGLE) -> bool:
+        """Whether an assignment or call puts single values into many records."""
+        if is_assignment(node):
+            target, value = sides(node)
+            part = target.kind == "index" or is_part(target)
+            return part and (self.has(value, mark) or self._chosen_into(target, value))
+        if node.kind != "call":
+            return False
+        function, word = node.parts[0], word_of(node.parts[0])
+        if word in self.policy.words["carries"]:
+            return True
+        if word in self.policy.words["joins"]:
+            first, *others = self.operands(node) or [function]
+            if self.has(first, CHOSEN) or any(self.has(one, CUT) for one in others):
+                return True
+        if self._crosses(node):
+            return True
+        return self.may(function, "spreads") and any(self.has(one, mark) for one in node.parts[1:])
+
+    def _chosen_into(self, target: Node, value: Node) -> bool:
+        return False
+
+    def labels(self, node: Node) -> bool:
+        """Whether an assignment or call makes labels of data."""
+        return any(self.has(one, VALUES) for one in self.label_sources(node))
